@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import {
+  columnModes,
+  maskKinds,
+  policyColumnsMax,
+  policyMasksMax,
+  policyNameCharsMax,
+  rowFilterCharsMax,
+} from './access-policies.ts';
+import { resourcePath } from './grants.shapes.ts';
+import { actions } from './presets.shapes.ts';
+import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, uuid } from './shapes.ts';
+
+const columnName = chars(1, 128);
+
+const columns = z.strictObject({
+  mode: z.enum(columnModes),
+  names: z
+    .array(columnName)
+    .max(policyColumnsMax)
+    .transform((list) => [...new Set(list)])
+    .default([]),
+});
+
+const mask = z.strictObject({
+  column: columnName,
+  kind: z.enum(maskKinds),
+  args: z
+    .record(chars(1, 64), z.union([z.string().max(1000), z.number(), z.boolean()]))
+    .refine((args) => Object.keys(args).length <= 16, { error: 'at most 16 arguments' })
+    .default({}),
+});
+
+export const AccessPolicy = z.object({
+  id: uuid,
+  tenant_id: uuid,
+  name: z.string(),
+  description: z.string(),
+  connector_id: z.string().meta({ description: 'Empty = independent of connector.' }),
+  resource_path: z.string().meta({ description: 'Empty = whole connector.' }),
+  actions: z.array(z.string()),
+  row_filter: z.string().meta({ description: 'A filter as the row API spells it; empty = all rows.' }),
+  columns: z.object({ mode: z.enum(columnModes), names: z.array(z.string()) }),
+  masks: z.array(
+    z.object({ column: z.string(), kind: z.enum(maskKinds), args: z.record(z.string(), z.unknown()) }),
+  ),
+  enabled: z.boolean(),
+  version: z.int(),
+  created_by: z.string(),
+  created_at: timestamp,
+  updated_by: z.string(),
+  updated_at: timestamp,
+});
+
+const fields = {
+  name: chars(1, policyNameCharsMax),
+  description: chars(0, 1000),
+  connector_id: ref.or(z.literal('')),
+  resource_path: resourcePath.or(z.literal('')),
+  actions,
+  row_filter: chars(0, rowFilterCharsMax),
+  columns,
+  masks: z.array(mask).max(policyMasksMax),
+  enabled: z.boolean(),
+};
+
+const whole = z.strictObject({
+  name: fields.name,
+  description: fields.description.default(''),
+  connector_id: fields.connector_id.default(''),
+  resource_path: fields.resource_path.default(''),
+  actions: fields.actions.default(['read']),
+  row_filter: fields.row_filter.default(''),
+  columns: fields.columns.default({ mode: 'all', names: [] }),
+  masks: fields.masks.default([]),
+  enabled: fields.enabled.default(true),
+});
+
+const policyParams = tenantParams.extend({ policyID: uuid });
+
+export const listPolicies = {
+  params: tenantParams,
+  query: pageQuery.extend({ connector_id: ref.optional() }),
+  answer: page(AccessPolicy),
+};
+export const createPolicy = { params: tenantParams, body: whole, answer: AccessPolicy };
+export const getPolicy = { params: policyParams, answer: AccessPolicy };
+export const replacePolicy = { params: policyParams, body: whole, answer: AccessPolicy };
+export const updatePolicy = {
+  params: policyParams,
+  body: z.strictObject(fields).partial(),
+  answer: AccessPolicy,
+};
+export const deletePolicy = { params: policyParams, answer: empty };

@@ -1,0 +1,46 @@
+import * as accessPolicies from './access-policies.ts';
+import * as accessPolicyShapes from './access-policies.shapes.ts';
+import * as connectors from './connectors.ts';
+import * as connectorShapes from './connectors.shapes.ts';
+import type { Endpoint, Shape } from './endpoint.ts';
+import * as grants from './grants.ts';
+import * as grantShapes from './grants.shapes.ts';
+import * as identity from './identity.ts';
+import * as identityShapes from './identity.shapes.ts';
+import * as presets from './presets.ts';
+import * as presetShapes from './presets.shapes.ts';
+import * as tenants from './tenants.ts';
+import * as tenantShapes from './tenants.shapes.ts';
+
+export interface ContractEntry {
+  endpoint: Endpoint;
+  shape: Shape;
+}
+
+/** Every endpoint with its shapes, paired by name: the OpenAPI document and the tests walk over it. */
+export const contract: readonly ContractEntry[] = [
+  ...pair(identity, identityShapes),
+  ...pair(tenants, tenantShapes),
+  ...pair(connectors, connectorShapes),
+  ...pair(presets, presetShapes),
+  ...pair(grants, grantShapes),
+  ...pair(accessPolicies, accessPolicyShapes),
+];
+
+function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): ContractEntry[] {
+  return Object.entries(nouns)
+    .filter((entry): entry is [string, Endpoint] => isEndpoint(entry[1]))
+    .map(([name, endpoint]) => {
+      const shape = shapes[name];
+      if (!isShape(shape)) throw new Error(`${endpoint.id} has no shape named ${name}.`);
+      return { endpoint, shape };
+    });
+}
+
+function isEndpoint(value: unknown): value is Endpoint {
+  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'authority' in value;
+}
+
+function isShape(value: unknown): value is Shape {
+  return typeof value === 'object' && value !== null && 'answer' in value;
+}

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import type { ErrorCode } from './error-codes.ts';
+
+/**
+ * One endpoint of the HTTP surface, as data. Everything that speaks of it derives from here: the server's route,
+ * its authority check, the OpenAPI document, the client, the authorization tests.
+ *
+ * Endpoints hold no schemas at run time: loading zod costs seven times a bare start, and the command-line tool
+ * needs only addresses. The schemas stand beside, in `<noun>.shapes.ts`, tied to the endpoint by its type.
+ */
+export interface Endpoint<S extends Shape = Shape> {
+  /** `noun.verb`; the operationId of the OpenAPI document. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `{name}` for path parameters. */
+  path: string;
+  summary: string;
+  /** A `mutate` endpoint runs as one transaction, takes `dry_run`, `If-Plan` and is audited. */
+  kind: 'read' | 'mutate';
+  authority: Authority;
+  /** Who may, by relation; each letter is a cell of the authorization tests. */
+  who: Who;
+  status: 200 | 201 | 204;
+  /** Codes beyond those any endpoint of its kind can answer. */
+  errors?: readonly ErrorCode[];
+  /** The plan says so, and the command-line tool asks before it executes. */
+  irreversible?: true;
+  bodyBytesMax?: number;
+  /** Only for the type; never set. */
+  shape?: S;
+}
+
+export interface Shape {
+  params?: z.ZodType;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  answer: z.ZodType;
+}
+
+export interface Authority {
+  /** `login`: a PAT answers 403 `login_required`. `anonymous`: no credential is looked at. */
+  credential: 'anonymous' | 'login';
+  /** The role in the tenant of the path; absent where the path names none. */
+  role?: 'tenant_member' | 'tenant_admin';
+  /** What an outsider of the tenant gets, the same for a tenant that exists and one that does not. */
+  outsider?: 'forbidden' | 'not_found';
+}
+
+/**
+ * O representative owner, C co-owner, A tenant admin, M tenant member without relation to the app, P personal
+ * access token, N anonymous, X user of another tenant.
+ */
+export type Principal = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
+
+/** `y` allowed, `n` denied, `own` allowed on one's own records only. */
+export type Cell = 'y' | 'n' | 'own';
+export type Who = Readonly<Record<Principal, Cell>>;
+
+export function endpoint<S extends Shape>(definition: Omit<Endpoint<S>, 'shape'>): Endpoint<S> {
+  return definition;
+}
+
+/** Reads `'O:n C:n A:y M:n P:n N:n X:n'`, the form in which the table is easiest to compare by eye. */
+export function who<const T extends WhoText>(text: T): Who {
+  const cells = Object.fromEntries(text.split(' ').map((cell) => cell.split(':')));
+  return cells as Who;
+}
+
+type WhoText = `O:${Cell} C:${Cell} A:${Cell} M:${Cell} P:${Cell} N:${Cell} X:${Cell}`;
+
+/** What a caller of the endpoint passes in. */
+export type Input<S extends Shape> = Part<S, 'params'> & Part<S, 'query'> & Part<S, 'body'>;
+type Part<S extends Shape, K extends 'params' | 'query' | 'body'> = S[K] extends z.ZodType
+  ? { [P in K]: z.input<S[K]> }
+  : { [P in K]?: undefined };
+
+/** What the verb behind it gets, after the schemas have parsed it. */
+export type Parsed<S extends Shape> = ParsedPart<S, 'params'> & ParsedPart<S, 'query'> & ParsedPart<S, 'body'>;
+type ParsedPart<S extends Shape, K extends 'params' | 'query' | 'body'> = S[K] extends z.ZodType
+  ? { [P in K]: z.output<S[K]> }
+  : { [P in K]: undefined };
+
+export type Answer<S extends Shape> = z.output<S['answer']>;

@@ -1,0 +1,59 @@
+/**
+ * Every code an answer can carry: its HTTP status, the exit code of `svc`, and what it means.
+ * One row per code; nothing else in the project maps a code to a status or an exit code.
+ */
+export const errorCodes = {
+  // 400: malformed or invalid input
+  validation_failed: { status: 400, exit: 7, means: 'The input does not fit what is expected; `errors` says where.' },
+  malformed_json: { status: 400, exit: 7, means: 'The body is not valid JSON.' },
+  unknown_parameter: { status: 400, exit: 7, means: 'A query parameter is not known here.' },
+  unknown_column: { status: 400, exit: 7, means: 'A column is not known, or not visible to you.' },
+  invalid_cursor: { status: 400, exit: 7, means: 'The cursor is damaged, or belongs to another listing.' },
+  ambiguous_credentials: { status: 400, exit: 7, means: 'Send either Authorization or X-Api-Key, not both.' },
+  // 401, 403, 404: who and what
+  unauthenticated: { status: 401, exit: 3, means: 'No valid credential was sent.' },
+  login_required: { status: 403, exit: 3, means: 'A personal access token can not do this; log in.' },
+  forbidden: { status: 403, exit: 4, means: 'You may not do this.' },
+  cross_site_request: { status: 403, exit: 4, means: 'A session cookie only counts on requests of the same site.' },
+  not_found: { status: 404, exit: 5, means: 'It does not exist, or you may not see it.' },
+  method_not_allowed: { status: 405, exit: 2, means: 'This path does not take this method.' },
+  request_timeout: { status: 408, exit: 12, means: 'The request did not arrive in time.' },
+  // 409: conflict or wrong state
+  invalid_state_transition: { status: 409, exit: 6, means: 'The present state does not allow this.' },
+  immutable_field: { status: 409, exit: 6, means: 'This field can not change after creation.' },
+  visibility_widen_not_allowed: { status: 409, exit: 6, means: 'Visibility is widened by `publish` only.' },
+  policy_in_use: { status: 409, exit: 6, means: 'An active grant refers to this policy.' },
+  connector_in_use: { status: 409, exit: 6, means: 'An active grant refers to this connector.' },
+  preset_in_use: { status: 409, exit: 6, means: 'An active grant refers to this preset.' },
+  preset_built_in: { status: 409, exit: 6, means: 'Built-in presets can not be changed or deleted.' },
+  grant_not_active: { status: 409, exit: 6, means: 'The grant is revoked or expired.' },
+  unique_violation: { status: 409, exit: 6, means: 'Something with this value exists already.' },
+  last_admin: { status: 409, exit: 6, means: 'A tenant keeps at least one active admin.' },
+  limit_reached: { status: 409, exit: 6, means: 'There are as many of these as allowed.' },
+  idempotency_in_progress: { status: 409, exit: 6, means: 'A request with this Idempotency-Key is still running.' },
+  plan_stale: { status: 409, exit: 15, means: 'What would change is no longer what was previewed.' },
+  // 412 … 429
+  precondition_failed: { status: 412, exit: 6, means: 'It changed since you read it (If-Match).' },
+  payload_too_large: { status: 413, exit: 7, means: 'The body is larger than allowed here.' },
+  uri_too_long: { status: 414, exit: 7, means: 'The address is longer than allowed.' },
+  unsupported_media_type: { status: 415, exit: 7, means: 'This content type is not taken here.' },
+  idempotency_mismatch: { status: 422, exit: 7, means: 'This Idempotency-Key was used with another request.' },
+  resource_tier_exceeded: { status: 422, exit: 7, means: "The resource tier is above the tenant's maximum." },
+  rate_limited: { status: 429, exit: 8, means: 'Too many requests; try again after Retry-After.' },
+  // 5xx
+  internal: { status: 500, exit: 13, means: 'A fault of the server. The request id finds it in the log.' },
+  unavailable: { status: 503, exit: 13, means: 'The server can not answer just now; try again.' },
+  query_timeout: { status: 504, exit: 13, means: 'The query took longer than allowed.' },
+} as const satisfies Record<string, ErrorCodeRow>;
+
+interface ErrorCodeRow {
+  status: number;
+  exit: number;
+  means: string;
+}
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCodes, code);
+}

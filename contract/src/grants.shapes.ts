@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import {
+  grantSources,
+  grantStatuses,
+  policiesPerGrantMax,
+  reasonCharsMax,
+  resourcePathPattern,
+  scopeEntriesMax,
+  subjectKinds,
+} from './grants.ts';
+import { chars, instant, page, pageQuery, ref, tenantParams, uuid } from './shapes.ts';
+
+/** The 18 fields in the order of the spec; every one a string or an array of strings, unset ones empty. */
+export const Grant = z.object({
+  id: z.string(),
+  tenant_id: z.string(),
+  subject_id: z.string(),
+  subject_kind: z.enum(subjectKinds),
+  connector_id: z.string(),
+  preset_id: z.string(),
+  policy_ids: z.array(z.string()),
+  scope_resource_paths: z.array(z.string()),
+  status: z.enum(grantStatuses),
+  reason: z.string(),
+  source: z.enum(grantSources),
+  granted_by: z.string(),
+  granted_at: z.string(),
+  expires_at: z.string(),
+  revoked_by: z.string(),
+  revoked_at: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+
+export const resourcePath = z.string().regex(resourcePathPattern, 'must be `schema` or `schema/table`');
+
+/** The limit counts entries after duplicates are removed. */
+export const scope = z
+  .array(resourcePath)
+  .max(100_000)
+  .transform((list) => [...new Set(list)])
+  .refine((list) => list.length <= scopeEntriesMax, { error: `at most ${scopeEntriesMax} entries` });
+
+const grantParams = tenantParams.extend({ grantID: uuid });
+
+export const listMyGrants = { params: tenantParams, answer: z.array(Grant) };
+
+export const listGrants = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    status: z.enum(grantStatuses).optional(),
+    subject_id: ref.optional(),
+    connector_id: ref.optional(),
+  }),
+  answer: page(Grant),
+};
+
+export const createGrant = {
+  params: tenantParams,
+  body: z.strictObject({
+    subject_id: ref.meta({ description: 'The id or the e-mail address of a member of the tenant.' }),
+    subject_kind: z.enum(subjectKinds).default('user'),
+    connector_id: ref,
+    preset_id: ref,
+    policy_ids: z
+      .array(uuid)
+      .max(policiesPerGrantMax)
+      .transform((list) => [...new Set(list)])
+      .default([]),
+    scope_resource_paths: scope.default([]),
+    reason: chars(0, reasonCharsMax).default(''),
+    source: z.enum(grantSources).default('manual'),
+    expires_at: instant.or(z.literal('')).default(''),
+  }),
+  answer: Grant,
+};
+
+export const getGrant = { params: grantParams, answer: Grant };
+
+export const replaceGrantScope = {
+  params: grantParams,
+  body: z.union([
+    scope,
+    z.strictObject({ scope_resource_paths: scope }).transform((body) => body.scope_resource_paths),
+  ]),
+  answer: Grant,
+};
+
+export const revokeGrant = {
+  params: grantParams,
+  body: z.strictObject({ reason: chars(0, reasonCharsMax).default('') }).optional(),
+  answer: Grant,
+};
+
+export const AccessDecision = z.object({
+  allowed: z.boolean(),
+  grant_ids: z.array(z.string()),
+  policy_ids: z.array(z.string()),
+  reason: z.enum(['granted', 'no_active_grant', 'action_not_in_preset', 'out_of_scope']),
+});
+
+export const checkAccess = {
+  params: tenantParams,
+  body: z.strictObject({
+    subject_id: ref,
+    connector_id: ref,
+    action: chars(1, 64),
+    resource_path: resourcePath.or(z.literal('')).default(''),
+  }),
+  answer: AccessDecision,
+};

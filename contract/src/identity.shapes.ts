@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
+import { chars, empty, pageQuery, page, ref, tenantParams, timestamp, uuid } from './shapes.ts';
+
+export const User = z.object({
+  id: uuid,
+  email: z.string(),
+  name: z.string(),
+  status: z.enum(userStatuses),
+});
+
+export const Me = User.extend({
+  credential: z.object({
+    kind: z.enum(['login', 'session']),
+    expires_at: timestamp,
+  }),
+  tenants: z.array(z.object({ id: uuid, slug: z.string(), name: z.string(), role: z.enum(tenantRoles) })),
+});
+
+export const getMe = { answer: Me };
+
+export const Session = z.object({
+  id: z.string(),
+  kind: z.enum(['browser', 'cli', 'app']),
+  client: z.string(),
+  created_at: timestamp,
+  expires_at: timestamp,
+  current: z.boolean(),
+});
+
+export const listSessions = { answer: z.object({ items: z.array(Session) }) };
+export const revokeSession = { params: z.object({ sessionID: z.string().min(1).max(200) }), answer: empty };
+
+export const Pat = z.object({
+  id: uuid,
+  tenant_id: uuid,
+  user_id: uuid,
+  name: z.string(),
+  hint: z.string().meta({ description: 'The last four characters, to tell tokens apart.' }),
+  actions: z.array(z.enum(patActions)),
+  apps: z.array(z.string()).meta({ description: 'App ids it is limited to; empty = every app of its issuer.' }),
+  status: z.enum(['active', 'expired', 'revoked']),
+  created_at: timestamp,
+  expires_at: timestamp,
+  revoked_at: z.string(),
+  last_used_at: z.string(),
+});
+
+export const listPats = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    all: z.enum(['true', 'false']).default('false').meta({ description: "Everyone's; admins only." }),
+  }),
+  answer: page(Pat),
+};
+
+export const createPat = {
+  params: tenantParams,
+  body: z.strictObject({
+    name: chars(1, patNameCharsMax),
+    actions: z
+      .array(z.enum(patActions))
+      .min(1)
+      .transform((list) => patActions.filter((action) => list.includes(action)))
+      .default(['read']),
+    apps: z.array(ref).max(100).default([]),
+    expires_in_days: z.int().min(1).max(patLifeDaysMax).optional(),
+  }),
+  answer: Pat.extend({ secret: z.string().meta({ description: 'Shown once.' }) }),
+};
+
+export const revokePat = { params: tenantParams.extend({ patID: uuid }), answer: Pat };

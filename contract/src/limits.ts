@@ -1,0 +1,9 @@
+/** Limits and patterns that several nouns share. */
+export const perPageDefault = 50;
+export const perPageMax = 200;
+export const slugPattern = /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+export const bodyBytesMaxDefault = 1024 * 1024;
+export const urlBytesMax = 8 * 1024;
+export const idempotencyKeyCharsMax = 255;
+export const idempotencyKeptHours = 24;
+export const resourceTiers = ['XS', 'S', 'M', 'L', 'XL'] as const;

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { perPageDefault, perPageMax, slugPattern } from './limits.ts';
+
+/** Shapes that several nouns use. */
+
+export const uuid = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'must be a UUID')
+  .transform((text) => text.toLowerCase())
+  .meta({ format: 'uuid', description: 'A UUID (version 7 when made here).' });
+
+/** A path parameter that names a thing by its id or by its slug. */
+export const ref = z.string().min(1).max(200).meta({ description: 'An id (UUID) or a slug.' });
+
+export const timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' });
+
+/** RFC 3339 as input: date, time and offset, nothing looser. */
+export const instant = z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time, e.g. 2027-01-31T12:00:00Z' });
+
+export const slug = z
+  .string()
+  .regex(slugPattern, 'must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -');
+
+export const tenantParams = z.object({ tenantID: ref });
+
+export const pageQuery = z.strictObject({
+  page: wholeNumber(1, 1_000_000).default(1),
+  per_page: wholeNumber(1, perPageMax).default(perPageDefault),
+});
+
+export function page<T extends z.ZodType>(item: T) {
+  return z.object({
+    items: z.array(item),
+    page: z.int(),
+    per_page: z.int(),
+    total: z.int(),
+  });
+}
+
+/** A whole number in a query string: digits only, so that `1e3`, ` 1` and `0x1` are refused. */
+export function wholeNumber(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .or(z.int().min(min).max(max))
+    .meta({ type: 'integer', minimum: min, maximum: max });
+}
+
+/** Length by character as people count them, not by UTF-16 unit. */
+export function chars(min: number, max: number) {
+  return z
+    .string()
+    .refine((text) => withinChars(text, min, max), { error: `must be ${min} to ${max} characters` })
+    .refine((text) => !text.includes('\u0000'), { error: 'must not contain a NUL character' })
+    .meta({ minLength: min, maxLength: max });
+}
+
+function withinChars(text: string, min: number, max: number): boolean {
+  if (text.length > max * 8) return false;
+  const count = [...text].length;
+  return count >= min && count <= max;
+}
+
+export const empty = z.undefined().meta({ description: 'No body.' });

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { tenantRoles, userStatuses } from './identity.ts';
+import { resourceTiers } from './limits.ts';
+import { empty, page, pageQuery, tenantParams, timestamp, uuid, wholeNumber } from './shapes.ts';
+
+export const Tenant = z.object({
+  id: uuid,
+  slug: z.string(),
+  name: z.string(),
+  max_resource_tier: z.enum(resourceTiers),
+  created_at: timestamp,
+});
+
+export const OwnTenant = Tenant.extend({ role: z.enum(tenantRoles) });
+
+export const Member = z.object({
+  user_id: uuid,
+  email: z.string(),
+  name: z.string(),
+  role: z.enum(tenantRoles),
+  status: z.enum(userStatuses),
+  since: timestamp,
+});
+
+export const AuditEntry = z.object({
+  seq: z.int(),
+  at: timestamp,
+  actor: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  action: z.string(),
+  target: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+  changes: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown(), effect: z.string() })),
+  request_id: z.string(),
+  hash: z.string(),
+});
+
+const memberParams = tenantParams.extend({ userID: uuid });
+
+export const listTenants = { answer: z.object({ items: z.array(OwnTenant) }) };
+export const getTenant = { params: tenantParams, answer: OwnTenant };
+export const listMembers = { params: tenantParams, query: pageQuery, answer: page(Member) };
+export const setMember = {
+  params: memberParams,
+  body: z.strictObject({ role: z.enum(tenantRoles) }),
+  answer: Member,
+};
+export const removeMember = { params: memberParams, answer: empty };
+export const listAuditEntries = {
+  params: tenantParams,
+  query: z.strictObject({
+    cursor: z.string().max(200).optional(),
+    per_page: wholeNumber(1, 200).default(50),
+    action: z.string().max(100).optional(),
+    target_id: z.string().max(200).optional(),
+  }),
+  answer: z.object({ items: z.array(AuditEntry), next_cursor: z.string().nullable() }),
+};

