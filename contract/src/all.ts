@@ -1,16 +1,16 @@
-import * as accessPolicies from './access-policies.ts';
 import * as accessPolicyShapes from './access-policies.shapes.ts';
-import * as connectors from './connectors.ts';
+import * as accessPolicies from './access-policies.ts';
 import * as connectorShapes from './connectors.shapes.ts';
+import * as connectors from './connectors.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
-import * as grants from './grants.ts';
 import * as grantShapes from './grants.shapes.ts';
-import * as identity from './identity.ts';
+import * as grants from './grants.ts';
 import * as identityShapes from './identity.shapes.ts';
-import * as presets from './presets.ts';
+import * as identity from './identity.ts';
 import * as presetShapes from './presets.shapes.ts';
-import * as tenants from './tenants.ts';
+import * as presets from './presets.ts';
 import * as tenantShapes from './tenants.shapes.ts';
+import * as tenants from './tenants.ts';
 
 export interface ContractEntry {
   endpoint: Endpoint;
@@ -38,7 +38,13 @@ function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): 
 }
 
 function isEndpoint(value: unknown): value is Endpoint {
-  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'authority' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'method' in value &&
+    'path' in value &&
+    'authority' in value
+  );
 }
 
 function isShape(value: unknown): value is Shape {

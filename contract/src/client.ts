@@ -85,7 +85,9 @@ export function address(
   extraQuery: Record<string, string> = {},
 ): string {
   const params = (input.params ?? {}) as Record<string, unknown>;
-  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params[name])),
+  );
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({ ...(input.query as object), ...extraQuery })) {
     if (value === undefined || value === null) continue;
@@ -104,7 +106,8 @@ async function readAnswer<T>(response: Response, url: string): Promise<T> {
     throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
   }
   if (response.ok) return body as T;
-  if (!isProblem(body)) throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
+  if (!isProblem(body))
+    throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
   const retryAfter = Number(response.headers.get('retry-after'));
   throw new ProblemError(body, Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null);
 }

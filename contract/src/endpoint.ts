@@ -75,7 +75,9 @@ type Part<S extends Shape, K extends 'params' | 'query' | 'body'> = S[K] extends
   : { [P in K]?: undefined };
 
 /** What the verb behind it gets, after the schemas have parsed it. */
-export type Parsed<S extends Shape> = ParsedPart<S, 'params'> & ParsedPart<S, 'query'> & ParsedPart<S, 'body'>;
+export type Parsed<S extends Shape> = ParsedPart<S, 'params'> &
+  ParsedPart<S, 'query'> &
+  ParsedPart<S, 'body'>;
 type ParsedPart<S extends Shape, K extends 'params' | 'query' | 'body'> = S[K] extends z.ZodType
   ? { [P in K]: z.output<S[K]> }
   : { [P in K]: undefined };

@@ -4,7 +4,11 @@
  */
 export const errorCodes = {
   // 400: malformed or invalid input
-  validation_failed: { status: 400, exit: 7, means: 'The input does not fit what is expected; `errors` says where.' },
+  validation_failed: {
+    status: 400,
+    exit: 7,
+    means: 'The input does not fit what is expected; `errors` says where.',
+  },
   malformed_json: { status: 400, exit: 7, means: 'The body is not valid JSON.' },
   unknown_parameter: { status: 400, exit: 7, means: 'A query parameter is not known here.' },
   unknown_column: { status: 400, exit: 7, means: 'A column is not known, or not visible to you.' },
@@ -14,7 +18,11 @@ export const errorCodes = {
   unauthenticated: { status: 401, exit: 3, means: 'No valid credential was sent.' },
   login_required: { status: 403, exit: 3, means: 'A personal access token can not do this; log in.' },
   forbidden: { status: 403, exit: 4, means: 'You may not do this.' },
-  cross_site_request: { status: 403, exit: 4, means: 'A session cookie only counts on requests of the same site.' },
+  cross_site_request: {
+    status: 403,
+    exit: 4,
+    means: 'A session cookie only counts on requests of the same site.',
+  },
   not_found: { status: 404, exit: 5, means: 'It does not exist, or you may not see it.' },
   method_not_allowed: { status: 405, exit: 2, means: 'This path does not take this method.' },
   request_timeout: { status: 408, exit: 12, means: 'The request did not arrive in time.' },
@@ -30,14 +38,22 @@ export const errorCodes = {
   unique_violation: { status: 409, exit: 6, means: 'Something with this value exists already.' },
   last_admin: { status: 409, exit: 6, means: 'A tenant keeps at least one active admin.' },
   limit_reached: { status: 409, exit: 6, means: 'There are as many of these as allowed.' },
-  idempotency_in_progress: { status: 409, exit: 6, means: 'A request with this Idempotency-Key is still running.' },
+  idempotency_in_progress: {
+    status: 409,
+    exit: 6,
+    means: 'A request with this Idempotency-Key is still running.',
+  },
   plan_stale: { status: 409, exit: 15, means: 'What would change is no longer what was previewed.' },
   // 412 … 429
   precondition_failed: { status: 412, exit: 6, means: 'It changed since you read it (If-Match).' },
   payload_too_large: { status: 413, exit: 7, means: 'The body is larger than allowed here.' },
   uri_too_long: { status: 414, exit: 7, means: 'The address is longer than allowed.' },
   unsupported_media_type: { status: 415, exit: 7, means: 'This content type is not taken here.' },
-  idempotency_mismatch: { status: 422, exit: 7, means: 'This Idempotency-Key was used with another request.' },
+  idempotency_mismatch: {
+    status: 422,
+    exit: 7,
+    means: 'This Idempotency-Key was used with another request.',
+  },
   resource_tier_exceeded: { status: 422, exit: 7, means: "The resource tier is above the tenant's maximum." },
   rate_limited: { status: 429, exit: 8, means: 'Too many requests; try again after Retry-After.' },
   // 5xx

@@ -89,7 +89,7 @@ export const replaceGrantScope = {
 export const revokeGrant = {
   params: grantParams,
   body: z.strictObject({ reason: chars(0, reasonCharsMax).default('') }).optional(),
-  answer: Grant,
+  answer: Grant.extend({ changed: z.boolean().meta({ description: 'false when it was revoked before.' }) }),
 };
 
 export const AccessDecision = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
-import { chars, empty, pageQuery, page, ref, tenantParams, timestamp, uuid } from './shapes.ts';
+import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, uuid } from './shapes.ts';
 
 export const User = z.object({
   id: uuid,
@@ -38,7 +38,9 @@ export const Pat = z.object({
   name: z.string(),
   hint: z.string().meta({ description: 'The last four characters, to tell tokens apart.' }),
   actions: z.array(z.enum(patActions)),
-  apps: z.array(z.string()).meta({ description: 'App ids it is limited to; empty = every app of its issuer.' }),
+  apps: z
+    .array(z.string())
+    .meta({ description: 'App ids it is limited to; empty = every app of its issuer.' }),
   status: z.enum(['active', 'expired', 'revoked']),
   created_at: timestamp,
   expires_at: timestamp,

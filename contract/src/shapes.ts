@@ -15,7 +15,10 @@ export const ref = z.string().min(1).max(200).meta({ description: 'An id (UUID) 
 export const timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
 /** RFC 3339 as input: date, time and offset, nothing looser. */
-export const instant = z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time, e.g. 2027-01-31T12:00:00Z' });
+export const instant = z.iso.datetime({
+  offset: true,
+  error: 'must be an RFC 3339 time, e.g. 2027-01-31T12:00:00Z',
+});
 
 export const slug = z
   .string()

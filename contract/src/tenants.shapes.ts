@@ -28,7 +28,9 @@ export const AuditEntry = z.object({
   actor: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
   action: z.string(),
   target: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
-  changes: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown(), effect: z.string() })),
+  changes: z.array(
+    z.object({ path: z.string(), before: z.unknown(), after: z.unknown(), effect: z.string() }),
+  ),
   request_id: z.string(),
   hash: z.string(),
 });

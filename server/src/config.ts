@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+
+/** Everything the environment decides, read and checked once, before anything starts. */
+export interface Config {
+  host: string;
+  port: number;
+  baseUrl: string;
+  dataDir: string;
+  databaseUrl: string | undefined;
+  dataDatabaseUrl: string | undefined;
+  seed: 'demo' | 'none';
+  logLevel: string;
+  upstream: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined;
+  checkAnswers: boolean;
+}
+
+export class ConfigError extends Error {
+  readonly variable: string;
+
+  constructor(variable: string, problem: string) {
+    super(`${variable} ${problem}`);
+    this.name = 'ConfigError';
+    this.variable = variable;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readConfig(env: Environment): Config {
+  const port = portOf(env);
+  return {
+    host: env.SVC_HOST || '127.0.0.1',
+    port,
+    baseUrl: baseUrlOf(env, port),
+    dataDir: resolve(env.SVC_DATA_DIR || '.svc'),
+    databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
+    dataDatabaseUrl: databaseUrlOf(env, 'SVC_DATA_DATABASE_URL'),
+    seed: oneOf(env, 'SVC_SEED', ['demo', 'none'], 'demo'),
+    logLevel: oneOf(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    upstream: upstreamOf(env),
+    checkAnswers: oneOf(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
+  };
+}
+
+function portOf(env: Environment): number {
+  const text = env.SVC_PORT || '4400';
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new ConfigError('SVC_PORT', 'must be a port number.');
+  return port;
+}
+
+function baseUrlOf(env: Environment, port: number): string {
+  const text = env.SVC_BASE_URL || `http://localhost:${port}`;
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash) {
+    throw new ConfigError(
+      'SVC_BASE_URL',
+      'must be an http(s) address without a path, e.g. https://svc.example.com.',
+    );
+  }
+  return url.origin;
+}
+
+function databaseUrlOf(env: Environment, variable: string): string | undefined {
+  const text = env[variable];
+  if (!text) return undefined;
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new ConfigError(variable, 'must begin with postgresql://.');
+  return text;
+}
+
+function upstreamOf(env: Environment): Config['upstream'] {
+  const issuer = env.SVC_OIDC_ISSUER;
+  if (!issuer) return undefined;
+  const clientId = env.SVC_OIDC_CLIENT_ID;
+  const clientSecret = env.SVC_OIDC_CLIENT_SECRET;
+  if (!clientId) throw new ConfigError('SVC_OIDC_CLIENT_ID', 'is needed with SVC_OIDC_ISSUER.');
+  if (!clientSecret) throw new ConfigError('SVC_OIDC_CLIENT_SECRET', 'is needed with SVC_OIDC_ISSUER.');
+  if (!URL.canParse(issuer)) throw new ConfigError('SVC_OIDC_ISSUER', 'must be an address.');
+  return { issuer, clientId, clientSecret, name: env.SVC_OIDC_NAME || new URL(issuer).hostname };
+}
+
+function oneOf<const T extends string>(
+  env: Environment,
+  variable: string,
+  values: readonly T[],
+  standard: T,
+): T {
+  const text = env[variable] || standard;
+  const value = values.find((item) => item === text);
+  if (value === undefined) throw new ConfigError(variable, `must be one of ${values.join(', ')}.`);
+  return value;
+}

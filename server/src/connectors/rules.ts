@@ -1,0 +1,14 @@
+import { slugPattern } from '@svc/contract/limits.ts';
+
+/** A slug from a name: `Sales DB (EU)` → `sales-db-eu`; null when nothing usable is left. */
+export function slugFromName(name: string): string | null {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[\u0300-\u036f]/g, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+|-+$/g, '')
+    .slice(0, 63)
+    .replace(/-+$/, '');
+  return slugPattern.test(slug) ? slug : null;
+}

@@ -1,0 +1,181 @@
+import { bodyBytesMaxDefault, idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
+import type { Logger } from 'pino';
+import { sha256 } from './canonical.ts';
+import { type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
+import type { Db } from './db.ts';
+import type { StoredAnswer } from './idempotency.ts';
+import { runMutation } from './mutation.ts';
+import type { Outbox } from './outbox.ts';
+import { parseBody, parseParams, parseQuery } from './parse-input.ts';
+import { fail } from './problem.ts';
+import { readJson } from './read-body.ts';
+import type { Route } from './route.ts';
+import { createRouter } from './router.ts';
+
+export interface ApiParts {
+  db: Db;
+  outbox: Outbox;
+  now: () => Date;
+  authenticate: (request: Request) => Promise<Caller | null>;
+  tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
+  /** In tests: an answer that breaks its own schema becomes a 500. */
+  checkAnswers: boolean;
+}
+
+export interface RequestInfo {
+  requestId: string;
+  log: Logger;
+  /** The name under which the request is counted; set once it is known. */
+  setRoute: (name: string) => void;
+  clientAddress: string;
+}
+
+type Context = Ctx & { tenant?: TenantAccess };
+
+/** Answers `/api/v1/…`: finds the route, checks who asks, then what, then runs the verb. */
+export function createApi(
+  parts: ApiParts,
+  routes: readonly Route[],
+): (request: Request, url: URL, info: RequestInfo) => Promise<Response> {
+  const router = createRouter(
+    routes.map((route) => ({ method: route.endpoint.method, path: route.endpoint.path, target: route })),
+  );
+  return async (request, url, info) => {
+    const found = router.find(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
+    if (found.kind === 'malformed')
+      throw fail('validation_failed', { detail: 'The path is not well encoded.' });
+    if (found.kind === 'none') throw fail('not_found', { detail: 'No such path.' });
+    if (found.kind === 'wrong_method') {
+      throw fail('method_not_allowed', { headers: { allow: found.allowed.join(', ') } });
+    }
+    info.setRoute(found.target.endpoint.id);
+    return answerRoute(parts, found.target, found.params, request, url, info);
+  };
+}
+
+async function answerRoute(
+  parts: ApiParts,
+  route: Route,
+  rawParams: Record<string, string>,
+  request: Request,
+  url: URL,
+  info: RequestInfo,
+): Promise<Response> {
+  const { endpoint, shape } = route;
+  // Who asks is settled before the body is looked at.
+  const caller = await callerFor(parts, route, request);
+  const tenant = await tenantFor(parts, route, rawParams, caller);
+  const query = new URLSearchParams(url.search);
+  const mode = modeOf(endpoint.kind, query);
+  const params = parseParams(shape.params, rawParams);
+  const parsedQuery = parseQuery(shape.query, query);
+  const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  const body = parseBody(shape.body, json);
+  const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
+
+  const base = { requestId: info.requestId, log: info.log, caller, ...(tenant ? { tenant } : {}) };
+  const run = async (ctx: Context): Promise<StoredAnswer> => {
+    const answer = await route.answer(ctx as never, input as never);
+    if (parts.checkAnswers) shape.answer.parse(answer);
+    const headers: Record<string, string> = {};
+    if (route.etag) headers.etag = route.etag(answer as never);
+    return { status: endpoint.status, headers, body: endpoint.status === 204 ? '' : JSON.stringify(answer) };
+  };
+  if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
+
+  const key = request.method === 'POST' ? idempotencyKeyOf(request) : undefined;
+  const result = await runMutation(
+    { ...base, db: parts.db, outbox: parts.outbox },
+    {
+      mode,
+      operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
+      auditTenantId: tenant?.id ?? platformTenantId,
+      ...ifPlanOf(request),
+      ...(key === undefined
+        ? {}
+        : {
+            idempotency: {
+              callerId: caller.userId,
+              key,
+              requestHash: sha256(
+                `${request.method} ${url.pathname}${url.search}\n${JSON.stringify(json ?? null)}`,
+              ),
+            },
+          }),
+      verb: (ctx) => run({ ...ctx, ...(tenant ? { tenant } : {}) }),
+    },
+  );
+  if (result.kind === 'done') return send(result.answer);
+  return send({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
+}
+
+async function callerFor(parts: ApiParts, route: Route, request: Request): Promise<Caller> {
+  const { credential } = route.endpoint.authority;
+  if (credential === 'anonymous') return nobody;
+  const caller = await parts.authenticate(request);
+  if (!caller) throw fail('unauthenticated');
+  // A PAT is good for rows only; its kind is looked at before any role is.
+  if (caller.kind === 'pat') throw fail('login_required');
+  return caller;
+}
+
+async function tenantFor(
+  parts: ApiParts,
+  route: Route,
+  params: Record<string, string>,
+  caller: Caller,
+): Promise<TenantAccess | undefined> {
+  const { role, outsider } = route.endpoint.authority;
+  if (!role) return undefined;
+  const tenant = await parts.tenantAccess(params.tenantID ?? '', caller);
+  if (!tenant) throw fail(outsider ?? 'not_found');
+  if (role === 'tenant_admin' && tenant.role !== 'tenant_admin') throw fail('forbidden');
+  return tenant;
+}
+
+function modeOf(kind: 'read' | 'mutate', query: URLSearchParams): 'preview' | 'execute' {
+  if (kind === 'read') return 'execute';
+  const values = query.getAll('dry_run');
+  query.delete('dry_run');
+  if (values.length === 0) return 'execute';
+  if (values.length > 1 || (values[0] !== 'true' && values[0] !== 'false')) {
+    throw fail('validation_failed', {
+      detail: 'dry_run is true or false.',
+      errors: [{ field: 'dry_run', code: 'invalid', detail: 'is true or false' }],
+    });
+  }
+  return values[0] === 'true' ? 'preview' : 'execute';
+}
+
+function idempotencyKeyOf(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key');
+  if (key === null) return undefined;
+  if (key.length === 0 || key.length > idempotencyKeyCharsMax) {
+    throw fail('validation_failed', {
+      detail: `Idempotency-Key is 1 to ${idempotencyKeyCharsMax} characters.`,
+    });
+  }
+  return key;
+}
+
+function ifPlanOf(request: Request): { ifPlan?: string } {
+  const ifPlan = request.headers.get('if-plan');
+  return ifPlan === null ? {} : { ifPlan: ifPlan.replace(/^"|"$/g, '') };
+}
+
+function send(answer: StoredAnswer): Response {
+  if (answer.status === 204) return new Response(null, { status: 204, headers: answer.headers });
+  return new Response(answer.body, {
+    status: answer.status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...answer.headers },
+  });
+}
+
+const nobody: Caller = {
+  kind: 'login',
+  userId: '',
+  email: '',
+  name: '',
+  credentialId: '',
+  expiresAt: new Date(0),
+};

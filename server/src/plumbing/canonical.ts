@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+
+/** JSON with sorted keys: equal values give equal text, so that hashes can be compared. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+    return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+export function sha256(text: string | Uint8Array): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import type { Db, Tx } from './db.ts';
+
+/** What every verb gets first: who asks, for which tenant, at what time, with which connection. */
+export interface Ctx {
+  db: Db;
+  /** One instant for the whole request. */
+  now: Date;
+  requestId: string;
+  log: Logger;
+  caller: Caller;
+}
+
+/** A verb below `/tenants/{tenantID}` has its tenant resolved and the caller's role in it checked. */
+export interface TenantCtx extends Ctx {
+  tenant: TenantAccess;
+}
+
+/** A mutation: the same, inside one transaction, with the means to record what it does. */
+export interface MutationCtx extends Ctx {
+  db: Tx;
+  newId(): string;
+  audit(change: AuditedChange): void;
+  /** Queues an effect outside the database; it happens after the commit, at least once. */
+  enqueue(topic: string, payload: Record<string, unknown>): void;
+  /** Drops what any copy of the server has cached under the tag, once this commits. */
+  changed(tag: string): void;
+  warn(text: string): void;
+}
+
+export type TenantMutationCtx = MutationCtx & TenantCtx;
+
+export interface Caller {
+  /** `login`: an access token. `session`: a browser's cookie. `pat`: rows only. `operator`: on the machine itself. */
+  kind: 'login' | 'session' | 'pat' | 'operator';
+  userId: string;
+  email: string;
+  name: string;
+  /** Of the credential, not of the person: what `revoke this session` ends. */
+  credentialId: string;
+  expiresAt: Date;
+}
+
+export interface TenantAccess {
+  id: string;
+  slug: string;
+  name: string;
+  role: 'tenant_member' | 'tenant_admin';
+}
+
+export interface AuditedChange {
+  /** `noun.verb`, e.g. `grant.revoke`. */
+  action: string;
+  target: { kind: string; id: string; name: string };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+/** The chain of the platform itself, for changes that belong to no tenant. */
+export const platformTenantId = '00000000-0000-0000-0000-000000000000';

@@ -1,0 +1,36 @@
+/**
+ * Pages of other origins may call the data API and the control plane with a token they hold. No answer ever allows
+ * credentials, so a session cookie is worth nothing to them.
+ */
+const allowed = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Location, X-Request-Id, Retry-After',
+};
+
+export function withCors(path: string, headers: Headers): void {
+  if (!isShared(path)) return;
+  for (const [name, value] of Object.entries(allowed)) headers.set(name, value);
+}
+
+export function preflight(request: Request, path: string): Response | null {
+  if (
+    request.method !== 'OPTIONS' ||
+    !isShared(path) ||
+    !request.headers.has('access-control-request-method')
+  )
+    return null;
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...allowed,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers':
+        'Authorization, X-Api-Key, Content-Type, Accept, If-Match, If-None-Match, If-Plan, Idempotency-Key, Prefer, X-Request-Id',
+      'access-control-max-age': '7200',
+    },
+  });
+}
+
+function isShared(path: string): boolean {
+  return path.startsWith('/data/') || path.startsWith('/api/v1/');
+}

@@ -1,0 +1,52 @@
+import { type ControlledTransaction, Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+
+/**
+ * The control plane's database. Slices add the types of their own tables with `withTables`, so that no file lists
+ * all tables and no slice reads another's.
+ */
+// biome-ignore lint/complexity/noBannedTypes: no tables known here, which is the point.
+export type Db = Kysely<{}>;
+// biome-ignore lint/complexity/noBannedTypes: as above.
+export type Tx = ControlledTransaction<{}>;
+
+export interface ControlDatabase {
+  db: Db;
+  pool: pg.Pool;
+  close(): Promise<void>;
+}
+
+const statementMsMax = 5_000;
+const lockMsMax = 2_000;
+const idleInTransactionMsMax = 10_000;
+const connectMsMax = 2_000;
+
+export function openControlDatabase(
+  url: string,
+  options: { connectionsMax: number; onError: (error: Error) => void },
+): ControlDatabase {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: connectMsMax,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementMsMax,
+    lock_timeout: lockMsMax,
+    idle_in_transaction_session_timeout: idleInTransactionMsMax,
+    application_name: 'svc control',
+    types: { getTypeParser },
+  });
+  // Without a listener, a connection that the server ends while idle would end the process.
+  pool.on('error', options.onError);
+  // biome-ignore lint/complexity/noBannedTypes: see Db.
+  const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema('svc');
+  return { db, pool, close: () => db.destroy() };
+}
+
+/** int8 as a number: the control plane's only ones are sequence numbers and counts, far below 2^53. */
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === pg.types.builtins.INT8) return Number;
+  // Audit hashes are over the text of `changes`: it must come back as it was written.
+  if (oid === pg.types.builtins.JSON) return (value) => value;
+  return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text');
+}

@@ -1,0 +1,75 @@
+import pg from 'pg';
+import type { Logger } from 'pino';
+
+const channel = 'svc_changed';
+const reconnectMs = 250;
+
+/**
+ * Hears what other copies of the server (and this one) have changed. While the connection that listens is down,
+ * nothing may be served from a cache: `isLive` is false, and becomes true again only after everything was dropped.
+ */
+export interface Invalidation {
+  isLive(): boolean;
+  onChange(listener: (tag: string | null) => void): void;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function listenForChanges(options: { url: string; log: Logger }): Invalidation {
+  const listeners: ((tag: string | null) => void)[] = [];
+  let client: pg.Client | null = null;
+  let live = false;
+  let stopped = false;
+
+  function tell(tag: string | null): void {
+    for (const listener of listeners) listener(tag);
+  }
+
+  async function connect(): Promise<void> {
+    const next = new pg.Client({
+      connectionString: options.url,
+      application_name: 'svc listen',
+      connectionTimeoutMillis: 2_000,
+      keepAlive: true,
+    });
+    client = next;
+    const lost = (error?: Error) => {
+      if (client !== next) return;
+      client = null;
+      live = false;
+      tell(null);
+      if (stopped) return;
+      options.log.warn(
+        { err: error },
+        'lost the connection that hears of changes; caches are off until it is back',
+      );
+      setTimeout(() => void connect().catch(() => {}), reconnectMs);
+    };
+    next.on('error', lost);
+    next.on('end', () => lost());
+    next.on('notification', (message) => tell(message.payload ?? null));
+    try {
+      await next.connect();
+      await next.query(`listen ${channel}`);
+      tell(null);
+      live = true;
+    } catch (error) {
+      lost(error instanceof Error ? error : undefined);
+      await next.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  return {
+    isLive: () => live,
+    onChange: (listener) => void listeners.push(listener),
+    start: connect,
+    async stop() {
+      stopped = true;
+      live = false;
+      await client?.end().catch(() => {});
+    },
+  };
+}
+
+export const notifySql = `select pg_notify('${channel}', $1)`;

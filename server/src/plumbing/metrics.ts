@@ -1,0 +1,36 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  requests: Counter<'route' | 'method' | 'status'>;
+  seconds: Histogram<'route'>;
+  inFlight: Gauge;
+  text(): Promise<string>;
+  contentType: string;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return {
+    requests: new Counter({
+      name: 'svc_http_requests_total',
+      help: 'Requests answered, by route of the contract.',
+      labelNames: ['route', 'method', 'status'],
+      registers: [registry],
+    }),
+    seconds: new Histogram({
+      name: 'svc_http_request_seconds',
+      help: 'Time from the whole request head to the answer.',
+      labelNames: ['route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    }),
+    inFlight: new Gauge({
+      name: 'svc_http_requests_in_flight',
+      help: 'Requests being worked on.',
+      registers: [registry],
+    }),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,105 @@
+import type { Plan } from '@svc/contract/plan.ts';
+import { CompiledQuery } from 'kysely';
+import { appendAudit, transactionTime } from './audit.ts';
+import type { AuditedChange, Ctx, MutationCtx } from './context.ts';
+import { isRetryable } from './database-errors.ts';
+import type { Db, Tx } from './db.ts';
+import { claimKey, type IdempotentRequest, keepAnswer, type StoredAnswer } from './idempotency.ts';
+import { notifySql } from './invalidation.ts';
+import type { Outbox, QueuedEffect } from './outbox.ts';
+import { makePlan } from './plan.ts';
+import { fail } from './problem.ts';
+
+export interface MutationRequest {
+  mode: 'preview' | 'execute';
+  operation: { id: string; irreversible: boolean };
+  /** The chain the audit entries go to. */
+  auditTenantId: string;
+  ifPlan?: string;
+  idempotency?: IdempotentRequest;
+  verb: (ctx: MutationCtx) => Promise<StoredAnswer>;
+}
+
+export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done'; answer: StoredAnswer };
+
+const attemptsMax = 3;
+
+/**
+ * The one way anything changes: one verb, one transaction. Preview, audit, idempotency, effects outside and the
+ * dropping of caches all follow from what the verb records while it runs.
+ */
+export async function runMutation(
+  base: Omit<Ctx, 'db' | 'now'> & { db: Db; outbox: Outbox },
+  request: MutationRequest,
+): Promise<MutationResult> {
+  for (let attempt = 1; ; attempt++) {
+    const tx = await base.db.startTransaction().execute();
+    try {
+      const result = await runOnce(base, tx, request);
+      if (result.kind === 'previewed') await tx.rollback().execute();
+      else await tx.commit().execute();
+      return result;
+    } catch (error) {
+      if (!tx.isCommitted && !tx.isRolledBack)
+        await tx
+          .rollback()
+          .execute()
+          .catch(() => {});
+      if (isRetryable(error) && attempt < attemptsMax) continue;
+      throw error;
+    }
+  }
+}
+
+async function runOnce(
+  base: Omit<Ctx, 'db' | 'now'> & { outbox: Outbox },
+  tx: Tx,
+  request: MutationRequest,
+): Promise<MutationResult> {
+  const now = await transactionTime(tx);
+  // A preview neither replays nor keeps: it has no effect that could happen twice.
+  const idempotency = request.mode === 'execute' ? request.idempotency : undefined;
+  if (idempotency) {
+    const before = await claimKey(tx, idempotency);
+    if (before) return { kind: 'done', answer: before };
+  }
+
+  const ids = new Set<string>();
+  const changes: AuditedChange[] = [];
+  const effects: QueuedEffect[] = [];
+  const tags = new Set<string>();
+  const warnings: string[] = [];
+  const newId = () => {
+    const id = Bun.randomUUIDv7();
+    ids.add(id);
+    return id;
+  };
+  const answer = await request.verb({
+    db: tx,
+    now,
+    requestId: base.requestId,
+    log: base.log,
+    caller: base.caller,
+    newId,
+    audit: (change) => void changes.push(change),
+    enqueue: (topic, payload) => void effects.push({ id: Bun.randomUUIDv7(), topic, payload }),
+    changed: (tag) => void tags.add(tag),
+    warn: (text) => void warnings.push(text),
+  });
+
+  const plan = makePlan(request.operation, changes, warnings, { ids, now });
+  if (request.mode === 'preview') return { kind: 'previewed', plan };
+  if (request.ifPlan !== undefined && request.ifPlan !== plan.fingerprint) throw fail('plan_stale');
+
+  for (const tag of tags) await tx.executeQuery(CompiledQuery.raw(notifySql, [tag]));
+  const actor = { kind: base.caller.kind, id: base.caller.userId, name: base.caller.email };
+  const head = await appendAudit(
+    tx,
+    { tenantId: request.auditTenantId, at: now, actor, requestId: base.requestId },
+    changes,
+  );
+  if (head) effects.push({ id: Bun.randomUUIDv7(), topic: 'audit.anchor', payload: { ...head } });
+  await base.outbox.add(tx, now, effects);
+  if (idempotency) await keepAnswer(tx, idempotency, answer);
+  return { kind: 'done', answer };
+}

@@ -1,0 +1,127 @@
+import { CompiledQuery, sql } from 'kysely';
+import { PgBoss } from 'pg-boss';
+import type { Logger } from 'pino';
+import type { Db, Tx } from './db.ts';
+
+type Tables = {
+  outbox: {
+    id: string;
+    topic: string;
+    payload: unknown;
+    created_at: Date;
+    attempts: number;
+    done_at: Date | null;
+    last_error: string | null;
+  };
+};
+
+/** Must be safe to run twice: it runs at least once per queued effect. */
+export type Effect = (payload: Record<string, unknown>) => Promise<void>;
+export type Sweep = { name: string; cron: string; run: () => Promise<void> };
+
+export interface QueuedEffect {
+  id: string;
+  topic: string;
+  payload: Record<string, unknown>;
+}
+
+/**
+ * Effects outside the database. The row in `outbox` is the truth, written with the change that causes it; the
+ * pg-boss job sent in the same transaction is the wake-up, with retries and back-off.
+ */
+export interface Outbox {
+  add(tx: Tx, at: Date, effects: readonly QueuedEffect[]): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const queue = 'outbox';
+
+export function createOutbox(options: {
+  url: string;
+  db: Db;
+  log: Logger;
+  effects: Readonly<Record<string, Effect>>;
+  sweeps: readonly Sweep[];
+}): Outbox {
+  const { db, log } = options;
+  const boss = new PgBoss({
+    connectionString: options.url,
+    application_name: 'svc queue',
+    max: 4,
+    useListenNotify: true,
+    // Queues live as long as the schema; a restart of the database must not end the server.
+    persistWarnings: false,
+  });
+  boss.on('error', (error) => log.warn({ err: error }, 'queue'));
+
+  async function carryOut(id: string): Promise<void> {
+    const row = await db
+      .withTables<Tables>()
+      .selectFrom('outbox')
+      .select(['topic', 'payload'])
+      .where('id', '=', id)
+      .where('done_at', 'is', null)
+      .executeTakeFirst();
+    if (!row) return;
+    const effect = options.effects[row.topic];
+    try {
+      if (!effect) throw new Error(`No effect is known for ${row.topic}.`);
+      await effect(row.payload as Record<string, unknown>);
+      await mark(id, {
+        done_at: sql`now()` as never,
+        attempts: sql`attempts + 1` as never,
+        last_error: null,
+      });
+    } catch (error) {
+      await mark(id, { attempts: sql`attempts + 1` as never, last_error: String(error).slice(0, 1000) });
+      throw error;
+    }
+  }
+
+  async function mark(id: string, set: Partial<Tables['outbox']>): Promise<void> {
+    await db.withTables<Tables>().updateTable('outbox').set(set).where('id', '=', id).execute();
+  }
+
+  return {
+    async add(tx, at, effects) {
+      for (const { id, topic, payload } of effects) {
+        await tx
+          .withTables<Tables>()
+          .insertInto('outbox')
+          .values({ id, topic, payload, created_at: at, attempts: 0, done_at: null, last_error: null })
+          .execute();
+        const inTransaction = {
+          executeSql: async (text: string, values?: unknown[]) => {
+            const { rows } = await tx.executeQuery<Record<string, unknown>>(
+              CompiledQuery.raw(text, values ?? []),
+            );
+            return { rows };
+          },
+        };
+        await boss.send(queue, { id }, { db: inTransaction });
+      }
+    },
+    async start() {
+      await boss.start();
+      await boss.createQueue(queue, {
+        notify: true,
+        retryLimit: 20,
+        retryBackoff: true,
+        retryDelay: 1,
+        retryDelayMax: 300,
+      });
+      await boss.work<{ id: string }>(queue, { batchSize: 1, pollingIntervalSeconds: 2 }, async (jobs) => {
+        for (const job of jobs) await carryOut(job.data.id);
+      });
+      for (const sweep of options.sweeps) {
+        await boss.createQueue(sweep.name, { retryLimit: 0, deleteAfterSeconds: 3600 });
+        await boss.schedule(sweep.name, sweep.cron);
+        await boss.work(sweep.name, { pollingIntervalSeconds: 10 }, () => sweep.run());
+      }
+    },
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 5_000 });
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { fail } from './problem.ts';
+
+/** A client that sends its body slower than this is cut off. */
+export const bodyReceiveMsMax = 30_000;
+
+/** The whole body, bounded in size and in time. */
+export async function readBody(
+  request: Request,
+  limits: { bytesMax: number; msMax?: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = Number(request.headers.get('content-length') ?? 0);
+  if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let timer: Timer | undefined;
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(fail('request_timeout')), limits.msMax ?? bodyReceiveMsMax);
+  });
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), overdue]);
+      if (done) break;
+      size += value.byteLength;
+      if (size > limits.bytesMax) throw tooLarge(limits.bytesMax);
+      chunks.push(value);
+    }
+  } catch (error) {
+    // Not awaited: a client that has stopped sending may never settle it.
+    reader.cancel().catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return joined(chunks, size);
+}
+
+/** Exactly one JSON text in UTF-8 under exactly that content type; anything looser lets parsers disagree. */
+export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
+  const bytes = await readBody(request, { bytesMax });
+  if (bytes.byteLength === 0) return undefined;
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/json(?:; ?charset="?utf-8"?)?$/i.test(type)) {
+    throw fail('unsupported_media_type', { detail: 'Send the body as Content-Type: application/json.' });
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch (error) {
+    throw fail('malformed_json', {}, { cause: error });
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+}
+
+function tooLarge(bytesMax: number) {
+  return fail('payload_too_large', { detail: `The body may be at most ${bytesMax} bytes.` });
+}

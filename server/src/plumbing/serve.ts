@@ -1,0 +1,160 @@
+import { urlBytesMax } from '@svc/contract/limits.ts';
+import type { Logger } from 'pino';
+import type { RequestInfo } from './api.ts';
+import { preflight, withCors } from './cors.ts';
+import { failureOfDatabase } from './database-errors.ts';
+import type { Metrics } from './metrics.ts';
+import { Failure, fail, problemResponse } from './problem.ts';
+import { requestIdOf } from './request-id.ts';
+
+export type Handle = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
+
+export interface Serving {
+  port: number;
+  /** Takes no new requests, lets those under way end, then closes what is left. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Cuts clients that send their request head drop by drop, and idle connections. */
+const idleSecondsMax = 10;
+const handlerMsMax = 30_000;
+const inFlightMax = 2_000;
+/** Above the largest body any route takes; routes have lower limits of their own. */
+const requestBytesMax = 64 * 1024 * 1024;
+
+/** The outermost layer: request ids, limits, errors to problems, counting and logging. */
+export function serve(options: {
+  host: string;
+  port: number;
+  handle: Handle;
+  log: Logger;
+  metrics: Metrics;
+}): Serving {
+  const { log, metrics } = options;
+  let inFlight = 0;
+  let stopping = false;
+
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    idleTimeout: idleSecondsMax,
+    maxRequestBodySize: requestBytesMax,
+    reusePort: false,
+    development: false,
+    fetch: async (request, bun) => {
+      const begun = performance.now();
+      const requestId = requestIdOf(request);
+      const url = new URL(request.url);
+      let route = 'none';
+      inFlight++;
+      metrics.inFlight.set(inFlight);
+      const info: RequestInfo = {
+        requestId,
+        log: log.child({ request_id: requestId }),
+        setRoute: (name) => {
+          route = name;
+        },
+        clientAddress: bun.requestIP(request)?.address ?? '',
+      };
+      // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
+      bun.timeout(request, handlerMsMax / 1000 + 5);
+      try {
+        const response = finish(await answer(request, url, info), request, url, requestId, stopping);
+        report(response.status);
+        return response;
+      } catch (error) {
+        const response = finish(
+          problemResponse(failureOf(error, info.log), requestId),
+          request,
+          url,
+          requestId,
+          stopping,
+        );
+        report(response.status);
+        return response;
+      } finally {
+        inFlight--;
+        metrics.inFlight.set(inFlight);
+      }
+
+      function report(status: number): void {
+        const seconds = (performance.now() - begun) / 1000;
+        metrics.requests.inc({ route, method: request.method, status });
+        metrics.seconds.observe({ route }, seconds);
+        const line = {
+          method: request.method,
+          path: url.pathname,
+          route,
+          status,
+          ms: Math.round(seconds * 1e5) / 100,
+        };
+        if (status >= 500) info.log.warn(line, 'request');
+        else info.log.info(line, 'request');
+      }
+    },
+    error: (error) => {
+      log.error({ err: error }, 'unhandled');
+      return problemResponse(fail('internal'), Bun.randomUUIDv7());
+    },
+  });
+
+  async function answer(request: Request, url: URL, info: RequestInfo): Promise<Response> {
+    if (request.url.length > urlBytesMax) throw fail('uri_too_long');
+    if (inFlight > inFlightMax)
+      throw fail('unavailable', { detail: 'Too many requests at once; try again.' });
+    const early = preflight(request, url.pathname);
+    if (early) return early;
+    let timer: Timer | undefined;
+    const overdue = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(fail('query_timeout', { detail: 'The answer took too long.' })),
+        handlerMsMax,
+      );
+    });
+    try {
+      return await Promise.race([options.handle(request, url, info), overdue]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    port: server.port ?? options.port,
+    async stop(graceMs) {
+      stopping = true;
+      let timer: Timer | undefined;
+      const patience = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, graceMs);
+      });
+      await Promise.race([server.stop(false), patience]);
+      clearTimeout(timer);
+      await server.stop(true);
+    },
+  };
+}
+
+function failureOf(error: unknown, log: Logger): Failure {
+  const failure = error instanceof Failure ? error : failureOfDatabase(error);
+  if (failure === null) {
+    log.error({ err: error }, 'a fault of the server');
+    return fail('internal');
+  }
+  if (failure.cause) log.warn({ err: failure.cause, code: failure.code }, 'cause');
+  return failure;
+}
+
+function finish(
+  response: Response,
+  request: Request,
+  url: URL,
+  requestId: string,
+  stopping: boolean,
+): Response {
+  const headers = new Headers(response.headers);
+  headers.set('x-request-id', requestId);
+  headers.set('x-content-type-options', 'nosniff');
+  withCors(url.pathname, headers);
+  if (stopping) headers.set('connection', 'close');
+  const body = request.method === 'HEAD' ? null : response.body;
+  return new Response(body, { status: response.status, statusText: response.statusText, headers });
+}

@@ -1,0 +1,28 @@
+import type { Db } from '../plumbing/db.ts';
+import { isUuid } from '../plumbing/ref.ts';
+
+type Tables = {
+  memberships: { tenant_id: string; user_id: string; role: string };
+  users: { id: string; email: string; name: string; status: string };
+};
+
+/** A member of the tenant by user id or e-mail address; null also for a user who is not a member. */
+export async function findMember(
+  db: Db,
+  tenantId: string,
+  ref: string,
+): Promise<{ userId: string; email: string; status: string } | null> {
+  const row = await db
+    .withTables<Tables>()
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.id', 'memberships.user_id')
+    .select(['users.id', 'users.email', 'users.status'])
+    .where('memberships.tenant_id', '=', tenantId)
+    .where((where) =>
+      isUuid(ref)
+        ? where('users.id', '=', ref)
+        : where(where.fn<string>('lower', ['users.email']), '=', ref.toLowerCase()),
+    )
+    .executeTakeFirst();
+  return row ? { userId: row.id, email: row.email, status: row.status } : null;
+}
