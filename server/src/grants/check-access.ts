@@ -18,7 +18,7 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof shape.b
   const subject = await findMember(ctx.db, ctx.tenant.id, input.subject_id);
   const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
   // Someone who left the tenant, or is suspended, has no access whatever was granted.
-  if (!subject || subject.status !== 'active' || !connectorId) {
+  if (subject?.status !== 'active' || !connectorId) {
     return { allowed: false, grant_ids: [], policy_ids: [], reason: 'no_active_grant' as const };
   }
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, subject.userId);

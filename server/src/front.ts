@@ -1,0 +1,69 @@
+import { openApiDocument } from '@svc/contract/openapi.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import type { Config } from './config.ts';
+import { createConsoleLogin } from './identity/console-login.ts';
+import type { ApiParts } from './plumbing/api.ts';
+import type { Metrics } from './plumbing/metrics.ts';
+import { fail } from './plumbing/problem.ts';
+import type { Handle } from './plumbing/serve.ts';
+import { welcomePage } from './welcome-page.ts';
+
+export interface FrontParts {
+  config: Config;
+  metrics: Metrics;
+  api: Handle;
+  oauth: Handle;
+  authenticate: ApiParts['authenticate'];
+  isReady: () => Promise<boolean>;
+}
+
+/** Which part of the server a path belongs to. */
+export function createFront(parts: FrontParts): Handle {
+  const openApi = JSON.stringify(
+    openApiDocument({ baseUrl: parts.config.baseUrl, version: packageJson.version }),
+  );
+  const consoleLogin = createConsoleLogin({ baseUrl: parts.config.baseUrl });
+
+  const exact: Record<string, Handle> = {
+    '/healthz': async () => Response.json({ status: 'ok' }),
+    '/readyz': async () => {
+      if (await parts.isReady()) return Response.json({ status: 'ready' });
+      throw fail('unavailable', { detail: 'The database can not be reached.' });
+    },
+    '/metrics': async () =>
+      new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.contentType } }),
+    '/api/v1/openapi.json': async () =>
+      new Response(openApi, { headers: { 'content-type': 'application/json' } }),
+    '/': async () => welcomePage(parts.config.baseUrl),
+  };
+
+  return async (request, url, info) => {
+    const path = url.pathname;
+    const found = Object.hasOwn(exact, path) ? exact[path] : undefined;
+    if (found) {
+      info.setRoute(path);
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+      }
+      return found(request, url, info);
+    }
+    if (path.startsWith('/api/v1/')) return parts.api(request, url, info);
+    if (path.startsWith('/data/')) return answerRows(request, info.setRoute);
+    if (path === '/oauth' || path.startsWith('/oauth/')) {
+      info.setRoute('oauth');
+      return parts.oauth(request, url, info);
+    }
+    if (path === '/login' || path === '/login/done' || path === '/logout') {
+      info.setRoute('login');
+      return consoleLogin(request, url, info);
+    }
+    throw fail('not_found', { detail: 'No such path.' });
+  };
+
+  /** There are no tables yet, so every table is one that does not exist: 404 for whoever may ask at all. */
+  async function answerRows(request: Request, setRoute: (name: string) => void): Promise<Response> {
+    setRoute('rows');
+    if (!(await parts.authenticate(request))) throw fail('unauthenticated');
+    throw fail('not_found');
+  }
+}

@@ -1,0 +1,75 @@
+import { ConfigError, readConfig } from './config.ts';
+import { startPlatform } from './platform.ts';
+import { createLog } from './plumbing/log.ts';
+import { createMetrics } from './plumbing/metrics.ts';
+import { serve } from './plumbing/serve.ts';
+
+/** Time for requests under way when asked to stop. */
+const graceMs = 25_000;
+/** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
+const sameSignalMs = 500;
+
+const config = configOrExit();
+const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
+const metrics = createMetrics();
+let signalledAt: number | null = null;
+let stop: (() => Promise<void>) | null = null;
+let stopNow = () => {};
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+
+try {
+  const platform = await startPlatform(config, log, metrics);
+  stopNow = () => platform.database.stopNow();
+  const serving = serve({ host: config.host, port: config.port, handle: platform.handle, log, metrics });
+  stop = async () => {
+    await serving.stop(graceMs);
+    await platform.stop();
+  };
+  platform.database.exited.then(() => {
+    log.error('PostgreSQL ended without being asked to; stopping, so that a restart can repair it');
+    process.exit(1);
+  });
+  if (platform.seeded) {
+    const { tenant, email, password } = platform.seeded;
+    console.log(`Made tenant ${tenant} with the admin ${email}, password ${password} (shown once).`);
+  }
+  if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
+  console.log(`svc is ready on ${config.baseUrl}`);
+  // Asked to stop while starting.
+  if (signalledAt !== null) await stopAndExit();
+} catch (error) {
+  console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
+  log.debug({ err: error }, 'start');
+  process.exit(1);
+}
+
+function onSignal(): void {
+  const now = performance.now();
+  if (signalledAt === null) {
+    signalledAt = now;
+    if (stop) void stopAndExit();
+    return;
+  }
+  if (now - signalledAt < sameSignalMs) return;
+  stopNow();
+  process.exit(130);
+}
+
+async function stopAndExit(): Promise<void> {
+  try {
+    await stop?.();
+    process.exit(0);
+  } catch (error) {
+    log.error({ err: error }, 'could not stop cleanly');
+    process.exit(1);
+  }
+}
+
+function configOrExit() {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    console.error(error instanceof ConfigError ? `Configuration: ${error.message}` : String(error));
+    process.exit(2);
+  }
+}

@@ -1,0 +1,132 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { accessPolicyRoutes } from './access-policies/routes.ts';
+import type { Config } from './config.ts';
+import { connectorRoutes } from './connectors/routes.ts';
+import { type Database, openDatabase } from './drivers/database/database.ts';
+import { createFront } from './front.ts';
+import { grantRoutes } from './grants/routes.ts';
+import { createAuthenticate } from './identity/authenticate.ts';
+import { createIdentityProvider } from './identity/provider.ts';
+import { closeLocalLogin, openLocalLogin } from './local-login.ts';
+import { patRoutes } from './pats/routes.ts';
+import { createApi } from './plumbing/api.ts';
+import type { ChainHead } from './plumbing/audit.ts';
+import { anchorsFile, appendAnchor, compactAnchors } from './plumbing/audit-anchors.ts';
+import { createTaggedCache } from './plumbing/cache.ts';
+import { openControlDatabase } from './plumbing/db.ts';
+import { listenForChanges } from './plumbing/invalidation.ts';
+import type { Metrics } from './plumbing/metrics.ts';
+import { migrate } from './plumbing/migrate.ts';
+import { createOutbox } from './plumbing/outbox.ts';
+import { createReadiness } from './plumbing/readiness.ts';
+import type { Route } from './plumbing/route.ts';
+import type { Handle } from './plumbing/serve.ts';
+import { presetRoutes } from './presets/routes.ts';
+import { type Seeded, seed, seededAdmin } from './seed.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { sweepsOf } from './sweeps.ts';
+import { tenantRoutes } from './tenants/routes.ts';
+import { createTenantAccess } from './tenants/tenant-access.ts';
+
+/** Every route of the control plane; a slice is added here and nowhere else. */
+export const routes: readonly Route[] = [
+  ...sessionRoutes,
+  ...patRoutes,
+  ...tenantRoutes,
+  ...connectorRoutes,
+  ...presetRoutes,
+  ...grantRoutes,
+  ...accessPolicyRoutes,
+];
+
+export const migrationsDirectory = join(import.meta.dir, '..', 'migrations');
+
+export interface Platform {
+  handle: Handle;
+  /** Set when this start made the first tenant. */
+  seeded: Seeded | null;
+  database: Database;
+  stop(): Promise<void>;
+}
+
+const controlConnectionsMax = 20;
+
+/** Builds what the slices need, in the order in which they need it. */
+export async function startPlatform(config: Config, log: Logger, metrics: Metrics): Promise<Platform> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
+  const database = await openDatabase({ ...config, log: (line) => log.info(line) });
+  const undo: (() => Promise<void>)[] = [() => database.stop()];
+  try {
+    await migrate({
+      url: database.controlUrl,
+      directory: migrationsDirectory,
+      log: (line) => log.info(line),
+    });
+    const control = openControlDatabase(database.controlUrl, {
+      connectionsMax: controlConnectionsMax,
+      onError: (error) => log.warn({ err: error }, 'an idle database connection was lost'),
+    });
+    undo.unshift(control.close);
+    const { db } = control;
+
+    const anchors = anchorsFile(config.dataDir);
+    compactAnchors(anchors);
+    const outbox = createOutbox({
+      url: database.controlUrl,
+      db,
+      log,
+      effects: { 'audit.anchor': async (head) => appendAnchor(anchors, head as unknown as ChainHead) },
+      sweeps: sweepsOf(() => ({ db, outbox, log })),
+    });
+    await outbox.start();
+    undo.unshift(outbox.stop);
+
+    const invalidation = listenForChanges({ url: database.controlUrl, log });
+    await invalidation.start();
+    undo.unshift(invalidation.stop);
+
+    const seeded = config.seed === 'demo' ? await seed({ db, outbox, log }) : null;
+    const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
+    undo.unshift(async () => closeLocalLogin(config));
+
+    const provider = await createIdentityProvider({
+      db,
+      baseUrl: config.baseUrl,
+      dataDir: config.dataDir,
+      log,
+      ...(config.upstream ? { upstream: config.upstream } : {}),
+      localSecret,
+      localUser: () => seededAdmin(db),
+    });
+    undo.unshift(provider.stop);
+
+    const now = () => new Date();
+    const authenticate = createAuthenticate({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+      now,
+      origin: config.baseUrl,
+    });
+    const tenantAccess = createTenantAccess({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+    });
+    const api = createApi(
+      { db, outbox, now, authenticate, tenantAccess, checkAnswers: config.checkAnswers },
+      routes,
+    );
+    const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
+    const handle = createFront({ config, metrics, api, authenticate, isReady, oauth: provider.handle });
+    return { handle, seeded, database, stop: () => undoAll(undo, log) };
+  } catch (error) {
+    await undoAll(undo, log);
+    throw error;
+  }
+}
+
+async function undoAll(undo: readonly (() => Promise<void>)[], log: Logger): Promise<void> {
+  for (const step of undo) await step().catch((error: unknown) => log.warn({ err: error }, 'while stopping'));
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { createTaggedCache } from './cache.ts';
+
+function hearing() {
+  let listener: (tag: string | null) => void = () => {};
+  const state = { live: true };
+  return {
+    state,
+    tell: (tag: string | null) => listener(tag),
+    invalidation: {
+      isLive: () => state.live,
+      onChange: (next: (tag: string | null) => void) => {
+        listener = next;
+      },
+    },
+  };
+}
+
+test('a value is loaded once and again after its tag changed', async () => {
+  const { invalidation, tell } = hearing();
+  const cache = createTaggedCache<number>(invalidation, { entriesMax: 10 });
+  let loads = 0;
+  const get = () => cache.get('k', async () => ({ value: ++loads, tags: ['user:1'] }));
+  expect([await get(), await get()]).toEqual([1, 1]);
+  tell('user:2');
+  expect(await get()).toBe(1);
+  tell('user:1');
+  expect(await get()).toBe(2);
+});
+
+test('a value whose load began before a change is not kept', async () => {
+  const { invalidation, tell } = hearing();
+  const cache = createTaggedCache<string>(invalidation, { entriesMax: 10 });
+  const stale = await cache.get('k', async () => {
+    tell('user:1');
+    return { value: 'old', tags: ['user:1'] };
+  });
+  expect(stale).toBe('old');
+  expect(await cache.get('k', async () => ({ value: 'new', tags: ['user:1'] }))).toBe('new');
+});
+
+test('nothing is served from memory while changes can not be heard', async () => {
+  const { invalidation, state } = hearing();
+  const cache = createTaggedCache<number>(invalidation, { entriesMax: 10 });
+  let loads = 0;
+  const get = () => cache.get('k', async () => ({ value: ++loads, tags: [] }));
+  await get();
+  state.live = false;
+  expect([await get(), await get()]).toEqual([2, 3]);
+});
+
+test('it never holds more than it may', async () => {
+  const { invalidation } = hearing();
+  const cache = createTaggedCache<number>(invalidation, { entriesMax: 2 });
+  let loads = 0;
+  const get = (key: string) => cache.get(key, async () => ({ value: ++loads, tags: [] }));
+  await get('a');
+  await get('b');
+  await get('c');
+  expect(await get('a')).toBe(4);
+});

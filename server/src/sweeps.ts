@@ -1,0 +1,29 @@
+import { sql } from 'kysely';
+import { expireGrants } from './grants/expire-grants.ts';
+import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
+import { sweepOauthModels } from './identity/oauth-adapter.ts';
+import { forgetOldKeys } from './plumbing/idempotency.ts';
+import { asOperator, type OperatorParts } from './plumbing/operator.ts';
+import type { Sweep } from './plumbing/outbox.ts';
+
+/** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
+export function sweepsOf(parts: () => OperatorParts): Sweep[] {
+  return [
+    { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
+    { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
+    { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
+    { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
+  ];
+}
+
+async function sweepGrants(parts: OperatorParts): Promise<void> {
+  for (const tenantId of await tenantsWithExpiredGrants(parts.db)) {
+    await asOperator(parts, { name: 'grants.expire', auditTenantId: tenantId }, (ctx) =>
+      expireGrants(ctx, { tenantId }),
+    );
+  }
+}
+
+async function forgetDoneEffects(parts: OperatorParts): Promise<void> {
+  await sql`delete from svc.outbox where done_at < now() - interval '7 days'`.execute(parts.db);
+}
