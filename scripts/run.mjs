@@ -1,7 +1,7 @@
 // Runs one of the project's programs on Bun, on a machine that has only Node and npm: installs what is missing
 // first, then hands over the terminal, the signals and the exit code.
 import { spawn } from 'node:child_process';
-import { root, install, bunPath } from './install.mjs';
+import { bunPath, install, root } from './install.mjs';
 
 await install();
 const [program, ...args] = process.argv.slice(2);

@@ -9,8 +9,10 @@ type Json = Record<string, unknown>;
 export function openApiDocument(options: { baseUrl: string; version: string }): Json {
   const paths: Record<string, Json> = {};
   for (const { endpoint, shape } of contract) {
-    const path = (paths[endpoint.path] ??= {});
-    path[endpoint.method.toLowerCase()] = operation(endpoint, shape);
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: operation(endpoint, shape),
+    };
   }
   return {
     openapi: '3.1.0',

@@ -56,6 +56,12 @@ function onSignal(): void {
 }
 
 async function stopAndExit(): Promise<void> {
+  // A database that no longer answers must not keep us from ending.
+  setTimeout(() => {
+    log.error('could not stop in time');
+    stopNow();
+    process.exit(1);
+  }, graceMs + 5_000).unref();
   try {
     await stop?.();
     process.exit(0);

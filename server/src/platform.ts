@@ -11,6 +11,7 @@ import { grantRoutes } from './grants/routes.ts';
 import { createAuthenticate } from './identity/authenticate.ts';
 import { createIdentityProvider } from './identity/provider.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
+import { meRoutes } from './me/routes.ts';
 import { patRoutes } from './pats/routes.ts';
 import { createApi } from './plumbing/api.ts';
 import type { ChainHead } from './plumbing/audit.ts';
@@ -33,6 +34,7 @@ import { createTenantAccess } from './tenants/tenant-access.ts';
 
 /** Every route of the control plane; a slice is added here and nowhere else. */
 export const routes: readonly Route[] = [
+  ...meRoutes,
   ...sessionRoutes,
   ...patRoutes,
   ...tenantRoutes,
@@ -109,6 +111,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
       now,
       origin: config.baseUrl,
+      log,
     });
     const tenantAccess = createTenantAccess({
       db,

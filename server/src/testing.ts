@@ -6,7 +6,7 @@ import type { Caller, MutationCtx, TenantAccess } from './plumbing/context.ts';
 import { type Db, openControlDatabase } from './plumbing/db.ts';
 import { migrate } from './plumbing/migrate.ts';
 import { type MutationResult, runMutation } from './plumbing/mutation.ts';
-import type { Outbox } from './plumbing/outbox.ts';
+import { rowsOnly } from './plumbing/outbox.ts';
 
 /** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
 export interface TestDatabase {
@@ -103,7 +103,7 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
 ): Promise<{ value: T; result: MutationResult }> {
   let value: T | undefined;
   const result = await runMutation(
-    { db, outbox: writtenDownOnly, caller, requestId: 'test', log: silentLog },
+    { db, outbox: rowsOnly, caller, requestId: 'test', log: silentLog },
     {
       mode: options.mode ?? 'execute',
       operation: { id: 'test', irreversible: false },
@@ -117,9 +117,3 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
   );
   return { value: value as T, result };
 }
-
-const writtenDownOnly: Outbox = {
-  async add() {},
-  async start() {},
-  async stop() {},
-};

@@ -14,7 +14,6 @@ const secretNames = [
   'id_token',
   'device_code',
   'user_code',
-  'code',
   'code_verifier',
   'token',
   'local_secret',

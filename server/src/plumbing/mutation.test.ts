@@ -5,7 +5,7 @@ import { findAuditBreaks } from './audit.ts';
 import type { MutationCtx } from './context.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { type MutationRequest, runMutation } from './mutation.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
+import { createOutbox, type Outbox, rowsOnly } from './outbox.ts';
 import { Failure } from './problem.ts';
 
 let database: TestDatabase;
@@ -212,6 +212,36 @@ describe('effects', () => {
     for (const deadline = Date.now() + 5_000; mine().length === 0 && Date.now() < deadline; )
       await Bun.sleep(5);
     expect(mine()).toEqual([{ tenant: tenant.id, from: 'done' }]);
+  });
+
+  test('an effect that was only written down is carried out by the next server that starts', async () => {
+    const own = await testDatabase();
+    const { tenant } = await newTenant(own.db);
+    await runMutation(
+      { db: own.db, outbox: rowsOnly, caller: caller(), requestId: 'req-00000002', log: silentLog },
+      {
+        mode: 'execute',
+        operation: { id: 'test', irreversible: false },
+        auditTenantId: tenant.id,
+        verb: async (ctx) => {
+          ctx.enqueue('test.late', { tenant: tenant.id });
+          return ok;
+        },
+      },
+    );
+    const late: unknown[] = [];
+    const next = createOutbox({
+      url: own.url,
+      db: own.db,
+      log: silentLog,
+      effects: { 'audit.anchor': async () => {}, 'test.late': async (payload) => void late.push(payload) },
+      sweeps: [],
+    });
+    await next.start();
+    for (const deadline = Date.now() + 5_000; late.length === 0 && Date.now() < deadline; ) await Bun.sleep(5);
+    await next.stop();
+    await own.close();
+    expect(late).toEqual([{ tenant: tenant.id }]);
   });
 });
 

@@ -36,6 +36,23 @@ export interface Outbox {
 }
 
 const queue = 'outbox';
+/** An open row this old has lost its wake-up, or never had one. */
+const unwokenSeconds = 30;
+
+/** Writes effects down and leaves the wake-up to a server: for programs that end before an effect would. */
+export const rowsOnly: Outbox = {
+  async add(tx, at, effects) {
+    for (const { id, topic, payload } of effects) {
+      await tx
+        .withTables<Tables>()
+        .insertInto('outbox')
+        .values({ id, topic, payload, created_at: at, attempts: 0, done_at: null, last_error: null })
+        .execute();
+    }
+  },
+  async start() {},
+  async stop() {},
+};
 
 export function createOutbox(options: {
   url: string;
@@ -79,18 +96,27 @@ export function createOutbox(options: {
     }
   }
 
+  /** The rows are the truth: those that a restored back-up or the operator's tool left open get a wake-up here. */
+  async function wakeOpenRows(olderThanSeconds: number): Promise<void> {
+    const rows = await db
+      .withTables<Tables>()
+      .selectFrom('outbox')
+      .select('id')
+      .where('done_at', 'is', null)
+      .where('created_at', '<=', sql<Date>`now() - make_interval(secs => ${olderThanSeconds})`)
+      .limit(1000)
+      .execute();
+    for (const { id } of rows) await boss.send(queue, { id }, { singletonKey: id, singletonSeconds: 300 });
+  }
+
   async function mark(id: string, set: Partial<Tables['outbox']>): Promise<void> {
     await db.withTables<Tables>().updateTable('outbox').set(set).where('id', '=', id).execute();
   }
 
   return {
     async add(tx, at, effects) {
-      for (const { id, topic, payload } of effects) {
-        await tx
-          .withTables<Tables>()
-          .insertInto('outbox')
-          .values({ id, topic, payload, created_at: at, attempts: 0, done_at: null, last_error: null })
-          .execute();
+      await rowsOnly.add(tx, at, effects);
+      for (const { id } of effects) {
         const inTransaction = {
           executeSql: async (text: string, values?: unknown[]) => {
             const { rows } = await tx.executeQuery<Record<string, unknown>>(
@@ -114,7 +140,9 @@ export function createOutbox(options: {
       await boss.work<{ id: string }>(queue, { batchSize: 1, pollingIntervalSeconds: 2 }, async (jobs) => {
         for (const job of jobs) await carryOut(job.data.id);
       });
-      for (const sweep of options.sweeps) {
+      await wakeOpenRows(0);
+      const resend: Sweep = { name: 'outbox.wake', cron: '* * * * *', run: () => wakeOpenRows(unwokenSeconds) };
+      for (const sweep of [resend, ...options.sweeps]) {
         await boss.createQueue(sweep.name, { retryLimit: 0, deleteAfterSeconds: 3600 });
         await boss.schedule(sweep.name, sweep.cron);
         await boss.work(sweep.name, { pollingIntervalSeconds: 10 }, () => sweep.run());

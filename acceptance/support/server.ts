@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** The product from outside: a server as a child process in a data dir of its own. No source is imported here. */
+export const root = resolve(import.meta.dir, '..', '..');
+
+export interface RunningServer {
+  baseUrl: string;
+  port: number;
+  dataDir: string;
+  env: Record<string, string>;
+  pid: number;
+  /** Everything it has printed so far. */
+  output(): string;
+  signal(name: NodeJS.Signals): void;
+  exited: Promise<number>;
+  stop(): Promise<number>;
+}
+
+export interface ServerOptions {
+  dataDir?: string;
+  port?: number;
+  env?: Record<string, string>;
+  /** How it is started; `npm start` where that itself is the question. */
+  command?: string[];
+  readyMs?: number;
+}
+
+const running = new Set<RunningServer>();
+const folders = new Set<string>();
+
+/** A folder that is removed when the tests end. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-acceptance-'));
+  folders.add(folder);
+  return folder;
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const dataDir = options.dataDir ?? join(temporaryFolder(), 'data');
+  const port = options.port ?? freePort();
+  const env = {
+    ...process.env,
+    SVC_PORT: String(port),
+    SVC_DATA_DIR: dataDir,
+    SVC_CHECK_ANSWERS: 'true',
+    SVC_LOG_LEVEL: 'info',
+    ...options.env,
+  } as Record<string, string>;
+  const child = Bun.spawn(options.command ?? [process.execPath, join(root, 'server/src/main.ts')], {
+    cwd: root,
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let text = '';
+  const ready = Promise.withResolvers<string>();
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      const found = /^svc is ready on (\S+)$/m.exec(text);
+      if (found) ready.resolve(found[1]!);
+    }
+  };
+  void collect(child.stdout);
+  void collect(child.stderr);
+  const exited = child.exited.then((code) => {
+    ready.reject(new Error(`The server ended with ${code} before it was ready:\n${text}`));
+    return code;
+  });
+  ready.promise.catch(() => {});
+  const timer = setTimeout(
+    () => ready.reject(new Error(`The server was not ready in time:\n${text}`)),
+    options.readyMs ?? 60_000,
+  );
+  const server: RunningServer = {
+    baseUrl: env.SVC_BASE_URL ?? `http://localhost:${port}`,
+    port,
+    dataDir,
+    env,
+    pid: child.pid,
+    output: () => text,
+    signal: (name) => child.kill(name),
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const code = await exited;
+      running.delete(server);
+      return code;
+    },
+  };
+  running.add(server);
+  await ready.promise;
+  clearTimeout(timer);
+  return server;
+}
+
+export function freePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const port = probe.port!;
+  probe.stop(true);
+  return port;
+}
+
+let shared: Promise<RunningServer> | undefined;
+
+/** One server for all tests that do not need one of their own; each has a tenant of its own on it. */
+export function sharedServer(): Promise<RunningServer> {
+  shared ??= startServer();
+  return shared;
+}
+
+/** Called once, after all tests: see `setup.ts`. */
+export async function stopEverything(): Promise<void> {
+  await Promise.all([...running].map((server) => server.stop()));
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}

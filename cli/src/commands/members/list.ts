@@ -1,0 +1,18 @@
+import { listMembers } from '@svc/contract/tenants.ts';
+import { defineCommand } from '../../define-command.ts';
+import { pageFlags } from '../../page-flags.ts';
+import { memberView } from '../../views/member.ts';
+
+export default defineCommand({
+  words: 'members list',
+  summary: 'List the members of the tenant with their roles',
+  kind: 'read',
+  flags: pageFlags,
+  endpoint: listMembers,
+  input: ({ tenant, flags }) => ({
+    params: { tenantID: tenant },
+    query: { page: flags.page, per_page: flags['per-page'] },
+  }),
+  view: memberView,
+  examples: [{ line: 'svc members list --all', does: 'Everybody' }],
+});

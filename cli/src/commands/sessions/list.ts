@@ -1,0 +1,12 @@
+import { listSessions } from '@svc/contract/identity.ts';
+import { defineCommand } from '../../define-command.ts';
+
+export default defineCommand({
+  words: 'sessions list',
+  summary: 'List your own sign-ins: browsers and command-line logins',
+  kind: 'read',
+  endpoint: listSessions,
+  input: () => ({}),
+  view: { columns: ['id', 'kind', 'client', 'created_at', 'expires_at', 'current'] },
+  examples: [{ line: 'svc sessions list', does: 'Where you are signed in' }],
+});

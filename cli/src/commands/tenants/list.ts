@@ -1,0 +1,13 @@
+import { listTenants } from '@svc/contract/tenants.ts';
+import { defineCommand } from '../../define-command.ts';
+import { tenantView } from '../../views/tenant.ts';
+
+export default defineCommand({
+  words: 'tenants list',
+  summary: 'List the tenants you are a member of',
+  kind: 'read',
+  endpoint: listTenants,
+  input: () => ({}),
+  view: tenantView,
+  examples: [{ line: 'svc tenants list', does: 'Your tenants and your role in each' }],
+});

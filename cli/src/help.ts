@@ -1,0 +1,112 @@
+import type { Command, Flags, Style } from './command.ts';
+import { flagTerm, flagText, placeholder } from './flag-text.ts';
+import { globalFlags, mutationFlags } from './flags.ts';
+import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
+import { bold } from './terminal.ts';
+import { pad, widthOf, wrap } from './text-width.ts';
+
+/** Help of a command, of a group, or with no words of `svc` itself. */
+export async function helpText(words: string, style: Style): Promise<string> {
+  return isCommand(words) ? commandHelp(await loadCommand(words), style) : groupHelp(words, style);
+}
+
+async function groupHelp(words: string, style: Style): Promise<string> {
+  const entries = await entriesBelow(words);
+  const title =
+    words === ''
+      ? 'svc manages an application platform from the command line.'
+      : `${groups[words]?.summary}.`;
+  const line =
+    words === '' ? 'svc <command> [arguments] [flags]' : `svc ${words} <command> [arguments] [flags]`;
+  return [
+    `${title}\n`,
+    section(style, 'Usage', [line]),
+    section(
+      style,
+      'Commands',
+      listing(
+        entries.map(([name, summary]) => [name, summary]),
+        style,
+      ),
+    ),
+    words === '' ? section(style, 'Global flags', flagLines(globalFlags, style)) : '',
+    words === ''
+      ? '\nCommands that change something only preview; --execute makes the change.\nsvc <command> --help says more; svc exit-codes lists the exit codes.\n'
+      : `\nsvc ${words} <command> --help says more.\n`,
+  ].join('');
+}
+
+/** The words that may come next, with what they do; a group stands as one entry. */
+export async function entriesBelow(words: string): Promise<[name: string, summary: string][]> {
+  const prefix = words === '' ? '' : `${words} `;
+  return Promise.all(
+    nextWords(words).map(async (word): Promise<[string, string]> => {
+      const path = `${prefix}${word}`;
+      return [word, isCommand(path) ? (await loadCommand(path)).summary : (groups[path]?.summary ?? '')];
+    }),
+  );
+}
+
+export function commandHelp(command: Command, style: Style): string {
+  const own = Object.entries(command.flags ?? {}).filter(([, flag]) => !flag.hidden);
+  return [
+    `${command.summary}.\n`,
+    command.description === undefined
+      ? ''
+      : `\n${wrap(command.description, style.width ?? 100).join('\n')}\n`,
+    section(style, 'Usage', wrap(usageLine(command), (style.width ?? 100) - 2)),
+    section(
+      style,
+      'Arguments',
+      listing(
+        (command.positionals ?? []).map((it) => [`<${it.name}>`, it.summary]),
+        style,
+      ),
+    ),
+    section(style, 'Flags', flagLines(Object.fromEntries(own), style)),
+    command.kind === 'mutate' ? section(style, 'Preview and execution', flagLines(mutationFlags, style)) : '',
+    section(style, 'Global flags', flagLines(globalFlags, style)),
+    section(
+      style,
+      'Examples',
+      command.examples.flatMap(({ line, does }) => [`# ${does}`, line]),
+    ),
+  ].join('');
+}
+
+export function usageLine(command: Command): string {
+  const positionals = (command.positionals ?? []).map((it) => {
+    const name = `<${it.name}>${it.repeated ? '...' : ''}`;
+    return it.optional ? `[${name}]` : name;
+  });
+  const required = Object.entries(command.flags ?? {})
+    .filter(([, flag]) => flag.required)
+    .map(([name, flag]) => `--${name} ${placeholder(flag)}`);
+  return ['svc', command.words, ...positionals, ...required, '[flags]'].join(' ');
+}
+
+function flagLines(flags: Flags, style: Style): string[] {
+  return listing(
+    Object.entries(flags).map(([name, flag]) => [flagTerm(name, flag), flagText(flag)]),
+    style,
+  );
+}
+
+function listing(entries: readonly (readonly [string, string])[], style: Style): string[] {
+  const termWidth = Math.min(28, Math.max(0, ...entries.map(([term]) => widthOf(term))));
+  const room = (style.width ?? 100) - termWidth - 4;
+  return entries.flatMap(([term, text]) => {
+    if (room < 20)
+      return [term, ...wrap(text, Math.max(10, (style.width ?? 100) - 4)).map((part) => `  ${part}`)];
+    const lines = wrap(text, room);
+    if (widthOf(term) > termWidth) return [term, ...lines.map((part) => `${' '.repeat(termWidth)}  ${part}`)];
+    return (lines.length === 0 ? [''] : lines).map((part, at) =>
+      `${pad(at === 0 ? term : '', termWidth)}  ${part}`.trimEnd(),
+    );
+  });
+}
+
+function section(style: Style, title: string, lines: readonly string[]): string {
+  if (lines.length === 0) return '';
+  return `\n${bold(style, title)}\n${lines.map((line) => `  ${line}\n`).join('')}`;
+}

@@ -1,0 +1,116 @@
+import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
+import type { Preview } from '@svc/contract/plan.ts';
+import type { Result, View } from './command.ts';
+import type { Ctx } from './context.ts';
+import { CliError, usage } from './errors.ts';
+
+/**
+ * Preview or execute: the one place that reads `--execute`, `--dry-run`, `--plan` and `--yes`. A command only says
+ * what it would send.
+ */
+export interface MutationMode {
+  mode: 'preview' | 'execute';
+  plan?: string;
+  confirmed: boolean;
+  /** The line as typed, to show how to execute it. */
+  argv: readonly string[];
+}
+
+type FlagBag = Readonly<Record<string, unknown>>;
+
+/** Judged before any request. */
+export function mutationMode(flags: FlagBag, globals: FlagBag, argv: readonly string[]): MutationMode {
+  const execute = flags.execute === true;
+  if (execute && flags['dry-run'] === true) {
+    throw usage('--execute and --dry-run exclude each other; leave one of them out.');
+  }
+  return {
+    mode: execute ? 'execute' : 'preview',
+    confirmed: globals.yes === true,
+    argv,
+    ...(typeof flags.plan === 'string' && { plan: flags.plan }),
+  };
+}
+
+/** Flags that were given and change nothing. */
+export function mutationNotices(flags: FlagBag, mode: MutationMode): string[] {
+  if (mode.mode === 'execute') return [];
+  return [
+    ...(flags['dry-run'] === false
+      ? ['--dry-run=false alone still previews; add --execute to make the change.']
+      : []),
+    ...(mode.plan !== undefined ? ['--plan only counts together with --execute.'] : []),
+  ];
+}
+
+export interface MutateOptions<S extends Shape> {
+  confirm?: true | undefined;
+  view?: View | undefined;
+  present?: ((answer: Answer<S>) => unknown) | undefined;
+}
+
+export async function mutate<S extends Shape>(
+  ctx: Ctx,
+  endpoint: Endpoint<S>,
+  input: Input<S>,
+  options: MutateOptions<S> = {},
+): Promise<Result> {
+  const client = await ctx.client();
+  if (ctx.mutation.mode === 'preview') return previewResult(ctx, await preview(ctx, endpoint, input));
+  const plan = ctx.mutation.plan ?? (await confirmedPlan(ctx, endpoint, input, options));
+  const answer = await client.call(endpoint, input, {
+    signal: ctx.signal,
+    ...(plan !== undefined && { ifPlan: plan }),
+    ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
+  });
+  if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
+  return {
+    value: options.present === undefined ? answer : options.present(answer),
+    ...(options.view && { view: options.view }),
+  };
+}
+
+async function preview<S extends Shape>(ctx: Ctx, endpoint: Endpoint<S>, input: Input<S>): Promise<Preview> {
+  const answer = await (await ctx.client()).preview(endpoint, input, { signal: ctx.signal });
+  if (answer?.dry_run === true) return answer;
+  throw new CliError('not_this_service', 'The server did not answer the preview with a plan.', {
+    next: 'Check whether something was changed, and whether the server is of the same version as svc.',
+  });
+}
+
+async function previewResult(ctx: Ctx, answer: Preview): Promise<Result> {
+  const { executeLine, renderPlan } = await import('./plan-text.ts');
+  const line = executeLine(ctx.mutation.argv);
+  return { value: answer, text: (style) => renderPlan(answer.plan, line, style) };
+}
+
+/** Shows the plan, asks, and binds the execution to what was shown. */
+async function confirmedPlan<S extends Shape>(
+  ctx: Ctx,
+  endpoint: Endpoint<S>,
+  input: Input<S>,
+  options: MutateOptions<S>,
+): Promise<string | undefined> {
+  if (!options.confirm || ctx.mutation.confirmed) return undefined;
+  if (!(await ctx.io.isTerminal('stdin')) || !(await ctx.io.isTerminal('stderr'))) {
+    throw new CliError(
+      'confirmation_required',
+      'This must be confirmed, and there is no terminal to ask on.',
+      {
+        next: 'Add --yes.',
+      },
+    );
+  }
+  const { plan } = await preview(ctx, endpoint, input);
+  const { renderChanges } = await import('./plan-text.ts');
+  const { styleOf } = await import('./terminal.ts');
+  ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));
+  if (await ctx.io.confirm('Execute this?')) return plan.fingerprint;
+  throw new CliError('confirmation_required', 'Not confirmed; nothing was changed.');
+}
+
+function lastParam(endpoint: Endpoint, input: { params?: unknown }): string {
+  const name = [...endpoint.path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1] ?? '';
+  const params = (input.params ?? {}) as Record<string, unknown>;
+  return String(params[name] ?? '');
+}

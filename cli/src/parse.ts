@@ -1,0 +1,160 @@
+import type { Args, Command, Flag, Flags, Positional } from './command.ts';
+import { usage } from './errors.ts';
+import { flagsOf, globalFlags } from './flags.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Parsed {
+  args: Args;
+  /** Values of the global flags that the command does not define itself. */
+  globals: Record<string, unknown>;
+  notices: string[];
+}
+
+/**
+ * Reads what follows the words of a command. Every refusal is a `usage` error. Types and rules of flags are
+ * loaded when a line needs them.
+ */
+export async function parseArgs(command: Command, tokens: readonly string[], env: Env): Promise<Parsed> {
+  const own = flagsOf(command);
+  const flags: Flags = { ...globalFlags, ...own };
+  const { values, rest, notices } = await readTokens(flags, tokens);
+  await readEnvironment(flags, values, env);
+  const positionals = readPositionals(command, rest);
+  if (hasRules(flags, command)) {
+    const { applyFlagRules } = await import('./flag-rules.ts');
+    notices.push(...applyFlagRules(flags, values, positionals, command));
+  }
+  const parsed: Parsed = { args: { flags: {}, positionals }, globals: {}, notices };
+  for (const name in flags) {
+    const target: Record<string, unknown> = Object.hasOwn(own, name) ? parsed.args.flags : parsed.globals;
+    target[name] = values[name] ?? flags[name]?.default;
+  }
+  const complaint = command.check?.(parsed.args);
+  if (complaint !== undefined) throw usage(complaint);
+  return parsed;
+}
+
+interface Read {
+  values: Record<string, unknown>;
+  rest: string[];
+  notices: string[];
+}
+
+async function readTokens(flags: Flags, tokens: readonly string[]): Promise<Read> {
+  const read: Read = { values: {}, rest: [], notices: [] };
+  if (tokens.length === 0) return read;
+  const names = flagNames(flags);
+  for (let i = 0; i < tokens.length; i += 1) {
+    const token = tokens[i] ?? '';
+    if (token === '--') {
+      read.rest.push(...tokens.slice(i + 1));
+      break;
+    }
+    if (!looksLikeFlag(token)) {
+      read.rest.push(token);
+      continue;
+    }
+    const { typed, inline } = splitFlag(token, names);
+    const name = names.get(typed);
+    const flag = name === undefined ? undefined : flags[name];
+    if (name === undefined || flag === undefined) {
+      throw (await import('./unknown-flag.ts')).unknownFlag(typed, flags);
+    }
+    let text = inline;
+    if (text === undefined && flag.type === 'boolean') text = 'true';
+    if (text === undefined) {
+      i += 1;
+      text = valueAfter(typed, tokens[i], names);
+    }
+    if (flag.retired === undefined) await keep(read.values, name, flag, typed, text);
+    else read.notices.push(`${typed} is ignored: ${flag.retired}`);
+  }
+  return read;
+}
+
+async function keep(values: Record<string, unknown>, name: string, flag: Flag, typed: string, text: string) {
+  const parsed =
+    flag.type === 'string' ? [text] : (await import('./flag-value.ts')).parseFlagValue(typed, flag, text);
+  if (flag.type !== 'list' && !flag.repeated) {
+    values[name] = parsed[0];
+    return;
+  }
+  const before = values[name];
+  values[name] = [...(Array.isArray(before) ? before : []), ...parsed];
+}
+
+/** A value may begin with a dash (`--sort -name`), but what looks like another flag is a forgotten value. */
+function valueAfter(typed: string, next: string | undefined, names: ReadonlyMap<string, string>): string {
+  if (next === undefined || next === '--') throw usage(`${typed} needs a value.`);
+  if (names.has(next) || /^--[a-z][a-z0-9-]*(?:=|$)/.test(next)) {
+    throw usage(`${typed} needs a value.`, `If ${next} is the value, write ${typed}=${next}.`);
+  }
+  return next;
+}
+
+async function readEnvironment(flags: Flags, values: Record<string, unknown>, env: Env): Promise<void> {
+  for (const name in flags) {
+    const flag = flags[name];
+    if (flag?.env === undefined || values[name] !== undefined || flag.retired !== undefined) continue;
+    const text = env[flag.env];
+    if (text) await keep(values, name, flag, flag.env, text);
+  }
+}
+
+function hasRules(flags: Flags, command: Command): boolean {
+  if (command.oneRequired !== undefined) return true;
+  for (const name in flags) {
+    const flag = flags[name];
+    if (flag?.required || flag?.requiredUnless || flag?.requires || flag?.excludes || flag?.winsOver) return true;
+  }
+  return false;
+}
+
+function readPositionals(command: Command, given: readonly string[]): Record<string, string | string[] | undefined> {
+  const values: Record<string, string | string[] | undefined> = {};
+  let next = 0;
+  for (const positional of command.positionals ?? []) {
+    const taken = positional.repeated ? given.slice(next) : given.slice(next, next + 1);
+    next += taken.length;
+    if (taken.length === 0 && !positional.optional) {
+      throw usage(`<${positional.name}> is missing: ${positional.summary}.`);
+    }
+    for (const text of taken) checkPositional(positional, text);
+    values[positional.name] = positional.repeated ? taken : taken[0];
+  }
+  const extra = given[next];
+  if (extra !== undefined) throw usage(`${JSON.stringify(extra)} is one argument too many.`);
+  return values;
+}
+
+function checkPositional({ name, values }: Positional, text: string): void {
+  if (text === '') throw usage(`<${name}> must not be empty.`);
+  if (values === undefined || values.includes(text)) return;
+  throw usage(`<${name}> is one of ${values.join(', ')}, not ${JSON.stringify(text)}.`);
+}
+
+export function looksLikeFlag(token: string): boolean {
+  return token.length > 1 && token.startsWith('-');
+}
+
+/** Every spelling that is taken, dashes included, with the flag it stands for. */
+export function flagNames(flags: Flags): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const name in flags) {
+    const flag = flags[name];
+    names.set(`--${name}`, name);
+    for (const alias of flag?.alias ?? []) names.set(`--${alias}`, name);
+    if (flag?.short !== undefined) names.set(`-${flag.short}`, name);
+  }
+  return names;
+}
+
+/** `--flag=value`, `-o=json`, and `-ojson` for short flags. */
+export function splitFlag(token: string, names: ReadonlyMap<string, string>): { typed: string; inline?: string } {
+  const equals = token.indexOf('=');
+  if (equals > 0) return { typed: token.slice(0, equals), inline: token.slice(equals + 1) };
+  const short = token.slice(0, 2);
+  if (!token.startsWith('--') && token.length > 2 && names.has(short)) return { typed: short, inline: token.slice(2) };
+  return { typed: token };
+}

@@ -1,0 +1,103 @@
+import { CliError, usage } from './errors.ts';
+import type { Env } from './parse.ts';
+
+/** `config.json`: where profiles point. Nothing secret. */
+export interface Config {
+  current_profile?: string;
+  profiles: Record<string, ProfileConfig>;
+}
+
+export interface ProfileConfig {
+  base_url?: string;
+  /** The active tenant. */
+  tenant?: StoredTenant;
+}
+
+export interface StoredTenant {
+  id: string;
+  slug: string;
+  /** The server it is on: with another `SVC_BASE_URL` it means nothing. */
+  base_url: string;
+}
+
+/** `credentials.json`, readable by its owner only: one login per profile. */
+export interface Credentials {
+  profiles: Record<string, StoredLogin>;
+}
+
+export interface StoredLogin {
+  /** The login counts for this server only and is never sent to another. */
+  base_url: string;
+  access_token: string;
+  refresh_token?: string;
+  expires_at: string;
+}
+
+export const configFile = 'config.json';
+export const credentialsFile = 'credentials.json';
+
+/** Reading goes through Bun.file: loading node:fs alone would cost as much as a bare start. */
+export async function readConfig(dir: string): Promise<Config> {
+  const data = await readJson(`${dir}/${configFile}`);
+  return { ...data, profiles: asObject(data.profiles) as Record<string, ProfileConfig> };
+}
+
+export async function readCredentials(dir: string): Promise<Credentials> {
+  const data = await readJson(`${dir}/${credentialsFile}`);
+  return { ...data, profiles: asObject(data.profiles) as Record<string, StoredLogin> };
+}
+
+export function configDir(env: Env): string {
+  if (env.SVC_CONFIG_DIR) return env.SVC_CONFIG_DIR.replace(/(.)\/+$/, '$1');
+  const home = env.HOME || env.USERPROFILE;
+  const base = env.XDG_CONFIG_HOME || (home ? `${home}/.config` : undefined);
+  if (base === undefined)
+    throw usage('Neither HOME nor SVC_CONFIG_DIR is set; svc does not know where its files are.');
+  return `${base}/svc`;
+}
+
+export function profileName(asked: string | undefined, config: Config): string {
+  const name = asked ?? config.current_profile ?? 'default';
+  if (!/^[a-z0-9][a-z0-9._-]{0,62}$/i.test(name)) {
+    throw usage(`"${name}" can not name a profile; use letters, digits and ._- (at most 63).`);
+  }
+  return name;
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = await Bun.file(path).text();
+  } catch (cause) {
+    if (isAbsent(cause)) return {};
+    throw unreadable(path, 'can not be read', cause);
+  }
+  if (text.trim() === '') return {};
+  try {
+    const data: unknown = JSON.parse(text);
+    if (typeof data === 'object' && data !== null && !Array.isArray(data))
+      return data as Record<string, unknown>;
+  } catch (cause) {
+    throw unreadable(path, 'is not valid JSON', cause);
+  }
+  throw unreadable(path, 'does not hold a JSON object');
+}
+
+function isAbsent(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR');
+}
+
+function unreadable(path: string, why: string, cause?: unknown): CliError {
+  return new CliError('config_unreadable', `${path} ${why}.`, {
+    next: path.endsWith(credentialsFile)
+      ? 'Remove it and run svc login.'
+      : 'Correct it, or remove it to start afresh.',
+    cause,
+  });
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}

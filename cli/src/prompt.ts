@@ -1,0 +1,17 @@
+import { confirm as ask, isCancel } from '@clack/prompts';
+import { CliError } from './errors.ts';
+
+/** Asks on the terminal, on standard error, so that standard output stays the result. */
+export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  process.once('exit', restoreTerminal);
+  const answer = await ask({ message: question, initialValue: false, output: process.stderr, signal });
+  process.off('exit', restoreTerminal);
+  if (isCancel(answer)) throw new CliError('interrupted', 'Interrupted.');
+  return answer;
+}
+
+/** For an end in the middle of the question: typing would stay invisible otherwise. */
+function restoreTerminal(): void {
+  if (process.stdin.isTTY) process.stdin.setRawMode(false);
+  process.stderr.write('\u001b[?25h');
+}

@@ -1,0 +1,97 @@
+import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
+import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
+import type { Problem } from '@svc/contract/problem.ts';
+import type { OpenContext } from './context.ts';
+import { BrokenPipeError, CliError, clientCodes } from './errors.ts';
+import { formatAsked } from './format-asked.ts';
+import type { Io } from './io.ts';
+import { nextStep } from './next-step.ts';
+import { plain } from './terminal.ts';
+
+/** Says on standard error what failed, by which code, and what to do; returns the exit code. */
+export function reportError(io: Io, cause: unknown, ctx: OpenContext | undefined): number {
+  // The reader has what it wanted: `svc … | head` is no failure.
+  if (cause instanceof BrokenPipeError) return 0;
+  const format = ctx?.globals.format ?? formatAsked(io.argv);
+  const report = cause instanceof ProblemError ? ofProblem(cause) : ofClient(cause, ctx);
+  if (format === 'json' || format === 'jsonl') {
+    io.err(`${JSON.stringify(report.problem, null, format === 'json' ? 2 : 0)}\n`);
+    return report.exit;
+  }
+  ctx?.flushNotes();
+  io.err(text(report));
+  if (ctx?.globals.verbose && cause instanceof Error && cause.cause instanceof Error) {
+    io.err(`Cause: ${plain(cause.cause.message)}\n`);
+  }
+  return report.exit;
+}
+
+interface Report {
+  exit: number;
+  problem: Omit<Problem, 'code'> & { code: string };
+  next?: string | undefined;
+}
+
+function text({ problem, next }: Report): string {
+  return [
+    `Error: ${plain(problem.detail)} (${problem.code})\n`,
+    ...(problem.errors ?? []).map((item) => {
+      const where = item.field ?? item.column ?? (item.line === undefined ? '' : `line ${item.line}`);
+      return `  ${where === '' ? '' : `${plain(where)}: `}${plain(item.detail)}\n`;
+    }),
+    ...(next === undefined ? [] : [`Next: ${next}\n`]),
+    ...(problem.request_id === '' ? [] : [`Request id: ${plain(problem.request_id)}\n`]),
+  ].join('');
+}
+
+function ofProblem(error: ProblemError): Report {
+  const { problem } = error;
+  const exit = isErrorCode(problem.code) ? errorCodes[problem.code].exit : exitOfStatus(problem.status);
+  return { exit, problem, next: nextStep(problem.code, error.retryAfterSeconds) };
+}
+
+/** For codes that a newer server knows and this tool does not. */
+function exitOfStatus(status: number): number {
+  const known: Record<number, number> = { 401: 3, 403: 4, 404: 5, 409: 6, 412: 6, 429: 8 };
+  return known[status] ?? (status >= 500 ? 13 : status >= 400 ? 7 : 1);
+}
+
+function ofClient(cause: unknown, ctx: OpenContext | undefined): Report {
+  const error = cause instanceof CliError ? cause : fault(cause);
+  const { exit, title } = clientCodes[error.code];
+  const detail = error.code === 'interrupted' ? interruptedText(ctx) : error.message;
+  return {
+    exit,
+    problem: {
+      type: 'about:blank',
+      title,
+      status: 0,
+      detail,
+      code: error.code,
+      request_id: requestIdOf(cause),
+    },
+    next: error.next,
+  };
+}
+
+function interruptedText(ctx: OpenContext | undefined): string {
+  return ctx?.mutation.mode === 'execute'
+    ? 'Interrupted. The server may have made the change already.'
+    : 'Interrupted.';
+}
+
+function fault(cause: unknown): CliError {
+  if (cause instanceof UnexpectedAnswerError) {
+    const code = cause.status >= 500 ? 'bad_gateway' : 'not_this_service';
+    return new CliError(code, cause.message, { next: 'Check SVC_BASE_URL, and any proxy in between.' });
+  }
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new CliError('bug', message, {
+    next: 'This is a fault of svc; run again with --verbose and report it.',
+    cause,
+  });
+}
+
+function requestIdOf(cause: unknown): string {
+  return cause instanceof UnexpectedAnswerError ? (cause.requestId ?? '') : '';
+}

@@ -1,0 +1,104 @@
+import { type Client, createClient } from '@svc/contract/client.ts';
+import { baseUrlDefault, parseBaseUrl, sameServer } from './base-url.ts';
+import type { Ctx } from './context.ts';
+import { CliError } from './errors.ts';
+import {
+  configDir,
+  profileName,
+  readConfig,
+  readCredentials,
+  type StoredLogin,
+  type StoredTenant,
+} from './profile.ts';
+import { requestWhole } from './transport.ts';
+
+/** The server a command talks to, and as whom. */
+export interface Session {
+  configDir: string;
+  profile: string;
+  baseUrl: string;
+  /** The active tenant of the profile, when the profile belongs to this server. */
+  tenant: StoredTenant | null;
+  /** Where the login comes from; a PAT in `SVC_API_KEY` is not one. */
+  credential: 'SVC_TOKEN' | 'stored' | 'none';
+  client: Client;
+}
+
+/** Renewed this long before it ends, so that it does not end on the way. */
+const renewBeforeMs = 30_000;
+
+export async function openSession(ctx: Ctx): Promise<Session> {
+  const { env } = ctx.io;
+  const dir = configDir(env);
+  const [config, credentials] = await Promise.all([
+    readConfig(dir),
+    env.SVC_TOKEN ? { profiles: {} as Record<string, StoredLogin> } : readCredentials(dir),
+  ]);
+  const profile = profileName(ctx.globals.profile, config);
+  const stored = config.profiles[profile];
+  const baseUrl = env.SVC_BASE_URL
+    ? parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
+    : parseBaseUrl(stored?.base_url ?? baseUrlDefault, `base_url of profile ${profile}`);
+  const login = credentials.profiles[profile] ?? null;
+  const holder: LoginHolder = { dir, profile, baseUrl, login };
+  return {
+    configDir: dir,
+    profile,
+    baseUrl,
+    tenant:
+      stored?.tenant !== undefined && sameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
+    credential: env.SVC_TOKEN ? 'SVC_TOKEN' : login === null ? 'none' : 'stored',
+    client: createClient({
+      baseUrl,
+      credential: () => bearer(ctx, holder),
+      fetch: (url, init) => send(ctx, holder, url, init),
+    }),
+  };
+}
+
+interface LoginHolder {
+  dir: string;
+  profile: string;
+  baseUrl: string;
+  login: StoredLogin | null;
+}
+
+async function bearer(ctx: Ctx, holder: LoginHolder): Promise<Record<string, string>> {
+  const { env } = ctx.io;
+  if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
+  const { login } = holder;
+  if (login === null) throw notLoggedIn(ctx, holder);
+  // A login is never sent to a server it was not made for, however SVC_BASE_URL came to be set.
+  if (!sameServer(login.base_url, holder.baseUrl)) {
+    throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
+      next: `Run svc login with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
+    });
+  }
+  if (Date.parse(login.expires_at) - ctx.io.now().getTime() < renewBeforeMs) await renew(ctx, holder, login);
+  return { authorization: `Bearer ${holder.login?.access_token}` };
+}
+
+/** On 401 the login is renewed once: the clock may be wrong, or the token ended on the server's side. */
+async function send(ctx: Ctx, holder: LoginHolder, url: string, init: RequestInit): Promise<Response> {
+  const response = await requestWhole(ctx, url, init);
+  const { login } = holder;
+  if (response.status !== 401 || ctx.io.env.SVC_TOKEN || login?.refresh_token === undefined) return response;
+  await renew(ctx, holder, login);
+  const headers = {
+    ...(init.headers as Record<string, string>),
+    authorization: `Bearer ${holder.login?.access_token}`,
+  };
+  return requestWhole(ctx, url, { ...init, headers });
+}
+
+async function renew(ctx: Ctx, holder: LoginHolder, used: StoredLogin): Promise<void> {
+  const { renewLogin } = await import('./renew-login.ts');
+  holder.login = await renewLogin(ctx, { dir: holder.dir, profile: holder.profile, used });
+}
+
+function notLoggedIn(ctx: Ctx, holder: LoginHolder): CliError {
+  const pat = ctx.io.env.SVC_API_KEY ? ' The token in SVC_API_KEY is good for the data API only.' : '';
+  return new CliError('not_logged_in', `You are not logged in at ${holder.baseUrl}.${pat}`, {
+    next: 'Run svc login.',
+  });
+}

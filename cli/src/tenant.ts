@@ -1,0 +1,34 @@
+import { getMe } from '@svc/contract/identity.ts';
+import type { Ctx } from './context.ts';
+import { usage } from './errors.ts';
+import type { Session } from './session.ts';
+
+/**
+ * The tenant a command works in: `--tenant` or `SVC_TENANT`, the profile's active tenant, or the only one the
+ * user has, which is then remembered.
+ */
+export async function resolveTenant(ctx: Ctx): Promise<string> {
+  if (ctx.globals.tenant !== undefined) return ctx.globals.tenant;
+  const session = await ctx.session();
+  if (session.tenant !== null) return session.tenant.id;
+  const { tenants } = await session.client.call(getMe, {}, { signal: ctx.signal });
+  const [only, another] = tenants;
+  if (only === undefined)
+    throw usage('You are not a member of any tenant.', 'Ask a tenant admin to add you.');
+  if (another !== undefined) {
+    const slugs = tenants.map((tenant) => tenant.slug).join(', ');
+    throw usage(
+      `You belong to several tenants (${slugs}).`,
+      'Choose one with svc tenants use <tenant>, or pass --tenant.',
+    );
+  }
+  await remember(session, { id: only.id, slug: only.slug });
+  return only.id;
+}
+
+/** Only a convenience: a folder that can not be written must not stop a command that reads. */
+async function remember(session: Session, tenant: { id: string; slug: string }): Promise<void> {
+  if (session.credential !== 'stored') return;
+  const { setActiveTenant } = await import('./active-tenant.ts');
+  await setActiveTenant(session, tenant).catch(() => undefined);
+}

@@ -1,0 +1,11 @@
+import type { Flags } from './command.ts';
+import { type CliError, usage } from './errors.ts';
+import { suggest } from './suggest.ts';
+
+export function unknownFlag(typed: string, flags: Flags): CliError {
+  const candidates = Object.entries(flags)
+    .filter(([, flag]) => !flag.hidden && flag.retired === undefined)
+    .flatMap(([name, flag]) => [name, ...(flag.alias ?? [])].map((it) => `--${it}`));
+  const near = suggest(typed, candidates);
+  return usage(`${typed} is not a flag of this command.`, near === null ? undefined : `Did you mean ${near}?`);
+}

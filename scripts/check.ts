@@ -1,0 +1,16 @@
+import { Glob } from 'bun';
+import { finish, root, runTests, runTool } from './suites.ts';
+
+// Under a minute: types, style, and the tests that need no database and no other process.
+const needsMore =
+  /testDatabase|openDatabase|freshDatabase|temporaryFolder|Bun\.spawn|child_process|playwright/;
+const quick: string[] = [];
+for await (const path of new Glob('{contract,server,cli,scripts}/**/*.test.ts').scan(root)) {
+  if (!path.includes('node_modules') && !needsMore.test(await Bun.file(`${root}/${path}`).text()))
+    quick.push(`./${path}`);
+}
+finish([
+  await runTool('types', ['tsc', '--noEmit', '-p', '.']),
+  await runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
+  await runTests('unit', ['--timeout', '20000', ...quick.sort()]),
+]);

@@ -1,0 +1,71 @@
+import { join, resolve } from 'node:path';
+
+export const root = resolve(import.meta.dir, '..');
+
+export interface Outcome {
+  name: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+  exitCode: number;
+  seconds: number;
+}
+
+/** Runs `bun test` over some folders, shows what it prints, and counts. */
+export async function runTests(name: string, args: readonly string[]): Promise<Outcome> {
+  const begun = performance.now();
+  const child = Bun.spawn([process.execPath, 'test', ...args], {
+    cwd: root,
+    env: { ...process.env, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+    stdout: 'inherit',
+    stderr: 'pipe',
+    stdin: 'ignore',
+  });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stderr) {
+    process.stderr.write(chunk);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  const exitCode = await child.exited;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
+  const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
+  const count = (word: string) => Number(plain.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0);
+  const seconds = Math.round((performance.now() - begun) / 100) / 10;
+  return { name, passed: count('pass'), failed: count('fail'), skipped: count('skip'), exitCode, seconds };
+}
+
+export async function runTool(name: string, command: readonly string[]): Promise<Outcome> {
+  const begun = performance.now();
+  const child = Bun.spawn([join(root, 'node_modules', '.bin', command[0] ?? ''), ...command.slice(1)], {
+    cwd: root,
+    stdout: 'inherit',
+    stderr: 'inherit',
+    stdin: 'ignore',
+  });
+  const exitCode = await child.exited;
+  const seconds = Math.round((performance.now() - begun) / 100) / 10;
+  return {
+    name,
+    passed: exitCode === 0 ? 1 : 0,
+    failed: exitCode === 0 ? 0 : 1,
+    skipped: 0,
+    exitCode,
+    seconds,
+  };
+}
+
+/** One line per part, then the sum; the process ends with what the parts ended with. */
+export function finish(outcomes: readonly Outcome[]): never {
+  const sum = (key: 'passed' | 'failed' | 'skipped') =>
+    outcomes.reduce((total, outcome) => total + outcome[key], 0);
+  console.log('');
+  for (const { name, passed, failed, skipped, seconds, exitCode } of outcomes) {
+    const crashed = exitCode !== 0 && failed === 0 ? `, ended with ${exitCode}` : '';
+    console.log(`${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s${crashed}`);
+  }
+  const bad = outcomes.some((outcome) => outcome.exitCode !== 0);
+  const unseen = outcomes.filter((outcome) => outcome.exitCode !== 0 && outcome.failed === 0).length;
+  console.log(`${sum('passed')} passed, ${sum('failed') + unseen} failed, ${sum('skipped')} skipped`);
+  process.exit(bad ? 1 : 0);
+}

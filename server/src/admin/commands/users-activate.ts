@@ -1,0 +1,16 @@
+import { platformTenantId } from '../../plumbing/context.ts';
+import { asOperator } from '../../plumbing/operator.ts';
+import { activateUser } from '../../users/activate-user.ts';
+import type { AdminCtx, Result } from '../command.ts';
+import { findUserOrFail } from '../find-or-fail.ts';
+import { withSystem } from '../system.ts';
+
+export async function run(ctx: AdminCtx, input: { user: string }): Promise<Result> {
+  const user = await withSystem(ctx, async (system) => {
+    const { id } = await findUserOrFail(system, input.user);
+    return await asOperator(system, { name: 'users.activate', auditTenantId: platformTenantId }, (operator) =>
+      activateUser(operator, { userId: id }),
+    );
+  });
+  return { json: { ...user }, text: `${user.email} is active.\n` };
+}

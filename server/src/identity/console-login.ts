@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { RequestInfo } from '../plumbing/api.ts';
+import { fail } from '../plumbing/problem.ts';
+import { pageResponse } from './pages/layout.ts';
+import { messagePage } from './pages/message.ts';
+import { consoleClientId } from './provider-clients.ts';
+
+const cookieName = 'svc_login';
+const signInSecondsMax = 3600;
+
+type Handle = (request: Request, url: URL, info: Pick<RequestInfo, 'requestId'>) => Promise<Response>;
+
+/** `/login`, `/login/done` and `/logout`: what the console, and any page of ours, uses to sign a browser in and out. */
+export function createConsoleLogin(options: { baseUrl: string }): Handle {
+  const { baseUrl } = options;
+  const attributes = `Path=/login; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`;
+
+  return async (request, url, info) => {
+    if (url.pathname === '/logout') return logOut(request);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+    }
+    return url.pathname === '/login' ? begin(url) : finish(request, url, info.requestId);
+  };
+
+  function begin(url: URL): Response {
+    // Cookies keep the two names of this machine apart, so the whole sign-in has to happen under one of them.
+    if (isOtherLoopbackName(url.hostname, new URL(baseUrl).hostname)) {
+      return seeOther(`${baseUrl}${url.pathname}${url.search}`);
+    }
+    const state = randomBytes(16).toString('base64url');
+    const returnTo = localPath(url.searchParams.get('return_to'), baseUrl);
+    const query = new URLSearchParams({
+      client_id: consoleClientId,
+      response_type: 'code',
+      redirect_uri: `${baseUrl}/login/done`,
+      scope: 'openid',
+      state,
+      // The session is what is wanted. Nobody knows the verifier, so nobody can redeem the code.
+      code_challenge: createHash('sha256').update(randomBytes(32)).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const value = `${state}.${Buffer.from(returnTo).toString('base64url')}`;
+    return seeOther(
+      `${baseUrl}/oauth/auth?${query}`,
+      `${cookieName}=${value}; Max-Age=${signInSecondsMax}; ${attributes}`,
+    );
+  }
+
+  function finish(request: Request, url: URL, requestId: string): Response {
+    const remembered = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)\\.([\\w-]*)`).exec(
+      request.headers.get('cookie') ?? '',
+    );
+    const [, state, encoded = ''] = remembered ?? [];
+    const isOurs = state !== undefined && state === url.searchParams.get('state');
+    const returnTo = isOurs ? localPath(Buffer.from(encoded, 'base64url').toString(), baseUrl) : '/';
+    const forget = `${cookieName}=; Max-Age=0; ${attributes}`;
+    if (!url.searchParams.has('error')) return seeOther(`${baseUrl}${returnTo}`, forget);
+    const link = { href: `/login?return_to=${encodeURIComponent(returnTo)}`, label: 'Sign in' };
+    const text = 'The sign-in was cancelled or did not work.';
+    const page = messagePage({ title: 'You are not signed in', text, requestId, link });
+    return pageResponse(page, { status: 403, headers: { 'set-cookie': forget } });
+  }
+
+  /** The provider ends the session; it gets the very same request. */
+  function logOut(request: Request): Response {
+    if (request.method !== 'POST') throw fail('method_not_allowed', { headers: { allow: 'POST' } });
+    return new Response(null, {
+      status: 307,
+      headers: { location: `${baseUrl}/oauth/logout`, 'cache-control': 'no-store' },
+    });
+  }
+}
+
+/** A path on this server, or `/`: whoever made the link must not decide where people end up. */
+export function localPath(text: string | null, baseUrl: string): string {
+  if (!text || text.length > 2000 || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(text)) return '/';
+  const url = URL.parse(text, baseUrl);
+  // Without its dot segments a path can begin with `//` after all.
+  if (url?.origin !== baseUrl || url.pathname.startsWith('//')) return '/';
+  return `${url.pathname}${url.search}${url.hash}`;
+}
+
+function isOtherLoopbackName(asked: string, ours: string): boolean {
+  const names = ['localhost', '127.0.0.1', '[::1]'];
+  return asked !== ours && names.includes(asked) && names.includes(ours);
+}
+
+function seeOther(location: string, setCookie?: string): Response {
+  const headers = new Headers({ location, 'cache-control': 'no-store' });
+  if (setCookie) headers.append('set-cookie', setCookie);
+  return new Response(null, { status: 303, headers });
+}

@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import { findPatByHash, type PatCredential } from '../pats/find-pat-by-hash.ts';
+import { createNotePatUse } from '../pats/note-pat-use.ts';
+import type { TaggedCache } from '../plumbing/cache.ts';
+import { sha256 } from '../plumbing/canonical.ts';
+import type { Caller } from '../plumbing/context.ts';
+import type { Db } from '../plumbing/db.ts';
+import { findSignIn } from '../sessions/find-sign-in.ts';
+import { findUser } from '../users/find-user.ts';
+import { isWellFormedPat } from './pat-format.ts';
+import { type PresentedCredential, presentedCredential } from './presented-credential.ts';
+import { credentialTag, userTag } from './tags.ts';
+
+/** A caller with the credential they came by; `pat` holds its scope where it is a personal access token. */
+export interface Credential {
+  caller: Caller;
+  pat: PatCredential | null;
+}
+
+export interface CredentialParts {
+  db: Db;
+  cache: TaggedCache<Credential>;
+  now: () => Date;
+  /** Of the base URL: requests of a browser session count from there only. */
+  origin: string;
+  log: Logger;
+}
+
+/** Who sends a request, or null: unknown, expired, revoked, or of someone suspended are all the same. */
+export function createFindCredential(
+  parts: CredentialParts,
+): (request: Request) => Promise<Credential | null> {
+  const notePatUse = createNotePatUse(parts);
+  return async (request) => {
+    const presented = presentedCredential(request, parts.origin);
+    if (!presented) return null;
+    // A made-up token ends here, before it costs a query.
+    if (presented.kind === 'pat' && !isWellFormedPat(presented.secret)) return null;
+    const hash = sha256(presented.secret);
+    const credential = await keptOrLoaded(parts, presented.kind, hash);
+    if (!credential || credential.caller.expiresAt <= parts.now()) return null;
+    if (credential.pat) notePatUse(credential.pat);
+    return credential;
+  };
+}
+
+async function keptOrLoaded(
+  { db, cache }: CredentialParts,
+  kind: PresentedCredential['kind'],
+  hash: string,
+): Promise<Credential | null> {
+  try {
+    return await cache.get(`${kind} ${hash}`, () =>
+      kind === 'pat' ? loadPat(db, hash) : loadSignIn(db, kind, hash),
+    );
+  } catch (error) {
+    if (error instanceof UnknownCredential) return null;
+    throw error;
+  }
+}
+
+/** Thrown rather than returned, so that made-up tokens take no room in the cache from real ones. */
+class UnknownCredential extends Error {}
+
+async function loadSignIn(db: Db, kind: 'login' | 'session', hash: string) {
+  const signIn = await findSignIn({ db }, { kind, hash });
+  if (!signIn) throw new UnknownCredential();
+  const caller = await callerOf(db, kind, signIn);
+  const tags = [...signIn.restsOn.map(credentialTag), userTag(caller.userId)];
+  return { value: { caller, pat: null }, tags };
+}
+
+async function loadPat(db: Db, hash: string) {
+  const pat = await findPatByHash({ db }, { hash });
+  if (!pat) throw new UnknownCredential();
+  const caller = await callerOf(db, 'pat', {
+    userId: pat.userId,
+    credentialId: hash,
+    expiresAt: pat.expiresAt,
+  });
+  return { value: { caller, pat }, tags: [credentialTag(hash), userTag(caller.userId)] };
+}
+
+async function callerOf(
+  db: Db,
+  kind: Caller['kind'],
+  { userId, credentialId, expiresAt }: { userId: string; credentialId: string; expiresAt: Date },
+): Promise<Caller> {
+  const user = await findUser({ db }, { ref: userId });
+  if (user?.status !== 'active') throw new UnknownCredential();
+  return { kind, userId, email: user.email, name: user.name, credentialId, expiresAt };
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import {
+  accountAttemptsMax,
+  accountLimit,
+  addressAttemptsMax,
+  addressGroup,
+  giveBackAttempt,
+  sweepLoginAttempts,
+  takeAttempt,
+} from './login-attempts.ts';
+import { newUser, startTestProvider, type TestProvider, testPassword } from './provider-testing.ts';
+
+let database: TestDatabase;
+let provider: TestProvider;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  provider = await startTestProvider(database);
+});
+afterAll(async () => {
+  await provider.stop();
+  await database.close();
+});
+
+test('of many attempts at once, exactly as many as allowed go through', async () => {
+  const limits = [
+    { key: 'race', max: 10 },
+    { key: 'wider', max: 1000 },
+  ];
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, index) =>
+      takeAttempt(database.db, index % 2 ? limits : limits.toReversed()),
+    ),
+  );
+  expect(answers.filter((seconds) => seconds === null).length).toBe(10);
+  for (const seconds of answers) if (seconds !== null) expect(seconds).toBeWithin(1, 61);
+});
+
+test('a minute later, by the clock of the database, the count begins anew', async () => {
+  const limit = { key: 'window', max: 1 };
+  expect(await takeAttempt(database.db, [limit])).toBeNull();
+  expect(await takeAttempt(database.db, [limit])).not.toBeNull();
+  await sql`update svc.login_attempts set window_start = now() - interval '60 seconds' where key = 'window'`.execute(
+    database.db,
+  );
+  expect(await takeAttempt(database.db, [limit])).toBeNull();
+  await giveBackAttempt(database.db, [limit]);
+  expect(await takeAttempt(database.db, [limit])).toBeNull();
+  await sql`update svc.login_attempts set window_start = now() - interval '2 hours' where key = 'window'`.execute(
+    database.db,
+  );
+  await sweepLoginAttempts(database.db);
+  expect(
+    (await sql`select 1 from svc.login_attempts where key = 'window'`.execute(database.db)).rows,
+  ).toEqual([]);
+});
+
+test('an account is closed to guesses after ten wrong passwords a minute, to the right one as well', async () => {
+  const user = await newUser(database);
+  const attempt = async (address: string, password: string) => {
+    const browser = provider.browser(address);
+    return browser.submit(await browser.open('/login'), '/login', { email: user.email, password });
+  };
+  await failures(user.email, accountAttemptsMax - 1);
+  expect((await attempt('198.51.100.1', 'wrong')).status).toBe(401);
+  const refused = await attempt('198.51.100.200', testPassword);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 61);
+  expect(refused.html).toContain('Too many tries');
+  await sql`update svc.login_attempts set window_start = now() - interval '61 seconds'`.execute(database.db);
+  expect((await attempt('198.51.100.200', testPassword)).status).toBe(200);
+});
+
+test('signing in clears the count of the account, and an address may sign many people in', async () => {
+  const user = await newUser(database);
+  const attempt = async (password: string) => {
+    const browser = provider.browser('192.0.2.1');
+    return browser.submit(await browser.open('/login'), '/login', { email: user.email, password });
+  };
+  await failures(user.email, accountAttemptsMax - 1);
+  expect((await attempt(testPassword)).status).toBe(200);
+  expect((await attempt('wrong')).status).toBe(401);
+  const { rows } = await sql<{ failures: number }>`
+    select failures from svc.login_attempts where key = 'login:address:192.0.2.1'`.execute(database.db);
+  expect(rows).toEqual([{ failures: 1 }]);
+});
+
+test('an address is closed after thirty wrong attempts, whatever names they are for', async () => {
+  const key = 'login:address:192.0.2.7';
+  await sql`insert into svc.login_attempts values (${key}, now(), ${addressAttemptsMax})`.execute(
+    database.db,
+  );
+  const browser = provider.browser('192.0.2.7');
+  const refused = await browser.submit(await browser.open('/login'), '/login', {
+    email: 'a@example.test',
+    password: 'x',
+  });
+  expect(refused.status).toBe(429);
+});
+
+test('addresses of one IPv6 network count as one', () => {
+  expect(addressGroup('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
+  expect(addressGroup('2001:0db8:1:2::9')).toBe('2001:db8:1:2::/64');
+  expect(addressGroup('2001:db8::1')).toBe('2001:db8:0:0::/64');
+  expect(addressGroup('::1')).toBe('0:0:0:0::/64');
+  expect(addressGroup('fe80::1%eth0')).toBe('fe80:0:0:0::/64');
+  expect(addressGroup('::ffff:192.0.2.1')).toBe('192.0.2.1');
+  expect(addressGroup('192.0.2.1')).toBe('192.0.2.1');
+});
+
+async function failures(email: string, count: number): Promise<void> {
+  const { key } = accountLimit(email);
+  await sql`insert into svc.login_attempts values (${key}, now(), ${count})`.execute(database.db);
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { Failure } from '../plumbing/problem.ts';
+import { presentedCredential } from './presented-credential.ts';
+
+const origin = 'https://svc.example.test';
+
+function presented(headers: Record<string, string>, method = 'GET') {
+  try {
+    return presentedCredential(new Request(`${origin}/api/v1/me`, { method, headers }), origin);
+  } catch (error) {
+    return error instanceof Failure ? error.code : error;
+  }
+}
+
+test('a bearer token, an API key and a session cookie are each told by their place', () => {
+  expect(presented({ authorization: 'Bearer abc-DEF_1.2~3' })).toEqual({
+    kind: 'login',
+    secret: 'abc-DEF_1.2~3',
+  });
+  expect(presented({ authorization: 'bearer abc' })).toEqual({ kind: 'login', secret: 'abc' });
+  expect(presented({ 'x-api-key': 'svcpat_x' })).toEqual({ kind: 'pat', secret: 'svcpat_x' });
+  expect(presented({ cookie: 'a=b; svc_session=s3; svc_session.sig=x' })).toEqual({
+    kind: 'session',
+    secret: 's3',
+  });
+  expect(presented({})).toBeNull();
+});
+
+test('two headers at once are refused, whatever is in them', () => {
+  expect(presented({ authorization: 'Bearer abc', 'x-api-key': 'svcpat_x' })).toBe('ambiguous_credentials');
+  expect(presented({ authorization: 'nonsense', 'x-api-key': '' })).toBe('ambiguous_credentials');
+});
+
+test('an Authorization header that can not be read is no credential, and no cookie makes up for it', () => {
+  const cookie = 'svc_session=s3';
+  for (const authorization of [
+    'Basic YTpi',
+    'Bearer',
+    'Bearer ',
+    'Bearer a b',
+    'Bearer a, Bearer b',
+    'abc',
+    '',
+  ]) {
+    expect(presented({ authorization, cookie })).toBeNull();
+  }
+  expect(presented({ authorization: `Bearer ${'a'.repeat(600)}` })).toBeNull();
+});
+
+test('a cookie counts for reading from anywhere, for changing from the same origin only', () => {
+  const cookie = 'svc_session=s3';
+  const session = { kind: 'session', secret: 's3' };
+  expect(presented({ cookie, 'sec-fetch-site': 'cross-site' })).toEqual(session);
+  expect(presented({ cookie }, 'HEAD')).toEqual(session);
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    expect(presented({ cookie }, method)).toBe('cross_site_request');
+    expect(presented({ cookie, 'sec-fetch-site': 'same-site' }, method)).toBe('cross_site_request');
+    expect(presented({ cookie, origin: 'https://svc.example.test.evil.test' }, method)).toBe(
+      'cross_site_request',
+    );
+    expect(presented({ cookie, origin: 'null' }, method)).toBe('cross_site_request');
+    expect(presented({ cookie, 'sec-fetch-site': 'same-origin' }, method)).toEqual(session);
+    expect(presented({ cookie, origin }, method)).toEqual(session);
+  }
+});
+
+test('two session cookies, or one that can not be ours, count as none', () => {
+  expect(presented({ cookie: 'svc_session=a; svc_session=b' })).toBeNull();
+  expect(presented({ cookie: 'svc_session=' })).toBeNull();
+  expect(presented({ cookie: 'svc_session=a"b' })).toBeNull();
+  expect(presented({ cookie: 'xsvc_session=a' })).toBeNull();
+});
+
+test('a token in a header is not subject to the rule for cookies', () => {
+  const login = { kind: 'login', secret: 'abc' };
+  expect(presented({ authorization: 'Bearer abc', cookie: 'svc_session=s3' }, 'POST')).toEqual(login);
+});

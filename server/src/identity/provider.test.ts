@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sha256 } from '../plumbing/canonical.ts';
+import { findSignIn } from '../sessions/find-sign-in.ts';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import { consoleClientId } from './provider-clients.ts';
+import {
+  authorizationRequest,
+  newUser,
+  signIn,
+  startTestProvider,
+  type TestProvider,
+  testPassword,
+} from './provider-testing.ts';
+
+let database: TestDatabase;
+let provider: TestProvider;
+const printed: string[] = [];
+const console_ = { warn: console.warn, info: console.info };
+
+beforeAll(async () => {
+  console.warn = (...args) => void printed.push(args.join(' '));
+  console.info = (...args) => void printed.push(args.join(' '));
+  database = await testDatabase();
+  provider = await startTestProvider(database, {
+    extraClients: [
+      {
+        client_id: 'shop',
+        client_name: 'Shop <b>',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: ['https://shop.example.test/back'],
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  Object.assign(console, console_);
+  await provider.stop();
+  await database.close();
+});
+
+const back = (url: URL) => url.pathname === '/login/done' || url.hostname === 'shop.example.test';
+const consoleRequest = (fields: Record<string, string> = {}) =>
+  authorizationRequest({
+    client_id: consoleClientId,
+    redirect_uri: `${provider.baseUrl}/login/done`,
+    ...fields,
+  });
+
+test('a code obtained by signing in is exchanged once for a token that tells who signed in', async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  const request = consoleRequest();
+  const page = await browser.open(request.path);
+  expect(page.html).toContain('to continue to <strong>svc console</strong>');
+  const done = await browser.submit(page, '/login', { email: user.email, password: testPassword }, back);
+  const callback = new URL(done.location ?? '');
+  expect(callback.searchParams.get('state')).toBe('some-state');
+  const fields = {
+    grant_type: 'authorization_code',
+    client_id: consoleClientId,
+    redirect_uri: `${provider.baseUrl}/login/done`,
+    code: callback.searchParams.get('code') ?? '',
+  };
+  const redeem = (code_verifier: string) => provider.post('/oauth/token', { ...fields, code_verifier });
+  expect((await redeem('x'.repeat(43))).body.error).toBe('invalid_grant');
+  const tokens = await redeem(request.verifier);
+  expect(tokens.status).toBe(200);
+  expect(tokens.body).toMatchObject({ token_type: 'Bearer', expires_in: 3600 });
+  expect(tokens.body.refresh_token).toBeUndefined();
+  expect(await provider.userOf(tokens.body.access_token)).toBe(user.id);
+  expect((await redeem(request.verifier)).body.error).toBe('invalid_grant');
+  // A code that turns up twice was stolen once: what it gave is taken back.
+  expect(await provider.userOf(tokens.body.access_token)).toBeNull();
+});
+
+test('a request without PKCE, or for an address that is not registered, is refused', async () => {
+  const without = new URLSearchParams(consoleRequest().path.split('?')[1]);
+  without.delete('code_challenge');
+  without.delete('code_challenge_method');
+  const browser = provider.browser();
+  const refused = await browser.open(`/oauth/auth?${without}`, back);
+  expect(new URL(refused.location ?? '').searchParams.get('error')).toBe('invalid_request');
+  const elsewhere = await browser.open(consoleRequest({ redirect_uri: 'https://evil.example.test/' }).path);
+  expect(elsewhere.status).toBe(400);
+  expect(elsewhere.html).toContain('This request is not valid');
+  expect(elsewhere.html).toContain('<code>test-request</code>');
+});
+
+test('a wrong password, an unknown address and a missing password look the same', async () => {
+  const user = await newUser(database);
+  const withoutPassword = await newUser(database, 'none');
+  const pages = [];
+  for (const email of [user.email, 'nobody@example.test', withoutPassword.email]) {
+    const browser = provider.browser();
+    const page = await browser.open(consoleRequest().path);
+    const refused = await browser.submit(page, '/login', { email, password: 'not it' });
+    expect(refused.status).toBe(401);
+    expect(browser.cookie('svc_session')).toBeUndefined();
+    const uid = new URL(page.url).pathname.split('/').at(-1) ?? '';
+    pages.push(refused.html.replaceAll(uid, 'UID').replaceAll(email, 'EMAIL'));
+  }
+  expect(pages[1]).toBe(pages[0] ?? '');
+  expect(pages[2]).toBe(pages[0] ?? '');
+});
+
+test('pages run no script, can not be framed, and forms lead to us or the app that asked', async () => {
+  const browser = provider.browser();
+  const { path } = authorizationRequest({
+    client_id: 'shop',
+    redirect_uri: 'https://shop.example.test/back',
+  });
+  const page = await browser.open(path);
+  const policy = page.headers.get('content-security-policy') ?? '';
+  expect(policy).toMatch(
+    /^default-src 'none'; style-src 'sha256-[^ ]+'; form-action 'self' https:\/\/shop\.example\.test;/,
+  );
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+  expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(page.html).not.toContain('<script');
+  expect(page.html).toContain('Shop &#60;b&#62;');
+});
+
+test('an app asks for consent once per session; its name and what it asks for are shown', async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  await signIn(browser, user.email);
+  const request = () =>
+    authorizationRequest({ client_id: 'shop', redirect_uri: 'https://shop.example.test/back' });
+  const page = await browser.open(request().path, back);
+  expect(page.html).toContain('Allow Shop &#60;b&#62;?');
+  expect(page.html).toContain(user.email);
+  expect(page.html).toContain('See your e-mail address');
+  const done = await browser.submit(page, '/confirm', {}, back);
+  expect(new URL(done.location ?? '').searchParams.has('code')).toBe(true);
+  const second = await browser.open(request().path, back);
+  expect(new URL(second.location ?? '').searchParams.has('code')).toBe(true);
+});
+
+test('an app that is denied gets access_denied', async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  await signIn(browser, user.email);
+  const { path } = authorizationRequest({
+    client_id: 'shop',
+    redirect_uri: 'https://shop.example.test/back',
+  });
+  const done = await browser.submit(await browser.open(path), '/abort', {}, back);
+  expect(new URL(done.location ?? '').searchParams.get('error')).toBe('access_denied');
+});
+
+test('a form sent from another site is refused', async () => {
+  const page = await provider.browser().open(consoleRequest().path);
+  const send = (headers: Record<string, string>) =>
+    provider.post(`${new URL(page.url).pathname}/login`, { email: 'a@b', password: 'c' }, headers);
+  expect((await send({ origin: 'https://evil.example.test' })).status).toBe(403);
+  expect((await send({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  // Without its cookie, a page belongs to nobody.
+  expect((await send({})).status).toBe(400);
+});
+
+test('signing in as someone else ends the session that was there', async () => {
+  const [first, second] = [await newUser(database), await newUser(database)];
+  const browser = provider.browser();
+  await signIn(browser, first.email);
+  const before = browser.cookie('svc_session');
+  const page = await browser.open(consoleRequest({ prompt: 'login' }).path);
+  await browser.submit(page, '/login', { email: second.email, password: testPassword });
+  const after = browser.cookie('svc_session');
+  expect(after).not.toBe(before);
+  expect(await sessionUser(before)).toBeNull();
+  expect(await sessionUser(after)).toBe(second.id);
+});
+
+test('the session cookie is for this host, out of reach of scripts and of other sites', async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  await signIn(browser, user.email);
+  const cookie = browser.cookies.find(({ name }) => name === 'svc_session');
+  expect(cookie?.path).toBe('/');
+  expect(cookie?.attributes).toMatch(/samesite=lax; httponly/);
+  expect(cookie?.attributes).not.toMatch(/domain|secure/i);
+});
+
+test('other origins may redeem codes for public clients that live there, and only for those', async () => {
+  const fields = {
+    grant_type: 'authorization_code',
+    client_id: 'shop',
+    code: 'x',
+    redirect_uri: 'https://shop.example.test/back',
+  };
+  const own = await provider.post('/oauth/token', fields, { origin: 'https://shop.example.test' });
+  expect(own.headers.get('access-control-allow-origin')).toBe('https://shop.example.test');
+  expect(own.body.error).toBe('invalid_grant');
+  const other = await provider.post('/oauth/token', fields, { origin: 'https://evil.example.test' });
+  expect(other.headers.get('access-control-allow-origin')).toBeNull();
+  expect(other.body.error).toBe('invalid_request');
+});
+
+test('an address that is not there is a page for people and a problem for programs', async () => {
+  const asPerson = await provider.browser().open('/oauth/nowhere');
+  expect(asPerson.status).toBe(404);
+  expect(asPerson.html).toContain('Not found');
+  const asProgram = await fetch(`${provider.baseUrl}/oauth/nowhere`, {
+    headers: { accept: 'application/json' },
+  });
+  expect(await asProgram.json()).toMatchObject({ status: 404, code: 'not_found' });
+});
+
+test('a body that is too large, introspection and registration are refused', async () => {
+  const large = await provider.post('/oauth/token', { grant_type: 'x'.repeat(70_000) });
+  expect(large.status).toBe(413);
+  expect(
+    (await provider.post('/oauth/token/introspection', { token: 'x', client_id: consoleClientId })).status,
+  ).toBe(404);
+  expect((await provider.post('/oauth/reg', {})).status).toBe(404);
+});
+
+test('signing out at the provider asks first, and ends the session', async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  await signIn(browser, user.email);
+  const cookie = browser.cookie('svc_session');
+  const page = await browser.open('/oauth/session/end');
+  expect(page.html).toContain('Sign out?');
+  const done = await browser.submit(page, '/session/end/confirm', { logout: 'yes' });
+  expect(done.html).toContain('You are signed out');
+  expect(await sessionUser(cookie)).toBeNull();
+  // With nobody signed in there is nothing to ask: the provider would go on by script, we by a button.
+  expect((await browser.open('/oauth/session/end')).html).toContain('One more step');
+});
+
+test('copies that start at once sign with the same keys', async () => {
+  const others = await Promise.all([startTestProvider(database), startTestProvider(database)]);
+  const keys = await Promise.all(
+    [provider, ...others].map(async ({ baseUrl }) => (await fetch(`${baseUrl}/oauth/jwks`)).text()),
+  );
+  expect(new Set(keys).size).toBe(1);
+  expect(JSON.parse(keys[0] ?? '').keys.map((key: { alg: string }) => key.alg)).toEqual(['ES256', 'RS256']);
+  expect(keys[0]).not.toContain('"d"');
+  for (const other of others) await other.stop();
+});
+
+test('the library prints nothing', () => {
+  expect(printed.filter((line) => line.includes('oidc-provider'))).toEqual([]);
+});
+
+async function sessionUser(cookie: string | undefined): Promise<string | null> {
+  return (await findSignIn(database, { kind: 'session', hash: sha256(cookie ?? '') }))?.userId ?? null;
+}

@@ -1,0 +1,59 @@
+import type { Session } from '@svc/contract/identity.shapes.ts';
+import { cliClientId } from '@svc/contract/identity.ts';
+import type { z } from 'zod';
+import { sha256 } from '../plumbing/canonical.ts';
+import type { OauthPayload, SignInRow } from './store.ts';
+
+export type SessionRecord = z.output<typeof Session>;
+
+/** One entry per browser session and per grant that still has a token; a grant without one is no sign-in. */
+export function sessionsOf(rows: readonly SignInRow[], currentId: string): SessionRecord[] {
+  const tokensEnd = new Map<string, Date>();
+  for (const row of rows) {
+    if (row.grant_id === null || row.expires_at === null || !isToken(row.kind)) continue;
+    const grant = sha256(row.grant_id);
+    tokensEnd.set(grant, latest(tokensEnd.get(grant) ?? row.expires_at, row.expires_at));
+  }
+  return rows.flatMap((row) => {
+    const end =
+      row.kind === 'Grant' ? grantEnd(row, tokensEnd) : row.kind === 'Session' ? row.expires_at : null;
+    if (!end) return [];
+    return {
+      id: row.id_hash,
+      kind: sessionKind(row),
+      client: row.client_id ?? '',
+      created_at: row.created_at.toISOString(),
+      expires_at: end.toISOString(),
+      current: row.id_hash === currentId,
+    };
+  });
+}
+
+export function sessionKind(row: Pick<SignInRow, 'kind' | 'client_id'>): SessionRecord['kind'] {
+  if (row.kind === 'Session') return 'browser';
+  return row.client_id === cliClientId ? 'cli' : 'app';
+}
+
+/** The grants, by hash, that a browser's session takes with it; those that may outlast a logout stay. */
+export function grantsEndingWith(session: OauthPayload): string[] {
+  return Object.values(session.authorizations ?? {}).flatMap(({ grantId, persistsLogout }) =>
+    grantId === undefined || persistsLogout ? [] : [sha256(grantId)],
+  );
+}
+
+export function earliest(a: Date, b: Date): Date {
+  return a < b ? a : b;
+}
+
+function latest(a: Date, b: Date): Date {
+  return a > b ? a : b;
+}
+
+function grantEnd(grant: SignInRow, tokensEnd: ReadonlyMap<string, Date>): Date | null {
+  const end = tokensEnd.get(grant.id_hash) ?? null;
+  return end && grant.expires_at ? earliest(end, grant.expires_at) : end;
+}
+
+function isToken(kind: string): boolean {
+  return kind === 'AccessToken' || kind === 'RefreshToken';
+}

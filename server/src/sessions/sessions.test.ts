@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { browserOf, copyOfServer, loginOf, type ServerCopy } from '../identity/testing.ts';
+import { sha256 } from '../plumbing/canonical.ts';
+import type { Db } from '../plumbing/db.ts';
+import { newUser, type TestDatabase, testDatabase } from '../testing.ts';
+import { countModels, openSession, writeModel } from './testing.ts';
+
+let database: TestDatabase;
+let db: Db;
+let server: ServerCopy;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  server = await copyOfServer(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+const path = '/api/v1/me/sessions';
+
+/** A login by the device flow as the provider leaves it: a grant, an access token, a refresh token. */
+async function deviceLogin(userId: string, { refreshSeconds = 86_400 } = {}) {
+  const grantId = Bun.randomUUIDv7();
+  const payload = { accountId: userId, clientId: 'svc-cli', grantId };
+  await writeModel(db, {
+    kind: 'Grant',
+    id: grantId,
+    payload: { accountId: userId, clientId: 'svc-cli' },
+    seconds: 1e6,
+  });
+  await writeModel(db, { kind: 'AccessToken', id: `a-${grantId}`, payload, seconds: 600 });
+  await writeModel(db, { kind: 'RefreshToken', id: `r-${grantId}`, payload, seconds: refreshSeconds });
+  return { id: sha256(grantId), headers: { authorization: `Bearer a-${grantId}` } };
+}
+
+test('sign-ins are listed with their kind, the present one marked', async () => {
+  const user = await newUser(db, null);
+  const cli = await deviceLogin(user.userId);
+  const browser = await browserOf(database, user);
+  const { status, body } = await server.call(cli.headers, 'GET', path);
+  expect(status).toBe(200);
+  expect(body.items.map((item: { kind: string }) => item.kind).sort()).toEqual(['browser', 'cli']);
+  const current = body.items.filter((item: { current: boolean }) => item.current);
+  expect(current).toMatchObject([{ id: cli.id, kind: 'cli', client: 'svc-cli' }]);
+  // It goes on as long as it can be refreshed.
+  expect(Date.parse(current[0].expires_at)).toBeGreaterThan(Date.now() + 86_000_000);
+  const seen = await server.call(browser, 'GET', path);
+  const inBrowser = seen.body.items.filter((item: { current: boolean }) => item.current);
+  expect(inBrowser).toMatchObject([{ kind: 'browser' }]);
+});
+
+test("what has ended, or is another's, is not listed", async () => {
+  const [user, stranger] = [await newUser(db, null), await newUser(db, null)];
+  const login = await loginOf(database, user);
+  await deviceLogin(stranger.userId);
+  await openSession(db, user.userId, { seconds: -1 });
+  const payload = { accountId: user.userId, clientId: 'svc-cli' };
+  await writeModel(db, { kind: 'Grant', id: `bare-${user.userId}`, payload });
+  await writeModel(db, { kind: 'Grant', id: `used-${user.userId}`, payload });
+  const used = { ...payload, grantId: `used-${user.userId}` };
+  await writeModel(db, { kind: 'RefreshToken', id: `r-${user.userId}`, payload: used, consumed: true });
+  const { body } = await server.call(login, 'GET', path);
+  expect(body.items).toHaveLength(1);
+  expect(body.items[0].current).toBe(true);
+});
+
+test('ending a login takes its grant and every token under it, and nothing else', async () => {
+  const user = await newUser(db, null);
+  const [ended, kept] = [await deviceLogin(user.userId), await deviceLogin(user.userId)];
+  expect((await server.call(kept.headers, 'DELETE', `${path}/${ended.id}`)).status).toBe(204);
+  expect(await countModels(db, user.userId)).toBe(3);
+  expect((await server.call(kept.headers, 'DELETE', `${path}/${ended.id}`)).status).toBe(404);
+  const { body } = await server.call(kept.headers, 'GET', path);
+  expect(body.items.map((item: { id: string }) => item.id)).toEqual([kept.id]);
+});
+
+test('ending a browser session takes along the grants that were to end with it', async () => {
+  const user = await newUser(db, null);
+  const [bound, free] = [await deviceLogin(user.userId), await deviceLogin(user.userId)];
+  const grantOf = (login: typeof bound) => login.headers.authorization.slice('Bearer a-'.length);
+  const authorizations = {
+    web: { grantId: grantOf(bound) },
+    'svc-cli': { grantId: grantOf(free), persistsLogout: true },
+  };
+  const cookie = await openSession(db, user.userId, { authorizations });
+  const browser = { cookie: `svc_session=${cookie}`, 'sec-fetch-site': 'same-origin' };
+  expect((await server.call(browser, 'DELETE', `${path}/${sha256(cookie)}`)).status).toBe(204);
+  const { body } = await server.call(free.headers, 'GET', path);
+  expect(body.items.map((item: { id: string }) => item.id)).toEqual([free.id]);
+});
+
+test("another's sign-in, an absent one and nonsense are the same 404", async () => {
+  const [user, stranger] = [await newUser(db, null), await newUser(db, null)];
+  const login = await loginOf(database, user);
+  const theirs = await deviceLogin(stranger.userId);
+  const answers = await Promise.all(
+    [theirs.id, sha256('absent'), 'nonsense', '%00'].map((id) =>
+      server.call(login, 'DELETE', `${path}/${id}`),
+    ),
+  );
+  for (const answer of answers) expect(answer).toEqual(answers[0]!);
+  expect(answers[0]!.status).toBe(404);
+  expect((await server.call(theirs.headers, 'GET', path)).status).toBe(200);
+});
+
+test('a preview of an ending ends nothing', async () => {
+  const user = await newUser(db, null);
+  const login = await deviceLogin(user.userId);
+  const preview = await server.call(login.headers, 'DELETE', `${path}/${login.id}?dry_run=true`);
+  expect(preview.body.plan.target).toMatchObject({ kind: 'session', id: login.id });
+  expect((await server.call(login.headers, 'GET', path)).status).toBe(200);
+});

@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../plumbing/db.ts';
+
+/** The fields of the OpenID provider's records that are read here; it keeps more of them. */
+export interface OauthPayload {
+  accountId?: string;
+  clientId?: string;
+  grantId?: string;
+  aud?: unknown;
+  sessionUid?: string;
+  expiresWithSession?: boolean;
+  authorizations?: Record<string, { grantId?: string; persistsLogout?: boolean }>;
+  [field: string]: unknown;
+}
+
+export interface OauthModelRow {
+  kind: string;
+  id_hash: string;
+  payload: OauthPayload;
+  user_id: string | null;
+  client_id: string | null;
+  grant_id: string | null;
+  uid: string | null;
+  user_code_hash: string | null;
+  created_at: Date;
+  expires_at: Date | null;
+  consumed_at: Date | null;
+}
+type Tables = { oauth_models: OauthModelRow };
+
+/** A grant is filed under the hash of its id, as everything here; tokens name it by the id itself. */
+const grantHashSql = sql<string>`encode(sha256(convert_to(token.grant_id, 'UTF8')), 'hex')`;
+
+/** An access token together with its grant: a token that outlived its grant in a race is worth nothing. */
+export function findAccessTokenRow(db: Db, hash: string) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('oauth_models as token')
+    .innerJoin('oauth_models as grant', (join) =>
+      join
+        .on('grant.kind', '=', 'Grant')
+        .on('grant.id_hash', '=', grantHashSql)
+        .onRef('grant.user_id', '=', 'token.user_id'),
+    )
+    .select([
+      'token.user_id',
+      'token.payload',
+      'token.client_id',
+      'token.grant_id',
+      'grant.id_hash as grant_hash',
+    ])
+    .select(sql<Date | null>`least(token.expires_at, "grant".expires_at)`.as('expires_at'))
+    .where('token.kind', '=', 'AccessToken')
+    .where('token.id_hash', '=', hash)
+    .executeTakeFirst();
+}
+
+export function findSessionRow(
+  db: Db,
+  by: { hash: string } | { uid: string },
+): Promise<OauthModelRow | undefined> {
+  const query = db.withTables<Tables>().selectFrom('oauth_models').selectAll().where('kind', '=', 'Session');
+  return (
+    'hash' in by ? query.where('id_hash', '=', by.hash) : query.where('uid', '=', by.uid)
+  ).executeTakeFirst();
+}
+
+export type SignInRow = Pick<
+  OauthModelRow,
+  'kind' | 'id_hash' | 'client_id' | 'grant_id' | 'created_at' | 'expires_at'
+>;
+
+/** Sessions, grants and usable tokens of one person that have not ended. */
+export function listLiveRows(db: Db, userId: string, now: Date): Promise<SignInRow[]> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('oauth_models')
+    .select(['kind', 'id_hash', 'client_id', 'grant_id', 'created_at', 'expires_at'])
+    .where('user_id', '=', userId)
+    .where('kind', 'in', ['Session', 'Grant', 'AccessToken', 'RefreshToken'])
+    .where('consumed_at', 'is', null)
+    .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', now)]))
+    .orderBy('created_at', 'desc')
+    .orderBy('id_hash')
+    .execute();
+}
+
+export function lockSignInRow(tx: Tx, userId: string, idHash: string): Promise<OauthModelRow | undefined> {
+  return tx
+    .withTables<Tables>()
+    .selectFrom('oauth_models')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('kind', 'in', ['Session', 'Grant'])
+    .where('id_hash', '=', idHash)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/**
+ * Grants with whatever was issued under them. The grants go first: what is being issued under one at this moment
+ * holds on to it, and is there to be found by the second statement.
+ */
+export async function deleteGrants(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
+  if (hashes.length === 0) return;
+  const models = tx.withTables<Tables>().deleteFrom('oauth_models as token').where('user_id', '=', userId);
+  await models.where('kind', '=', 'Grant').where('id_hash', 'in', hashes).execute();
+  await models.where(grantHashSql, 'in', hashes).execute();
+}
+
+export async function deleteSession(tx: Tx, userId: string, idHash: string): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .deleteFrom('oauth_models')
+    .where('user_id', '=', userId)
+    .where('kind', '=', 'Session')
+    .where('id_hash', '=', idHash)
+    .execute();
+}
+
+/** Sessions, grants, tokens, codes, in the order of `deleteGrants` and for its reason. */
+export async function deleteAllOf(tx: Tx, userId: string): Promise<void> {
+  const models = tx.withTables<Tables>().deleteFrom('oauth_models').where('user_id', '=', userId);
+  await models.where('kind', '=', 'Grant').execute();
+  await models.execute();
+}
+
+export async function insertModelRows(tx: Tx, rows: OauthModelRow[]): Promise<void> {
+  await tx.withTables<Tables>().insertInto('oauth_models').values(rows).execute();
+}

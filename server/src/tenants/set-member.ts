@@ -1,0 +1,60 @@
+import { userTag } from '../identity/tags.ts';
+import type { MutationCtx } from '../plumbing/context.ts';
+import { fail } from '../plumbing/problem.ts';
+import { findUser } from '../users/find-user.ts';
+import { type MemberRecord, memberRecord } from './rules.ts';
+import {
+  deleteMembership,
+  findMemberRow,
+  lockMembersOf,
+  type MemberRow,
+  saveMembership,
+  type TenantRole,
+} from './store.ts';
+
+/**
+ * Adds a user, changes a role or, with `none`, takes the user out. For the operator, who may also leave a tenant
+ * without an admin; admins come by `setMemberAsAdmin`.
+ */
+export async function setMember(ctx: MutationCtx, input: Input<TenantRole>): Promise<MemberRecord>;
+export async function setMember(
+  ctx: MutationCtx,
+  input: Input<TenantRole | 'none'>,
+): Promise<MemberRecord | null>;
+export async function setMember(
+  ctx: MutationCtx,
+  { tenantId, userId, role }: Input<TenantRole | 'none'>,
+): Promise<MemberRecord | null> {
+  if (!(await lockMembersOf(ctx.db, tenantId))) throw fail('not_found');
+  const before = await findMemberRow(ctx.db, tenantId, userId);
+  if (role === (before?.role ?? 'none')) return before ? memberRecord(before) : null;
+
+  const after = role === 'none' ? null : { ...(before ?? (await newcomer(ctx, userId))), role };
+  if (after) {
+    await saveMembership(ctx.db, {
+      tenant_id: tenantId,
+      user_id: userId,
+      role: after.role,
+      created_at: after.since,
+    });
+  } else {
+    await deleteMembership(ctx.db, tenantId, userId);
+  }
+  ctx.audit({
+    action: after ? 'member.set' : 'member.remove',
+    target: { kind: 'member', id: userId, name: (before ?? after)?.email ?? '' },
+    before: before ? { role: before.role } : null,
+    after: after ? { role: after.role } : null,
+  });
+  ctx.changed(userTag(userId));
+  return after ? memberRecord(after) : null;
+}
+
+type Input<R> = { tenantId: string; userId: string; role: R };
+
+/** Someone suspended is to an admin as if they were not there: the answer must not tell which users exist. */
+async function newcomer(ctx: MutationCtx, userId: string): Promise<Omit<MemberRow, 'role'>> {
+  const user = await findUser(ctx, { ref: userId });
+  if (user?.status !== 'active') throw fail('not_found', { detail: 'There is no active user with this id.' });
+  return { user_id: user.id, email: user.email, name: user.name, status: user.status, since: ctx.now };
+}
