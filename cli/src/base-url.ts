@@ -1,13 +1,11 @@
 import { usage } from './errors.ts';
 
-export const baseUrlDefault = 'http://localhost:4400';
-
 /** Without the trailing slash. `from` says whose value it is, for the message. */
 export function parseBaseUrl(text: string, from: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw usage(
-      `${from} must be an http or https address, such as ${baseUrlDefault}; it is ${JSON.stringify(text)}.`,
+      `${from} must be an http or https address, such as http://localhost:4400; it is ${JSON.stringify(text)}.`,
     );
   }
   if (url.username !== '' || url.password !== '')

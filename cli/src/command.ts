@@ -32,7 +32,7 @@ export interface Command<
   /** What is printed, where it is not the answer itself; `output` describes it then. */
   present?(ctx: Ctx, answer: Answer<S>, args: Args<F, P>): unknown;
   /** JSON Schema of what `--json` prints, where it is not the endpoint's answer. */
-  output?: JsonSchema;
+  output?: JsonSchema | (() => Promise<JsonSchema>);
   view?: View;
   /** For the few that are more than one call. */
   run?(ctx: Ctx, args: Args<F, P>): Promise<Result>;
@@ -145,7 +145,7 @@ export interface View {
 export interface Result {
   /** What the machine-readable formats print. */
   value: unknown;
-  view?: View;
+  view?: View | undefined;
   /** What people see instead of the table made from `value`. */
   text?: (style: Style) => string;
   /** Where a result is printed although what it tells of went wrong, such as a deployment that failed. */

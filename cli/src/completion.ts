@@ -1,8 +1,9 @@
 import type { Command, Flag, Flags } from './command.ts';
 import { allFlagsOf, globalFlags } from './flags.ts';
+import { groups, isGroup } from './groups.ts';
 import { entriesBelow } from './help.ts';
 import { flagNames, looksLikeFlag, splitFlag } from './parse.ts';
-import { groups, isCommand, isGroup, loadCommand } from './registry.ts';
+import { isCommand, loadCommand } from './registry.ts';
 
 type Candidate = [text: string, about: string];
 

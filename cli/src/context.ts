@@ -1,17 +1,16 @@
 import type { Client } from '@svc/contract/client.ts';
 import type { Command } from './command.ts';
-import { CliError } from './errors.ts';
+import { CliError, tooLate } from './errors.ts';
 import type { OutputFormat } from './flags.ts';
 import type { Io } from './io.ts';
 import type { MutationMode } from './mutation.ts';
 import type { Session } from './session.ts';
-import { tooLate } from './waiting.ts';
 
 /** What a command works with. */
 export interface Ctx {
   io: Io;
   globals: Globals;
-  /** How a mutating command was asked to run; previews otherwise. */
+  /** How a mutating command was asked to run. */
   mutation: MutationMode;
   /** Fires when the command's time is over, or at Ctrl-C; its reason is the error to end with. */
   signal: AbortSignal;
@@ -28,8 +27,8 @@ export interface Ctx {
 export type FindCommand = (words: readonly string[]) => Promise<Command>;
 
 export interface Globals {
-  tenant?: string;
-  profile?: string;
+  tenant?: string | undefined;
+  profile?: string | undefined;
   timeoutMs: number;
   format: OutputFormat;
   quiet: boolean;
@@ -39,28 +38,17 @@ export interface Globals {
 export interface OpenContext extends Ctx {
   /** Writes the notes that were held back. */
   flushNotes(): void;
-  close(): void;
 }
 
-export function createContext(
-  io: Io,
-  globals: Globals,
-  mutation: MutationMode,
-  findCommand: FindCommand,
-): OpenContext {
+export function createContext(input: Pick<Ctx, 'io' | 'globals' | 'mutation' | 'findCommand'>): OpenContext {
+  const { io, globals } = input;
   const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs);
-  timer.unref();
-  const interrupted = () => ending.abort(new CliError('interrupted', 'Interrupted.'));
-  if (io.interrupt.aborted) interrupted();
-  else io.interrupt.addEventListener('abort', interrupted, { once: true });
-  let held: string[] = [];
+  setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs).unref();
+  io.onInterrupt(() => ending.abort(new CliError('interrupted', 'Interrupted.')));
+  const held: string[] = [];
   let session: Promise<Session> | undefined;
   const ctx: OpenContext = {
-    io,
-    globals,
-    mutation,
-    findCommand,
+    ...input,
     signal: ending.signal,
     note(text) {
       if (globals.quiet) return;
@@ -74,14 +62,10 @@ export function createContext(
       session ??= import('./session.ts').then(({ openSession }) => openSession(ctx));
       return session;
     },
-    async client() {
-      return (await ctx.session()).client;
-    },
+    client: () => ctx.session().then((opened) => opened.client),
     flushNotes() {
-      for (const text of held) io.err(`${text}\n`);
-      held = [];
+      for (const text of held.splice(0)) io.err(`${text}\n`);
     },
-    close: () => clearTimeout(timer),
   };
   return ctx;
 }

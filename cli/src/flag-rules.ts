@@ -5,7 +5,12 @@ import { listed } from './flag-value.ts';
 type Values = Record<string, unknown>;
 
 /** Applies what flags say about each other; changes `values` where one wins over another. Returns notices. */
-export function applyFlagRules(flags: Flags, values: Values, positionals: Values, command: Command): string[] {
+export function applyFlagRules(
+  flags: Flags,
+  values: Values,
+  positionals: Values,
+  command: Command,
+): string[] {
   const notices: string[] = [];
   for (const [name, flag] of Object.entries(flags)) {
     if (!counts(values[name])) continue;
@@ -18,14 +23,15 @@ export function applyFlagRules(flags: Flags, values: Values, positionals: Values
   for (const [name, flag] of Object.entries(flags)) {
     if (!counts(values[name])) continue;
     for (const other of flag.excludes ?? []) {
-      if (counts(values[other])) throw usage(`--${name} and --${other} exclude each other; give one of them.`);
+      if (counts(values[other]))
+        throw usage(`--${name} and --${other} exclude each other; give one of them.`);
     }
     const missing = flag.requires?.find((other) => !counts(values[other]));
     if (missing !== undefined) throw usage(`--${name} needs --${missing} as well.`);
   }
   requireAll(flags, values);
   for (const names of command.oneRequired ?? []) {
-    if (names.some((name) => counts(values[name]) || counts(positionals[name]))) continue;
+    if (names.some((name) => counts(values[name]) || isGiven(positionals[name]))) continue;
     throw usage(`Give ${listed(names.map((name) => label(command, name)))}.`);
   }
   return notices;
@@ -48,7 +54,11 @@ function label(command: Command, name: string): string {
   return isPositional ? `<${name}>` : `--${name}`;
 }
 
-/** `--flag=false` says no more than leaving the flag out; an empty list of positionals is none. */
+/** `--flag=false` says no more than leaving the flag out; an empty list is a value, it clears. */
 function counts(value: unknown): boolean {
-  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  return value !== undefined && value !== false;
+}
+
+function isGiven(positional: unknown): boolean {
+  return Array.isArray(positional) ? positional.length > 0 : positional !== undefined;
 }

@@ -1,7 +1,8 @@
 import type { Command, Flags, Style } from './command.ts';
 import { flagTerm, flagText, placeholder } from './flag-text.ts';
 import { globalFlags, mutationFlags } from './flags.ts';
-import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
+import { groups, nextWords } from './groups.ts';
+import { isCommand, loadCommand } from './registry.ts';
 import { bold } from './terminal.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
 

@@ -17,7 +17,7 @@ export interface Io {
   /** Opens an address in the person's browser; false when there is none. */
   openBrowser(url: string): Promise<boolean>;
   /** Asks on the terminal; never called without one. */
-  confirm(question: string): Promise<boolean>;
-  /** Fires at the first Ctrl-C. */
-  interrupt: AbortSignal;
+  confirm(question: string, signal: AbortSignal): Promise<boolean>;
+  /** Calls back at the first Ctrl-C. */
+  onInterrupt(stop: () => void): void;
 }

@@ -2,12 +2,17 @@ import { runCli } from './cli.ts';
 import { realIo } from './real-io.ts';
 
 /** The process: signals, exit code and nothing else. */
-const interrupt = new AbortController();
+let stop: (() => void) | undefined;
+let interrupted = false;
 process.on('SIGINT', () => {
-  if (interrupt.signal.aborted) process.exit(130);
-  interrupt.abort();
-  // What does not listen to the signal must not keep a person waiting.
+  if (interrupted || stop === undefined) process.exit(130);
+  interrupted = true;
+  stop();
+  // What does not listen must not keep a person waiting.
   setTimeout(() => process.exit(130), 1000).unref();
 });
 
-process.exit(await runCli(realIo(process.argv.slice(2), process.env, interrupt.signal)));
+const io = realIo(process.argv.slice(2), process.env, (callback) => {
+  stop = callback;
+});
+process.exit(await runCli(io));

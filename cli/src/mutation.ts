@@ -105,7 +105,7 @@ async function confirmedPlan<S extends Shape>(
   const { renderChanges } = await import('./plan-text.ts');
   const { styleOf } = await import('./terminal.ts');
   ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));
-  if (await ctx.io.confirm('Execute this?')) return plan.fingerprint;
+  if (await ctx.io.confirm('Execute this?', ctx.signal)) return plan.fingerprint;
   throw new CliError('confirmation_required', 'Not confirmed; nothing was changed.');
 }
 

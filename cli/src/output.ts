@@ -1,18 +1,14 @@
 import type { Result } from './command.ts';
 import type { Ctx } from './context.ts';
+import { styleOf } from './terminal.ts';
 
-/** Writes the result of a command to standard output, in the format asked for. */
-export async function printResult(ctx: Ctx, result: Result): Promise<void> {
-  const text = await renderResult(ctx, result);
-  if (text !== '') await ctx.io.out(text);
-}
-
-async function renderResult(ctx: Ctx, result: Result): Promise<string> {
+/** The result as text, in the format asked for. */
+export async function renderResult(ctx: Ctx, result: Result): Promise<string> {
   switch (ctx.globals.format) {
     case 'json':
       return `${JSON.stringify(result.value ?? null, null, 2)}\n`;
     case 'jsonl':
-      return rowsOf(result.value)
+      return (listOf(result.value) ?? [result.value ?? null])
         .map((row) => `${JSON.stringify(row)}\n`)
         .join('');
     case 'yaml':
@@ -22,17 +18,14 @@ async function renderResult(ctx: Ctx, result: Result): Promise<string> {
   }
 }
 
-async function renderText(ctx: Ctx, result: Result): Promise<string> {
-  const { styleOf } = await import('./terminal.ts');
+async function renderText(ctx: Ctx, { value, view, text }: Result): Promise<string> {
   const style = await styleOf(ctx.io);
-  if (result.text !== undefined) return result.text(style);
-  const { renderFields, renderTable } = await import('./table.ts');
-  const rows = listOf(result.value);
-  if (rows === null) return renderFields(result.value, result.view?.fields, style);
-  notePaging(ctx, result.value, rows.length);
-  return rows.length === 0
-    ? ''
-    : renderTable(rows, result.view ?? { columns: Object.keys(rows[0] ?? {}) }, style);
+  if (text !== undefined) return text(style);
+  const rows = listOf(value);
+  if (rows === null) return (await import('./record.ts')).renderRecord(value, view?.fields, style);
+  notePaging(ctx, value, rows.length);
+  if (rows.length === 0) return '';
+  return (await import('./table.ts')).renderTable(rows, view?.columns ?? Object.keys(rows[0] ?? {}), style);
 }
 
 function notePaging(ctx: Ctx, value: unknown, shown: number): void {
@@ -50,8 +43,4 @@ export function listOf(value: unknown): unknown[] | null {
   if (Array.isArray(value)) return value;
   const items = typeof value === 'object' && value !== null && 'items' in value ? value.items : undefined;
   return Array.isArray(items) ? items : null;
-}
-
-function rowsOf(value: unknown): unknown[] {
-  return listOf(value) ?? [value ?? null];
 }

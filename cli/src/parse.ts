@@ -25,7 +25,9 @@ export async function parseArgs(command: Command, tokens: readonly string[], env
     const { applyFlagRules } = await import('./flag-rules.ts');
     notices.push(...applyFlagRules(flags, values, positionals, command));
   }
-  const parsed: Parsed = { args: { flags: {}, positionals }, globals: {}, notices };
+  // The types of flags and positionals are those of the declaration, which each value was read by.
+  const args = { flags: {}, positionals } as Args;
+  const parsed: Parsed = { args, globals: {}, notices };
   for (const name in flags) {
     const target: Record<string, unknown> = Object.hasOwn(own, name) ? parsed.args.flags : parsed.globals;
     target[name] = values[name] ?? flags[name]?.default;
@@ -106,12 +108,16 @@ function hasRules(flags: Flags, command: Command): boolean {
   if (command.oneRequired !== undefined) return true;
   for (const name in flags) {
     const flag = flags[name];
-    if (flag?.required || flag?.requiredUnless || flag?.requires || flag?.excludes || flag?.winsOver) return true;
+    if (flag?.required || flag?.requiredUnless || flag?.requires || flag?.excludes || flag?.winsOver)
+      return true;
   }
   return false;
 }
 
-function readPositionals(command: Command, given: readonly string[]): Record<string, string | string[] | undefined> {
+function readPositionals(
+  command: Command,
+  given: readonly string[],
+): Record<string, string | string[] | undefined> {
   const values: Record<string, string | string[] | undefined> = {};
   let next = 0;
   for (const positional of command.positionals ?? []) {
@@ -151,10 +157,14 @@ export function flagNames(flags: Flags): Map<string, string> {
 }
 
 /** `--flag=value`, `-o=json`, and `-ojson` for short flags. */
-export function splitFlag(token: string, names: ReadonlyMap<string, string>): { typed: string; inline?: string } {
+export function splitFlag(
+  token: string,
+  names: ReadonlyMap<string, string>,
+): { typed: string; inline?: string } {
   const equals = token.indexOf('=');
   if (equals > 0) return { typed: token.slice(0, equals), inline: token.slice(equals + 1) };
   const short = token.slice(0, 2);
-  if (!token.startsWith('--') && token.length > 2 && names.has(short)) return { typed: short, inline: token.slice(2) };
+  if (!token.startsWith('--') && token.length > 2 && names.has(short))
+    return { typed: short, inline: token.slice(2) };
   return { typed: token };
 }

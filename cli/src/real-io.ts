@@ -6,12 +6,12 @@ import type { Env } from './parse.ts';
  * The real outside. Loading node:fs takes as long as the rest of a command, process.stdout or node:tty three
  * times as long; so output goes through Bun.write, and terminals are only looked at closely when there may be one.
  */
-export function realIo(argv: readonly string[], env: Env, interrupt: AbortSignal): Io {
+export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInterrupt']): Io {
   keepLoopbackDirect(env);
   return {
     argv,
     env,
-    interrupt,
+    onInterrupt,
     out: writeOut,
     err: writeErr,
     readInput: () => Bun.stdin.text(),
@@ -20,7 +20,7 @@ export function realIo(argv: readonly string[], env: Env, interrupt: AbortSignal
     now: () => new Date(),
     fetch: (url, init) => fetch(url, init),
     openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
-    confirm: async (question) => (await import('./prompt.ts')).confirm(question, interrupt),
+    confirm: async (question, signal) => (await import('./prompt.ts')).confirm(question, signal),
   };
 }
 

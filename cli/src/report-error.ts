@@ -1,19 +1,20 @@
 import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
+import type { Run } from './cli.ts';
+import { clientCodes } from './client-codes.ts';
 import type { OpenContext } from './context.ts';
-import { BrokenPipeError, CliError, clientCodes } from './errors.ts';
+import { BrokenPipeError, CliError } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
-import type { Io } from './io.ts';
 import { nextStep } from './next-step.ts';
 import { plain } from './terminal.ts';
 
 /** Says on standard error what failed, by which code, and what to do; returns the exit code. */
-export function reportError(io: Io, cause: unknown, ctx: OpenContext | undefined): number {
+export function reportError({ io, words, ctx }: Run, cause: unknown): number {
   // The reader has what it wanted: `svc … | head` is no failure.
   if (cause instanceof BrokenPipeError) return 0;
   const format = ctx?.globals.format ?? formatAsked(io.argv);
-  const report = cause instanceof ProblemError ? ofProblem(cause) : ofClient(cause, ctx);
+  const report = cause instanceof ProblemError ? ofProblem(cause) : ofClient(cause, words, ctx);
   if (format === 'json' || format === 'jsonl') {
     io.err(`${JSON.stringify(report.problem, null, format === 'json' ? 2 : 0)}\n`);
     return report.exit;
@@ -28,13 +29,14 @@ export function reportError(io: Io, cause: unknown, ctx: OpenContext | undefined
 
 interface Report {
   exit: number;
-  problem: Omit<Problem, 'code'> & { code: string };
+  /** The server's, or one of the same form with a code of ours and the next step. */
+  problem: Omit<Problem, 'code'> & { code: string; next?: string };
   next?: string | undefined;
 }
 
 function text({ problem, next }: Report): string {
   return [
-    `Error: ${plain(problem.detail)} (${problem.code})\n`,
+    `Error: ${plain(problem.detail ?? problem.title ?? '')} (${plain(problem.code)})\n`,
     ...(problem.errors ?? []).map((item) => {
       const where = item.field ?? item.column ?? (item.line === undefined ? '' : `line ${item.line}`);
       return `  ${where === '' ? '' : `${plain(where)}: `}${plain(item.detail)}\n`;
@@ -56,9 +58,12 @@ function exitOfStatus(status: number): number {
   return known[status] ?? (status >= 500 ? 13 : status >= 400 ? 7 : 1);
 }
 
-function ofClient(cause: unknown, ctx: OpenContext | undefined): Report {
+function ofClient(cause: unknown, words: string, ctx: OpenContext | undefined): Report {
   const error = cause instanceof CliError ? cause : fault(cause);
   const { exit, title } = clientCodes[error.code];
+  const next =
+    error.next ??
+    (error.code === 'usage' ? `See ${['svc', words, '--help'].filter(Boolean).join(' ')}.` : undefined);
   const detail = error.code === 'interrupted' ? interruptedText(ctx) : error.message;
   return {
     exit,
@@ -69,8 +74,9 @@ function ofClient(cause: unknown, ctx: OpenContext | undefined): Report {
       detail,
       code: error.code,
       request_id: requestIdOf(cause),
+      ...(next !== undefined && { next }),
     },
-    next: error.next,
+    next,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { CliError } from './errors.ts';
 import { globalFlags } from './flags.ts';
+import { groups, isGroup } from './groups.ts';
 import { flagNames, looksLikeFlag, splitFlag } from './parse.ts';
-import { groups, isCommand, isGroup } from './registry.ts';
+import { isCommand } from './registry.ts';
 
 /** What a line names: a command, or a group (the empty one is `svc` itself), with the rest of the line. */
 export interface Resolved {

@@ -16,13 +16,14 @@ export async function commandSchema(command: Command): Promise<CommandSchema> {
   return {
     command: `svc ${command.words}`,
     input: inputSchema(command),
-    output: outputSchema(command),
+    output: await outputSchema(command),
     ...(command.kind === 'mutate' && { preview: previewSchema }),
   };
 }
 
-export function outputSchema(command: Command): JsonSchema {
-  if (command.output !== undefined) return command.output;
+export async function outputSchema(command: Command): Promise<JsonSchema> {
+  const { output } = command;
+  if (output !== undefined) return typeof output === 'function' ? output() : output;
   const entry = contract.find(({ endpoint }) => endpoint.id === command.endpoint?.id);
   if (entry === undefined)
     throw new Error(`svc ${command.words} has neither an output nor an endpoint of the contract.`);

@@ -1,5 +1,4 @@
 import { type Client, createClient } from '@svc/contract/client.ts';
-import { baseUrlDefault, parseBaseUrl, sameServer } from './base-url.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
 import {
@@ -24,6 +23,7 @@ export interface Session {
   client: Client;
 }
 
+const baseUrlDefault = 'http://localhost:4400';
 /** Renewed this long before it ends, so that it does not end on the way. */
 const renewBeforeMs = 30_000;
 
@@ -37,16 +37,15 @@ export async function openSession(ctx: Ctx): Promise<Session> {
   const profile = profileName(ctx.globals.profile, config);
   const stored = config.profiles[profile];
   const baseUrl = env.SVC_BASE_URL
-    ? parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
-    : parseBaseUrl(stored?.base_url ?? baseUrlDefault, `base_url of profile ${profile}`);
+    ? (await import('./base-url.ts')).parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
+    : (stored?.base_url ?? baseUrlDefault);
   const login = credentials.profiles[profile] ?? null;
   const holder: LoginHolder = { dir, profile, baseUrl, login };
   return {
     configDir: dir,
     profile,
     baseUrl,
-    tenant:
-      stored?.tenant !== undefined && sameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
+    tenant: stored?.tenant && (await isSameServer(stored.tenant.base_url, baseUrl)) ? stored.tenant : null,
     credential: env.SVC_TOKEN ? 'SVC_TOKEN' : login === null ? 'none' : 'stored',
     client: createClient({
       baseUrl,
@@ -69,13 +68,18 @@ async function bearer(ctx: Ctx, holder: LoginHolder): Promise<Record<string, str
   const { login } = holder;
   if (login === null) throw notLoggedIn(ctx, holder);
   // A login is never sent to a server it was not made for, however SVC_BASE_URL came to be set.
-  if (!sameServer(login.base_url, holder.baseUrl)) {
+  if (!(await isSameServer(login.base_url, holder.baseUrl))) {
     throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
       next: `Run svc login with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
     });
   }
   if (Date.parse(login.expires_at) - ctx.io.now().getTime() < renewBeforeMs) await renew(ctx, holder, login);
   return { authorization: `Bearer ${holder.login?.access_token}` };
+}
+
+/** Loads the comparison only where the texts differ, which they seldom do. */
+async function isSameServer(a: string, b: string): Promise<boolean> {
+  return a === b || (await import('./base-url.ts')).sameServer(a, b);
 }
 
 /** On 401 the login is renewed once: the clock may be wrong, or the token ended on the server's side. */

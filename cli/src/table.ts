@@ -1,43 +1,37 @@
-import { asRecord, columnOf } from './cell.ts';
-import type { Column, Style, View } from './command.ts';
+import type { Column, Style } from './command.ts';
+import { columnOf, renderRecord } from './record.ts';
 import { bold } from './terminal.ts';
-import { cut, pad, widthOf, wrap } from './text-width.ts';
+import { cut, pad, widthOf } from './text-width.ts';
 
 const gap = '  ';
 const cellCharsMin = 6;
 
 /** Rows below a header, cut to the width; where even that is too wide, one block per row. */
-export function renderTable(rows: readonly unknown[], view: View, style: Style): string {
-  const columns = view.columns.map(columnOf);
+export async function renderTable(
+  rows: readonly unknown[],
+  shown: readonly Column[],
+  style: Style,
+): Promise<string> {
+  const columns = shown.map(columnOf);
   const titles = columns.map((column) => column.name.replaceAll(/[_.]/g, ' ').toUpperCase());
   const cells = rows.map((row) => columns.map((column) => column.value(row)));
   const widths = fit(
-    columns.map((_, at) => Math.max(...[titles, ...cells].map((row) => widthOf(row[at] ?? '')))),
+    columns.map((_, at) =>
+      [titles, ...cells].reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), 0),
+    ),
     columns.map((column) => column.keep),
     style.width,
   );
-  if (widths === null) return rows.map((row) => renderFields(row, view.columns, style)).join('\n');
-  const line = (row: readonly string[]) =>
-    row.map((text, at) => pad(cut(text, widths[at] ?? 0, style), widths[at] ?? 0));
-  const lines = [titles, ...cells].map((row) => line(row).join(gap).trimEnd());
+  if (widths === null) {
+    return (await Promise.all(rows.map((row) => renderRecord(row, shown, style)))).join('\n');
+  }
+  const lines = [titles, ...cells].map((row) =>
+    row
+      .map((text, at) => pad(cut(text, widths[at] ?? 0, style), widths[at] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
   return `${[bold(style, lines[0] ?? ''), ...lines.slice(1)].join('\n')}\n`;
-}
-
-/** One record as `name  value` lines; values too long for that go on below. */
-export function renderFields(record: unknown, fields: readonly Column[] | undefined, style: Style): string {
-  const columns = (fields ?? Object.keys(asRecord(record))).map(columnOf);
-  const nameWidth = Math.max(0, ...columns.map((column) => widthOf(column.name)));
-  const room = (style.width ?? Number.POSITIVE_INFINITY) - nameWidth - gap.length;
-  return columns
-    .map((column) => {
-      const value = column.value(record) || '-';
-      const name = bold(style, pad(column.name, nameWidth));
-      if (widthOf(value) <= room) return `${name}${gap}${value}\n`;
-      if (room >= 20) return `${name}${gap}${wrap(value, room).join(`\n${' '.repeat(nameWidth)}${gap}`)}\n`;
-      const below = wrap(value, Math.max(10, room + nameWidth)).map((part) => `${gap}${part}\n`);
-      return `${bold(style, column.name)}\n${below.join('')}`;
-    })
-    .join('');
 }
 
 /** Widths that fit, taken from the widest columns first; `null` when no width would do. */

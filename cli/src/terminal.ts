@@ -32,6 +32,7 @@ export function tint(style: Style, colour: 'red' | 'green' | 'yellow' | 'dim', t
  * the marks that reverse reading direction go away.
  */
 export function plain(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
   return text
     .replace(/\r?\n/g, ' ')
     .replace(/\t/g, ' ')

@@ -7,5 +7,8 @@ export function unknownFlag(typed: string, flags: Flags): CliError {
     .filter(([, flag]) => !flag.hidden && flag.retired === undefined)
     .flatMap(([name, flag]) => [name, ...(flag.alias ?? [])].map((it) => `--${it}`));
   const near = suggest(typed, candidates);
-  return usage(`${typed} is not a flag of this command.`, near === null ? undefined : `Did you mean ${near}?`);
+  return usage(
+    `${typed} is not a flag of this command.`,
+    near === null ? undefined : `Did you mean ${near}?`,
+  );
 }

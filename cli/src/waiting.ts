@@ -1,12 +1,5 @@
 import type { Ctx } from './context.ts';
-import { CliError } from './errors.ts';
-
-/** The error that ends a command whose time is over. */
-export function tooLate(timeoutMs: number): CliError {
-  return new CliError('timeout', `No answer within ${timeoutMs / 1000}s.`, {
-    next: 'Try again, or allow more time with --timeout.',
-  });
-}
+import { CliError, tooLate } from './errors.ts';
 
 /** A wait that its time limit ends is told apart (exit 10) from a request without an answer (exit 12). */
 export async function waiting<T>(ctx: Ctx, what: string, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { expireGrants } from './grants/expire-grants.ts';
 import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
+import { sweepLoginAttempts } from './identity/login-attempts.ts';
 import { sweepOauthModels } from './identity/oauth-adapter.ts';
 import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
@@ -11,6 +12,7 @@ export function sweepsOf(parts: () => OperatorParts): Sweep[] {
   return [
     { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
+    { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];

@@ -1,5 +1,5 @@
-import { defineCommand } from '../define-command.ts';
 import { completionScripts, shells } from '../completion-scripts.ts';
+import { defineCommand } from '../define-command.ts';
 
 export default defineCommand({
   words: 'completion',

@@ -1,5 +1,6 @@
-import { defineCommand } from '../define-command.ts';
 import type { Ctx } from '../context.ts';
+import { defineCommand } from '../define-command.ts';
+import { CliError } from '../errors.ts';
 import { discover, postForm } from '../oauth.ts';
 import { configDir, profileName, readConfig, readCredentials, type StoredLogin } from '../profile.ts';
 import { changeCredentials, withLock } from '../profile-store.ts';
@@ -53,7 +54,7 @@ async function revoke(ctx: Ctx, login: StoredLogin): Promise<boolean> {
     const answer = await postForm(ctx, endpoint('revocation_endpoint'), { token, token_type_hint: hint });
     return answer.ok;
   } catch (cause) {
-    if (ctx.io.interrupt.aborted) throw cause;
+    if (cause instanceof CliError && cause.code === 'interrupted') throw cause;
     return false;
   }
 }

@@ -1,6 +1,5 @@
 import { getMe } from '@svc/contract/identity.ts';
 import { defineCommand } from '../define-command.ts';
-import { whoamiOutput } from '../login-output.ts';
 
 export default defineCommand({
   words: 'whoami',
@@ -8,7 +7,7 @@ export default defineCommand({
   kind: 'read',
   endpoint: getMe,
   input: () => ({}),
-  output: whoamiOutput,
+  output: async () => (await import('../login-output.ts')).whoamiOutput,
   present: async (ctx, me) => {
     const session = await ctx.session();
     const { credential, tenants, ...user } = me;

@@ -40,6 +40,10 @@ export function forwardTo(
       if (value !== null) headers.set(name, value);
     }
     const body = await readBody(request, { bytesMax: bodyBytesMax });
+    // The database takes no NUL, and nothing that is asked for here has one.
+    if (/%00/.test(url.search) || /%00|\0/.test(Buffer.from(body).toString('latin1'))) {
+      throw fail('validation_failed', { detail: 'A NUL character is not taken here.' });
+    }
     let answer: Response;
     try {
       answer = await fetch(`http://oauth${url.pathname}${url.search}`, {

@@ -1,4 +1,4 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type Generated, type RawBuilder, sql } from 'kysely';
 import type { AdapterPayload } from 'oidc-provider';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
@@ -23,31 +23,56 @@ export interface ModelToStore {
   secondsLeft: number | undefined;
 }
 
+type Tables = {
+  oauth_models: {
+    kind: string;
+    id_hash: string;
+    payload: string;
+    user_id: string | null;
+    client_id: string | null;
+    grant_id: string | null;
+    uid: string | null;
+    user_code_hash: Generated<string | null>;
+    expires_at: Generated<Date | null>;
+  };
+};
+
 /** What an access to the API rests on: whoever keeps one in a cache has to hear of its end. */
 const kindsToTell = ['AccessToken', 'Session', 'Grant'];
 
-/** `renew` leaves alone what is gone meanwhile; answers whether anything was written. */
-export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | 'renew'): Promise<boolean> {
-  const { payload, secondsLeft } = model;
-  const expiry = secondsLeft === undefined ? sql`null` : sql`now() + make_interval(secs => ${secondsLeft})`;
-  const dated =
-    secondsLeft === undefined
-      ? sql``
-      : sql`|| jsonb_build_object('exp', floor(extract(epoch from now()) + ${secondsLeft}::float8)::bigint)`;
-  const fresh = sql`
-    insert into svc.oauth_models as model
-      (kind, id_hash, payload, user_id, client_id, grant_id, uid, user_code_hash, expires_at)
-    select ${model.kind}, ${model.idHash}, ${JSON.stringify(payload)}::jsonb ${dated}, ${payload.accountId ?? null}::uuid,
-      ${payload.clientId ?? null}, ${payload.grantId ?? null}, ${payload.uid ?? null},
-      ${model.userCode === undefined ? null : sha256(model.userCode)}, ${expiry}`;
-  const condition =
-    mode === 'insert' ? sql`` : sql`where exists (select from svc.oauth_models where ${isModel(model)})`;
-  const { numAffectedRows } = await sql`${fresh} ${condition}
-    on conflict (kind, id_hash) do update set
-      payload = excluded.payload, user_id = excluded.user_id, client_id = excluded.client_id,
-      grant_id = excluded.grant_id, uid = excluded.uid, expires_at = excluded.expires_at,
-      user_code_hash = coalesce(excluded.user_code_hash, model.user_code_hash)`.execute(db);
-  return numAffectedRows === 1n;
+/** `renew` changes what is there and leaves alone what is gone. */
+export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | 'renew'): Promise<void> {
+  const { kind, idHash, payload, userCode, secondsLeft } = model;
+  const json = sql<string>`${JSON.stringify(payload)}::jsonb`;
+  const columns = {
+    payload: json,
+    user_id: payload.accountId ?? null,
+    client_id: payload.clientId ?? null,
+    grant_id: payload.grantId ?? null,
+    uid: payload.uid ?? null,
+    ...(userCode === undefined ? {} : { user_code_hash: sha256(userCode) }),
+    ...(secondsLeft === undefined
+      ? {}
+      : {
+          payload: sql<string>`${json} || jsonb_build_object('exp', ${epochIn(secondsLeft)})`,
+          expires_at: sql<Date>`now() + make_interval(secs => ${secondsLeft})`,
+        }),
+  };
+  const models = db.withTables<Tables>();
+  if (mode === 'insert') {
+    await models
+      .insertInto('oauth_models')
+      .values({ kind, id_hash: idHash, ...columns })
+      .onConflict((conflict) => conflict.columns(['kind', 'id_hash']).doUpdateSet(columns))
+      .execute();
+  } else {
+    await models
+      .updateTable('oauth_models')
+      .set(columns)
+      .where('kind', '=', kind)
+      .where('id_hash', '=', idHash)
+      .execute();
+  }
 }
 
 export async function findModel(
@@ -90,6 +115,10 @@ export async function deleteModelsOfGrant(db: Db, kind: string, grantId: string)
 export async function revokeGrant(db: Db, grantId: string): Promise<void> {
   const tokens = sql`grant_id = ${grantId} and kind <> 'Interaction'`;
   await deleteAndTell(db, sql`(kind = 'Grant' and id_hash = ${sha256(grantId)}) or (${tokens})`);
+}
+
+function epochIn(seconds: number): RawBuilder<number> {
+  return sql`floor(extract(epoch from now()) + ${seconds}::float8)::bigint`;
 }
 
 function isModel({ kind, idHash }: { kind: string; idHash: string }): RawBuilder<unknown> {

@@ -118,7 +118,7 @@ export async function startTestProvider(
 
 let testHash: Promise<string> | undefined;
 
-/** With `testPassword`; it is hashed once, because that is slow on purpose. */
+/** With `testPassword`, hashed at the least cost there is: it is slow on purpose, and tests sign in often. */
 export async function newUser(
   { db }: TestDatabase,
   login: 'password' | 'none' = 'password',
@@ -127,7 +127,7 @@ export async function newUser(
   const operator = testCaller({ kind: 'operator' });
   const { value } = await testMutation(db, operator, (ctx) => createUser(ctx, { email }));
   if (login === 'none') return value;
-  testHash ??= Bun.password.hash(testPassword);
+  testHash ??= Bun.password.hash(testPassword, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
   await sql`update svc.users set password_hash = ${await testHash} where id = ${value.id}`.execute(db);
   return value;
 }

@@ -6,6 +6,7 @@ import { consoleClientId } from './provider-clients.ts';
 import {
   authorizationRequest,
   newUser,
+  openTestServer,
   signIn,
   startTestProvider,
   type TestProvider,
@@ -181,6 +182,23 @@ test('the session cookie is for this host, out of reach of scripts and of other 
   expect(cookie?.path).toBe('/');
   expect(cookie?.attributes).toMatch(/samesite=lax; httponly/);
   expect(cookie?.attributes).not.toMatch(/domain|secure/i);
+});
+
+test('behind TLS, cookies are for TLS only and every address is the public one', async () => {
+  const server = openTestServer();
+  const behind = await startTestProvider(database, { baseUrl: 'https://svc.example.test' }, server);
+  const { path } = authorizationRequest({
+    client_id: consoleClientId,
+    redirect_uri: 'https://svc.example.test/login/done',
+  });
+  const answer = await fetch(server.baseUrl + path, { redirect: 'manual' });
+  expect(answer.status).toBe(303);
+  expect(answer.headers.getSetCookie().length).toBe(4);
+  for (const cookie of answer.headers.getSetCookie()) expect(cookie).toContain('; secure; httponly');
+  const discovery = await (await fetch(`${server.baseUrl}/oauth/.well-known/openid-configuration`)).json();
+  expect(discovery.token_endpoint).toBe('https://svc.example.test/oauth/token');
+  expect(discovery.device_authorization_endpoint).toBe('https://svc.example.test/oauth/device/auth');
+  await behind.stop();
 });
 
 test('other origins may redeem codes for public clients that live there, and only for those', async () => {

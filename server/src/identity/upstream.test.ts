@@ -78,6 +78,15 @@ test('someone new becomes a user in no tenant, and is the same user the next tim
   expect((await linksOf(person.id)).length).toBe(1);
 });
 
+test('someone new who comes back in two tabs at once becomes one user', async () => {
+  const person = await newUser(outsideDb);
+  const browsers = [inside.browser(), inside.browser(), inside.browser()];
+  const callbacks = await Promise.all(browsers.map((browser) => toCallback(browser, person)));
+  await Promise.all(browsers.map((browser, index) => browser.open(callbacks[index]?.location ?? '')));
+  const [link] = await linksOf(person.id);
+  for (const browser of browsers) expect(await sessionUser(browser)).toBe(link?.user_id ?? '');
+});
+
 test('the new user is written down in the audit chain', async () => {
   const person = await newUser(outsideDb);
   await signInOutside(inside.browser(), person);

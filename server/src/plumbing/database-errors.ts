@@ -19,8 +19,9 @@ export function isRetryable(error: unknown): boolean {
 }
 
 export function sqlState(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
-  return /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+  // Errors of the socket have codes too, and EPIPE has the form of a state: only the server's own carry a severity.
+  if (!(error instanceof Error) || !('severity' in error) || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
 }
 
 export function violatedConstraint(error: unknown): string | null {

@@ -38,6 +38,8 @@ export function openControlDatabase(
   });
   // Without a listener, a connection that the server ends while idle would end the process.
   pool.on('error', options.onError);
+  // The same for one that is lost while a transaction holds it, between two of its statements: the next one fails.
+  pool.on('connect', (client) => client.on('error', () => {}));
   // biome-ignore lint/complexity/noBannedTypes: see Db.
   const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema('svc');
   return { db, pool, close: () => db.destroy() };

@@ -36,6 +36,7 @@ export function createLog(options: { level: string; write: (line: string) => voi
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
+      serializers: { err: describeError },
       redact: {
         paths: secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
         censor: '[redacted]',
@@ -43,6 +44,19 @@ export function createLog(options: { level: string; write: (line: string) => voi
     },
     { write: (line: string) => options.write(redactText(line)) },
   );
+}
+
+/** Named fields only: errors of the database driver carry its whole client, and what it was sent. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const { code, cause } = error as Error & { code?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code === undefined ? {} : { code }),
+    stack: error.stack,
+    ...(cause === undefined ? {} : { cause: describeError(cause) }),
+  };
 }
 
 export function redactText(text: string): string {

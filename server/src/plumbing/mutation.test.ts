@@ -238,7 +238,8 @@ describe('effects', () => {
       sweeps: [],
     });
     await next.start();
-    for (const deadline = Date.now() + 5_000; late.length === 0 && Date.now() < deadline; ) await Bun.sleep(5);
+    for (const deadline = Date.now() + 5_000; late.length === 0 && Date.now() < deadline; )
+      await Bun.sleep(5);
     await next.stop();
     await own.close();
     expect(late).toEqual([{ tenant: tenant.id }]);

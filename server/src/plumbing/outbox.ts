@@ -141,7 +141,11 @@ export function createOutbox(options: {
         for (const job of jobs) await carryOut(job.data.id);
       });
       await wakeOpenRows(0);
-      const resend: Sweep = { name: 'outbox.wake', cron: '* * * * *', run: () => wakeOpenRows(unwokenSeconds) };
+      const resend: Sweep = {
+        name: 'outbox.wake',
+        cron: '* * * * *',
+        run: () => wakeOpenRows(unwokenSeconds),
+      };
       for (const sweep of [resend, ...options.sweeps]) {
         await boss.createQueue(sweep.name, { retryLimit: 0, deleteAfterSeconds: 3600 });
         await boss.schedule(sweep.name, sweep.cron);

@@ -19,6 +19,8 @@ export interface Serving {
 const idleSecondsMax = 10;
 const handlerMsMax = 30_000;
 const inFlightMax = 2_000;
+/** How long nothing must have come on open connections before they are closed. */
+const lingerMs = 200;
 /** Above the largest body any route takes; routes have lower limits of their own. */
 const requestBytesMax = 64 * 1024 * 1024;
 
@@ -122,12 +124,16 @@ export function serve(options: {
     port: server.port ?? options.port,
     async stop(graceMs) {
       stopping = true;
-      let timer: Timer | undefined;
-      const patience = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, graceMs);
-      });
-      await Promise.race([server.stop(false), patience]);
-      clearTimeout(timer);
+      // Stops listening. Its promise waits for idle connections too, which clients keep open for long: the requests
+      // under way are what is waited for here.
+      void server.stop(false);
+      const deadline = performance.now() + graceMs;
+      let quietSince: number | null = null;
+      while (performance.now() < deadline) {
+        quietSince = server.pendingRequests > 0 ? null : (quietSince ?? performance.now());
+        if (quietSince !== null && performance.now() - quietSince >= lingerMs) break;
+        await Bun.sleep(10);
+      }
       await server.stop(true);
     },
   };

@@ -100,12 +100,17 @@ test.if(asRoot)(
   },
 );
 
-test.if(asRoot)("an ordinary user is refused another's cluster", async () => {
-  const dataDir = await stoppedDataDir(join(folder.path, 'of-another'));
-  chownSync(dataDir, nobody, nobody);
-  const user = runServer(dataDir, { uid: nobody, gid: nobody });
-  expect((await user.ended).errors).toContain('foreign_owner');
-});
+test.if(asRoot)(
+  "an ordinary user is refused another's data dir, and another's cluster in their own",
+  async () => {
+    const dataDir = await stoppedDataDir(join(folder.path, 'of-another'));
+    const closed = runServer(dataDir, { uid: nobody, gid: nobody });
+    expect((await closed.ended).errors).toContain('foreign_owner');
+    chownSync(dataDir, nobody, nobody);
+    const user = runServer(dataDir, { uid: nobody, gid: nobody });
+    expect((await user.ended).errors).toContain('foreign_owner');
+  },
+);
 
 test.if(asRoot)('a cluster that root has copied is given back to PostgreSQL', async () => {
   const from = await stoppedDataDir(join(folder.path, 'original'));

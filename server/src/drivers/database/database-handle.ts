@@ -8,6 +8,6 @@ export interface Database {
   stop(): Promise<void>;
   /** Sends the order to stop and returns at once: for the way out of a process that can't wait. */
   stopNow(): void;
-  /** Resolves when an embedded PostgreSQL that we run ends without being asked to. */
+  /** Resolves when an embedded PostgreSQL ended without being asked to, and for a server: could not be kept up. */
   exited: Promise<void>;
 }

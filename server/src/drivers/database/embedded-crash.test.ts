@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withClient } from './connect.ts';
 import { type Database, openDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
-import { livingPostmaster, orphanedBackends } from './postmaster-file.ts';
+import { livingPostmaster } from './postmaster-file.ts';
 import { identify } from './process-identity.ts';
 import {
   type BunProcess,
@@ -53,8 +53,8 @@ function serve(as: { detached?: boolean } = {}, where = dataDir): BunProcess {
 
 const postmasterOf = (where = dataDir) => livingPostmaster(join(where, 'postgres'));
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(5);
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(5);
 }
 
 describe('a restart', () => {
@@ -99,14 +99,34 @@ describe('a restart', () => {
     expect(identify(pid ?? 0)).toBeNull();
   });
 
-  test('tells when a PostgreSQL that it took over dies', async () => {
+  test('a PostgreSQL that was taken over and dies is started again', async () => {
     const server = serve();
     await server.line();
     process.kill(server.pid, 'SIGKILL');
     await server.ended;
     const database = await open(dataDir);
-    process.kill(postmasterOf(dataDir) ?? 0, 'SIGKILL');
-    await database.exited;
+    const pid = postmasterOf(dataDir) ?? 0;
+    process.kill(pid, 'SIGKILL');
+    await until(
+      async () =>
+        (await codeOf(query(database.controlUrl, 'select 1'))) === 'no error' &&
+        postmasterOf(dataDir) !== pid,
+    );
+    await database.stop();
+  });
+
+  test('a PostgreSQL that keeps dying is given up, and that is told', async () => {
+    const database = await open(dataDir);
+    let gone = false;
+    void database.exited.then(() => {
+      gone = true;
+    });
+    await until(async () => {
+      const pid = postmasterOf(dataDir);
+      if (pid && identify(pid)) process.kill(pid, 'SIGKILL');
+      return gone;
+    });
+    await database.stop();
   });
 
   test('works after PostgreSQL was killed in mid-work: nothing acknowledged is lost', async () => {
@@ -124,20 +144,22 @@ describe('a restart', () => {
       }),
     );
     await until(() => acknowledged >= 50);
-    process.kill(postmasterOf(dataDir) ?? 0, 'SIGKILL');
-    await database.exited;
-    expect(orphanedBackends(join(dataDir, 'postgres'))).not.toBeEmpty();
-    await database.stop();
+    const pid = postmasterOf(dataDir) ?? 0;
+    process.kill(pid, 'SIGKILL');
+    await until(
+      async () =>
+        (await codeOf(query(database.controlUrl, 'select 1'))) === 'no error' &&
+        postmasterOf(dataDir) !== pid,
+    );
 
-    const again = await open(dataDir);
     await Promise.all([busy, writer]);
     const [found] = await query(
-      again.controlUrl,
+      database.controlUrl,
       'select count(*)::int as count, max(n) as max from svc.numbers',
     );
     expect(found?.count).toBe(found?.max);
     expect(found?.max).toBeGreaterThanOrEqual(acknowledged);
-    await again.stop();
+    await database.stop();
   });
 
   test('works after an immediate stop, which does not wait', async () => {

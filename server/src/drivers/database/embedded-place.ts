@@ -1,6 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   fchownSync,
   mkdirSync,
@@ -13,6 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Account, chooseAccount } from './account.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { clusterFolder } from './cluster.ts';
+import { DatabaseError } from './database-error.ts';
 import { type Endpoint, prepareSocketFolder, socketEndpoint, tcpEndpoint } from './endpoint.ts';
 
 /** Where everything of one embedded PostgreSQL lies. */
@@ -37,6 +40,7 @@ export function findPlace(dataDir: string): Place {
     chmodSync(wanted, process.getuid?.() === 0 ? 0o711 : 0o700);
   }
   const real = realpathSync(wanted);
+  checkWritable(real);
   return {
     dataDir: real,
     cluster: clusterFolder(real),
@@ -44,6 +48,19 @@ export function findPlace(dataDir: string): Place {
     changeLock: join(real, 'postgres.lock'),
     logPath: join(real, 'postgres.log'),
   };
+}
+
+function checkWritable(dataDir: string): void {
+  try {
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const owner = statSync(dataDir).uid;
+    throw new DatabaseError(
+      'foreign_owner',
+      `${dataDir} belongs to user ${owner} and is closed to us: run this as the user that runs the server.`,
+      { cause },
+    );
+  }
 }
 
 /** What a start needs to know, with the socket's folder made and given to PostgreSQL. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseError } from './database-error.ts';
 import type { Database } from './database-handle.ts';
@@ -52,6 +52,9 @@ export async function attachEmbedded({ dataDir, log }: EmbeddedOptions): Promise
 
 const never = new Promise<void>(() => {});
 const changeWaitMsMax = 11 * 60_000;
+/** This many ends in so short a time have a cause that starting again does not remove. */
+const endsInARowMax = 5;
+const endsInARowMs = 60_000;
 
 function takeServerLock(place: Place): Lock {
   const lock = takeLock(place.serverLock);
@@ -62,13 +65,35 @@ function takeServerLock(place: Place): Lock {
   );
 }
 
+/** A PostgreSQL that dies unasked is started again, in the same place: whoever is connected only has to reconnect. */
 function serverDatabase(
   place: Place,
   lock: Lock,
-  { postmaster, endpoint, credentials }: RunningCluster,
+  { postmaster: first, endpoint, credentials }: RunningCluster,
   log: (line: string) => void,
 ): Database {
+  let postmaster = first;
   let stopping: Promise<void> | undefined;
+  const given = Promise.withResolvers<void>();
+  const watch = async () => {
+    const ends: number[] = [];
+    for (;;) {
+      await postmaster.exited;
+      if (stopping) return;
+      ends.push(performance.now());
+      if (performance.now() - (ends.at(-endsInARowMax) ?? Number.NaN) < endsInARowMs) return given.resolve();
+      log('PostgreSQL ended without being asked to. Starting it again.');
+      try {
+        postmaster = await changing(place, log, async () => (await runCluster(place, log)).postmaster);
+      } catch (error) {
+        log(
+          `PostgreSQL could not be started again: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        return given.resolve();
+      }
+    }
+  };
+  void watch();
   const stop = async () => {
     await changing(place, log, async () => {
       await postmaster.stop();
@@ -84,10 +109,11 @@ function serverDatabase(
       return stopping;
     },
     stopNow: () => {
+      stopping ??= Promise.resolve();
       postmaster.stopNow();
       lock.release();
     },
-    exited: postmaster.exited,
+    exited: given.promise,
   };
 }
 
@@ -146,6 +172,10 @@ function markCommand(place: Place): string {
   const folder = commandsFolder(place);
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
+  // Those of commands that were killed.
+  for (const name of readdirSync(folder)) {
+    if (livingWriter(join(folder, name)) === null) rmSync(join(folder, name), { force: true });
+  }
   const mark = join(folder, `${process.pid}-${crypto.randomUUID()}`);
   writeIdentity(mark);
   return mark;
@@ -153,7 +183,7 @@ function markCommand(place: Place): string {
 
 function commandsAtWork(place: Place): string[] {
   const folder = commandsFolder(place);
-  mkdirSync(folder, { recursive: true });
+  if (!existsSync(folder)) return [];
   return readdirSync(folder).filter((name) => livingWriter(join(folder, name)) !== null);
 }
 

@@ -17,6 +17,7 @@ test.each([
     'postgresql://u:p@db.example:6543/main?sslmode=require',
     'postgresql://r:x@db.example:6543/main?sslmode=require',
   ],
+  ['postgresql://u:p@localhost/main', 'postgresql://r:x@localhost/main'],
   ['postgres://db.example/main', 'postgres://r:x@db.example/main'],
   [
     'postgresql://u:p@localhost/main?host=%2Frun&port=6',

@@ -46,8 +46,9 @@ interface Login {
 /** The same database by another login. */
 export function urlFor(url: string, login: Login): string {
   // URL parsers take no login without a host, which PostgreSQL's URLs may leave out.
-  const parsed = new URL(url.replace(/^(\w+:\/\/)([^/@]*@)?\//, '$1$2localhost/'));
-  if (parsed.hostname === 'localhost' && !parsed.searchParams.has('host')) {
+  const withHost = url.replace(/^(\w+:\/\/)([^/@]*@)?\//, '$1$2localhost/');
+  const parsed = new URL(withHost);
+  if (withHost !== url && !parsed.searchParams.has('host')) {
     parsed.searchParams.set('host', new pg.Client({ connectionString: url }).host);
   }
   parsed.searchParams.delete('user');

@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import {
+  type ApiDocument,
+  addressOf,
+  type Letter,
+  letters,
+  type Operation,
+  readDocument,
+} from './support/document.ts';
+import type { Answered } from './support/people.ts';
+import { outsiderAnswer, reach, spareSession } from './support/reach.ts';
+import { newWorld, type World } from './support/world.ts';
+
+let world: World;
+let document: ApiDocument;
+beforeAll(async () => {
+  world = await newWorld();
+  document = await readDocument(world.tenant.server);
+});
+
+async function call(operation: Operation, letter: Letter): Promise<Answered> {
+  const { params, body } = await reach[operation.id]!(world, letter);
+  return world.as[letter](operation.method, addressOf(operation, params), body);
+}
+
+/** What the table promises for one cell, as status and code. */
+function promised(operation: Operation, letter: Letter): string {
+  if (operation.who[letter] !== 'n') return String(operation.success);
+  if (letter === 'N') return '401 unauthenticated';
+  if (letter === 'P') return '403 login_required';
+  if (letter !== 'X') return '403 forbidden';
+  const { status, code } = outsiderAnswer(operation);
+  return `${status} ${code}`;
+}
+
+function answered({ status, headers, body }: Answered): string {
+  if (!headers.get('x-request-id')) return `${status} without a request id`;
+  return status < 400 ? String(status) : `${status} ${body.code}`;
+}
+
+/** RFC 9457, with a code of the published list. */
+function isProblem({ status, headers, body }: Answered): boolean {
+  return (
+    headers.get('content-type')?.startsWith('application/problem+json') === true &&
+    body.status === status &&
+    document.codes.has(body.code) &&
+    [body.type, body.title, body.detail].every((text) => typeof text === 'string' && text !== '') &&
+    body.request_id === headers.get('x-request-id')
+  );
+}
+
+const withoutRequestId = ({ status, body }: Answered) => ({ status, body: { ...body, request_id: '' } });
+
+describe('the authorization table', () => {
+  test('has inputs for every operation of the document, and for no other', () => {
+    expect(Object.keys(reach).sort()).toEqual(document.operations.map(({ id }) => id).sort());
+  });
+
+  test('holds in every cell: each operation is called by each principal', async () => {
+    const differences: string[] = [];
+    let cells = 0;
+    for (const operation of document.operations) {
+      for (const letter of letters) {
+        cells += 1;
+        const answer = await call(operation, letter);
+        const [expected, actual] = [promised(operation, letter), answered(answer)];
+        const cell = `${operation.id} by ${letter}`;
+        if (actual !== expected) differences.push(`${cell}: ${actual} instead of ${expected}`);
+        if (answer.status >= 400 && !isProblem(answer)) differences.push(`${cell}: not a proper problem`);
+        if (!operation.statuses.includes(answer.status))
+          differences.push(`${cell}: ${answer.status} is not in the document`);
+      }
+    }
+    console.log(`authorization: ${document.operations.length} operations, ${cells} cells called`);
+    expect(differences).toEqual([]);
+    expect(cells).toBe(document.operations.length * letters.length);
+  });
+
+  test('a refused change changes nothing: what was aimed at is still there afterwards', async () => {
+    const before = await newestEntry();
+    for (const operation of document.operations.filter(({ mutates }) => mutates)) {
+      const { params, body } = await reach[operation.id]!(world, 'A');
+      const prepared = await newestEntry();
+      for (const letter of letters.filter((it) => operation.who[it] === 'n'))
+        await world.as[letter](operation.method, addressOf(operation, params), body);
+      expect([operation.id, await newestEntry()]).toEqual([operation.id, prepared]);
+    }
+    expect(await newestEntry()).toBeGreaterThan(before);
+  });
+});
+
+describe('own records', () => {
+  test("a member who aims at somebody else's sign-in or token gets the 404 of one that does not exist", async () => {
+    const { base } = world.tenant;
+    const token = await world.as.O('POST', `${base}/pats`, { name: 'of the owner' });
+    const theirs = [`/api/v1/me/sessions/${await spareSession(world, 'O')}`, `${base}/pats/${token.body.id}`];
+    const absent = ['/api/v1/me/sessions/nowhere', `${base}/pats/${Bun.randomUUIDv7()}`];
+    for (const [at, path] of theirs.entries()) {
+      const answer = await world.as.M('DELETE', path);
+      expect([path, answer.status, answer.body.code]).toEqual([path, 404, 'not_found']);
+      expect(withoutRequestId(answer)).toEqual(withoutRequestId(await world.as.M('DELETE', absent[at]!)));
+      expect((await world.as.O('DELETE', path)).status).toBeLessThan(300);
+    }
+  });
+
+  test("an admin revokes anybody's token, but ends nobody else's sign-in", async () => {
+    const { base } = world.tenant;
+    const token = await world.as.M('POST', `${base}/pats`, { name: 'of the member' });
+    expect((await world.as.A('DELETE', `${base}/pats/${token.body.id}`)).body.status).toBe('revoked');
+    const session = await spareSession(world, 'M');
+    expect((await world.as.A('DELETE', `/api/v1/me/sessions/${session}`)).status).toBe(404);
+  });
+
+  test('listings of own records hold nothing of others', async () => {
+    const { base } = world.tenant;
+    await world.as.O('POST', `${base}/pats`, { name: 'not for others' });
+    const ids = async (path: string, letter: Letter, field: string) => {
+      const { body } = await world.as[letter]('GET', path);
+      return new Set((body.items ?? body).map((item: Record<string, string>) => item[field]));
+    };
+    expect([...(await ids(`${base}/pats`, 'O', 'user_id'))]).toEqual([world.people.O.id]);
+    const [sessions, others] = [
+      await ids('/api/v1/me/sessions', 'O', 'id'),
+      await ids('/api/v1/me/sessions', 'C', 'id'),
+    ];
+    expect(sessions.isDisjointFrom(others)).toBeTrue();
+    expect([...(await ids(`${base}/me/grants`, 'M', 'subject_id'))]).toEqual([world.people.M.id]);
+    expect((await world.as.M('GET', `${base}/pats?all=true`)).status).toBe(403);
+    const everyones = await ids(`${base}/pats?all=true&per_page=200`, 'A', 'user_id');
+    expect(everyones.has(world.people.O.id)).toBeTrue();
+  });
+
+  test('a member asks about their own access only', async () => {
+    const { params, body } = await reach['access.check']!(world, 'O');
+    const path = `/api/v1/tenants/${params.tenantID}/access/check`;
+    const about = (await world.as.M('POST', path, body)).body;
+    expect([about.status, about.code]).toEqual([403, 'forbidden']);
+  });
+});
+
+describe('what is not yours to know', () => {
+  test('an outsider can not tell a tenant that exists from one that does not, at any operation', async () => {
+    let compared = 0;
+    for (const operation of document.operations.filter(({ path }) => path.includes('{tenantID}'))) {
+      const { params, body } = await reach[operation.id]!(world, 'X');
+      const ask = async (tenantID: string) =>
+        withoutRequestId(
+          await world.as.X(operation.method, addressOf(operation, { ...params, tenantID }), body),
+        );
+      const exists = await ask(world.tenant.id);
+      for (const other of [world.tenant.slug, Bun.randomUUIDv7(), 'no-such-tenant', 'No Such Tenant']) {
+        expect([operation.id, other, await ask(other)]).toEqual([operation.id, other, exists]);
+        compared += 1;
+      }
+    }
+    console.log(`authorization: ${compared} answers to outsiders compared, all equal`);
+  });
+
+  test('a record of another tenant is to an admin one that does not exist', async () => {
+    const foreign = await foreignWorld();
+    // Users belong to no tenant: an admin may add any of them by id.
+    const elsewhere = document.operations.filter(
+      ({ id, path }) => /\{tenantID\}.*\{\w+\}/.test(path) && id !== 'members.set',
+    );
+    expect(elsewhere.length).toBeGreaterThan(10);
+    for (const operation of elsewhere) {
+      const theirs = await reach[operation.id]!(foreign, 'A');
+      const name = Object.keys(theirs.params).find((it) => it !== 'tenantID')!;
+      const ask = async (id: string) => {
+        const params = { tenantID: world.tenant.id, [name]: id };
+        return withoutRequestId(
+          await world.as.A(operation.method, addressOf(operation, params), theirs.body),
+        );
+      };
+      const answer = await ask(theirs.params[name]!);
+      expect([operation.id, answer.status, answer.body.code]).toEqual([operation.id, 404, 'not_found']);
+      expect([operation.id, answer]).toEqual([operation.id, await ask(Bun.randomUUIDv7())]);
+    }
+  });
+});
+
+async function newestEntry(): Promise<number> {
+  return (await world.as.A('GET', `${world.tenant.base}/audit?per_page=1`)).body.items[0].seq;
+}
+
+/** The same table of inputs, in the tenant that the outsider is the admin of. */
+async function foreignWorld(): Promise<World> {
+  const outsider = world.people.X;
+  const [own] = (await outsider.call('GET', '/api/v1/tenants')).body.items;
+  await world.as.A('DELETE', `${world.tenant.base}/members/${world.bystander}`);
+  const everyone = <K extends string>(keys: readonly K[]) =>
+    Object.fromEntries(keys.map((key) => [key, outsider])) as Record<K, typeof outsider>;
+  return {
+    ...world,
+    tenant: { ...world.tenant, ...own, base: `/api/v1/tenants/${own.id}`, admin: outsider },
+    as: Object.fromEntries(letters.map((letter) => [letter, outsider.call])) as World['as'],
+    people: everyone(['O', 'C', 'A', 'M', 'X']),
+    ownerFor: () => outsider,
+  };
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { newTenant } from './support/people.ts';
+import { sharedServer } from './support/server.ts';
+
+describe('every answer', () => {
+  test('carries a request id: the one sent if it is well formed, else a new one', async () => {
+    const { baseUrl } = await sharedServer();
+    const sent = await fetch(`${baseUrl}/healthz`, { headers: { 'x-request-id': 'client-chosen-0001' } });
+    expect(sent.headers.get('x-request-id')).toBe('client-chosen-0001');
+    for (const bad of ['short', 'with space in it', 'x'.repeat(200), '<script>alert(1)']) {
+      const answer = await fetch(`${baseUrl}/nothing`, { headers: { 'x-request-id': bad } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  test('that is an error is a problem with a published code and the request id in it', async () => {
+    const t = await newTenant();
+    const answers = await Promise.all([
+      t.admin.call('GET', '/api/v1/nothing'),
+      t.admin.call('GET', '/nothing'),
+      t.admin.call('PATCH', `${t.base}/me/grants`),
+      t.admin.call('GET', `${t.base}/grants?colour=red`),
+      t.admin.call('GET', `${t.base}/grants?page=0`),
+      t.admin.call('GET', `${t.base}/grants?page=1&page=2`),
+      t.admin.call('POST', `${t.base}/connectors`, '{"name":'),
+      t.admin.call('POST', `${t.base}/connectors`, '{}', { 'content-type': 'text/plain' }),
+      t.admin.call('POST', `${t.base}/connectors`, '{}', { 'content-type': 'application/json\t; x' }),
+      t.admin.call('GET', '/api/v1/tenants/%E0%A4/me/grants'),
+      t.admin.call('POST', `${t.base}/connectors`, JSON.stringify({ name: 'x'.repeat(2_000_000) })),
+      t.admin.call('GET', `${t.base}/grants?subject_id=${'x'.repeat(9000)}`),
+      t.member.call('GET', `${t.base}/grants`),
+    ]);
+    const spec = await t.admin.call('GET', '/api/v1/openapi.json');
+    const codes: string[] = spec.body.components.schemas.Problem.properties.code.enum;
+    for (const answer of answers) {
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      expect(Object.keys(answer.body).slice(0, 6)).toEqual([
+        'type',
+        'title',
+        'status',
+        'detail',
+        'code',
+        'request_id',
+      ]);
+      expect(answer.body.status).toBe(answer.status);
+      expect(answer.body.request_id).toBe(answer.headers.get('x-request-id'));
+      expect(codes).toContain(answer.body.code);
+    }
+    expect(answers.map(({ status, body }) => `${status} ${body.code}`)).toEqual([
+      '404 not_found',
+      '404 not_found',
+      '405 method_not_allowed',
+      '400 unknown_parameter',
+      '400 validation_failed',
+      '400 validation_failed',
+      '400 malformed_json',
+      '415 unsupported_media_type',
+      '415 unsupported_media_type',
+      '400 validation_failed',
+      '413 payload_too_large',
+      '414 uri_too_long',
+      '403 forbidden',
+    ]);
+  });
+
+  test('to HEAD is that to GET without its body', async () => {
+    const { baseUrl } = await sharedServer();
+    const answer = await fetch(`${baseUrl}/api/v1/openapi.json`, { method: 'HEAD' });
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+  });
+});
+
+describe('operating', () => {
+  test('probes, metrics and the OpenAPI document answer without a login', async () => {
+    const { baseUrl } = await sharedServer();
+    expect(await (await fetch(`${baseUrl}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
+    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    expect(metrics).toContain('svc_http_requests_total{route="/readyz",method="GET",status="200"}');
+    expect(metrics).toContain('svc_http_request_seconds_bucket');
+    expect((await (await fetch(`${baseUrl}/api/v1/openapi.json`)).json()).openapi).toBe('3.1.0');
+  });
+});
+
+describe('other origins', () => {
+  test('may call data and control plane with a token, never with a cookie', async () => {
+    const { baseUrl } = await sharedServer();
+    for (const path of ['/data/demo/app/table', '/api/v1/me']) {
+      const preflight = await fetch(baseUrl + path, {
+        method: 'OPTIONS',
+        headers: { origin: 'https://app.example', 'access-control-request-method': 'PATCH' },
+      });
+      expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+      expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+      expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+      const answer = await fetch(baseUrl + path, { headers: { origin: 'https://app.example' } });
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+      expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
+      expect(answer.headers.get('access-control-expose-headers')).toContain('X-Request-Id');
+    }
+  });
+});
+
+describe('idempotency', () => {
+  test('the same key and body replays the answer, another body is 422, and only one thing is made', async () => {
+    const t = await newTenant();
+    const key = { 'idempotency-key': Bun.randomUUIDv7() };
+    const make = (name: string) => t.admin.call('POST', `${t.base}/connectors`, { name, kind: 'http' }, key);
+    const [first, again, other] = [await make('one'), await make('one'), await make('two')];
+    expect([first.status, again.status, other.status]).toEqual([201, 201, 422]);
+    expect(again.body).toEqual(first.body);
+    expect(other.body.code).toBe('idempotency_mismatch');
+    expect((await t.admin.call('GET', `${t.base}/connectors`)).body.total).toBe(1);
+  });
+
+  test("a key is its caller's own", async () => {
+    const [t, other] = await Promise.all([newTenant(), newTenant()]);
+    const key = { 'idempotency-key': Bun.randomUUIDv7() };
+    const first = await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' }, key);
+    const second = await other.admin.call(
+      'POST',
+      `${other.base}/connectors`,
+      { name: 'one', kind: 'http' },
+      key,
+    );
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body.tenant_id).toBe(other.id);
+  });
+});
+
+describe('slow clients', () => {
+  test('a head that comes drop by drop is cut, while others are answered', async () => {
+    const { port, baseUrl } = await sharedServer();
+    const begun = Date.now();
+    const socket = connect(port, '127.0.0.1');
+    await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n');
+    const drip = setInterval(() => socket.write('x: y\r\n'), 500);
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.on('error', () => {});
+    expect((await fetch(`${baseUrl}/healthz`)).status).toBe(200);
+    await closed;
+    clearInterval(drip);
+    expect(Date.now() - begun).toBeLessThan(30_000);
+  }, 40_000);
+});

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { admin, run, svcFor } from './support/commands.ts';
+import { newPerson, newTenant } from './support/people.ts';
+import { freePort, type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
+
+const postmasterOf = (server: RunningServer) =>
+  Number(readFileSync(join(server.dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('npm start', () => {
+  test('says when it is ready, logs the first admin in without a browser, and stops cleanly when told', async () => {
+    const server = await startServer({ command: ['npm', 'start'] });
+    expect(server.output()).toMatch(/^svc is ready on http:\/\/localhost:\d+$/m);
+    expect((await fetch(`${server.baseUrl}/readyz`)).status).toBe(200);
+    const svc = svcFor(server);
+    expect((await svc(['login', '--local'])).code).toBe(0);
+    expect((await svc(['whoami', '--json'])).json()).toMatchObject({ email: 'admin@demo.localhost' });
+    expect((await svc(['grants', 'mine', '--json'])).json<unknown>()).toEqual([]);
+    const postmaster = postmasterOf(server);
+    await server.stop();
+    await until(
+      () => !isAlive(postmaster) && !existsSync(join(server.dataDir, 'postgres', 'postmaster.pid')),
+    );
+    expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
+  });
+
+  test('a wrong setting is named before anything starts', async () => {
+    const ran = await run([process.execPath, join(root, 'server/src/main.ts')], {
+      env: { SVC_PORT: 'eighty', SVC_DATA_DIR: temporaryFolder() },
+    });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('SVC_PORT')]);
+  });
+
+  test('with SVC_SEED=none makes no tenant, no user and no local login', async () => {
+    const server = await startServer({ env: { SVC_SEED: 'none' } });
+    expect(await admin<{ items: unknown[] }>(server, ['tenants', 'list'])).toMatchObject({ items: [] });
+    expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
+    expect((await svcFor(server)(['login', '--local'])).code).toBe(3);
+    await server.stop();
+  });
+});
+
+describe('a data dir', () => {
+  test('keeps everything over a restart', async () => {
+    const first = await startServer();
+    const t = await newTenant(first);
+    await first.stop();
+    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    expect(second.output()).not.toContain('Made tenant');
+    expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
+    await second.stop();
+  });
+
+  test('survives kill -9 of the server; the database it left running is taken over', async () => {
+    const first = await startServer();
+    const t = await newTenant(first);
+    const postmaster = postmasterOf(first);
+    first.signal('SIGKILL');
+    await first.exited;
+    expect(isAlive(postmaster)).toBe(true);
+    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
+    await second.stop();
+    expect(isAlive(postmaster)).toBe(false);
+  });
+
+  test('survives kill -9 of server and database together', async () => {
+    const first = await startServer();
+    const t = await newTenant(first);
+    const postmaster = postmasterOf(first);
+    process.kill(postmaster, 'SIGKILL');
+    first.signal('SIGKILL');
+    await first.exited;
+    await until(() => !isAlive(postmaster));
+    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
+    await second.stop();
+  });
+
+  test('when only the database is killed under load, requests get 503 and then answers again; nothing else', async () => {
+    const server = await startServer();
+    const t = await newTenant(server);
+    const statuses = new Set<number>();
+    let stopped = false;
+    const load = Array.from({ length: 8 }, async () => {
+      while (!stopped) statuses.add((await t.member.call('GET', `${t.base}/me/grants`)).status);
+    });
+    const postmaster = postmasterOf(server);
+    process.kill(postmaster, 'SIGKILL');
+    await until(() => !isAlive(postmaster));
+    await until(async () => (await fetch(`${server.baseUrl}/readyz`)).status === 200, 20_000);
+    expect((await t.admin.call('POST', `${t.base}/connectors`, { name: 'after', kind: 'http' })).status).toBe(
+      201,
+    );
+    stopped = true;
+    await Promise.all(load);
+    expect(
+      server
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('a fault of the server')),
+    ).toEqual([]);
+    expect([...statuses].filter((status) => ![200, 503, 504].includes(status))).toEqual([]);
+    expect(statuses.has(200)).toBe(true);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('serves one server at a time, and two data dirs never meet', async () => {
+    const [one, other] = await Promise.all([startServer(), startServer()]);
+    const refused = await run([process.execPath, join(root, 'server/src/main.ts')], {
+      env: { ...one.env, SVC_PORT: String(freePort()) },
+    });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(String(one.pid))]);
+    const t = await newTenant(one);
+    const elsewhere = await fetch(`${other.baseUrl}/api/v1/me`, {
+      headers: { authorization: `Bearer ${t.admin.token}` },
+    });
+    expect(elsewhere.status).toBe(401);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+
+  test('holds no secret that others may read', async () => {
+    const server = await startServer();
+    const { mode } = await Bun.file(join(server.dataDir, 'local-login.json')).stat();
+    expect(mode & 0o077).toBe(0);
+    for (const name of readdirSync(server.dataDir).filter((file) => /json|lock/.test(file))) {
+      expect([name, (await Bun.file(join(server.dataDir, name)).stat()).mode & 0o007]).toEqual([name, 0]);
+    }
+    await server.stop();
+  });
+});
+
+describe('stopping', () => {
+  test('finishes the requests under way: none of 200 is dropped', async () => {
+    const server = await startServer();
+    const t = await newTenant(server);
+    const requests = Array.from({ length: 200 }, (_, i) =>
+      t.admin.call('POST', `${t.base}/connectors`, { name: `c${i} x`, kind: 'http' }).then(
+        ({ status }) => status,
+        () => 'dropped',
+      ),
+    );
+    await Promise.race(requests);
+    server.signal('SIGTERM');
+    const outcomes = await Promise.all(requests);
+    expect(await server.exited).toBe(0);
+    // Those whose connection was not made yet when the port closed were never under way.
+    expect(outcomes.filter((outcome) => outcome !== 201 && outcome !== 503 && outcome !== 'dropped')).toEqual(
+      [],
+    );
+    const again = await startServer({ dataDir: server.dataDir, port: server.port });
+    const { body } = await t.admin.call('GET', `${t.base}/connectors?per_page=1`);
+    expect(body.total).toBe(outcomes.filter((outcome) => outcome === 201).length);
+    await again.stop();
+  });
+
+  test('a second signal ends it at once', async () => {
+    const server = await startServer();
+    const person = await newPerson(server);
+    expect(person.id).toBeTruthy();
+    // A request that never ends keeps the first signal waiting.
+    const hanging = fetch(`${server.baseUrl}/api/v1/me`, {
+      method: 'PUT',
+      body: new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([1])) }),
+      headers: { 'content-type': 'application/json' },
+    }).catch(() => {});
+    const postmaster = postmasterOf(server);
+    server.signal('SIGTERM');
+    await Bun.sleep(700); // Signals closer together than half a second count as one.
+    const begun = Date.now();
+    server.signal('SIGTERM');
+    await server.exited;
+    expect(Date.now() - begun).toBeLessThan(2_000);
+    await until(() => !isAlive(postmaster));
+    await hanging;
+  });
+});
+
+async function until(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+  for (const deadline = Date.now() + ms; !(await condition()); await Bun.sleep(20)) {
+    if (Date.now() > deadline) throw new Error('It did not come true in time.');
+  }
+}

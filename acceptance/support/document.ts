@@ -1,0 +1,60 @@
+import type { RunningServer } from './server.ts';
+
+export type Letter = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
+export const letters: readonly Letter[] = ['O', 'C', 'A', 'M', 'P', 'N', 'X'];
+
+/** One operation of the OpenAPI document, as far as the tests look at it. */
+export interface Operation {
+  id: string;
+  method: string;
+  path: string;
+  who: Record<Letter, 'y' | 'n' | 'own'>;
+  mutates: boolean;
+  /** The status of a call that did what was asked. */
+  success: number;
+  statuses: readonly number[];
+}
+
+export interface ApiDocument {
+  operations: readonly Operation[];
+  /** Every code that a problem may carry. */
+  codes: ReadonlySet<string>;
+}
+
+interface Parameter {
+  name: string;
+}
+
+/** The document that the server itself publishes; operations without a row of the authorization table are left out. */
+export async function readDocument(server: RunningServer): Promise<ApiDocument> {
+  const document = (await (await fetch(`${server.baseUrl}/api/v1/openapi.json`)).json()) as {
+    // biome-ignore lint/suspicious/noExplicitAny: a document is as deep as it is.
+    paths: Record<string, Record<string, any>>;
+    components: { schemas: { Problem: { properties: { code: { enum: string[] } } } } };
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation['x-authorization'])
+      .map(([method, operation]): Operation => {
+        const statuses = Object.keys(operation.responses).map(Number);
+        return {
+          id: operation.operationId,
+          method: method.toUpperCase(),
+          path,
+          who: operation['x-authorization'],
+          mutates: operation.parameters.some((it: Parameter) => it.name === 'dry_run'),
+          success: [204, 201].find((status) => statuses.includes(status)) ?? 200,
+          statuses,
+        };
+      }),
+  );
+  return { operations, codes: new Set(document.components.schemas.Problem.properties.code.enum) };
+}
+
+export function addressOf(operation: Operation, params: Record<string, string> = {}): string {
+  return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new Error(`${operation.id} is called without ${name}.`);
+    return encodeURIComponent(value);
+  });
+}

@@ -1,0 +1,7 @@
+/** Address, status and time only: headers and bodies hold secrets. */
+export function requestLine(url: string, method: string, ms: number, response: Response | null): string {
+  const { origin, pathname, search } = new URL(url);
+  const outcome = response === null ? 'failed' : String(response.status);
+  const requestId = response?.headers.get('x-request-id');
+  return `${method} ${origin}${pathname}${search} ${outcome}${requestId ? ` ${requestId}` : ''} ${ms}ms\n`;
+}

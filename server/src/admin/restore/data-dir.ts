@@ -1,0 +1,79 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isBackedUp } from '../backup/data-files.ts';
+import { pathOfFile } from './verify-backup.ts';
+import type { ReadEntry } from './tar-reader.ts';
+
+/** Files of the backup, put beside the data dir's own and exchanged for them in the end. */
+export interface StagedFiles {
+  folder: string;
+  add(entry: ReadEntry): Promise<void>;
+  /** The answer puts things back. `keptIn` says where the former files are; null when there were none. */
+  exchange(): { undo(): void; keptIn: string | null };
+  remove(): void;
+}
+
+export function stageFiles(dataDir: string, now: Date): StagedFiles {
+  mkdirSync(dataDir, { recursive: true });
+  const folder = join(dataDir, `restoring-${process.pid}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o700 });
+  return {
+    folder,
+    async add(entry) {
+      const path = join(folder, pathOfFile(entry));
+      if (entry.kind === 'folder') mkdirSync(path, { recursive: true, mode: entry.mode & 0o777 });
+      else await writeFile(path, entry);
+    },
+    exchange: () => exchange(dataDir, folder, join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`)),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+async function writeFile(path: string, entry: ReadEntry): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const handle = await open(path, 'wx', entry.mode & 0o777);
+  try {
+    for await (const chunk of entry.content) await handle.writeFile(chunk);
+    await handle.chmod(entry.mode & 0o777);
+    await handle.utimes(entry.modified, entry.modified);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Nothing is deleted: files are not the database's, and who typed the wrong folder should get them back. */
+function exchange(dataDir: string, staged: string, replaced: string): { undo(): void; keptIn: string | null } {
+  const moved: [string, string][] = [];
+  const move = (from: string, to: string) => {
+    renameSync(from, to);
+    moved.push([from, to]);
+  };
+  const undo = () => {
+    for (const [from, to] of moved.splice(0).reverse()) renameSync(to, from);
+    rmSync(replaced, { recursive: true, force: true });
+  };
+  try {
+    const present = readdirSync(dataDir).filter(isBackedUp);
+    if (present.length > 0) mkdirSync(replaced, { mode: 0o700 });
+    for (const name of present) move(join(dataDir, name), join(replaced, name));
+    for (const name of readdirSync(staged)) move(join(staged, name), join(dataDir, name));
+    syncFolder(dataDir);
+    return { undo, keptIn: present.length > 0 ? replaced : null };
+  } catch (error) {
+    undo();
+    throw error;
+  }
+}
+
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

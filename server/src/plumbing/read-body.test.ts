@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { Failure } from './problem.ts';
+import { readBody, readJson } from './read-body.ts';
+
+const request = (body: BodyInit | null, type = 'application/json') =>
+  new Request('http://localhost/', { method: 'POST', body, headers: { 'content-type': type } });
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof Failure ? error.code : Promise.reject(error)),
+  );
+}
+
+test('a body that comes too slowly is refused in time', async () => {
+  const endless = new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([123])) });
+  expect(await codeOf(readBody(request(endless), { bytesMax: 100, msMax: 30 }))).toBe('request_timeout');
+});
+
+test('a body past its limit is refused, whether it says its length or not', async () => {
+  expect(await codeOf(readBody(request('x'.repeat(101)), { bytesMax: 100 }))).toBe('payload_too_large');
+  const stream = new Blob(['x'.repeat(101)]).stream();
+  expect(await codeOf(readBody(request(stream), { bytesMax: 100 }))).toBe('payload_too_large');
+  expect((await readBody(request('x'.repeat(100)), { bytesMax: 100 })).byteLength).toBe(100);
+});
+
+test('only the exact content type is taken', async () => {
+  for (const good of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+  ]) {
+    expect(await readJson(request('{}', good), 10)).toEqual({});
+  }
+  for (const bad of [
+    'text/json',
+    'application/json; a=b',
+    'application/jsonx',
+    'application/json;charset=latin1',
+  ]) {
+    expect([bad, await codeOf(readJson(request('{}', bad), 10))]).toEqual([bad, 'unsupported_media_type']);
+  }
+});
+
+test('what is not one JSON text in UTF-8 is malformed', async () => {
+  for (const bad of ['{', '{} {}', 'NaN', new Uint8Array([0x22, 0xff, 0x22])]) {
+    expect(await codeOf(readJson(request(bad), 100))).toBe('malformed_json');
+  }
+  expect(await readJson(request(null), 10)).toBeUndefined();
+});
