@@ -5,6 +5,11 @@ import { admin, run, svcFor } from './support/commands.ts';
 import { newPerson, newTenant } from './support/people.ts';
 import { freePort, type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 
+/** These look at the embedded database itself, also when the rest of the suite runs on another. */
+const embedded = { SVC_DATABASE_URL: '' };
+const start = (options: ServerOptions = {}) =>
+  startServer({ ...options, env: { ...embedded, ...options.env } });
+
 const postmasterOf = (server: RunningServer) =>
   Number(readFileSync(join(server.dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
 
@@ -19,7 +24,7 @@ function isAlive(pid: number): boolean {
 
 describe('npm start', () => {
   test('says when it is ready, logs the first admin in without a browser, and stops cleanly when told', async () => {
-    const server = await startServer({ command: ['npm', 'start'] });
+    const server = await start({ command: ['npm', 'start'] });
     expect(server.output()).toMatch(/^svc is ready on http:\/\/localhost:\d+$/m);
     expect((await fetch(`${server.baseUrl}/readyz`)).status).toBe(200);
     const svc = svcFor(server);
@@ -36,13 +41,13 @@ describe('npm start', () => {
 
   test('a wrong setting is named before anything starts', async () => {
     const ran = await run([process.execPath, join(root, 'server/src/main.ts')], {
-      env: { SVC_PORT: 'eighty', SVC_DATA_DIR: temporaryFolder() },
+      env: { ...embedded, SVC_PORT: 'eighty', SVC_DATA_DIR: temporaryFolder() },
     });
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('SVC_PORT')]);
   });
 
   test('with SVC_SEED=none makes no tenant, no user and no local login', async () => {
-    const server = await startServer({ env: { SVC_SEED: 'none' } });
+    const server = await start({ env: { SVC_SEED: 'none' } });
     expect(await admin<{ items: unknown[] }>(server, ['tenants', 'list'])).toMatchObject({ items: [] });
     expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
     expect((await svcFor(server)(['login', '--local'])).code).toBe(3);
@@ -52,43 +57,43 @@ describe('npm start', () => {
 
 describe('a data dir', () => {
   test('keeps everything over a restart', async () => {
-    const first = await startServer();
+    const first = await start();
     const t = await newTenant(first);
     await first.stop();
-    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    const second = await start({ dataDir: first.dataDir, port: first.port });
     expect(second.output()).not.toContain('Made tenant');
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
   });
 
   test('survives kill -9 of the server; the database it left running is taken over', async () => {
-    const first = await startServer();
+    const first = await start();
     const t = await newTenant(first);
     const postmaster = postmasterOf(first);
     first.signal('SIGKILL');
     await first.exited;
     expect(isAlive(postmaster)).toBe(true);
-    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    const second = await start({ dataDir: first.dataDir, port: first.port });
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
     expect(isAlive(postmaster)).toBe(false);
   });
 
   test('survives kill -9 of server and database together', async () => {
-    const first = await startServer();
+    const first = await start();
     const t = await newTenant(first);
     const postmaster = postmasterOf(first);
     process.kill(postmaster, 'SIGKILL');
     first.signal('SIGKILL');
     await first.exited;
     await until(() => !isAlive(postmaster));
-    const second = await startServer({ dataDir: first.dataDir, port: first.port });
+    const second = await start({ dataDir: first.dataDir, port: first.port });
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
   });
 
   test('when only the database is killed under load, requests get 503 and then answers again; nothing else', async () => {
-    const server = await startServer();
+    const server = await start();
     const t = await newTenant(server);
     const statuses = new Set<number>();
     let stopped = false;
@@ -116,7 +121,7 @@ describe('a data dir', () => {
   });
 
   test('serves one server at a time, and two data dirs never meet', async () => {
-    const [one, other] = await Promise.all([startServer(), startServer()]);
+    const [one, other] = await Promise.all([start(), start()]);
     const refused = await run([process.execPath, join(root, 'server/src/main.ts')], {
       env: { ...one.env, SVC_PORT: String(freePort()) },
     });
@@ -130,7 +135,7 @@ describe('a data dir', () => {
   });
 
   test('holds no secret that others may read', async () => {
-    const server = await startServer();
+    const server = await start();
     const { mode } = await Bun.file(join(server.dataDir, 'local-login.json')).stat();
     expect(mode & 0o077).toBe(0);
     for (const name of readdirSync(server.dataDir).filter((file) => /json|lock/.test(file))) {
@@ -142,7 +147,7 @@ describe('a data dir', () => {
 
 describe('stopping', () => {
   test('finishes the requests under way: none of 200 is dropped', async () => {
-    const server = await startServer();
+    const server = await start();
     const t = await newTenant(server);
     const requests = Array.from({ length: 200 }, (_, i) =>
       t.admin.call('POST', `${t.base}/connectors`, { name: `c${i} x`, kind: 'http' }).then(
@@ -158,14 +163,14 @@ describe('stopping', () => {
     expect(outcomes.filter((outcome) => outcome !== 201 && outcome !== 503 && outcome !== 'dropped')).toEqual(
       [],
     );
-    const again = await startServer({ dataDir: server.dataDir, port: server.port });
+    const again = await start({ dataDir: server.dataDir, port: server.port });
     const { body } = await t.admin.call('GET', `${t.base}/connectors?per_page=1`);
     expect(body.total).toBe(outcomes.filter((outcome) => outcome === 201).length);
     await again.stop();
   });
 
   test('a second signal ends it at once', async () => {
-    const server = await startServer();
+    const server = await start();
     const person = await newPerson(server);
     expect(person.id).toBeTruthy();
     // A request that never ends keeps the first signal waiting.

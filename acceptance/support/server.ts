@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import pg from 'pg';
 
 /** The product from outside: a server as a child process in a data dir of its own. No source is imported here. */
 export const root = resolve(import.meta.dir, '..', '..');
@@ -42,12 +43,14 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const port = options.port ?? freePort();
   const env = {
     ...process.env,
+    ...(await ownDatabase(options)),
     SVC_PORT: String(port),
     SVC_DATA_DIR: dataDir,
     SVC_CHECK_ANSWERS: 'true',
     SVC_LOG_LEVEL: 'info',
     ...options.env,
   } as Record<string, string>;
+  if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
   const child = Bun.spawn(options.command ?? [process.execPath, join(root, 'server/src/main.ts')], {
     cwd: root,
     env,
@@ -98,6 +101,23 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return server;
 }
 
+/** With SVC_DATABASE_URL the whole suite runs on that server; each of ours still has a database of its own there. */
+async function ownDatabase(options: ServerOptions): Promise<Record<string, string>> {
+  const url = process.env.SVC_DATABASE_URL;
+  if (!url || options.env?.SVC_DATABASE_URL !== undefined) return {};
+  const known = options.dataDir && databases.get(options.dataDir);
+  if (known) return { SVC_DATABASE_URL: known };
+  const name = `svc_acceptance_${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
+  return { SVC_DATABASE_URL: own };
+}
+
+const databases = new Map<string, string>();
+
 export function freePort(): number {
   const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const port = probe.port!;
@@ -116,5 +136,19 @@ export function sharedServer(): Promise<RunningServer> {
 /** Called once, after all tests: see `setup.ts`. */
 export async function stopEverything(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
+  await dropDatabases();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+
+async function dropDatabases(): Promise<void> {
+  const url = process.env.SVC_DATABASE_URL;
+  if (!url || databases.size === 0) return;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const own of databases.values()) {
+    const name = new URL(own).pathname.slice(1);
+    if (name.startsWith('svc_acceptance_'))
+      await client.query(`drop database if exists ${name} with (force)`);
+  }
+  await client.end();
 }

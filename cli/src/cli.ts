@@ -1,16 +1,33 @@
-import type { Command, Result } from './command.ts';
-import { createContext, type Globals, type OpenContext } from './context.ts';
-import { usage } from './errors.ts';
-import type { OutputFormat } from './flags.ts';
+import type { Args, Command, Result } from './command.ts';
+import type { Ctx, Globals } from './context.ts';
+import { CliError, tooLate } from './errors.ts';
 import type { Io } from './io.ts';
 import type { MutationMode } from './mutation.ts';
-import { parseArgs } from './parse.ts';
 import { isCommand, loadCommand } from './registry.ts';
-import type { Resolved } from './resolve.ts';
-import { printResult, runCommand } from './run.ts';
+import type { Session } from './session.ts';
 
-const timeoutMsDefault = 60_000;
-const notMutating: MutationMode = { mode: 'preview', confirmed: false, argv: [] };
+/**
+ * Every run passes through this file, so it holds the whole way of a plain command (words, call, JSON) and loads
+ * the rest when it is needed: flags, changes, tables, errors.
+ */
+
+export const timeoutMsDefault = 60_000;
+
+/** A line that has been understood. */
+export interface Line {
+  command: Command;
+  args: Args;
+  globals: Globals;
+  mutation: MutationMode;
+  notices: readonly string[];
+}
+
+/** How far a run has come; what an error report can go by. */
+export interface Run {
+  io: Io;
+  words: string;
+  ctx?: OpenContext;
+}
 
 /** One run of the tool, from the line typed to the exit code. */
 export async function runCli(io: Io): Promise<number> {
@@ -21,113 +38,110 @@ export async function runCli(io: Io): Promise<number> {
       await io.out(await completionLines(io.argv.slice(1)));
       return 0;
     }
-    const result = await dispatch(run);
-    run.ctx?.flushNotes();
-    return result?.exit ?? 0;
+    const line = (await plainLine(io)) ?? (await (await import('./read-line.ts')).readLine(run));
+    return line === null ? 0 : await execute(run, line);
   } catch (cause) {
     const { reportError } = await import('./report-error.ts');
     return reportError(run, cause);
   }
 }
 
-/** How far a run has come; what an error report can go by. */
-export interface Run {
-  io: Io;
-  words: string;
-  ctx?: OpenContext;
-}
-
-async function dispatch(run: Run): Promise<Result | undefined> {
-  const { io } = run;
-  const { kind, words, rest } = plainWords(io.argv) ?? (await resolve(io.argv));
-  run.words = words;
-  const end = rest.indexOf('--');
-  const flags = end === -1 ? rest : rest.slice(0, end);
-  if (flags.includes('--help') || flags.includes('-h')) return help(io, words);
-  if (flags.includes('--version'))
-    return execute(run, await loadCommand('version'), await formatFlags(flags));
-  if (kind === 'command') return execute(run, await loadCommand(words), rest);
-  // The line of a group holds global flags at most; a slip there must not pass as a wish for help.
-  await parseArgs({ words, summary: '', kind: 'local', examples: [] }, rest, {});
-  return help(io, words);
-}
-
-/** The usual line: the words of a command, then all the rest. */
-function plainWords(argv: readonly string[]): Resolved | null {
-  let words = '';
-  for (let i = 0; i < argv.length && i < 4; i += 1) {
-    words = i === 0 ? (argv[0] ?? '') : `${words} ${argv[i]}`;
-    if (isCommand(words)) return { kind: 'command', words, rest: argv.slice(i + 1) };
-  }
-  return null;
-}
-
-/** Flags before the words, groups, help, slips. */
-async function resolve(argv: readonly string[]): Promise<Resolved> {
-  return (await import('./resolve.ts')).resolveWords(argv);
-}
-
-async function execute(run: Run, command: Command, rest: readonly string[]): Promise<Result> {
-  const { io } = run;
-  const { args, globals, notices } = await parseArgs(command, rest, io.env);
-  let mutation = notMutating;
-  if (command.kind === 'mutate') {
-    const { mutationMode, mutationNotices } = await import('./mutation.ts');
-    mutation = mutationMode(args.flags, globals, io.argv);
-    notices.push(...mutationNotices(args.flags, mutation));
-  }
-  const ctx = createContext({ io, globals: await readGlobals(command, globals), mutation, findCommand });
-  run.ctx = ctx;
-  for (const notice of notices) ctx.note(notice);
-  const result = await runCommand(ctx, command, args);
-  await printResult(ctx, result);
-  return result;
-}
-
-async function help(io: Io, words: string): Promise<undefined> {
-  const { helpText } = await import('./help.ts');
-  const { styleOf } = await import('./terminal.ts');
-  await io.out(await helpText(words, await styleOf(io)));
-}
-
-async function findCommand(typed: readonly string[]): Promise<Command> {
-  const { words } = await resolve(typed);
-  if (isCommand(words)) return loadCommand(words);
-  throw usage(`"svc ${words}" is a group of commands.`, `See svc ${words} --help.`);
-}
-
-async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Globals> {
-  const { tenant, profile, timeout, json, output, quiet, verbose } = values as GlobalValues;
-  if (json && output !== undefined && output !== 'json') {
-    throw usage(`--json and --output ${output} exclude each other.`);
-  }
+/** The words of a command that takes nothing else, and nothing else: there is nothing to parse. */
+async function plainLine(io: Io): Promise<Line | null> {
+  const words = io.argv.join(' ');
+  if (!isCommand(words)) return null;
+  const command = await loadCommand(words);
+  if (command.kind === 'mutate' || command.flags !== undefined || command.positionals !== undefined)
+    return null;
+  const { SVC_TENANT: tenant, SVC_PROFILE: profile } = io.env;
   return {
-    tenant,
-    profile,
-    timeoutMs: timeout ?? (await defaultTimeoutMs(command)),
-    format: json ? 'json' : (output ?? 'table'),
-    quiet: quiet === true,
-    verbose: verbose === true,
+    command,
+    args: { flags: {}, positionals: {} },
+    globals: {
+      tenant: tenant || undefined,
+      profile: profile || undefined,
+      timeoutMs: timeoutMsDefault,
+      format: 'table',
+      quiet: false,
+      verbose: false,
+    },
+    mutation: { mode: 'preview', confirmed: false, argv: [] },
+    notices: [],
   };
 }
 
-interface GlobalValues {
-  tenant?: string;
-  profile?: string;
-  timeout?: number;
-  json?: boolean;
-  output?: OutputFormat;
-  quiet?: boolean;
-  verbose?: boolean;
+async function execute(run: Run, line: Line): Promise<number> {
+  const ctx = createContext(run.io, line);
+  run.ctx = ctx;
+  for (const notice of line.notices) ctx.note(notice);
+  const result = await runCommand(ctx, line.command, line.args);
+  const text =
+    ctx.globals.format === 'json'
+      ? `${JSON.stringify(result.value ?? null, null, 2)}\n`
+      : await (await import('./output.ts')).renderResult(ctx, result);
+  if (text !== '') await ctx.io.out(text);
+  ctx.flushNotes();
+  return result.exit ?? 0;
 }
 
-async function defaultTimeoutMs(command: Command): Promise<number> {
-  if (command.timeoutDefault === undefined) return timeoutMsDefault;
-  return (await import('./duration.ts')).parseDuration(command.timeoutDefault) ?? timeoutMsDefault;
+export interface OpenContext extends Ctx {
+  /** Writes the notes that were held back. */
+  flushNotes(): void;
 }
 
-/** Of the whole line, `--version` only heeds what says how to print. */
-async function formatFlags(flags: readonly string[]): Promise<string[]> {
-  const { formatAsked } = await import('./format-asked.ts');
-  return [`--output=${formatAsked(flags)}`, ...(flags.includes('--verbose') ? ['--verbose'] : [])];
+function createContext(io: Io, { globals, mutation }: Line): OpenContext {
+  const ending = new AbortController();
+  setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs).unref();
+  io.onInterrupt(() => ending.abort(new CliError('interrupted', 'Interrupted.')));
+  const held: string[] = [];
+  let session: Promise<Session> | undefined;
+  const ctx: OpenContext = {
+    io,
+    globals,
+    mutation,
+    signal: ending.signal,
+    note(text) {
+      if (globals.quiet) return;
+      if (globals.format === 'table') io.err(`${text}\n`);
+      else held.push(text);
+    },
+    say(text) {
+      if (!globals.quiet) io.err(`${text}\n`);
+    },
+    session() {
+      session ??= import('./session.ts').then(({ openSession }) => openSession(ctx));
+      return session;
+    },
+    client: async () => (await ctx.session()).client,
+    findCommand: async (words) => (await import('./read-line.ts')).findCommand(words),
+    flushNotes() {
+      for (const text of held.splice(0)) io.err(`${text}\n`);
+    },
+  };
+  return ctx;
+}
+
+/** A command's own `run`, or what follows from its endpoint. */
+async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Result> {
+  const { endpoint, view } = command;
+  if (command.run !== undefined) return { view, ...(await command.run(ctx, args)) };
+  if (endpoint === undefined || command.input === undefined) {
+    throw new Error(`svc ${command.words} declares neither run nor endpoint and input.`);
+  }
+  const tenant = endpoint.path.includes('{tenantID}')
+    ? await (await import('./tenant.ts')).resolveTenant(ctx)
+    : '';
+  const input = await command.input({ ...args, tenant, now: ctx.io.now(), ctx });
+  const present = (answer: unknown) =>
+    command.present === undefined ? answer : command.present(ctx, answer, args);
+  if (command.kind === 'mutate') {
+    const { mutate } = await import('./mutation.ts');
+    return mutate(ctx, endpoint, input, { confirm: command.confirm, view, present });
+  }
+  const all: unknown = Reflect.get(args.flags, 'all');
+  const answer =
+    all === true
+      ? await (await import('./every-page.ts')).everyPage(ctx, endpoint, input)
+      : await (await ctx.client()).call(endpoint, input, { signal: ctx.signal });
+  return { value: await present(answer), view };
 }

@@ -1,6 +1,5 @@
 import type { Client } from '@svc/contract/client.ts';
 import type { Command } from './command.ts';
-import { CliError, tooLate } from './errors.ts';
 import type { OutputFormat } from './flags.ts';
 import type { Io } from './io.ts';
 import type { MutationMode } from './mutation.ts';
@@ -21,10 +20,8 @@ export interface Ctx {
   session(): Promise<Session>;
   client(): Promise<Client>;
   /** The command that some words name, for commands about commands; a usage error when none. */
-  findCommand: FindCommand;
+  findCommand(words: readonly string[]): Promise<Command>;
 }
-
-export type FindCommand = (words: readonly string[]) => Promise<Command>;
 
 export interface Globals {
   tenant?: string | undefined;
@@ -33,39 +30,4 @@ export interface Globals {
   format: OutputFormat;
   quiet: boolean;
   verbose: boolean;
-}
-
-export interface OpenContext extends Ctx {
-  /** Writes the notes that were held back. */
-  flushNotes(): void;
-}
-
-export function createContext(input: Pick<Ctx, 'io' | 'globals' | 'mutation' | 'findCommand'>): OpenContext {
-  const { io, globals } = input;
-  const ending = new AbortController();
-  setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs).unref();
-  io.onInterrupt(() => ending.abort(new CliError('interrupted', 'Interrupted.')));
-  const held: string[] = [];
-  let session: Promise<Session> | undefined;
-  const ctx: OpenContext = {
-    ...input,
-    signal: ending.signal,
-    note(text) {
-      if (globals.quiet) return;
-      if (globals.format === 'table') io.err(`${text}\n`);
-      else held.push(text);
-    },
-    say(text) {
-      if (!globals.quiet) io.err(`${text}\n`);
-    },
-    session() {
-      session ??= import('./session.ts').then(({ openSession }) => openSession(ctx));
-      return session;
-    },
-    client: () => ctx.session().then((opened) => opened.client),
-    flushNotes() {
-      for (const text of held.splice(0)) io.err(`${text}\n`);
-    },
-  };
-  return ctx;
 }

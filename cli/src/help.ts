@@ -2,8 +2,8 @@ import type { Command, Flags, Style } from './command.ts';
 import { flagTerm, flagText, placeholder } from './flag-text.ts';
 import { globalFlags, mutationFlags } from './flags.ts';
 import { groups, nextWords } from './groups.ts';
+import { bold } from './output.ts';
 import { isCommand, loadCommand } from './registry.ts';
-import { bold } from './terminal.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
 
 /** Help of a command, of a group, or with no words of `svc` itself. */

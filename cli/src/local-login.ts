@@ -1,5 +1,5 @@
 import { localGrantType, localLoginFile } from '@svc/contract/identity.ts';
-import { parseBaseUrl, sameServer } from './base-url.ts';
+import { parseBaseUrl, sameServer } from './profile.ts';
 import type { Ctx } from './context.ts';
 import { CliError, usage } from './errors.ts';
 import { asTokens, loginScope, postForm } from './oauth.ts';

@@ -1,5 +1,5 @@
 import { runCli } from './cli.ts';
-import { realIo } from './real-io.ts';
+import { realIo } from './io.ts';
 
 /** The process: signals, exit code and nothing else. */
 let stop: (() => void) | undefined;

@@ -103,7 +103,7 @@ async function confirmedPlan<S extends Shape>(
   }
   const { plan } = await preview(ctx, endpoint, input);
   const { renderChanges } = await import('./plan-text.ts');
-  const { styleOf } = await import('./terminal.ts');
+  const { styleOf } = await import('./output.ts');
   ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));
   if (await ctx.io.confirm('Execute this?', ctx.signal)) return plan.fingerprint;
   throw new CliError('confirmation_required', 'Not confirmed; nothing was changed.');

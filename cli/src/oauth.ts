@@ -1,5 +1,5 @@
 import { cliClientId } from '@svc/contract/identity.ts';
-import { sameServer } from './base-url.ts';
+import { sameServer } from './profile.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
 import { bodyText, request } from './transport.ts';

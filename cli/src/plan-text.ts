@@ -1,8 +1,7 @@
 import type { Plan, PlanChange } from '@svc/contract/plan.ts';
 import type { Style } from './command.ts';
+import { cell, plain, tint } from './output.ts';
 import { commandLine } from './quote.ts';
-import { cell } from './record.ts';
-import { plain, tint } from './terminal.ts';
 
 /** What would change, then how to make it so. */
 export function renderPlan(plan: Plan, line: string, style: Style): string {

@@ -7,7 +7,7 @@ import type { OpenContext } from './context.ts';
 import { BrokenPipeError, CliError } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
 import { nextStep } from './next-step.ts';
-import { plain } from './terminal.ts';
+import { plain } from './output.ts';
 
 /** Says on standard error what failed, by which code, and what to do; returns the exit code. */
 export function reportError({ io, words, ctx }: Run, cause: unknown): number {

@@ -37,7 +37,7 @@ export async function openSession(ctx: Ctx): Promise<Session> {
   const profile = profileName(ctx.globals.profile, config);
   const stored = config.profiles[profile];
   const baseUrl = env.SVC_BASE_URL
-    ? (await import('./base-url.ts')).parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
+    ? (await import('./profile.ts')).parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
     : (stored?.base_url ?? baseUrlDefault);
   const login = credentials.profiles[profile] ?? null;
   const holder: LoginHolder = { dir, profile, baseUrl, login };
@@ -79,7 +79,7 @@ async function bearer(ctx: Ctx, holder: LoginHolder): Promise<Record<string, str
 
 /** Loads the comparison only where the texts differ, which they seldom do. */
 async function isSameServer(a: string, b: string): Promise<boolean> {
-  return a === b || (await import('./base-url.ts')).sameServer(a, b);
+  return a === b || (await import('./profile.ts')).sameServer(a, b);
 }
 
 /** On 401 the login is renewed once: the clock may be wrong, or the token ended on the server's side. */

@@ -1,6 +1,5 @@
 import type { Column, Style } from './command.ts';
-import { columnOf, renderRecord } from './record.ts';
-import { bold } from './terminal.ts';
+import { bold, columnOf, renderRecord } from './output.ts';
 import { cut, pad, widthOf } from './text-width.ts';
 
 const gap = '  ';

@@ -37,10 +37,13 @@ export function helpJson(words: readonly string[], commands: readonly Command[])
 }
 
 function matching(words: readonly string[], commands: readonly Command[]): Command[] {
-  const exact = commands.find((command) => command.words === words.slice(0, command.words.split(' ').length).join(' '));
+  const exact = commands.find(
+    (command) => command.words === words.slice(0, command.words.split(' ').length).join(' '),
+  );
   if (exact) return [exact];
   const below = commands.filter((command) => words.length === 0 || command.words.startsWith(`${words[0]} `));
-  if (below.length === 0) throw new UsageError(`Unknown command ${words.join(' ')}.`, 'svc-admin --help lists all commands.');
+  if (below.length === 0)
+    throw new UsageError(`Unknown command ${words.join(' ')}.`, 'svc-admin --help lists all commands.');
   return below;
 }
 

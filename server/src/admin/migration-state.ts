@@ -43,7 +43,9 @@ export function compareMigrations(
   const done = new Map(applied.map((migration) => [migration.name, migration.checksum]));
   return {
     pending: files.filter((file) => !done.has(file.name)).map((file) => file.name),
-    changed: applied.filter(({ name, checksum }) => known.has(name) && known.get(name) !== checksum).map((m) => m.name),
+    changed: applied
+      .filter(({ name, checksum }) => known.has(name) && known.get(name) !== checksum)
+      .map((m) => m.name),
     unknown: applied.filter(({ name }) => !known.has(name)).map((migration) => migration.name),
   };
 }

@@ -23,7 +23,12 @@ export function parseInvocation(argv: readonly string[], commands: readonly Comm
   if (positionals[0] === 'help') return { kind: 'help', words: positionals.slice(1), json };
   const found = findCommand(positionals, commands);
   const rest = positionals.slice(found.words.split(' ').length);
-  return { kind: 'command', command: found, input: { ...argsOf(found, rest), ...flagsOf(found, options) }, json };
+  return {
+    kind: 'command',
+    command: found,
+    input: { ...argsOf(found, rest), ...flagsOf(found, options) },
+    json,
+  };
 }
 
 export function usageOf(command: Command): string {
@@ -31,7 +36,9 @@ export function usageOf(command: Command): string {
     const text = `--${name}${flag.value ? ` <${flag.value}>` : ''}`;
     return flag.required ? text : `[${text}]`;
   });
-  return ['svc-admin', command.words, ...command.args.map((arg) => `<${arg}>`), ...flags, '[--json]'].join(' ');
+  return ['svc-admin', command.words, ...command.args.map((arg) => `<${arg}>`), ...flags, '[--json]'].join(
+    ' ',
+  );
 }
 
 type Options = Map<string, string | undefined>;
@@ -40,9 +47,15 @@ function split(
   argv: readonly string[],
   commands: readonly Command[],
 ): { positionals: string[]; options: Options } {
-  const known = Object.assign({}, globalFlags, ...commands.map((command) => command.flags)) as Record<string, Flag>;
+  const known = Object.assign({}, globalFlags, ...commands.map((command) => command.flags)) as Record<
+    string,
+    Flag
+  >;
   const config = Object.fromEntries(
-    Object.entries(known).map(([name, flag]) => [name, { type: flag.value ? ('string' as const) : ('boolean' as const) }]),
+    Object.entries(known).map(([name, flag]) => [
+      name,
+      { type: flag.value ? ('string' as const) : ('boolean' as const) },
+    ]),
   );
   const { tokens, positionals } = parseArgs({
     args: [...argv],
@@ -55,7 +68,12 @@ function split(
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const flag = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
-    if (!flag) throw unknown(`flag ${token.rawName}`, token.rawName, Object.keys(known).map((name) => `--${name}`));
+    if (!flag)
+      throw unknown(
+        `flag ${token.rawName}`,
+        token.rawName,
+        Object.keys(known).map((name) => `--${name}`),
+      );
     if (options.has(token.name)) throw new UsageError(`${token.rawName} is given twice.`);
     if (!flag.value && token.value !== undefined) throw new UsageError(`${token.rawName} takes no value.`);
     const missing = token.value === undefined || (!token.inlineValue && token.value.startsWith('-'));
@@ -90,22 +108,33 @@ function argsOf(command: Command, given: readonly string[]): Record<string, stri
   const missing = command.args[given.length];
   if (missing !== undefined) throw new UsageError(`<${missing}> is missing.`, `Usage: ${usageOf(command)}`);
   const extra = given[command.args.length];
-  if (extra !== undefined) throw new UsageError(`${extra} is one argument too many.`, `Usage: ${usageOf(command)}`);
+  if (extra !== undefined)
+    throw new UsageError(`${extra} is one argument too many.`, `Usage: ${usageOf(command)}`);
   return Object.fromEntries(command.args.map((name, at) => [name, given[at] ?? '']));
 }
 
 function flagsOf(command: Command, options: Options): Record<string, string | boolean | undefined> {
   for (const name of options.keys()) {
     if (Object.hasOwn(command.flags, name) || Object.hasOwn(globalFlags, name)) continue;
-    throw unknown(`flag --${name} of ${command.words}`, `--${name}`, Object.keys(command.flags).map((known) => `--${known}`));
+    throw unknown(
+      `flag --${name} of ${command.words}`,
+      `--${name}`,
+      Object.keys(command.flags).map((known) => `--${known}`),
+    );
   }
   return Object.fromEntries(
     Object.entries(command.flags).map(([name, flag]) => {
       const value = options.get(name);
       if (!flag.value) return [name, options.has(name)];
-      if (flag.required && value === undefined) throw new UsageError(`--${name} is missing.`, `Usage: ${usageOf(command)}`);
+      if (flag.required && value === undefined)
+        throw new UsageError(`--${name} is missing.`, `Usage: ${usageOf(command)}`);
       if (flag.oneOf && value !== undefined && !flag.oneOf.includes(value)) {
-        throw unknown(`value ${value} of --${name}`, value, flag.oneOf, `It must be one of: ${flag.oneOf.join(', ')}.`);
+        throw unknown(
+          `value ${value} of --${name}`,
+          value,
+          flag.oneOf,
+          `It must be one of: ${flag.oneOf.join(', ')}.`,
+        );
       }
       return [name, value];
     }),

@@ -20,7 +20,16 @@ export async function reportError(error: unknown, io: AdminIo, format: 'json' | 
   const report = await reportOf(error);
   if (format === 'json') {
     const { code, title, detail, status = 0, errors, next } = report;
-    const problem = { type: `urn:svc:problem:${code}`, title, status, detail, code, request_id: '', errors, next };
+    const problem = {
+      type: `urn:svc:problem:${code}`,
+      title,
+      status,
+      detail,
+      code,
+      request_id: '',
+      errors,
+      next,
+    };
     io.err(`${JSON.stringify(problem)}\n`);
   } else {
     const items = report.errors ?? [];
@@ -39,7 +48,13 @@ async function reportOf(error: unknown): Promise<Report> {
     return { exit: 2, code: 'configuration', title: 'Wrong configuration', detail: error.message };
   }
   if (error instanceof NeedsConfirmation) {
-    return { exit: 11, code: 'confirmation_required', title: 'Needs --yes', detail: error.message, next: error.next };
+    return {
+      exit: 11,
+      code: 'confirmation_required',
+      title: 'Needs --yes',
+      detail: error.message,
+      next: error.next,
+    };
   }
   return (await ofPlatform(error)) ?? unclassified(error);
 }
@@ -91,7 +106,13 @@ async function ofPlatform(error: unknown): Promise<Report | null> {
 
 function unclassified(error: unknown): Report {
   const detail = error instanceof Error ? error.message : String(error);
-  return { exit: 1, code: 'failed', title: 'It failed', detail, next: 'svc-admin doctor checks what may be wrong.' };
+  return {
+    exit: 1,
+    code: 'failed',
+    title: 'It failed',
+    detail,
+    next: 'svc-admin doctor checks what may be wrong.',
+  };
 }
 
 function lines(text: string): string {

@@ -2,7 +2,9 @@
 export function suggest(typed: string, candidates: readonly string[]): string | null {
   let best: { candidate: string; distance: number } | null = null;
   for (const candidate of candidates) {
-    const distance = candidate.startsWith(typed) ? 1 : distanceOf(typed.toLowerCase(), candidate.toLowerCase());
+    const distance = candidate.startsWith(typed)
+      ? 1
+      : distanceOf(typed.toLowerCase(), candidate.toLowerCase());
     if (!best || distance < best.distance) best = { candidate, distance };
   }
   if (!best) return null;

@@ -59,7 +59,9 @@ export function adminUrl(url: string): string {
 }
 
 export async function readAppliedMigrations(control: ControlDatabase): Promise<AppliedMigration[]> {
-  const found = await control.pool.query("select from pg_tables where schemaname = 'svc' and tablename = 'migrations'");
+  const found = await control.pool.query(
+    "select from pg_tables where schemaname = 'svc' and tablename = 'migrations'",
+  );
   if (found.rowCount === 0) return [];
   const { rows } = await control.pool.query<AppliedMigration>(
     'select name, checksum from svc.migrations order by name',

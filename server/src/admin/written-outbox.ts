@@ -12,7 +12,11 @@ type Tables = {
 export const writtenOutbox: Outbox = {
   async add(tx: Tx, at, effects) {
     for (const { id, topic, payload } of effects) {
-      await tx.withTables<Tables>().insertInto('outbox').values({ id, topic, payload, created_at: at }).execute();
+      await tx
+        .withTables<Tables>()
+        .insertInto('outbox')
+        .values({ id, topic, payload, created_at: at })
+        .execute();
     }
   },
   async start() {},

@@ -44,7 +44,10 @@ export async function dumpSchema(
   const objects = await client.query<{ what: string }>(leftOutSql, [schema]);
   const dump: SchemaDump = {
     name: schema,
-    beforeRows: [`create schema ${ident(schema)}`, ...(await statements(functionsSql, sequencesSql, tablesSql))],
+    beforeRows: [
+      `create schema ${ident(schema)}`,
+      ...(await statements(functionsSql, sequencesSql, tablesSql)),
+    ],
     afterRows: await statements(
       ownedSequencesSql,
       constraintsSql,
@@ -55,9 +58,13 @@ export async function dumpSchema(
     ),
     last: [
       ...(await statements(foreignKeysSql, triggersSql, rowSecuritySql)),
-      ...rights.filter((right) => right.who === 'public').map((right) => `${right.before}public${right.after}`),
+      ...rights
+        .filter((right) => right.who === 'public')
+        .map((right) => `${right.before}public${right.after}`),
     ],
-    forRowsRole: rights.filter((right) => right.who === 'rows').map(({ before, after }) => ({ before, after })),
+    forRowsRole: rights
+      .filter((right) => right.who === 'rows')
+      .map(({ before, after }) => ({ before, after })),
   };
   const otherRoles = rights.filter((right) => right.who.startsWith('role '));
   return {

@@ -43,7 +43,10 @@ export async function* tableEntries(
   }
 }
 
-export async function readSequences(client: ClientBase, isWanted: (schema: string) => boolean): Promise<Manifest['sequences']> {
+export async function readSequences(
+  client: ClientBase,
+  isWanted: (schema: string) => boolean,
+): Promise<Manifest['sequences']> {
   const { rows } = await client.query<{ schema: string; name: string }>(
     `select n.nspname as schema, c.relname as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'S' order by 1, 2`,

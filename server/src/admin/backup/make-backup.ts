@@ -5,7 +5,7 @@ import pg, { type ClientBase } from 'pg';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { anchorsFile } from '../../plumbing/audit-anchors.ts';
 import { fail } from '../../plumbing/problem.ts';
-import { dataFiles, type DataFile, type Handle, readExactly } from './data-files.ts';
+import { type DataFile, dataFiles, type Handle, readExactly } from './data-files.ts';
 import { entryOf, readSequences, schemaEntries, tableEntries } from './entries.ts';
 import { fileFacts, filesFolder, type Manifest, manifestFormat, manifestPath } from './manifest.ts';
 import { controlSchema, isSameDatabase, openSnapshot } from './snapshot.ts';
@@ -77,14 +77,16 @@ async function beginManifest(control: ClientBase, apps: ClientBase): Promise<Man
        where n.nspname = $1 and c.relkind = 'p') as partitioned`,
     [controlSchema],
   );
-  const migrated = await control.query("select from pg_tables where schemaname = $1 and tablename = 'migrations'", [
-    controlSchema,
-  ]);
+  const migrated = await control.query(
+    "select from pg_tables where schemaname = $1 and tablename = 'migrations'",
+    [controlSchema],
+  );
   const [facts] = rows;
   if (!facts || migrated.rowCount === 0) {
     throw fail('invalid_state_transition', { detail: 'There is nothing to back up: the database is empty.' });
   }
-  if (facts.partitioned.length > 0) throw new Error(`Partitioned tables are not supported: ${facts.partitioned}.`);
+  if (facts.partitioned.length > 0)
+    throw new Error(`Partitioned tables are not supported: ${facts.partitioned}.`);
   const migrations = await control.query<{ name: string; checksum: string }>(
     'select name, checksum from svc.migrations order by name',
   );

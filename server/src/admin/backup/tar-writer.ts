@@ -30,7 +30,8 @@ export async function* tarBytes(entries: AsyncIterable<TarEntry>): AsyncGenerato
 function* headerOf(entry: TarEntry): Generator<Uint8Array> {
   const path = entry.kind === 'folder' ? `${entry.path}/` : entry.path;
   const records: string[] = [];
-  if (Buffer.byteLength(path) > pathBytesMax || /[^\x20-\x7e]/.test(path)) records.push(paxRecord('path', path));
+  if (Buffer.byteLength(path) > pathBytesMax || /[^\x20-\x7e]/.test(path))
+    records.push(paxRecord('path', path));
   if (entry.size > sizeMax) records.push(paxRecord('size', String(entry.size)));
   if (records.length > 0) {
     const body = Buffer.from(records.join(''));
@@ -38,7 +39,10 @@ function* headerOf(entry: TarEntry): Generator<Uint8Array> {
     yield body;
     yield padding(body.length);
   }
-  const short = Buffer.from(path).subarray(0, pathBytesMax).toString('latin1').replaceAll(/[^\x20-\x7e]/g, '_');
+  const short = Buffer.from(path)
+    .subarray(0, pathBytesMax)
+    .toString('latin1')
+    .replaceAll(/[^\x20-\x7e]/g, '_');
   const size = Math.min(entry.size, sizeMax);
   yield header({ ...entry, path: short, size, type: entry.kind === 'folder' ? '5' : '0' });
 }

@@ -24,7 +24,8 @@ export async function run(ctx: AdminCtx, input: { from: string; yes: boolean }):
     }),
   );
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  if (filesKeptIn) ctx.note(`The files that were in the data dir are in ${filesKeptIn}; remove them when not needed.`);
+  if (filesKeptIn)
+    ctx.note(`The files that were in the data dir are in ${filesKeptIn}; remove them when not needed.`);
   for (const problem of auditBreaks) ctx.note(`The audit chain in the backup is broken: ${problem}`);
   for (const what of manifest.left_out) ctx.note(`Not in the backup: ${what}.`);
   return {

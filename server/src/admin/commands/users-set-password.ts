@@ -6,8 +6,12 @@ import { findUserOrFail } from '../find-or-fail.ts';
 import { readPassword } from '../read-password.ts';
 import { withSystem } from '../system.ts';
 
-export async function run(ctx: AdminCtx, input: { user: string; 'password-stdin': boolean }): Promise<Result> {
-  if (!input['password-stdin']) throw new UsageError('--password-stdin is missing.', 'A password comes in by it only.');
+export async function run(
+  ctx: AdminCtx,
+  input: { user: string; 'password-stdin': boolean },
+): Promise<Result> {
+  if (!input['password-stdin'])
+    throw new UsageError('--password-stdin is missing.', 'A password comes in by it only.');
   const password = await readPassword(ctx);
   const { id, email } = await withSystem(ctx, async (system) => {
     const user = await findUserOrFail(system, input.user);

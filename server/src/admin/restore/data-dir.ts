@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmS
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isBackedUp } from '../backup/data-files.ts';
-import { pathOfFile } from './verify-backup.ts';
 import type { ReadEntry } from './tar-reader.ts';
+import { pathOfFile } from './verify-backup.ts';
 
 /** Files of the backup, put beside the data dir's own and exchanged for them in the end. */
 export interface StagedFiles {
@@ -26,7 +26,8 @@ export function stageFiles(dataDir: string, now: Date): StagedFiles {
       if (entry.kind === 'folder') mkdirSync(path, { recursive: true, mode: entry.mode & 0o777 });
       else await writeFile(path, entry);
     },
-    exchange: () => exchange(dataDir, folder, join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`)),
+    exchange: () =>
+      exchange(dataDir, folder, join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`)),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -45,7 +46,11 @@ async function writeFile(path: string, entry: ReadEntry): Promise<void> {
 }
 
 /** Nothing is deleted: files are not the database's, and who typed the wrong folder should get them back. */
-function exchange(dataDir: string, staged: string, replaced: string): { undo(): void; keptIn: string | null } {
+function exchange(
+  dataDir: string,
+  staged: string,
+  replaced: string,
+): { undo(): void; keptIn: string | null } {
   const moved: [string, string][] = [];
   const move = (from: string, to: string) => {
     renameSync(from, to);

@@ -71,7 +71,8 @@ async function finishSchemas(dumps: readonly SchemaDump[], { apps, rowsRole }: T
     `select current_setting('server_version_num')::int as version`,
   );
   // A right that came with PostgreSQL 17 and is part of "all".
-  const isKnown = (statement: string) => (rows[0]?.version ?? 0) >= 170_000 || !/^grant MAINTAIN\b/.test(statement);
+  const isKnown = (statement: string) =>
+    (rows[0]?.version ?? 0) >= 170_000 || !/^grant MAINTAIN\b/.test(statement);
   for (const dump of dumps) for (const statement of dump.afterRows) await apps.query(statement);
   for (const dump of dumps) {
     const rights = dump.forRowsRole.map(({ before, after }) => `${before}${ident(rowsRole)}${after}`);

@@ -7,7 +7,10 @@ import type { MigrationFile } from '../migration-state.ts';
  * anything fails, what was there is still there. The queue's schema goes too, for its jobs are about rows that
  * are gone; a server makes it anew.
  */
-export async function rebuildControlSchema(client: ClientBase, migrations: readonly MigrationFile[]): Promise<void> {
+export async function rebuildControlSchema(
+  client: ClientBase,
+  migrations: readonly MigrationFile[],
+): Promise<void> {
   // The list of migrations is `migrate`'s own table and is kept as that makes it.
   await client.query(`
     create schema svc_restoring;

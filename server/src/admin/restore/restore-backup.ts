@@ -70,8 +70,11 @@ async function inTransaction(
   await refuseWhileServed(control);
   if (input.mode === 'into-empty') await refuseLoss(control, apps);
   const files = stageFiles(input.dataDir, new Date());
-  const forget = input.onInterrupt(files.remove);
   let undoFiles = () => {};
+  const forget = input.onInterrupt(() => {
+    undoFiles();
+    files.remove();
+  });
   try {
     for (const client of clients) await client.query('begin');
     const auditBreaks = await loadAll(input, { control, apps, files });
@@ -79,6 +82,7 @@ async function inTransaction(
     undoFiles = undo;
     if (apps !== control) await apps.query('commit');
     await control.query('commit');
+    undoFiles = () => {};
     return { auditBreaks, filesKeptIn: keptIn };
   } catch (error) {
     undoFiles();
@@ -94,11 +98,16 @@ async function loadAll(
   { database, file, manifest, migrations }: RestoreInput,
   { control, apps, files }: { control: PoolClient; apps: PoolClient; files: StagedFiles },
 ): Promise<string[]> {
-  await control.query("set statement_timeout = 0; set lock_timeout = '30s'; set idle_in_transaction_session_timeout = 0");
+  await control.query(
+    "set statement_timeout = 0; set lock_timeout = '30s'; set idle_in_transaction_session_timeout = 0",
+  );
   const rowsLogin = await readRowsLogin(control);
   await dropAppSchemas(apps);
   const level = new Set(manifest.migrations.map((migration) => migration.name));
-  await rebuildControlSchema(control, migrations.filter((migration) => level.has(migration.name)));
+  await rebuildControlSchema(
+    control,
+    migrations.filter((migration) => level.has(migration.name)),
+  );
   for (const client of new Set([control, apps])) await client.query(settingsOfCopy);
   const resumeReferences = await suspendReferences(control);
   const rowsRole = new pg.Client({ connectionString: database.rowsUrl }).user ?? '';
@@ -110,8 +119,11 @@ async function loadAll(
 
 /** The control plane's queries, inside the transaction of this connection. */
 function dbOver(client: PoolClient): Db {
-  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
-  const pool = { connect: async () => borrowed, end: async () => {} };
+  // Kysely gives a connection back after each query; this one stays ours.
+  const borrowed = new Proxy(client, {
+    get: (target, name) => (name === 'release' ? () => {} : Reflect.get(target, name)),
+  });
+  const pool = { connect: async () => borrowed, end: async () => {}, options: {} };
   // biome-ignore lint/complexity/noBannedTypes: as Db is.
   return new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema(controlSchema);
 }

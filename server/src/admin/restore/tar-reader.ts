@@ -51,7 +51,10 @@ function fieldsOf(block: Buffer) {
   const text = (from: number, to: number) => {
     const field = block.subarray(from, to);
     const end = field.indexOf(0);
-    return field.subarray(0, end === -1 ? field.length : end).toString('latin1').trim();
+    return field
+      .subarray(0, end === -1 ? field.length : end)
+      .toString('latin1')
+      .trim();
   };
   const octal = (from: number, to: number) => Number.parseInt(text(from, to) || '0', 8);
   let sum = 0;
@@ -71,7 +74,7 @@ function paxRecords(body: Buffer): Map<string, string> {
   for (let at = 0; at < body.length; ) {
     const [, length = ''] = /^(\d{1,7}) /.exec(body.subarray(at, at + 8).toString('latin1')) ?? [];
     const record = body.subarray(at, at + Number(length)).toString();
-    const [, key, value] = /^\d+ ([^=]+)=([^]*)\n$/.exec(record) ?? [];
+    const [, key, value] = /^\d+ ([^=]+)=([\s\S]*)\n$/.exec(record) ?? [];
     if (!key || value === undefined) throw damaged('a header is not readable');
     records.set(key, value);
     at += Number(length);

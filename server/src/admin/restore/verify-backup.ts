@@ -68,7 +68,11 @@ async function addFile(files: { count: number; bytes: number; sum: Hash }, entry
 function compare(manifest: Manifest, sums: Map<string, Hash>, files: Manifest['files']): void {
   const found = new Map([...sums].map(([key, sum]) => [key, sum.digest('hex')]));
   const expected = [
-    ...manifest.tables.map((table) => ({ key: tableKey(table), sha256: table.sha256, empty: table.rows === 0 })),
+    ...manifest.tables.map((table) => ({
+      key: tableKey(table),
+      sha256: table.sha256,
+      empty: table.rows === 0,
+    })),
     ...manifest.schemas.map(({ name, sha256 }) => ({ key: schemaPath(name), sha256, empty: false })),
   ];
   for (const { key, sha256, empty } of expected) {

@@ -9,7 +9,7 @@ import { codeOf, query, type TemporaryFolder, temporaryFolder } from './testing.
 setDefaultTimeout(30_000);
 
 const binaries = '/usr/lib/postgresql/15/bin';
-const required = process.env.SVC_TEST_REQUIRE?.split(',').includes('postgres') ?? false;
+const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 const present = existsSync(join(binaries, 'postgres'));
 
 test.each([

@@ -75,9 +75,11 @@ export async function stoppedDataDir(path: string): Promise<string> {
 
 let shared: Promise<Database> | undefined;
 
-/** One embedded PostgreSQL for the whole test run, which ends with it. */
+/** One embedded PostgreSQL for the whole test run, which ends with it; or the one that SVC_DATABASE_URL names. */
 export function testDatabase(): Promise<Database> {
   shared ??= (async () => {
+    const databaseUrl = process.env.SVC_DATABASE_URL;
+    if (databaseUrl) return openDatabase({ dataDir: temporaryFolder().path, databaseUrl, log: () => {} });
     const database = await openDatabase({ dataDir: join(temporaryFolder().path, 'data'), log: () => {} });
     // It has nothing to lose, and waiting for the disk is most of what many small tests do.
     await withClient(database.adminUrl ?? '', async (admin) => {
@@ -104,13 +106,13 @@ export async function freshDatabase(options: { template?: string } = {}): Promis
   const server = await testDatabase();
   const adminUrl = server.adminUrl ?? server.controlUrl;
   const name = `test_${process.pid}_${++databases}`;
+  const user = (url: string) => `"${decodeURIComponent(new URL(url).username)}"`;
   await withClient(adminUrl, async (admin) => {
-    await admin.query(
-      `create database ${name} owner svc_control template ${options.template ?? 'template1'}`,
-    );
-    await admin.query(
-      `revoke all on database ${name} from public; grant connect on database ${name} to svc_rows`,
-    );
+    // Named by SVC_DATABASE_URL, it has no superuser of ours: what its user makes, its user owns.
+    const owner = server.adminUrl ? `owner ${user(server.controlUrl)}` : '';
+    await admin.query(`create database ${name} ${owner} template ${options.template ?? 'template1'}`);
+    await admin.query(`revoke all on database ${name} from public`);
+    await admin.query(`grant connect on database ${name} to ${user(server.rowsUrl)}`);
   });
   const inside = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href;
   await withClient(inside(adminUrl), (admin) => admin.query('revoke all on schema public from public'));

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandLine, knownCommands } from './support/command-inputs.ts';
+import { commandList } from './support/command-list.ts';
+import { type Svc, svcFor } from './support/commands.ts';
+import { type BehindServer, behind, difference, type Rows } from './support/database.ts';
+import { addressOf, readDocument } from './support/document.ts';
+import { reach } from './support/reach.ts';
+import { freePort, startServer } from './support/server.ts';
+import { newWorld, type World } from './support/world.ts';
+
+interface Plan {
+  operation: string;
+  target: { kind: string; id: string; name: string };
+  changes: Change[];
+  warnings: string[];
+  irreversible: boolean;
+  fingerprint: string;
+}
+interface Change {
+  path: string;
+  before: unknown;
+  after: unknown;
+  effect: string;
+}
+
+let world: World;
+let database: BehindServer;
+let svc: Svc;
+let mutating: string[];
+
+// A server of its own: nobody else changes the database that is compared.
+beforeAll(async () => {
+  const server = await startServer();
+  database = behind(server);
+  world = await newWorld(server);
+  svc = svcFor(server, { token: world.people.A.token, tenant: world.tenant.slug });
+  mutating = (await commandList()).filter(({ mutates }) => mutates).map(({ words }) => words);
+});
+afterAll(() => database.close());
+
+/** All tables, and the file of audit anchors beside them. */
+async function everything(): Promise<Rows> {
+  await database.settled();
+  const anchors = readFileSync(join(world.tenant.server.dataDir, 'audit-anchors.jsonl'), 'utf8');
+  return { ...(await database.state()), 'file audit-anchors.jsonl': anchors.split('\n') };
+}
+
+/** What was done meanwhile left every byte as it was. */
+async function changesNothing(what: string, doing: () => Promise<void>): Promise<void> {
+  const before = await everything();
+  await doing();
+  expect([what, difference(before, await everything())]).toEqual([what, {}]);
+}
+
+/** The entries that the audit gained meanwhile. */
+async function audited(doing: () => Promise<void>): Promise<{ kind: string; changes: Change[] }[]> {
+  const entries = () => database.query('select tenant_id, seq, target_kind, changes from svc.audit_entries');
+  const key = (row: Record<string, unknown>) => `${row.tenant_id}/${row.seq}`;
+  const before = new Set((await entries()).map(key));
+  await doing();
+  return (await entries())
+    .filter((row) => !before.has(key(row)))
+    .map((row) => ({ kind: String(row.target_kind), changes: row.changes as Change[] }));
+}
+
+/** The plan as it stands in the audit, where what only an execution can know stands for the words of the plan. */
+function expectPlanned(plan: Plan, entries: { kind: string; changes: Change[] }[]): void {
+  const done = entries.flatMap(({ kind, changes }) =>
+    changes.map((change) => (entries.length > 1 ? { ...change, path: `${kind}.${change.path}` } : change)),
+  );
+  const settled = plan.changes.map((change, at) => ({
+    ...change,
+    before: settle(change.before, done[at]?.before),
+    after: settle(change.after, done[at]?.after),
+  }));
+  expect([plan.operation, settled]).toEqual([plan.operation, done]);
+}
+
+function settle(planned: unknown, done: unknown): unknown {
+  return typeof planned === 'string' && /^\((?:assigned on|time of) execution\)$/.test(planned)
+    ? done
+    : planned;
+}
+
+function expectComplete(plan: Plan): void {
+  expect(Object.keys(plan).sort()).toEqual([
+    ...['changes', 'fingerprint', 'irreversible', 'operation', 'target', 'warnings'],
+  ]);
+  expect(plan.operation).toMatch(/^[a-z]+\.[a-zA-Z]+$/);
+  expect(plan.fingerprint).toMatch(/^\S{16,}$/);
+  expect(Object.keys(plan.target).sort()).toEqual(['id', 'kind', 'name']);
+  expect(plan.target.kind).not.toBe('');
+  expect(plan.changes.length).toBeGreaterThan(0);
+  for (const change of plan.changes) {
+    expect(Object.keys(change).sort()).toEqual(['after', 'before', 'effect', 'path']);
+    expect(['create', 'update', 'delete']).toContain(change.effect);
+  }
+}
+
+describe('every command that changes something', () => {
+  test('has inputs here', () => {
+    expect(mutating.filter((words) => !knownCommands.includes(words))).toEqual([]);
+    expect(mutating.length).toBeGreaterThan(0);
+  });
+
+  test('previews without --execute, in whatever form, and leaves the database byte for byte as it was', async () => {
+    for (const words of mutating) {
+      const { args, ...rest } = await commandLine(words, world);
+      await changesNothing(words, async () => {
+        const forms = [
+          [],
+          ['--json'],
+          ['--yes'],
+          ['--dry-run'],
+          ['--dry-run=false'],
+          ['--yes', '--dry-run=false'],
+        ];
+        const ran = await Promise.all(forms.map((form) => svc([...args, ...form], rest)));
+        expect([words, ran.map(({ code }) => code)]).toEqual([words, forms.map(() => 0)]);
+        for (const { stdout } of ran) expect(stdout).toContain(ran[1]!.json<{ plan: Plan }>().plan.operation);
+        for (const at of [4, 5]) expect(ran[at]!.stderr).toContain('--execute');
+      });
+    }
+    console.log(
+      `preview: ${mutating.length} commands that change something, 6 previews each, 0 rows changed`,
+    );
+  });
+
+  test('executes the very changes it previewed, when --plan names them, and the audit says so', async () => {
+    for (const words of mutating) {
+      const { args, ...rest } = await commandLine(words, world);
+      const { dry_run, plan } = (await svc([...args, '--json'], rest)).json<{ dry_run: true; plan: Plan }>();
+      expect(dry_run).toBeTrue();
+      expectComplete(plan);
+      const before = await everything();
+      const entries = await audited(async () => {
+        const line = [...args, '--execute', '--yes', '--json', '--plan', plan.fingerprint];
+        const done = await svc(line, rest);
+        expect([words, done.code, done.stderr.includes('plan_stale')]).toEqual([words, 0, false]);
+        expect(done.json()).not.toHaveProperty('dry_run');
+      });
+      expect([words, entries.length > 0]).toEqual([words, true]);
+      expectPlanned(plan, entries);
+      const changed = Object.keys(difference(before, await everything()));
+      expect([words, changed.some((name) => !/audit|outbox|pgboss/.test(name))]).toEqual([words, true]);
+    }
+  });
+
+  test('exits 15 and changes nothing when the plan is no longer the one that was previewed', async () => {
+    for (const words of mutating) {
+      const { args, ...rest } = await commandLine(words, world);
+      await changesNothing(words, async () => {
+        const ran = await svc([...args, '--execute', '--yes', '--json', '--plan', '0'.repeat(32)], rest);
+        expect([words, ran.code, JSON.parse(ran.stderr).code]).toEqual([words, 15, 'plan_stale']);
+        expect(ran.stdout).toBe('');
+      });
+    }
+  });
+
+  test('refuses --execute with --dry-run before any request: exit 2 where no server listens', async () => {
+    const env = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
+    for (const words of mutating) {
+      const { args, ...rest } = await commandLine(words, world);
+      for (const flag of ['--dry-run', '--dry-run=true']) {
+        const ran = await svc([...args, '--execute', flag], { ...rest, env });
+        expect([words, flag, ran.code, ran.stdout]).toEqual([words, flag, 2, '']);
+      }
+      expect([words, (await svc(args, { ...rest, env })).code]).toEqual([words, 12]);
+    }
+  });
+});
+
+describe('a plan', () => {
+  test('grows stale by a change that somebody else makes in between, and the new one says what is true now', async () => {
+    const { args } = await commandLine('connectors update', world);
+    const preview = async () => (await svc([...args, '--json'])).json<{ plan: Plan }>().plan;
+    const plan = await preview();
+    expect((await preview()).fingerprint).toBe(plan.fingerprint);
+    const path = `${world.tenant.base}/connectors/${plan.target.id}`;
+    expect((await world.as.A('PATCH', path, { description: 'meanwhile' })).status).toBe(200);
+    const stale = await svc([...args, '--execute', '--plan', plan.fingerprint]);
+    expect([stale.code, stale.stderr.includes('plan_stale')]).toEqual([15, true]);
+    expect((await world.as.A('GET', path)).body.description).toBe('meanwhile');
+    const fresh = await preview();
+    expect(fresh.changes.find(({ path: field }) => field === 'description')?.before).toBe('meanwhile');
+    expect((await svc([...args, '--execute', '--plan', fresh.fingerprint])).code).toBe(0);
+  });
+
+  test('for people, ends with the line that executes it, and that line does', async () => {
+    const { args } = await commandLine('presets create', world);
+    const name = args[args.indexOf('--name') + 1];
+    const { stdout } = await svc(args);
+    const line = stdout.trimEnd().split('\n').at(-1)!;
+    expect(line).toMatch(/svc presets create .*--execute/);
+    const executed = await svc(line.slice(line.indexOf('svc ') + 4).split(' '));
+    expect([executed.code, executed.stderr]).toEqual([0, '']);
+    expect((await world.as.A('GET', `${world.tenant.base}/presets/${name}`)).status).toBe(200);
+  });
+
+  test('that is asked for with --plan but without --execute stays a preview', async () => {
+    const { args } = await commandLine('connectors create', world);
+    await changesNothing('--plan alone', async () => {
+      const ran = await svc([...args, '--plan', '0'.repeat(32)]);
+      expect([ran.code, ran.stderr.includes('--execute')]).toEqual([0, true]);
+    });
+  });
+});
+
+describe('every operation that changes something', () => {
+  test('with dry_run answers a whole plan, changes nothing, and does just that when it is executed', async () => {
+    const { operations } = await readDocument(world.tenant.server);
+    const changing = operations.filter(({ mutates }) => mutates);
+    for (const operation of changing) {
+      const { params, body } = await reach[operation.id]!(world, 'A');
+      const address = addressOf(operation, params);
+      let plan: Plan | undefined;
+      await changesNothing(operation.id, async () => {
+        const headers = operation.method === 'POST' ? { 'idempotency-key': Bun.randomUUIDv7() } : {};
+        const answer = await world.as.A(operation.method, `${address}?dry_run=true`, body, headers);
+        expect([operation.id, answer.status, Object.keys(answer.body)]).toEqual([
+          operation.id,
+          200,
+          ['dry_run', 'plan'],
+        ]);
+        plan = answer.body.plan;
+        const stale = await world.as.A(operation.method, address, body, { 'if-plan': 'another' });
+        expect([operation.id, stale.status, stale.body.code]).toEqual([operation.id, 409, 'plan_stale']);
+      });
+      expectComplete(plan!);
+      expect(plan!.operation).toBe(operation.id);
+      const entries = await audited(async () => {
+        const ifPlan = { 'if-plan': plan!.fingerprint };
+        const answer = await world.as.A(operation.method, address, body, ifPlan);
+        expect([operation.id, answer.status]).toEqual([operation.id, operation.success]);
+      });
+      expectPlanned(plan!, entries);
+    }
+    console.log(`preview: ${changing.length} operations previewed and executed, plans and changes the same`);
+  });
+
+  test('takes dry_run as true or false and as nothing else', async () => {
+    const path = `${world.tenant.base}/connectors`;
+    await changesNothing('odd dry_run', async () => {
+      for (const value of ['', '1', 'yes', 'TRUE', 'true&dry_run=false']) {
+        const answer = await world.as.A('POST', `${path}?dry_run=${value}`, { name: 'odd', kind: 'http' });
+        expect([value, answer.status]).toEqual([value, 400]);
+      }
+    });
+    const read = await world.as.A('GET', `${path}?dry_run=true`);
+    expect([read.status, read.body.code]).toEqual([400, 'unknown_parameter']);
+  });
+});

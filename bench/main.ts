@@ -1,0 +1,13 @@
+// `npm run bench <name>`: measurements side by side, each printing ratios. Nothing here runs in `npm test`.
+const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
+  cli: () => import('./cli-start.ts'),
+};
+
+const name = process.argv[2] ?? '';
+const load = benches[name];
+if (!load) {
+  console.error(`Usage: npm run bench <${Object.keys(benches).join('|')}>`);
+  process.exit(2);
+}
+await (await load()).main();
+process.exit(0);

@@ -1,0 +1,23 @@
+import { address } from './address.ts';
+import { auditChains } from './audit-chains.ts';
+import type { Check } from './check.ts';
+import { clock } from './clock.ts';
+import { dataDir } from './data-dir.ts';
+import { migrations } from './migrations.ts';
+import { openidProvider } from './openid-provider.ts';
+import { outbox } from './outbox.ts';
+import { rowsRole } from './rows-role.ts';
+import { server } from './server.ts';
+
+/** In the order in which they are shown. Configuration and database come before: the others need them. */
+export const checks: readonly Check[] = [
+  dataDir,
+  address,
+  server,
+  openidProvider,
+  migrations,
+  rowsRole,
+  clock,
+  auditChains,
+  outbox,
+];
