@@ -81,8 +81,16 @@ describe('the authorization table', () => {
     for (const operation of document.operations.filter(({ mutates }) => mutates)) {
       const { params, body } = await reach[operation.id]!(world, 'A');
       const prepared = await newestEntry();
-      for (const letter of letters.filter((it) => operation.who[it] === 'n'))
-        await world.as[letter](operation.method, addressOf(operation, params), body);
+      for (const letter of letters.filter((it) => operation.who[it] === 'n')) {
+        const ask = async (query: string) =>
+          answered(await world.as[letter](operation.method, addressOf(operation, params) + query, body));
+        // A preview asks for the same right as the change itself.
+        expect([operation.id, letter, await ask('')]).toEqual([
+          operation.id,
+          letter,
+          await ask('?dry_run=true'),
+        ]);
+      }
       expect([operation.id, await newestEntry()]).toEqual([operation.id, prepared]);
     }
     expect(await newestEntry()).toBeGreaterThan(before);
@@ -187,7 +195,7 @@ async function newestEntry(): Promise<number> {
 async function foreignWorld(): Promise<World> {
   const outsider = world.people.X;
   const [own] = (await outsider.call('GET', '/api/v1/tenants')).body.items;
-  await world.as.A('DELETE', `${world.tenant.base}/members/${world.bystander}`);
+  await world.as.A('DELETE', `${world.tenant.base}/members/${world.bystanders.toRemove}`);
   const everyone = <K extends string>(keys: readonly K[]) =>
     Object.fromEntries(keys.map((key) => [key, outsider])) as Record<K, typeof outsider>;
   return {

@@ -24,7 +24,9 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     const server = await startServer({ env: { SVC_DATABASE_URL: await newDatabase() } });
     const svc = svcFor(server);
     expect((await svc(['login', '--local'])).code).toBe(0);
-    expect((await svc(['whoami', '--json'])).json()).toMatchObject({ user: { email: 'admin@demo.localhost' } });
+    expect((await svc(['whoami', '--json'])).json()).toMatchObject({
+      user: { email: 'admin@demo.localhost' },
+    });
     expect((await svc(['grants', 'mine', '--json'])).json<unknown>()).toEqual([]);
     expect(await admin<{ ok: boolean }>(server, ['doctor'])).toMatchObject({ ok: true });
     expect(await server.stop()).toBe(0);

@@ -29,7 +29,9 @@ describe('npm start', () => {
     expect((await fetch(`${server.baseUrl}/readyz`)).status).toBe(200);
     const svc = svcFor(server);
     expect((await svc(['login', '--local'])).code).toBe(0);
-    expect((await svc(['whoami', '--json'])).json()).toMatchObject({ user: { email: 'admin@demo.localhost' } });
+    expect((await svc(['whoami', '--json'])).json()).toMatchObject({
+      user: { email: 'admin@demo.localhost' },
+    });
     expect((await svc(['grants', 'mine', '--json'])).json<unknown>()).toEqual([]);
     const postmaster = postmasterOf(server);
     await server.stop();

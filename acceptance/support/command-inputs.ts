@@ -1,6 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newConnector, newGrant, newPolicy, newPreset, spareSession } from './reach.ts';
+import {
+  bystanderInside,
+  bystanderOutside,
+  newConnector,
+  newGrant,
+  newPolicy,
+  newPreset,
+  spareSession,
+} from './reach.ts';
 import { temporaryFolder } from './server.ts';
 import type { World } from './world.ts';
 
@@ -21,19 +29,16 @@ const inputs: Readonly<Record<string, Inputs>> = {
   login: (world) => ({
     args: ['--token-stdin'],
     stdin: `${world.people.A.token}\n`,
-    env: { SVC_TOKEN: undefined },
+    env: nobodyYet(),
   }),
-  logout: () => ({ args: [], env: { SVC_TOKEN: undefined } }),
+  logout: () => ({ args: [], env: nobodyYet() }),
   whoami: none,
   'tenants list': none,
   'tenants get': none,
   'tenants use': (world) => [world.tenant.slug],
   'members list': none,
-  'members set': (world) => [world.bystander, '--role', 'tenant_member'],
-  'members remove': async (world) => {
-    await world.as.A('PUT', `${world.tenant.base}/members/${world.bystander}`, { role: 'tenant_member' });
-    return [world.bystander];
-  },
+  'members set': async (world) => [await bystanderOutside(world), '--role', 'tenant_member'],
+  'members remove': async (world) => [await bystanderInside(world)],
   'sessions list': none,
   'sessions revoke': async (world) => [await spareSession(world, 'A')],
   'pats list': none,
@@ -75,6 +80,11 @@ const inputs: Readonly<Record<string, Inputs>> = {
   'exit-codes': none,
   version: none,
 };
+
+/** A folder of its own: a login that others use must not be ended, nor another take its place. */
+function nobodyYet() {
+  return { SVC_TOKEN: undefined, SVC_CONFIG_DIR: join(temporaryFolder(), 'config') };
+}
 
 export const knownCommands: readonly string[] = Object.keys(inputs);
 

@@ -2,31 +2,33 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import type { RunningServer } from './server.ts';
-import { until } from './until.ts';
 
 /** Every row of every table as text, by table. */
 export type Rows = Record<string, string[]>;
 
 /** The embedded PostgreSQL behind a server, looked at as its superuser. */
 export interface BehindServer {
-  /** All that a change could touch: without what the queue keeps up by itself. */
+  /** All that a change could touch: every table, without what moves by itself. */
   state(): Promise<Rows>;
-  /** Everything. */
+  /** Every table as it is. */
   rows(): Promise<Rows>;
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  /** Resolves when no effect of an earlier change is still to be carried out. */
-  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Written by pg-boss on its own clock, whether anybody changes anything or not. */
-const queueBookkeeping: Record<string, string> = {
-  'pgboss.version': 'when it last looked at its schedule',
-  'pgboss.queue': 'how many jobs each queue has, counted every minute',
-  'pgboss.schedule': 'the last job of each schedule',
+/** What moves although nobody changes anything, by table: how the rest of it is read, or null for none of it. */
+const movingTables: Readonly<Record<string, string | null>> = {
+  // When pg-boss last looked at its schedules, and the last job of each.
+  'pgboss.version': null,
+  'pgboss.schedule': null,
+  // How many jobs each queue has; pg-boss counts every minute.
+  'pgboss.queue': null,
+  // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
+  // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
+  'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',
+  'pgboss.job_common': `select row(id, name, data, created_on)::text as row from pgboss.job_common
+    where name = 'outbox' and singleton_key is null order by 1`,
 };
-/** The rows of jobs that a schedule made begin so; jobs for effects of a change stay in the comparison. */
-const scheduledJob = /^\([0-9a-f-]+,(?:__pgboss__|grants\.expire|oauth\.expire|idempotency\.forget|outbox\.)/;
 
 /** The URL of the control plane's login, for a second server on the same database. */
 export function databaseUrlOf(server: RunningServer): string {
@@ -46,7 +48,7 @@ export function behind(server: RunningServer): BehindServer {
   const query = async (text: string, values: unknown[] = []) =>
     [...(await sql.unsafe(text, values))] as Record<string, unknown>[];
 
-  async function rows(): Promise<Rows> {
+  async function read(instead: Readonly<Record<string, string | null>>): Promise<Rows> {
     const tables = await query(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
        where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
@@ -54,37 +56,17 @@ export function behind(server: RunningServer): BehindServer {
     const found: Rows = {};
     for (const { name } of tables as { name: string }[]) {
       // "only": a partition is listed by itself.
-      const all = await query(`select t::text as row from only ${name} t order by 1`);
-      found[name] = all.map(({ row }) => String(row));
+      const text = name in instead ? instead[name] : `select t::text as row from only ${name} t order by 1`;
+      if (text) found[name] = (await query(text)).map(({ row }) => String(row));
     }
     const sequences = await query('select s::text as row from pg_sequences s order by 1');
-    found.sequences = sequences.map(({ row }) => String(row));
-    return found;
+    return { ...found, sequences: sequences.map(({ row }) => String(row)) };
   }
 
   return {
-    rows,
     query,
-    async state() {
-      const kept = Object.entries(await rows()).filter(
-        ([name]) => !(name in queueBookkeeping) && !name.startsWith('pgboss.queue_stats'),
-      );
-      return Object.fromEntries(
-        kept.map(([name, list]) => [
-          name,
-          name.startsWith('pgboss.job') ? list.filter((row) => !scheduledJob.test(row)) : list,
-        ]),
-      );
-    },
-    async settled() {
-      await until('the effects of earlier changes are carried out', async () => {
-        const [open] = await query(
-          `select (select count(*) from svc.outbox where done_at is null)
-                + (select count(*) from pgboss.job where name = 'outbox' and state < 'completed') as n`,
-        );
-        return Number(open?.n) === 0;
-      });
-    },
+    rows: () => read({}),
+    state: () => read(movingTables),
     close: () => sql.close(),
   };
 }

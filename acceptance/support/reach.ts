@@ -24,16 +24,11 @@ export const reach: Readonly<Record<string, Reach>> = {
   'tenants.list': () => ({ params: {} }),
   'tenants.get': inTenant,
   'members.list': inTenant,
-  'members.set': (world) => ({
-    params: { tenantID: world.tenant.id, userID: world.bystander },
+  'members.set': async (world) => ({
+    ...one(world, 'userID', await bystanderOutside(world)),
     body: { role: 'tenant_member' },
   }),
-  'members.remove': async (world) => {
-    const params = { tenantID: world.tenant.id, userID: world.bystander };
-    const path = `${world.tenant.base}/members/${world.bystander}`;
-    succeeded(await world.as.A('PUT', path, { role: 'tenant_member' }));
-    return { params };
-  },
+  'members.remove': async (world) => one(world, 'userID', await bystanderInside(world)),
   'audit.list': inTenant,
   'pats.list': inTenant,
   'pats.create': (world) => ({ ...whole(world), body: { name: unique('token') } }),
@@ -103,6 +98,18 @@ export const newConnector = (world: World) => made(world, 'connectors', connecto
 export const newPreset = (world: World) => made(world, 'presets', preset());
 export const newPolicy = (world: World) => made(world, 'access-policies', policy());
 export const newGrant = async (world: World) => made(world, 'grants', await grant(world));
+
+/** A user who is not in the tenant. */
+export async function bystanderOutside({ tenant, as, bystanders }: World): Promise<string> {
+  await as.A('DELETE', `${tenant.base}/members/${bystanders.toAdd}`);
+  return bystanders.toAdd;
+}
+
+/** A user who is a member of it. */
+export async function bystanderInside({ tenant, as, bystanders }: World): Promise<string> {
+  succeeded(await as.A('PUT', `${tenant.base}/members/${bystanders.toRemove}`, { role: 'tenant_member' }));
+  return bystanders.toRemove;
+}
 
 /** A sign-in beside the one that the person's calls use. */
 export async function spareSession(world: World, letter: Letter): Promise<string> {

@@ -11,8 +11,8 @@ export interface World {
   people: Record<'O' | 'C' | 'A' | 'M' | 'X', Person>;
   /** Whose own records a call of this principal aims at: its own, or, where it has none, somebody else's. */
   ownerFor(letter: Letter): Person;
-  /** A user of the platform who is in no tenant yet. */
-  bystander: string;
+  /** Users of the platform for the tenant to take in and to let go. */
+  bystanders: { toAdd: string; toRemove: string };
   /** A token of the admin for rows, with `read` and `write`. */
   pat: string;
 }
@@ -22,10 +22,12 @@ export async function newWorld(on?: RunningServer): Promise<World> {
   const { server } = tenant;
   // Until there are apps to own, owner and co-owner are members with records of their own.
   const member = { tenant: tenant.id, role: 'tenant_member' } as const;
-  const [owner, coOwner, bystander, pat] = await Promise.all([
+  const bystander = () => admin(server, ['users', 'create', `by-${Bun.randomUUIDv7()}@example.test`]);
+  const [owner, coOwner, toAdd, toRemove, pat] = await Promise.all([
     newPerson(server, member),
     newPerson(server, member),
-    admin(server, ['users', 'create', `bystander-${Bun.randomUUIDv7()}@example.test`]),
+    bystander(),
+    bystander(),
     tenant.admin.call('POST', `${tenant.base}/pats`, { name: 'rows', actions: ['read', 'write'] }),
   ]);
   const people = { O: owner, C: coOwner, A: tenant.admin, M: tenant.member, X: tenant.outsider };
@@ -47,7 +49,7 @@ export async function newWorld(on?: RunningServer): Promise<World> {
       if (letter === 'N' || letter === 'X') return people.M;
       return people[letter];
     },
-    bystander: bystander.id!,
+    bystanders: { toAdd: toAdd.id!, toRemove: toRemove.id! },
     pat: secret,
   };
 }

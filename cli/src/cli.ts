@@ -1,33 +1,17 @@
 import type { Args, Command, Result } from './command.ts';
-import type { Ctx, Globals } from './context.ts';
+import type { Ctx, Line, OpenContext, Run } from './context.ts';
 import { CliError, tooLate } from './errors.ts';
 import type { Io } from './io.ts';
-import type { MutationMode } from './mutation.ts';
+import { renderResult } from './output.ts';
 import { isCommand, loadCommand } from './registry.ts';
-import type { Session } from './session.ts';
+import { openSession, type Session } from './session.ts';
 
 /**
  * Every run passes through this file, so it holds the whole way of a plain command (words, call, JSON) and loads
  * the rest when it is needed: flags, changes, tables, errors.
  */
 
-export const timeoutMsDefault = 60_000;
-
-/** A line that has been understood. */
-export interface Line {
-  command: Command;
-  args: Args;
-  globals: Globals;
-  mutation: MutationMode;
-  notices: readonly string[];
-}
-
-/** How far a run has come; what an error report can go by. */
-export interface Run {
-  io: Io;
-  words: string;
-  ctx?: OpenContext;
-}
+const timeoutMsDefault = 60_000;
 
 /** One run of the tool, from the line typed to the exit code. */
 export async function runCli(io: Io): Promise<number> {
@@ -38,7 +22,9 @@ export async function runCli(io: Io): Promise<number> {
       await io.out(await completionLines(io.argv.slice(1)));
       return 0;
     }
-    const line = (await plainLine(io)) ?? (await (await import('./read-line.ts')).readLine(run));
+    const words = io.argv.join(' ');
+    const plain = isCommand(words) ? plainLine(io, await loadCommand(words)) : null;
+    const line = plain ?? (await (await import('./read-line.ts')).readLine(run));
     return line === null ? 0 : await execute(run, line);
   } catch (cause) {
     const { reportError } = await import('./report-error.ts');
@@ -46,11 +32,8 @@ export async function runCli(io: Io): Promise<number> {
   }
 }
 
-/** The words of a command that takes nothing else, and nothing else: there is nothing to parse. */
-async function plainLine(io: Io): Promise<Line | null> {
-  const words = io.argv.join(' ');
-  if (!isCommand(words)) return null;
-  const command = await loadCommand(words);
+/** A command that takes nothing, typed with nothing behind it: there is nothing to parse. */
+function plainLine(io: Io, command: Command): Line | null {
   if (command.kind === 'mutate' || command.flags !== undefined || command.positionals !== undefined)
     return null;
   const { SVC_TENANT: tenant, SVC_PROFILE: profile } = io.env;
@@ -60,7 +43,6 @@ async function plainLine(io: Io): Promise<Line | null> {
     globals: {
       tenant: tenant || undefined,
       profile: profile || undefined,
-      timeoutMs: timeoutMsDefault,
       format: 'table',
       quiet: false,
       verbose: false,
@@ -75,21 +57,14 @@ async function execute(run: Run, line: Line): Promise<number> {
   run.ctx = ctx;
   for (const notice of line.notices) ctx.note(notice);
   const result = await runCommand(ctx, line.command, line.args);
-  const text =
-    ctx.globals.format === 'json'
-      ? `${JSON.stringify(result.value ?? null, null, 2)}\n`
-      : await (await import('./output.ts')).renderResult(ctx, result);
+  const text = await renderResult(ctx, result);
   if (text !== '') await ctx.io.out(text);
   ctx.flushNotes();
   return result.exit ?? 0;
 }
 
-export interface OpenContext extends Ctx {
-  /** Writes the notes that were held back. */
-  flushNotes(): void;
-}
-
-function createContext(io: Io, { globals, mutation }: Line): OpenContext {
+function createContext(io: Io, line: Line): OpenContext {
+  const globals = { timeoutMs: timeoutMsDefault, ...line.globals };
   const ending = new AbortController();
   setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs).unref();
   io.onInterrupt(() => ending.abort(new CliError('interrupted', 'Interrupted.')));
@@ -98,7 +73,7 @@ function createContext(io: Io, { globals, mutation }: Line): OpenContext {
   const ctx: OpenContext = {
     io,
     globals,
-    mutation,
+    mutation: line.mutation,
     signal: ending.signal,
     note(text) {
       if (globals.quiet) return;
@@ -109,10 +84,10 @@ function createContext(io: Io, { globals, mutation }: Line): OpenContext {
       if (!globals.quiet) io.err(`${text}\n`);
     },
     session() {
-      session ??= import('./session.ts').then(({ openSession }) => openSession(ctx));
+      session ??= openSession(ctx);
       return session;
     },
-    client: async () => (await ctx.session()).client,
+    client: () => ctx.session().then(({ client }) => client),
     findCommand: async (words) => (await import('./read-line.ts')).findCommand(words),
     flushNotes() {
       for (const text of held.splice(0)) io.err(`${text}\n`);

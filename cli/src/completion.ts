@@ -1,9 +1,7 @@
 import type { Command, Flag, Flags } from './command.ts';
-import { allFlagsOf, globalFlags } from './flags.ts';
-import { groups, isGroup } from './groups.ts';
+import { allFlagsOf, flagNames, globalFlags, looksLikeFlag, splitFlag } from './flags.ts';
 import { entriesBelow } from './help.ts';
-import { flagNames, looksLikeFlag, splitFlag } from './parse.ts';
-import { isCommand, loadCommand } from './registry.ts';
+import { groups, isCommand, isGroup, loadCommand } from './registry.ts';
 
 type Candidate = [text: string, about: string];
 
@@ -22,7 +20,9 @@ export async function completionLines(typed: readonly string[]): Promise<string>
 }
 
 async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
-  const { path, given } = walk(before);
+  const walked = walk(before);
+  if (walked === null) return [];
+  const { path, given } = walked;
   const command = isCommand(path) ? await loadCommand(path) : null;
   const flags: Flags = command === null ? globalFlags : allFlagsOf(command);
   if (given.includes('--')) return command === null ? [] : positionalValues(command, given, flags);
@@ -38,8 +38,8 @@ async function candidatesFor(before: readonly string[], current: string): Promis
   return entriesBelow(path);
 }
 
-/** The command's words so far, and what follows them. */
-function walk(before: readonly string[]): { path: string; given: string[] } {
+/** The command's words so far, and what follows them; `null` after a word that is none. */
+function walk(before: readonly string[]): { path: string; given: string[] } | null {
   const names = flagNames(globalFlags);
   let path = '';
   const given: string[] = [];
@@ -48,7 +48,8 @@ function walk(before: readonly string[]): { path: string; given: string[] } {
     const longer = path === '' ? word : `${path} ${word}`;
     if (isCommand(path)) given.push(word);
     else if (isCommand(longer) || isGroup(longer)) path = longer;
-    else if (looksLikeFlag(word) && takesValue(globalFlags, names, word)) i += 1;
+    else if (!looksLikeFlag(word) && longer !== 'help') return null;
+    else if (takesValue(globalFlags, names, word)) i += 1;
   }
   return { path: isCommand(path) ? path : (groups[path]?.alone ?? path), given };
 }

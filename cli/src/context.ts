@@ -1,5 +1,5 @@
 import type { Client } from '@svc/contract/client.ts';
-import type { Command } from './command.ts';
+import type { Args, Command } from './command.ts';
 import type { OutputFormat } from './flags.ts';
 import type { Io } from './io.ts';
 import type { MutationMode } from './mutation.ts';
@@ -30,4 +30,25 @@ export interface Globals {
   format: OutputFormat;
   quiet: boolean;
   verbose: boolean;
+}
+
+/** A line that has been understood. */
+export interface Line {
+  command: Command;
+  args: Args;
+  globals: Omit<Globals, 'timeoutMs'> & { timeoutMs?: number };
+  mutation: MutationMode;
+  notices: readonly string[];
+}
+
+/** How far a run has come; what an error report can go by. */
+export interface Run {
+  io: Io;
+  words: string;
+  ctx?: OpenContext;
+}
+
+export interface OpenContext extends Ctx {
+  /** Writes the notes that were held back. */
+  flushNotes(): void;
 }

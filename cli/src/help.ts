@@ -1,9 +1,7 @@
 import type { Command, Flags, Style } from './command.ts';
-import { flagTerm, flagText, placeholder } from './flag-text.ts';
-import { globalFlags, mutationFlags } from './flags.ts';
-import { groups, nextWords } from './groups.ts';
+import { flagTerm, flagText, globalFlags, mutationFlags, placeholder } from './flags.ts';
 import { bold } from './output.ts';
-import { isCommand, loadCommand } from './registry.ts';
+import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
 
 /** Help of a command, of a group, or with no words of `svc` itself. */

@@ -1,4 +1,5 @@
-import { BrokenPipeError, CliError } from './errors.ts';
+import type { Ctx } from './context.ts';
+import { BrokenPipeError, CliError, requestError } from './errors.ts';
 import type { Env } from './parse.ts';
 
 /** The world outside, as far as a command may touch it. Tests make their own. */
@@ -40,40 +41,46 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
     terminalColumns: async () => process.stdout.columns ?? null,
     now: () => new Date(),
     fetch: (url, init) => fetch(url, init),
-    openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
+    openBrowser: (url) => openBrowser(url, env),
     confirm: async (question, signal) => (await import('./prompt.ts')).confirm(question, signal),
   };
 }
 
-async function writeOut(text: string): Promise<void> {
-  try {
-    await Bun.write(Bun.stdout, text);
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') throw new BrokenPipeError();
-    throw new CliError('output_failed', 'The output can not be written.', { cause });
-  }
+function writeOut(text: string): Promise<void> {
+  return Bun.write(Bun.stdout, text).then(
+    () => undefined,
+    (cause) => {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') throw new BrokenPipeError();
+      throw new CliError('output_failed', 'The output can not be written.', { cause });
+    },
+  );
 }
 
-/** console.error writes at once and puts up with a closed stream. */
+let errors: Promise<unknown> = Promise.resolve();
+
+/** In order, and without the red that console.error adds on a terminal. A closed stream is put up with. */
 function writeErr(text: string): void {
-  console.error(text.endsWith('\n') ? text.slice(0, -1) : text);
+  errors = errors.then(() => Bun.write(Bun.stderr, text)).catch(() => undefined);
 }
 
-async function isTerminal(stream: 'stdin' | 'stdout' | 'stderr'): Promise<boolean> {
-  if (!(await mayBeTerminal(stream))) return false;
-  const { isatty } = await import('node:tty');
-  return isatty({ stdin: 0, stdout: 1, stderr: 2 }[stream]);
+/** Resolves when all talk is out. */
+export function errorsWritten(): Promise<unknown> {
+  return errors;
 }
+
+type Stream = 'stdin' | 'stdout' | 'stderr';
 
 /** A terminal is a character device; so is /dev/null, the commonest other one. */
-async function mayBeTerminal(stream: 'stdin' | 'stdout' | 'stderr'): Promise<boolean> {
+function isTerminal(stream: Stream): Promise<boolean> {
   const linuxNullDevice = 0x103;
-  try {
-    const entry = await Bun[stream].stat();
-    return entry.isCharacterDevice() && !(process.platform === 'linux' && entry.rdev === linuxNullDevice);
-  } catch {
-    return false;
-  }
+  return Bun[stream].stat().then(
+    (entry) => {
+      if (!entry.isCharacterDevice()) return false;
+      if (process.platform === 'linux' && entry.rdev === linuxNullDevice) return false;
+      return import('node:tty').then(({ isatty }) => isatty({ stdin: 0, stdout: 1, stderr: 2 }[stream]));
+    },
+    () => false,
+  );
 }
 
 /**
@@ -85,4 +92,47 @@ function keepLoopbackDirect(env: Env): void {
   const direct = [env.NO_PROXY || env.no_proxy, 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',');
   process.env.NO_PROXY = direct;
   process.env.no_proxy = direct;
+}
+
+/** Starts the browser and does not wait for it. Over ssh, or without a display, there is none here. */
+async function openBrowser(url: string, env: Env): Promise<boolean> {
+  const program = openerOf(env);
+  if (program === null) return false;
+  try {
+    const opener = Bun.spawn([...program, url], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+    opener.unref();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function openerOf(env: Env): string[] | null {
+  if (env.SSH_CONNECTION) return null;
+  if (process.platform === 'darwin') return ['open'];
+  if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open'] : null;
+}
+
+/**
+ * One request, bounded by the command's time, with its failures turned into ours. The body is read here too, so
+ * that nothing can fail any more when the answer is looked at.
+ */
+export async function request(ctx: Ctx, url: string, init: RequestInit): Promise<Response> {
+  const began = performance.now();
+  try {
+    // A redirect is an answer of its own: a login must not follow it to another server.
+    const answer = await ctx.io.fetch(url, { ...init, signal: ctx.signal, redirect: 'manual' });
+    const body = await answer.text();
+    if (ctx.globals.verbose) await show(ctx, url, init, began, answer);
+    return new Response(body === '' ? null : body, answer);
+  } catch (cause) {
+    if (ctx.globals.verbose) await show(ctx, url, init, began, null);
+    throw requestError(ctx, url, cause);
+  }
+}
+
+async function show(ctx: Ctx, url: string, init: RequestInit, began: number, answer: Response | null) {
+  const { requestLine } = await import('./request-line.ts');
+  ctx.io.err(requestLine(url, init.method ?? 'GET', Math.round(performance.now() - began), answer));
 }

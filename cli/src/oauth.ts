@@ -1,8 +1,8 @@
 import { cliClientId } from '@svc/contract/identity.ts';
-import { sameServer } from './profile.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
-import { bodyText, request } from './transport.ts';
+import { request } from './io.ts';
+import { sameServer } from './profile.ts';
 
 export const loginScope = 'openid offline_access';
 
@@ -16,7 +16,7 @@ export interface Tokens {
 export async function discover(ctx: Ctx, baseUrl: string): Promise<(name: string) => string> {
   const url = `${baseUrl}/oauth/.well-known/openid-configuration`;
   const response = await request(ctx, url, { headers: { accept: 'application/json' } });
-  const document = await readJson(ctx, url, response);
+  const document = await readJson(url, response);
   if (!response.ok) throw notAnswered(url, response.status);
   return (name) => {
     const endpoint = document[name];
@@ -47,7 +47,7 @@ export async function postForm(ctx: Ctx, url: string, fields: Record<string, str
     headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ client_id: cliClientId, ...fields }).toString(),
   });
-  const body = await readJson(ctx, url, response);
+  const body = await readJson(url, response);
   if (response.ok) return { ok: true, body };
   if (typeof body.error !== 'string') throw notAnswered(url, response.status);
   const detail = typeof body.error_description === 'string' ? body.error_description : body.error;
@@ -62,8 +62,8 @@ export function asTokens(body: Record<string, unknown>): Tokens {
   return { access_token, expires_in, ...(typeof refresh_token === 'string' && { refresh_token }) };
 }
 
-async function readJson(ctx: Ctx, url: string, response: Response): Promise<Record<string, unknown>> {
-  const text = await bodyText(ctx, url, response);
+async function readJson(url: string, response: Response): Promise<Record<string, unknown>> {
+  const text = await response.text();
   if (text === '') return {};
   try {
     const body: unknown = JSON.parse(text);

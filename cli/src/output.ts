@@ -4,7 +4,7 @@ import type { Io } from './io.ts';
 import type { Env } from './parse.ts';
 
 /** The result as text, in the format asked for. */
-export async function renderResult(ctx: Ctx, result: Result): Promise<string> {
+export function renderResult(ctx: Ctx, result: Result): string | Promise<string> {
   switch (ctx.globals.format) {
     case 'json':
       return `${JSON.stringify(result.value ?? null, null, 2)}\n`;
@@ -13,20 +13,37 @@ export async function renderResult(ctx: Ctx, result: Result): Promise<string> {
         .map((row) => `${JSON.stringify(row)}\n`)
         .join('');
     case 'yaml':
-      return (await import('yaml')).stringify(result.value ?? null, { aliasDuplicateObjects: false });
+      return import('yaml').then(({ stringify }) =>
+        stringify(result.value ?? null, { aliasDuplicateObjects: false }),
+      );
     case 'table':
-      return renderText(ctx, result);
+      return styleOf(ctx.io).then((style) => renderText(ctx, result, style));
   }
 }
 
-async function renderText(ctx: Ctx, { value, view, text }: Result): Promise<string> {
-  const style = await styleOf(ctx.io);
+function renderText(ctx: Ctx, { value, view, text }: Result, style: Style): string | Promise<string> {
   if (text !== undefined) return text(style);
   const rows = listOf(value);
   if (rows === null) return renderRecord(value, view?.fields, style);
   notePaging(ctx, value, rows.length);
   if (rows.length === 0) return '';
-  return (await import('./table.ts')).renderTable(rows, view?.columns ?? Object.keys(rows[0] ?? {}), style);
+  return renderRows(rows, view?.columns ?? Object.keys(rows[0] ?? {}), style);
+}
+
+async function renderRows(rows: readonly unknown[], shown: readonly Column[], style: Style): Promise<string> {
+  const columns = shown.map(columnOf);
+  const { tableLines } = await import('./table.ts');
+  const lines = tableLines(
+    {
+      titles: columns.map((column) => column.name.replaceAll(/[_.]/g, ' ').toUpperCase()),
+      // What a row is named by must stay whole, to be copied into the next command.
+      keep: columns.map((_, at) => at === 0),
+      rows: rows.map((row) => columns.map((column) => column.value(row))),
+    },
+    style,
+  );
+  if (lines !== null) return `${[bold(style, lines[0] ?? ''), ...lines.slice(1)].join('\n')}\n`;
+  return (await Promise.all(rows.map((row) => renderRecord(row, shown, style)))).join('\n');
 }
 
 function notePaging(ctx: Ctx, value: unknown, shown: number): void {
@@ -47,12 +64,12 @@ export function listOf(value: unknown): unknown[] | null {
 }
 
 /** How to lay out the result: `COLUMNS` and `NO_COLOR` are honoured, colours only go to a terminal. */
-export async function styleOf(io: Io): Promise<Style> {
-  const terminal = await io.isTerminal('stdout');
-  const asked = Number(io.env.COLUMNS);
-  const width = Number.isInteger(asked) && asked > 0 ? asked : terminal ? await io.terminalColumns() : null;
-  const colour = terminal && !io.env.NO_COLOR && io.env.TERM !== 'dumb';
-  return { width, colour, unicode: speaksUnicode(io.env) };
+export function styleOf(io: Io): Promise<Style> {
+  return io.isTerminal('stdout').then(async (terminal) => ({
+    width: Number(io.env.COLUMNS) > 0 ? Number(io.env.COLUMNS) : terminal ? await io.terminalColumns() : null,
+    colour: terminal && !io.env.NO_COLOR && io.env.TERM !== 'dumb',
+    unicode: speaksUnicode(io.env),
+  }));
 }
 
 /** Without a word about the character set the locale is `C`, and plain ASCII is never wrong. */
@@ -84,47 +101,39 @@ export function plain(text: string): string {
     .replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
 }
 
-const gap = '  ';
-
-/** One record as `name  value` lines; values too long for that go on below. */
-export async function renderRecord(
+/** One record as `name  value` lines; on a terminal, values too long for that go on below. */
+export function renderRecord(
   record: unknown,
-  fields: readonly Column[] | undefined,
+  shown: readonly Column[] | undefined,
   style: Style,
-): Promise<string> {
-  const columns = (fields ?? Object.keys(asRecord(record))).map(columnOf);
-  const nameWidth = columns.reduce((most, column) => Math.max(most, column.name.length), 0);
-  const line = (name: string, value: string) => `${bold(style, name.padEnd(nameWidth))}${gap}${value}\n`;
+): string | Promise<string> {
+  const columns = (shown ?? Object.keys(asRecord(record))).map(columnOf);
+  let nameWidth = 0;
+  for (const { name } of columns) nameWidth = Math.max(nameWidth, name.length);
   const { width } = style;
-  if (width === null) return columns.map((column) => line(column.name, column.value(record) || '-')).join('');
-  const { widthOf, wrap } = await import('./text-width.ts');
-  const room = width - nameWidth - gap.length;
-  return columns
-    .map((column) => {
-      const value = column.value(record) || '-';
-      if (widthOf(value) <= room) return line(column.name, value);
-      if (room >= 20) return line(column.name, wrap(value, room).join(`\n${' '.repeat(nameWidth)}${gap}`));
-      const below = wrap(value, Math.max(10, width - gap.length)).map((part) => `${gap}${part}\n`);
-      return `${bold(style, column.name)}\n${below.join('')}`;
-    })
-    .join('');
+  if (width !== null) {
+    const fields = columns.map((column) => ({ name: column.name, value: column.value(record) || '-' }));
+    return import('./fields.ts').then(({ fieldLines }) =>
+      fieldLines(fields, { nameWidth, width, bold: (text) => bold(style, text) }),
+    );
+  }
+  let text = '';
+  for (const column of columns) text += `${column.name.padEnd(nameWidth)}  ${column.value(record) || '-'}\n`;
+  return text;
 }
 
 export interface ReadyColumn {
   name: string;
-  /** Ids and secrets are useless when cut. */
-  keep: boolean;
   value: (record: unknown) => string;
 }
 
 export function columnOf(column: Column): ReadyColumn {
   if (typeof column !== 'string') {
-    return { name: column.title, keep: false, value: (record) => cell(column.value(asRecord(record))) };
+    return { name: column.title, value: (record) => cell(column.value(asRecord(record))) };
   }
   const path = column.split('.');
   return {
     name: column,
-    keep: column === 'id' || column.endsWith('_id') || column === 'secret',
     value: (record) => cell(path.reduce<unknown>((at, key) => asRecord(at)[key], record)),
   };
 }

@@ -1,6 +1,6 @@
 import type { Args, Command, Flag, Flags, Positional } from './command.ts';
 import { usage } from './errors.ts';
-import { flagsOf, globalFlags } from './flags.ts';
+import { flagNames, flagsOf, globalFlags, looksLikeFlag, splitFlag } from './flags.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -64,13 +64,13 @@ async function readTokens(flags: Flags, tokens: readonly string[]): Promise<Read
       throw (await import('./unknown-flag.ts')).unknownFlag(typed, flags);
     }
     let text = inline;
-    if (text === undefined && flag.type === 'boolean') text = 'true';
-    if (text === undefined) {
+    if (text === undefined && flag.type !== 'boolean') {
       i += 1;
       text = valueAfter(typed, tokens[i], names);
     }
-    if (flag.retired === undefined) await keep(read.values, name, flag, typed, text);
-    else read.notices.push(`${typed} is ignored: ${flag.retired}`);
+    if (flag.retired !== undefined) read.notices.push(`${typed} is ignored: ${flag.retired}`);
+    else if (text === undefined) read.values[name] = true;
+    else await keep(read.values, name, flag, typed, text);
   }
   return read;
 }
@@ -138,33 +138,4 @@ function checkPositional({ name, values }: Positional, text: string): void {
   if (text === '') throw usage(`<${name}> must not be empty.`);
   if (values === undefined || values.includes(text)) return;
   throw usage(`<${name}> is one of ${values.join(', ')}, not ${JSON.stringify(text)}.`);
-}
-
-export function looksLikeFlag(token: string): boolean {
-  return token.length > 1 && token.startsWith('-');
-}
-
-/** Every spelling that is taken, dashes included, with the flag it stands for. */
-export function flagNames(flags: Flags): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const name in flags) {
-    const flag = flags[name];
-    names.set(`--${name}`, name);
-    for (const alias of flag?.alias ?? []) names.set(`--${alias}`, name);
-    if (flag?.short !== undefined) names.set(`-${flag.short}`, name);
-  }
-  return names;
-}
-
-/** `--flag=value`, `-o=json`, and `-ojson` for short flags. */
-export function splitFlag(
-  token: string,
-  names: ReadonlyMap<string, string>,
-): { typed: string; inline?: string } {
-  const equals = token.indexOf('=');
-  if (equals > 0) return { typed: token.slice(0, equals), inline: token.slice(equals + 1) };
-  const short = token.slice(0, 2);
-  if (!token.startsWith('--') && token.length > 2 && names.has(short))
-    return { typed: short, inline: token.slice(2) };
-  return { typed: token };
 }

@@ -3,14 +3,7 @@ import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { CliError } from './errors.ts';
 import { holdLock } from './lock.ts';
-import {
-  type Config,
-  type Credentials,
-  configFile,
-  credentialsFile,
-  readConfig,
-  readCredentials,
-} from './profile.ts';
+import { type Config, type Credentials, configFile, credentialsFile, readProfiles } from './profile.ts';
 
 const lockFile = 'svc.lock';
 
@@ -28,7 +21,7 @@ export async function withLock<T>(dir: string, work: () => Promise<T>): Promise<
 
 /** Both expect the lock to be held, so that what `change` sees is what is replaced. */
 export async function changeConfig(dir: string, change: (config: Config) => void): Promise<void> {
-  const config = await readConfig(dir);
+  const config = await readProfiles<Config>(dir, configFile);
   change(config);
   writeFile(join(dir, configFile), config, 0o644);
 }
@@ -37,7 +30,7 @@ export async function changeCredentials(
   dir: string,
   change: (credentials: Credentials) => void,
 ): Promise<void> {
-  const credentials = await readCredentials(dir);
+  const credentials = await readProfiles<Credentials>(dir, credentialsFile);
   change(credentials);
   writeFile(join(dir, credentialsFile), credentials, 0o600);
 }

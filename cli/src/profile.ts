@@ -37,14 +37,31 @@ export const configFile = 'config.json';
 export const credentialsFile = 'credentials.json';
 
 /** Reading goes through Bun.file: loading node:fs alone would cost as much as a bare start. */
-export async function readConfig(dir: string): Promise<Config> {
-  const data = await readJson(`${dir}/${configFile}`);
-  return { ...data, profiles: asObject(data.profiles) as Record<string, ProfileConfig> };
+export function readProfiles<T extends Config | Credentials>(dir: string, file: string): Promise<T> {
+  const path = `${dir}/${file}`;
+  return Bun.file(path)
+    .text()
+    .then(
+      (text) => parseProfiles(path, text),
+      (cause) => {
+        if (isAbsent(cause)) return { profiles: {} };
+        throw unreadable(path, 'can not be read', cause);
+      },
+    ) as Promise<T>;
 }
 
-export async function readCredentials(dir: string): Promise<Credentials> {
-  const data = await readJson(`${dir}/${credentialsFile}`);
-  return { ...data, profiles: asObject(data.profiles) as Record<string, StoredLogin> };
+function parseProfiles(path: string, text: string): { profiles: object } {
+  let data: { profiles?: unknown } | null;
+  try {
+    data = JSON.parse(text || '{}');
+  } catch (cause) {
+    throw unreadable(path, 'is not valid JSON', cause);
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw unreadable(path, 'does not hold a JSON object');
+  }
+  const { profiles } = data;
+  return { ...data, profiles: typeof profiles === 'object' && profiles !== null ? profiles : {} };
 }
 
 export function configDir(env: Env): string {
@@ -64,25 +81,6 @@ export function profileName(asked: string | undefined, config: Config): string {
   return name;
 }
 
-async function readJson(path: string): Promise<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = await Bun.file(path).text();
-  } catch (cause) {
-    if (isAbsent(cause)) return {};
-    throw unreadable(path, 'can not be read', cause);
-  }
-  if (text.trim() === '') return {};
-  try {
-    const data: unknown = JSON.parse(text);
-    if (typeof data === 'object' && data !== null && !Array.isArray(data))
-      return data as Record<string, unknown>;
-  } catch (cause) {
-    throw unreadable(path, 'is not valid JSON', cause);
-  }
-  throw unreadable(path, 'does not hold a JSON object');
-}
-
 function isAbsent(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR');
 }
@@ -94,12 +92,6 @@ function unreadable(path: string, why: string, cause?: unknown): CliError {
       : 'Correct it, or remove it to start afresh.',
     cause,
   });
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
 }
 
 /** Without the trailing slash. `from` says whose value it is, for the message. */
@@ -117,7 +109,7 @@ export function parseBaseUrl(text: string, from: string): string {
 
 /** Whether two addresses are the same server: same origin, where all names of this machine count as one. */
 export function sameServer(a: string, b: string): boolean {
-  return canonicalOrigin(a) === canonicalOrigin(b);
+  return a === b || canonicalOrigin(a) === canonicalOrigin(b);
 }
 
 function canonicalOrigin(text: string): string | null {

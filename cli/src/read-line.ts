@@ -1,12 +1,10 @@
-import { type Line, type Run, timeoutMsDefault } from './cli.ts';
 import type { Command } from './command.ts';
-import type { Globals } from './context.ts';
-import { usage } from './errors.ts';
-import type { OutputFormat } from './flags.ts';
+import type { Line, Run } from './context.ts';
+import { type CliError, usage } from './errors.ts';
+import { flagNames, globalFlags, looksLikeFlag, type OutputFormat, splitFlag } from './flags.ts';
 import type { Io } from './io.ts';
 import { parseArgs } from './parse.ts';
-import { isCommand, loadCommand } from './registry.ts';
-import { resolveWords } from './resolve.ts';
+import { groups, isCommand, isGroup, loadCommand } from './registry.ts';
 
 /** Reads the whole line; `null` where help was asked for and has been printed. */
 export async function readLine(run: Run): Promise<Line | null> {
@@ -47,15 +45,16 @@ export async function findCommand(typed: readonly string[]): Promise<Command> {
   throw usage(`"svc ${words}" is a group of commands.`, `See svc ${words} --help.`);
 }
 
-async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Globals> {
+async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Line['globals']> {
   const { tenant, profile, timeout, json, output, quiet, verbose } = values as GlobalValues;
   if (json && output !== undefined && output !== 'json') {
     throw usage(`--json and --output ${output} exclude each other.`);
   }
+  const timeoutMs = timeout ?? (await declaredTimeoutMs(command));
   return {
     tenant,
     profile,
-    timeoutMs: timeout ?? (await defaultTimeoutMs(command)),
+    ...(timeoutMs !== undefined && { timeoutMs }),
     format: json ? 'json' : (output ?? 'table'),
     quiet: quiet === true,
     verbose: verbose === true,
@@ -72,13 +71,60 @@ interface GlobalValues {
   verbose?: boolean;
 }
 
-async function defaultTimeoutMs(command: Command): Promise<number> {
-  if (command.timeoutDefault === undefined) return timeoutMsDefault;
-  return (await import('./duration.ts')).parseDuration(command.timeoutDefault) ?? timeoutMsDefault;
+async function declaredTimeoutMs({ timeoutDefault }: Command): Promise<number | undefined> {
+  if (timeoutDefault === undefined) return undefined;
+  return (await import('./duration.ts')).parseDuration(timeoutDefault) ?? undefined;
 }
 
 /** Of the whole line, `--version` only heeds what says how to print. */
 async function formatFlags(flags: readonly string[]): Promise<string[]> {
   const { formatAsked } = await import('./format-asked.ts');
   return [`--output=${formatAsked(flags)}`, ...(flags.includes('--verbose') ? ['--verbose'] : [])];
+}
+
+/** What a line names: a command, or a group (the empty one is `svc` itself), with the rest of the line. */
+export interface Resolved {
+  kind: 'command' | 'group';
+  words: string;
+  rest: string[];
+}
+
+/** Global flags may stand between and before the words; `svc help <words>` is `svc <words> --help`. */
+export async function resolveWords(argv: readonly string[]): Promise<Resolved> {
+  let words = '';
+  const rest: string[] = [];
+  for (let i = 0; i < argv.length; i += 1) {
+    const token = argv[i] ?? '';
+    if (token === '--' || isCommand(words)) {
+      rest.push(...argv.slice(i));
+      break;
+    }
+    if (looksLikeFlag(token)) {
+      rest.push(token);
+      if (!takesNext(token) || i + 1 >= argv.length) continue;
+      i += 1;
+      rest.push(argv[i] ?? '');
+      continue;
+    }
+    const longer = words === '' ? token : `${words} ${token}`;
+    if (isCommand(longer) || isGroup(longer)) words = longer;
+    else if (longer === 'help') rest.push('--help');
+    else throw await unknownWord(words, token, rest);
+  }
+  const named = groups[words]?.alone ?? words;
+  return { kind: isCommand(named) ? 'command' : 'group', words: named, rest };
+}
+
+function takesNext(token: string): boolean {
+  const names = flagNames(globalFlags);
+  const { typed, inline } = splitFlag(token, names);
+  const name = names.get(typed);
+  if (inline !== undefined) return false;
+  return Object.entries(globalFlags).some(([known, flag]) => known === name && flag.type !== 'boolean');
+}
+
+async function unknownWord(path: string, token: string, before: readonly string[]): Promise<CliError> {
+  const names = flagNames(globalFlags);
+  const stray = before.find((entry) => looksLikeFlag(entry) && !names.has(splitFlag(entry, names).typed));
+  return (await import('./unknown-word.ts')).unknownWord(path, token, stray);
 }

@@ -48,11 +48,46 @@ export const commandWords: readonly string[] = [
   'version',
 ];
 
-export async function loadCommand(words: string): Promise<Command> {
+export function loadCommand(words: string): Promise<Command> {
   if (!isCommand(words)) throw new Error(`No command is registered as "${words}".`);
-  return (await import(`./commands/${words.replaceAll(' ', '/')}.ts`)).default;
+  return import(`./commands/${words.replaceAll(' ', '/')}.ts`).then((file) => file.default);
 }
 
 export function isCommand(path: string): boolean {
   return commandWords.includes(path);
+}
+
+export interface Group {
+  summary: string;
+  /** The command that runs when the group's words are typed alone. */
+  alone?: string;
+}
+
+/** The words that commands share, for help. */
+export const groups: Readonly<Record<string, Group>> = {
+  tenants: { summary: 'Tenants you belong to, and which one is active' },
+  members: { summary: 'Members of the tenant and their roles' },
+  sessions: { summary: 'Your own sign-ins' },
+  pats: { summary: 'Personal access tokens for the data API' },
+  connectors: { summary: 'Data connectors that grants apply to' },
+  presets: { summary: 'Named sets of allowed actions' },
+  grants: { summary: 'Who may use which connector, with what, within which scope' },
+  'grants scope': { summary: 'What a grant reaches' },
+  access: { summary: 'Questions about who may do what' },
+  policies: { summary: 'Row and column access policies' },
+  audit: { summary: 'What was changed, when, by whom' },
+};
+
+export function isGroup(path: string): boolean {
+  return Object.hasOwn(groups, path);
+}
+
+/** The words that may follow `path`, in the order of the list. */
+export function nextWords(path: string): string[] {
+  const prefix = path === '' ? '' : `${path} `;
+  const found = new Set<string>();
+  for (const words of commandWords) {
+    if (words.startsWith(prefix)) found.add(words.slice(prefix.length).split(' ')[0] ?? '');
+  }
+  return [...found];
 }

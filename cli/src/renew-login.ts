@@ -1,7 +1,7 @@
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
 import { asTokens, discover, postForm, type Tokens } from './oauth.ts';
-import { readCredentials, type StoredLogin } from './profile.ts';
+import { type Credentials, credentialsFile, readProfiles, type StoredLogin } from './profile.ts';
 import { changeCredentials, withLock } from './profile-store.ts';
 import { within } from './waiting.ts';
 
@@ -19,7 +19,7 @@ export async function renewLogin(
   const { dir, profile, used } = input;
   if (used.refresh_token === undefined) throw ended();
   return withLock(dir, async () => {
-    const stored = (await readCredentials(dir)).profiles[profile];
+    const stored = (await readProfiles<Credentials>(dir, credentialsFile)).profiles[profile];
     if (stored === undefined) throw ended();
     if (stored.access_token !== used.access_token) return stored;
     const renewed = await refresh(within(ctx, refreshMsMax), stored);

@@ -1,12 +1,9 @@
 import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
-import type { Run } from './cli.ts';
-import { clientCodes } from './client-codes.ts';
-import type { OpenContext } from './context.ts';
-import { BrokenPipeError, CliError } from './errors.ts';
+import type { OpenContext, Run } from './context.ts';
+import { BrokenPipeError, CliError, clientCodes, nextStep } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
-import { nextStep } from './next-step.ts';
 import { plain } from './output.ts';
 
 /** Says on standard error what failed, by which code, and what to do; returns the exit code. */

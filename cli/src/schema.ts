@@ -1,7 +1,6 @@
 import { contract } from '@svc/contract/all.ts';
 import type { Command, Flag, JsonSchema, Positional } from './command.ts';
-import { flagText } from './flag-text.ts';
-import { flagsOf } from './flags.ts';
+import { flagsOf, flagText } from './flags.ts';
 
 /** Loads every schema of the contract: for `svc schema`, the reference page and tests only. */
 export interface CommandSchema {

@@ -1,15 +1,20 @@
 import { type Client, createClient } from '@svc/contract/client.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
+import { request } from './io.ts';
 import {
+  type Config,
+  type Credentials,
   configDir,
+  configFile,
+  credentialsFile,
+  parseBaseUrl,
   profileName,
-  readConfig,
-  readCredentials,
+  readProfiles,
   type StoredLogin,
   type StoredTenant,
+  sameServer,
 } from './profile.ts';
-import { requestWhole } from './transport.ts';
 
 /** The server a command talks to, and as whom. */
 export interface Session {
@@ -31,21 +36,21 @@ export async function openSession(ctx: Ctx): Promise<Session> {
   const { env } = ctx.io;
   const dir = configDir(env);
   const [config, credentials] = await Promise.all([
-    readConfig(dir),
-    env.SVC_TOKEN ? { profiles: {} as Record<string, StoredLogin> } : readCredentials(dir),
+    readProfiles<Config>(dir, configFile),
+    env.SVC_TOKEN ? null : readProfiles<Credentials>(dir, credentialsFile),
   ]);
   const profile = profileName(ctx.globals.profile, config);
   const stored = config.profiles[profile];
   const baseUrl = env.SVC_BASE_URL
-    ? (await import('./profile.ts')).parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
+    ? parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
     : (stored?.base_url ?? baseUrlDefault);
-  const login = credentials.profiles[profile] ?? null;
+  const login = credentials?.profiles[profile] ?? null;
   const holder: LoginHolder = { dir, profile, baseUrl, login };
   return {
     configDir: dir,
     profile,
     baseUrl,
-    tenant: stored?.tenant && (await isSameServer(stored.tenant.base_url, baseUrl)) ? stored.tenant : null,
+    tenant: stored?.tenant && sameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
     credential: env.SVC_TOKEN ? 'SVC_TOKEN' : login === null ? 'none' : 'stored',
     client: createClient({
       baseUrl,
@@ -62,42 +67,41 @@ interface LoginHolder {
   login: StoredLogin | null;
 }
 
-async function bearer(ctx: Ctx, holder: LoginHolder): Promise<Record<string, string>> {
+type Headers = Record<string, string>;
+
+function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   const { env } = ctx.io;
   if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
   const { login } = holder;
   if (login === null) throw notLoggedIn(ctx, holder);
   // A login is never sent to a server it was not made for, however SVC_BASE_URL came to be set.
-  if (!(await isSameServer(login.base_url, holder.baseUrl))) {
+  if (!sameServer(login.base_url, holder.baseUrl)) {
     throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
       next: `Run svc login with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
     });
   }
-  if (Date.parse(login.expires_at) - ctx.io.now().getTime() < renewBeforeMs) await renew(ctx, holder, login);
-  return { authorization: `Bearer ${holder.login?.access_token}` };
-}
-
-/** Loads the comparison only where the texts differ, which they seldom do. */
-async function isSameServer(a: string, b: string): Promise<boolean> {
-  return a === b || (await import('./profile.ts')).sameServer(a, b);
+  const leftMs = Date.parse(login.expires_at) - ctx.io.now().getTime();
+  return leftMs < renewBeforeMs
+    ? renew(ctx, holder, login)
+    : { authorization: `Bearer ${login.access_token}` };
 }
 
 /** On 401 the login is renewed once: the clock may be wrong, or the token ended on the server's side. */
-async function send(ctx: Ctx, holder: LoginHolder, url: string, init: RequestInit): Promise<Response> {
-  const response = await requestWhole(ctx, url, init);
-  const { login } = holder;
-  if (response.status !== 401 || ctx.io.env.SVC_TOKEN || login?.refresh_token === undefined) return response;
-  await renew(ctx, holder, login);
-  const headers = {
-    ...(init.headers as Record<string, string>),
-    authorization: `Bearer ${holder.login?.access_token}`,
-  };
-  return requestWhole(ctx, url, { ...init, headers });
+function send(ctx: Ctx, holder: LoginHolder, url: string, init: RequestInit): Promise<Response> {
+  return request(ctx, url, init).then((response) => {
+    const { login } = holder;
+    if (response.status !== 401 || ctx.io.env.SVC_TOKEN || login?.refresh_token === undefined)
+      return response;
+    return renew(ctx, holder, login).then((renewed) =>
+      request(ctx, url, { ...init, headers: { ...(init.headers as Headers), ...renewed } }),
+    );
+  });
 }
 
-async function renew(ctx: Ctx, holder: LoginHolder, used: StoredLogin): Promise<void> {
+async function renew(ctx: Ctx, holder: LoginHolder, used: StoredLogin): Promise<Headers> {
   const { renewLogin } = await import('./renew-login.ts');
   holder.login = await renewLogin(ctx, { dir: holder.dir, profile: holder.profile, used });
+  return { authorization: `Bearer ${holder.login.access_token}` };
 }
 
 function notLoggedIn(ctx: Ctx, holder: LoginHolder): CliError {

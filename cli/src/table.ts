@@ -1,39 +1,32 @@
-import type { Column, Style } from './command.ts';
-import { bold, columnOf, renderRecord } from './output.ts';
+import type { Style } from './command.ts';
 import { cut, pad, widthOf } from './text-width.ts';
 
 const gap = '  ';
 const cellCharsMin = 6;
 
-/** Rows below a header, cut to the width; where even that is too wide, one block per row. */
-export async function renderTable(
-  rows: readonly unknown[],
-  shown: readonly Column[],
-  style: Style,
-): Promise<string> {
-  const columns = shown.map(columnOf);
-  const titles = columns.map((column) => column.name.replaceAll(/[_.]/g, ' ').toUpperCase());
-  const cells = rows.map((row) => columns.map((column) => column.value(row)));
-  const widths = fit(
-    columns.map((_, at) =>
-      [titles, ...cells].reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), 0),
-    ),
-    columns.map((column) => column.keep),
-    style.width,
+export interface Grid {
+  titles: readonly string[];
+  /** Which columns are useless when cut. */
+  keep: readonly boolean[];
+  rows: readonly (readonly string[])[];
+}
+
+/** A line for the titles and one for each row, cut to the width; `null` where no cutting would make it fit. */
+export function tableLines({ titles, keep, rows }: Grid, style: Style): string[] | null {
+  const natural = titles.map((title, at) =>
+    rows.reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), widthOf(title)),
   );
-  if (widths === null) {
-    return (await Promise.all(rows.map((row) => renderRecord(row, shown, style)))).join('\n');
-  }
-  const lines = [titles, ...cells].map((row) =>
+  const widths = fit(natural, keep, style.width);
+  if (widths === null) return null;
+  return [titles, ...rows].map((row) =>
     row
       .map((text, at) => pad(cut(text, widths[at] ?? 0, style), widths[at] ?? 0))
       .join(gap)
       .trimEnd(),
   );
-  return `${[bold(style, lines[0] ?? ''), ...lines.slice(1)].join('\n')}\n`;
 }
 
-/** Widths that fit, taken from the widest columns first; `null` when no width would do. */
+/** Takes from the widest columns first. */
 function fit(natural: readonly number[], keep: readonly boolean[], limit: number | null): number[] | null {
   const widths = [...natural];
   const spaces = gap.length * Math.max(0, widths.length - 1);

@@ -1,5 +1,5 @@
 import { type CliError, usage } from './errors.ts';
-import { nextWords } from './groups.ts';
+import { nextWords } from './registry.ts';
 import { suggest } from './suggest.ts';
 
 /** `stray` is a flag before the word that is not a global one: then the word may have been its value. */

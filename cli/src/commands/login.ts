@@ -1,9 +1,4 @@
 import { defineCommand } from '../define-command.ts';
-import { deviceFlow } from '../device-flow.ts';
-import { localLogin } from '../local-login.ts';
-import { loginOutput } from '../login-output.ts';
-import { saveLogin } from '../save-login.ts';
-import { tokenFromInput } from '../token-login.ts';
 
 export default defineCommand({
   words: 'login',
@@ -21,13 +16,12 @@ export default defineCommand({
     'token-stdin': { type: 'boolean', summary: 'With an access token read from standard input' },
     'no-browser': { type: 'boolean', summary: 'Do not open a browser' },
   },
-  output: loginOutput,
+  output: async () => (await import('../login-output.ts')).loginOutput,
   run: async (ctx, { flags }) => {
-    const session = await ctx.session();
-    if (flags.local) return saveLogin(ctx, session, await localLogin(ctx));
-    if (flags['token-stdin']) return saveLogin(ctx, session, await tokenFromInput(ctx, session.baseUrl));
-    const tokens = await deviceFlow(ctx, session.baseUrl, { browser: !flags['no-browser'] });
-    return saveLogin(ctx, session, { baseUrl: session.baseUrl, tokens });
+    const { deviceLogin, localLogin, saveLogin, tokenLogin } = await import('../login.ts');
+    if (flags.local) return saveLogin(ctx, await localLogin(ctx));
+    if (flags['token-stdin']) return saveLogin(ctx, await tokenLogin(ctx));
+    return saveLogin(ctx, await deviceLogin(ctx, { browser: !flags['no-browser'] }));
   },
   examples: [
     { line: 'svc login', does: 'Sign in with a browser' },

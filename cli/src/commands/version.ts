@@ -1,5 +1,5 @@
-import { version } from '../../package.json';
 import { defineCommand } from '../define-command.ts';
+import { version, versionLine } from '../version.ts';
 
 export default defineCommand({
   words: 'version',
@@ -13,7 +13,7 @@ export default defineCommand({
   run: async (ctx) => {
     const runtime = `bun ${Bun.version}`;
     const value = ctx.globals.verbose ? { version, runtime } : { version };
-    return { value, text: () => (ctx.globals.verbose ? `svc ${version}\n${runtime}\n` : `svc ${version}\n`) };
+    return { value, text: () => (ctx.globals.verbose ? `${versionLine}${runtime}\n` : versionLine) };
   },
   examples: [
     { line: 'svc version', does: 'The version' },

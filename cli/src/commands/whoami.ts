@@ -8,26 +8,20 @@ export default defineCommand({
   endpoint: getMe,
   input: () => ({}),
   output: async () => (await import('../login-output.ts')).whoamiOutput,
-  present: async (ctx, me) => {
-    const session = await ctx.session();
-    const { credential, tenants, ...user } = me;
-    const asked = ctx.globals.tenant ?? session.tenant?.id;
-    const active =
-      asked === undefined
-        ? tenants.length === 1
-          ? tenants[0]
-          : undefined
-        : tenants.find((it) => it.id === asked || it.slug === asked);
-    return {
-      user,
-      tenant: active === undefined ? null : { id: active.id, slug: active.slug, name: active.name },
-      role: active?.role ?? '',
-      base_url: session.baseUrl,
-      profile: session.profile,
-      credential,
-      tenants,
-    };
-  },
+  present: (ctx, { credential, tenants, ...user }) =>
+    ctx.session().then(({ baseUrl, profile, tenant }) => {
+      const asked = ctx.globals.tenant ?? tenant?.id ?? (tenants.length === 1 ? tenants[0]?.id : undefined);
+      const active = tenants.find(({ id, slug }) => id === asked || slug === asked);
+      return {
+        user,
+        tenant: active === undefined ? null : { id: active.id, slug: active.slug, name: active.name },
+        role: active?.role ?? '',
+        base_url: baseUrl,
+        profile,
+        credential,
+        tenants,
+      };
+    }),
   view: {
     columns: [],
     fields: [

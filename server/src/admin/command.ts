@@ -12,7 +12,7 @@ export interface AdminIo {
 }
 
 export interface AdminCtx extends AdminIo {
-  /** A line for the person at the terminal; never part of the result. */
+  /** A line for the person at the terminal; never part of the result, and not said with `--json`. */
   note(line: string): void;
 }
 

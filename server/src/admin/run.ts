@@ -21,7 +21,8 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     }
     const { run } = await asked.command.load();
     // The declaration has checked that this is what the module takes.
-    const result = await run({ ...io, note: (line) => io.err(`${line}\n`) }, asked.input as never);
+    const note = asked.json ? () => {} : (line: string) => io.err(`${line}\n`);
+    const result = await run({ ...io, note }, asked.input as never);
     print(asked.json, result.json, result.text);
     return result.exit ?? 0;
   } catch (error) {

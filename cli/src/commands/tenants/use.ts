@@ -1,5 +1,4 @@
 import { getTenant } from '@svc/contract/tenants.ts';
-import { setActiveTenant } from '../../active-tenant.ts';
 import { defineCommand } from '../../define-command.ts';
 
 export default defineCommand({
@@ -32,6 +31,7 @@ export default defineCommand({
       { params: { tenantID: positionals.tenant } },
       { signal: ctx.signal },
     );
+    const { setActiveTenant } = await import('../../active-tenant.ts');
     await setActiveTenant(session, found);
     const { id, slug, name, role } = found;
     return {

@@ -48,8 +48,8 @@ export const policiesSql = `
       case when p.polpermissive then 'permissive' else 'restrictive' end,
       case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
         else 'all' end) as before,
-    coalesce(format(' using (%s)', pg_get_expr(p.polqual, p.polrelid)), '')
-      || coalesce(format(' with check (%s)', pg_get_expr(p.polwithcheck, p.polrelid)), '') as after,
+    coalesce(' using (' || pg_get_expr(p.polqual, p.polrelid) || ')', '')
+      || coalesce(' with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '') as after,
     case when cardinality(p.polroles) = 1 then ${who('p.polroles[1]')} else 'role list' end as who,
     format('policy %I of %I.%I', p.polname, n.nspname, c.relname) as what
   from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace

@@ -36,6 +36,7 @@ export async function run(ctx: AdminCtx, input: { from: string; yes: boolean }):
       rows,
       app_schemas: manifest.schemas.length,
       files: manifest.files.count,
+      files_kept_in: filesKeptIn,
       migrated,
       audit_breaks: auditBreaks,
       left_out: manifest.left_out,

@@ -10,7 +10,7 @@ export const address: Check = {
 
 function judge({ host, port, baseUrl }: Config): Finding {
   const url = new URL(baseUrl);
-  const isLocal = /^(localhost|127\.|\[::1\])|\.localhost$/.test(url.hostname);
+  const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(url.hostname);
   const detail = `Listens on ${host}:${port}, known as ${baseUrl}.`;
   if (isLocal && host !== '127.0.0.1' && host !== 'localhost' && host !== '::1') {
     return warning(

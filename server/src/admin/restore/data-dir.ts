@@ -16,8 +16,11 @@ export interface StagedFiles {
 
 export function stageFiles(dataDir: string, now: Date): StagedFiles {
   mkdirSync(dataDir, { recursive: true });
+  // Left by one that was killed: there is never more than one at a time.
+  for (const name of readdirSync(dataDir).filter((name) => name.startsWith('restoring-'))) {
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+  }
   const folder = join(dataDir, `restoring-${process.pid}`);
-  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { mode: 0o700 });
   return {
     folder,

@@ -19,7 +19,7 @@ export async function loadBackup(file: string, manifest: Manifest, target: Targe
   const { apps } = target;
   const dumps: SchemaDump[] = [];
   for (const { name, schema } of manifest.extensions) {
-    await apps.query(`create extension if not exists ${ident(name)} with schema ${ident(schema)}`);
+    await runStatement(apps, `create extension if not exists ${ident(name)} with schema ${ident(schema)}`);
   }
   const entries = new Entries(readBackup(file));
   try {
@@ -30,7 +30,7 @@ export async function loadBackup(file: string, manifest: Manifest, target: Targe
       }
       if (entry.path.startsWith(`${schemasFolder}/`)) {
         const dump = JSON.parse((await readWhole(entry.content)).toString()) as SchemaDump;
-        for (const statement of dump.beforeRows) await apps.query(statement);
+        for (const statement of dump.beforeRows) await runStatement(apps, statement);
         dumps.push(dump);
       } else if (entry.path.startsWith(`${filesFolder}/`)) await target.files.add(entry);
       entries.advance();
@@ -73,10 +73,20 @@ async function finishSchemas(dumps: readonly SchemaDump[], { apps, rowsRole }: T
   // A right that came with PostgreSQL 17 and is part of "all".
   const isKnown = (statement: string) =>
     (rows[0]?.version ?? 0) >= 170_000 || !/^grant MAINTAIN\b/.test(statement);
-  for (const dump of dumps) for (const statement of dump.afterRows) await apps.query(statement);
+  for (const dump of dumps) for (const statement of dump.afterRows) await runStatement(apps, statement);
   for (const dump of dumps) {
     const rights = dump.forRowsRole.map(({ before, after }) => `${before}${ident(rowsRole)}${after}`);
-    for (const statement of [...dump.last, ...rights].filter(isKnown)) await apps.query(statement);
+    for (const statement of [...dump.last, ...rights].filter(isKnown)) await runStatement(apps, statement);
+  }
+}
+
+/** These come from another database and perhaps another version of it: an error should say which one fails. */
+async function runStatement(client: ClientBase, statement: string): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The database refuses "${statement}": ${reason}`, { cause });
   }
 }
 

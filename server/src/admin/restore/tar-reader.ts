@@ -20,7 +20,8 @@ export async function* readTar(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
     let pax = new Map<string, string>();
     for (;;) {
       const block = await source.take(blockBytes);
-      if (block.every((byte) => byte === 0)) return;
+      // Read to the very end: there the unpacking finds out whether its own sum agrees.
+      if (block.every((byte) => byte === 0)) return await source.drain();
       const fields = fieldsOf(block);
       if (fields.type === 'x') {
         if (fields.size > paxBytesMax) throw damaged('a header is too long');
@@ -117,6 +118,10 @@ class ByteSource {
     // No `return`: a reader that stops half-way leaves the rest to be skipped.
     const stream = { next, [Symbol.asyncIterator]: () => stream };
     return stream;
+  }
+
+  async drain(): Promise<void> {
+    for (let chunk = await this.#chunks.next(); !chunk.done; chunk = await this.#chunks.next());
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Ran, type Svc, svcFor } from './support/commands.ts';
+import { readDocument } from './support/document.ts';
+import { inBatches } from './support/in-batches.ts';
+import { freePort, temporaryFolder } from './support/server.ts';
+import { newWorld, type World } from './support/world.ts';
+
+let world: World;
+let asAdmin: Svc;
+let asMember: Svc;
+let asNobody: Svc;
+
+beforeAll(async () => {
+  world = await newWorld();
+  const { server, slug } = world.tenant;
+  asAdmin = svcFor(server, { token: world.people.A.token, tenant: slug });
+  asMember = svcFor(server, { token: world.people.M.token, tenant: slug });
+  asNobody = svcFor(server);
+});
+
+/** A failure says the same three times: exit code, code on stderr for machines, code on stderr for people. */
+async function fails(svc: Svc, args: string[], exit: number, code: string, env = {}): Promise<Ran> {
+  const [machine, person] = [await svc([...args, '--json'], { env }), await svc(args, { env })];
+  expect([args, machine.code, machine.stdout]).toEqual([args, exit, '']);
+  expect([args, JSON.parse(machine.stderr).code]).toEqual([args, code]);
+  expect([args, person.code, person.stdout]).toEqual([args, exit, '']);
+  expect(person.stderr).toStartWith('Error: ');
+  expect(person.stderr).toContain(`(${code})`);
+  return person;
+}
+
+describe('the real server', () => {
+  test('0: done, or previewed', async () => {
+    expect((await asAdmin(['whoami'])).code).toBe(0);
+    expect((await asAdmin(['presets', 'create', '--name', 'seen-only', '--actions', 'read'])).code).toBe(0);
+  });
+
+  test('2: a tenant must be chosen where there are several, and there must be one at all', async () => {
+    const { server } = world.tenant;
+    const lonely = svcFor(server, { token: world.people.A.token });
+    expect((await lonely(['grants', 'mine'])).code).toBe(0);
+    const path = `/api/v1/tenants/${(await world.as.X('GET', '/api/v1/tenants')).body.items[0].id}/members/${world.people.O.id}`;
+    expect((await world.as.X('PUT', path, { role: 'tenant_member' })).status).toBe(200);
+    const torn = svcFor(server, { token: world.people.O.token });
+    const several = await fails(torn, ['grants', 'mine'], 2, 'usage');
+    expect(several.stderr).toContain(world.tenant.slug);
+    expect(several.stderr).toContain('svc tenants use');
+    expect((await torn(['grants', 'mine', '--tenant', world.tenant.slug])).code).toBe(0);
+    expect((await world.as.X('DELETE', path)).status).toBe(204);
+    expect((await world.as.A('DELETE', `${world.tenant.base}/members/${world.people.C.id}`)).status).toBe(
+      204,
+    );
+    await fails(svcFor(server, { token: world.people.C.token }), ['grants', 'mine'], 2, 'usage');
+  });
+
+  test('3: not logged in, a login that is over, or only a token for rows', async () => {
+    await fails(asNobody, ['whoami'], 3, 'not_logged_in');
+    await fails(asNobody, ['whoami'], 3, 'not_logged_in', { SVC_API_KEY: world.pat });
+    await fails(asNobody, ['whoami'], 3, 'unauthenticated', { SVC_TOKEN: 'nonsense' });
+  });
+
+  test('4: not permitted', async () => {
+    await fails(asMember, ['members', 'list'], 4, 'forbidden');
+    const create = ['connectors', 'create', '--name', 'x', '--kind', 'http'];
+    await fails(asMember, create, 4, 'forbidden');
+    await fails(asMember, [...create, '--execute'], 4, 'forbidden');
+  });
+
+  test('5: not found, another tenant, or already gone', async () => {
+    await fails(asAdmin, ['connectors', 'get', 'nowhere'], 5, 'not_found');
+    await fails(asAdmin, ['tenants', 'get', '--tenant', 'no-such-tenant'], 5, 'not_found');
+    const preset = ['presets', 'delete', 'twice', '--execute'];
+    await asAdmin(['presets', 'create', '--name', 'twice', '--actions', 'read', '--execute']);
+    expect((await asAdmin(preset)).code).toBe(0);
+    await fails(asAdmin, preset, 5, 'not_found');
+  });
+
+  test('6: conflicts and states, each by its own code', async () => {
+    const { base } = world.tenant;
+    const made = async (path: string, body: unknown) => (await world.as.A('POST', base + path, body)).body.id;
+    const connector = await made('/connectors', { name: 'in use', slug: 'in-use', kind: 'http' });
+    const policy = await made('/access-policies', { name: 'in use' });
+    await made('/presets', { name: 'in-use', actions: ['read'] });
+    const grant = await made('/grants', {
+      ...{
+        subject_id: world.people.M.id,
+        connector_id: connector,
+        preset_id: 'in-use',
+        policy_ids: [policy],
+      },
+    });
+    await fails(asAdmin, ['connectors', 'delete', 'in-use'], 6, 'connector_in_use');
+    await fails(asAdmin, ['policies', 'delete', policy, '--execute'], 6, 'policy_in_use');
+    await fails(asAdmin, ['presets', 'delete', 'in-use', '--execute'], 6, 'preset_in_use');
+    await fails(asAdmin, ['presets', 'delete', 'reader', '--execute'], 6, 'preset_built_in');
+    const again = ['connectors', 'create', '--name', 'again', '--slug', 'in-use', '--kind', 'http'];
+    await fails(asAdmin, [...again, '--execute'], 6, 'unique_violation');
+    await fails(asAdmin, ['members', 'remove', world.people.A.id, '--execute'], 6, 'last_admin');
+    await world.as.A('POST', `${base}/grants/${grant}/revoke`);
+    await fails(asAdmin, ['grants', 'scope', 'set', grant, 'sales', '--execute'], 6, 'grant_not_active');
+  });
+
+  test('7: rejected input, with the field named', async () => {
+    const create = ['presets', 'create', '--name', 'Not A Slug', '--actions', 'read'];
+    expect((await fails(asAdmin, create, 7, 'validation_failed')).stderr).toContain('name');
+    const scope = ['grants', 'scope', 'set', Bun.randomUUIDv7(), 'a/b/c'];
+    await fails(asAdmin, scope, 7, 'validation_failed');
+  });
+
+  test('10: a wait that ran out of time', async () => {
+    const ran = await asNobody(['login', '--no-browser', '--timeout', '1500ms', '--json']);
+    // Before the problem stands what a person needs to sign in.
+    const problem = ran.stderr.slice(ran.stderr.indexOf('{'));
+    expect([ran.code, ran.stdout, JSON.parse(problem).code]).toEqual([10, '', 'wait_timeout']);
+  });
+});
+
+describe('no server, or another one', () => {
+  const page = '<!doctype html><title>Gateway</title>';
+  const html = { headers: { 'content-type': 'text/html' } };
+  const never = Promise.withResolvers<Response>();
+  const odd = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 60,
+    fetch: (request) => {
+      const [kind] = new URL(request.url).pathname.split('/').filter(Boolean);
+      if (kind === 'page') return new Response(page, html);
+      if (kind === 'gateway') return new Response(page, { ...html, status: 502 });
+      if (kind === 'elsewhere') return Response.redirect('http://127.0.0.1:1/', 307);
+      if (kind === 'cut')
+        return new Response('{"items": [', { headers: { 'content-type': 'application/json' } });
+      return never.promise;
+    },
+  });
+  afterAll(() => odd.stop(true));
+  const at = (kind: string) => ({ SVC_BASE_URL: `http://127.0.0.1:${odd.port}/${kind}`, SVC_TOKEN: 'some' });
+
+  test('12: nobody listens, or the name is unknown', async () => {
+    for (const url of [`http://127.0.0.1:${freePort()}`, 'http://nowhere.invalid'])
+      await fails(asNobody, ['whoami'], 12, 'no_connection', { SVC_BASE_URL: url, SVC_TOKEN: 'some' });
+  });
+
+  test('12: something else answers, and a login is not carried on to where it points', async () => {
+    await fails(asNobody, ['whoami'], 12, 'not_this_service', at('page'));
+    await fails(asNobody, ['whoami'], 12, 'not_this_service', at('elsewhere'));
+    await fails(asNobody, ['whoami'], 12, 'not_this_service', at('cut'));
+  });
+
+  test('12: no answer within --timeout; 13: the gateway says the server is away', async () => {
+    await fails(asNobody, ['whoami', '--timeout', '300ms'], 12, 'timeout', at('never'));
+    await fails(asNobody, ['whoami'], 13, 'bad_gateway', at('gateway'));
+  });
+
+  test('1: a file of svc itself that can not be used', async () => {
+    const folder = temporaryFolder();
+    for (const file of ['config.json', 'credentials.json']) writeFileSync(join(folder, file), '{ broken');
+    await fails(asNobody, ['whoami'], 1, 'config_unreadable', { SVC_CONFIG_DIR: folder });
+  });
+});
+
+describe('each code that the server can answer', () => {
+  /** As the contract maps status to exit code; the exceptions are named. */
+  const byStatus: Record<number, number> = {
+    ...{
+      400: 7,
+      401: 3,
+      403: 4,
+      404: 5,
+      405: 2,
+      408: 12,
+      409: 6,
+      412: 6,
+      413: 7,
+      414: 7,
+      415: 7,
+      422: 7,
+      429: 8,
+    },
+    ...{ 500: 13, 503: 13, 504: 13 },
+  };
+  const exceptions: Record<string, number> = { login_required: 3, plan_stale: 15 };
+  const statuses: Record<number, string> = {
+    400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
+    401: 'unauthenticated',
+    403: 'login_required forbidden cross_site_request',
+    404: 'not_found',
+    405: 'method_not_allowed',
+    408: 'request_timeout',
+    409: `invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
+      preset_in_use preset_built_in grant_not_active unique_violation last_admin limit_reached
+      idempotency_in_progress plan_stale`,
+    412: 'precondition_failed',
+    413: 'payload_too_large',
+    414: 'uri_too_long',
+    415: 'unsupported_media_type',
+    422: 'idempotency_mismatch resource_tier_exceeded',
+    429: 'rate_limited',
+    500: 'internal',
+    503: 'unavailable',
+    504: 'query_timeout',
+  };
+  const rows = Object.entries(statuses).flatMap(([status, codes]) =>
+    codes.split(/\s+/).map((code) => ({ code, status: Number(status) })),
+  );
+
+  test('is in this table', async () => {
+    const { codes } = await readDocument(world.tenant.server);
+    expect(rows.map(({ code }) => code).sort()).toEqual([...codes].sort());
+  });
+
+  test('ends svc with its exit code, and tells the request id', async () => {
+    const stub = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: (request) => {
+        const { code, status } = rows.find((row) => request.url.includes(`/${row.code}/`))!;
+        const problem = {
+          type: 'about:blank',
+          title: code,
+          status,
+          detail: 'As asked.',
+          code,
+          request_id: 'r-42',
+        };
+        const headers = { 'content-type': 'application/problem+json', 'retry-after': '7' };
+        return new Response(JSON.stringify(problem), { status, headers });
+      },
+    });
+    await inBatches(rows, async ({ code, status }) => {
+      const env = { SVC_BASE_URL: `http://127.0.0.1:${stub.port}/${code}`, SVC_TOKEN: 'some' };
+      const exit = exceptions[code] ?? byStatus[status]!;
+      expect((await fails(asNobody, ['tenants', 'list'], exit, code, env)).stderr).toContain('r-42');
+    });
+    await stub.stop(true);
+    const known = (await asNobody(['exit-codes', '--json']))
+      .json<{ code: number }[]>()
+      .map(({ code }) => code);
+    expect(known).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 130]);
+    console.log(`cli: ${rows.length} codes of the server, each with its exit code`);
+  });
+});

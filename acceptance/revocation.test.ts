@@ -1,0 +1,195 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { admin } from './support/commands.ts';
+import { databaseUrlOf } from './support/database.ts';
+import { type Answered, caller, newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
+import { type RunningServer, startServer } from './support/server.ts';
+import { until } from './support/until.ts';
+
+const clientsCount = 20;
+/** The promise: this long after the removal was confirmed, nothing works any more. */
+const withinMs = 1000;
+
+let t: Tenant;
+let first: RunningServer;
+/** Another server on the same database: it hears of a removal only through that. */
+let second: RunningServer;
+
+beforeAll(async () => {
+  first = await startServer();
+  second = await startServer({ env: { SVC_DATABASE_URL: databaseUrlOf(first), SVC_SEED: 'none' } });
+  t = await newTenant(first);
+});
+
+interface Scenario {
+  /** What the clients ask, over and over, at the second server. */
+  ask: () => Promise<Answered>;
+  /** Whether that answer is a success; what is neither this nor a refusal fails the test. */
+  works: (answer: Answered) => boolean;
+  refused: (answer: Answered) => boolean;
+  /** Takes the right away at the first server; resolves with its confirmation. */
+  remove: () => Promise<unknown>;
+}
+
+async function endsInTime(name: string, { ask, works, refused, remove }: Scenario): Promise<void> {
+  const successes: number[] = [];
+  const refusals: number[] = [];
+  const odd: string[] = [];
+  let removedAt = Number.POSITIVE_INFINITY;
+  const client = async () => {
+    while (performance.now() < removedAt + withinMs + 100) {
+      const answer = await ask();
+      const now = performance.now();
+      if (works(answer)) successes.push(now);
+      else if (refused(answer) && removedAt !== Number.POSITIVE_INFINITY) refusals.push(now);
+      else if (!refused(answer)) odd.push(`${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`);
+    }
+  };
+  const clients = Array.from({ length: clientsCount }, client);
+  try {
+    await until('every client has been served', async () => successes.length >= 3 * clientsCount);
+    await remove();
+  } finally {
+    removedAt = performance.now();
+  }
+  await Promise.all(clients);
+  const late = successes.filter((at) => at > removedAt + withinMs).length;
+  const last = Math.max(0, Math.round(Math.max(...successes) - removedAt));
+  console.log(
+    `revocation: ${name}: ${successes.length} successes, the last ${last} ms after the removal; ${refusals.length} refusals`,
+  );
+  expect({ late, odd }).toEqual({ late: 0, odd: [] });
+  expect(refusals.length).toBeGreaterThan(clientsCount);
+}
+
+const atSecond = (credential: Record<string, string>) => caller(second, credential);
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const status =
+  (...expected: number[]) =>
+  (answer: Answered) =>
+    expected.includes(answer.status);
+
+async function asPerson(role: 'tenant_member' | 'tenant_admin' = 'tenant_member') {
+  const person = await newPerson(first, { tenant: t.id, role });
+  return { person, call: atSecond(bearer(person.token)) };
+}
+
+const confirmed = async (answer: Promise<Answered>) => {
+  const { status, body } = await answer;
+  if (status >= 300) throw new Error(`The removal answered ${status}: ${JSON.stringify(body)}`);
+};
+
+test('a suspended user is out', async () => {
+  const { person, call } = await asPerson();
+  await endsInTime('user suspended', {
+    ask: () => call('GET', '/api/v1/me'),
+    works: status(200),
+    refused: status(401),
+    remove: () => admin(first, ['users', 'suspend', person.id]),
+  });
+});
+
+test('a new password ends every sign-in of the user', async () => {
+  const { person, call } = await asPerson();
+  await endsInTime('password set', {
+    ask: () => call('GET', `${t.base}/me/grants`),
+    works: status(200),
+    refused: status(401),
+    remove: () =>
+      admin(first, ['users', 'set-password', person.id, '--password-stdin'], 'a new password 1\n'),
+  });
+});
+
+test('a sign-in that its owner ends takes its token along, and no other', async () => {
+  const { person, call } = await asPerson();
+  const { access_token: other } = await admin(first, ['tokens', 'issue', '--user', person.id]);
+  const sessions = (await person.call('GET', '/api/v1/me/sessions')).body.items;
+  const { id } = sessions.find((session: { current: boolean }) => session.current);
+  const remaining = atSecond(bearer(other!));
+  expect((await remaining('GET', '/api/v1/me')).status).toBe(200);
+  await endsInTime('session revoked', {
+    ask: () => call('GET', '/api/v1/me'),
+    works: status(200),
+    refused: status(401),
+    remove: () => confirmed(remaining('DELETE', `/api/v1/me/sessions/${id}`)),
+  });
+  expect((await remaining('GET', '/api/v1/me')).status).toBe(200);
+});
+
+test('a login that is given back at the OpenID provider is over, access token and all', async () => {
+  const { secret } = await Bun.file(`${first.dataDir}/local-login.json`).json();
+  const form = async (path: string, fields: Record<string, string>) => {
+    const body = new URLSearchParams({ client_id: 'svc-cli', ...fields });
+    const answer = await fetch(`${first.baseUrl}/oauth/${path}`, { method: 'POST', body });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    return text === '' ? {} : JSON.parse(text);
+  };
+  const tokens = await form('token', {
+    grant_type: 'urn:svc:params:oauth:grant-type:local',
+    local_secret: secret,
+    scope: 'openid offline_access',
+  });
+  const call = atSecond(bearer(tokens.access_token));
+  await endsInTime('login given back', {
+    ask: () => call('GET', '/api/v1/me'),
+    works: status(200),
+    refused: status(401),
+    remove: () => form('token/revocation', { token: tokens.refresh_token }),
+  });
+});
+
+test('who is no longer a member sees nothing of the tenant', async () => {
+  const { person, call } = await asPerson();
+  await endsInTime('member removed', {
+    ask: () => call('GET', t.base),
+    works: status(200),
+    refused: status(404),
+    remove: () => confirmed(t.admin.call('DELETE', `${t.base}/members/${person.id}`)),
+  });
+});
+
+test('who is no longer an admin does nothing of an admin', async () => {
+  const { person, call } = await asPerson('tenant_admin');
+  await endsInTime('role lowered', {
+    ask: () => call('GET', `${t.base}/members`),
+    works: status(200),
+    refused: status(403),
+    remove: () => confirmed(t.admin.call('PUT', `${t.base}/members/${person.id}`, { role: 'tenant_member' })),
+  });
+});
+
+test('a revoked token for rows is one that was never made', async () => {
+  const pat = (await t.member.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
+  const rows = atSecond({ 'x-api-key': pat.secret });
+  await endsInTime('token for rows revoked', {
+    ask: () => rows('GET', `/data/${t.slug}/shop/orders`),
+    works: status(404),
+    refused: status(401),
+    remove: () => confirmed(t.member.call('DELETE', `${t.base}/pats/${pat.id}`)),
+  });
+});
+
+test('the tokens for rows of a suspended user end with the user', async () => {
+  const { person } = await asPerson();
+  const pat = (await person.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
+  const rows = atSecond({ 'x-api-key': pat.secret });
+  await endsInTime('issuer suspended', {
+    ask: () => rows('GET', `/data/${t.slug}/shop/orders`),
+    works: status(404),
+    refused: status(401),
+    remove: () => admin(first, ['users', 'suspend', person.id]),
+  });
+});
+
+test('a revoked grant allows nothing', async () => {
+  const { person, call }: { person: Person; call: Person['call'] } = await asPerson();
+  const connector = await t.admin.call('POST', `${t.base}/connectors`, { name: 'ends', kind: 'http' });
+  const about = { subject_id: person.id, connector_id: connector.body.id };
+  const grant = await t.admin.call('POST', `${t.base}/grants`, { ...about, preset_id: 'reader' });
+  await endsInTime('grant revoked', {
+    ask: () => call('POST', `${t.base}/access/check`, { ...about, action: 'read' }),
+    works: (answer) => answer.status === 200 && answer.body.allowed === true,
+    refused: (answer) => answer.status === 200 && answer.body.allowed === false,
+    remove: () => confirmed(t.admin.call('POST', `${t.base}/grants/${grant.body.id}/revoke`)),
+  });
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Browser } from './support/browser.ts';
+import { admin, run, svcFor } from './support/commands.ts';
+import { type BehindServer, behind } from './support/database.ts';
+import { type Answered, caller, newTenant, type Tenant } from './support/people.ts';
+import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
+import { answerLogin, newPasswordUser, type PasswordUser, startLogin } from './support/sign-in.ts';
+import { until } from './support/until.ts';
+
+let server: RunningServer;
+let database: BehindServer;
+let t: Tenant;
+let user: PasswordUser;
+/** Everything that only its owner may know, by what it is. */
+const secrets = new Map<string, string>();
+/** Whatever was said where no secret belongs: answers, errors, talk on stderr. */
+const said: string[] = [];
+
+// A server of its own, on the embedded database, that logs all it can.
+beforeAll(async () => {
+  server = await startServer({ env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } });
+  database = behind(server);
+  t = await newTenant(server);
+  user = await newPasswordUser(server, t.id);
+  for (const { email, token } of [t.admin, t.member]) secrets.set(`token of ${email}`, token);
+  secrets.set('password', user.password);
+  const { secret } = readJson('local-login.json');
+  secrets.set('local secret', secret);
+  const { superuser, control } = readJson('postgres.json');
+  secrets.set('password of the superuser', superuser).set('password of the control plane', control);
+});
+afterAll(() => database.close());
+
+const readJson = (name: string) => JSON.parse(readFileSync(join(server.dataDir, name), 'utf8'));
+
+/** A new secret, remembered. */
+function secret(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value.length < 8) throw new Error(`${name} is no secret: ${value}`);
+  secrets.set(name, value);
+  return value;
+}
+
+function overheard({ body }: Answered): void {
+  said.push(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+async function token(fields: Record<string, string>): Promise<Record<string, string>> {
+  const body = new URLSearchParams({ client_id: 'svc-cli', ...fields });
+  const answer = await fetch(`${server.baseUrl}/oauth/token`, { method: 'POST', body });
+  return (await answer.json()) as Record<string, string>;
+}
+
+test('sign-ins of every kind leave traces', async () => {
+  const folder = join(temporaryFolder(), 'config');
+  const login = await startLogin({ SVC_BASE_URL: server.baseUrl, SVC_CONFIG_DIR: folder }, ['--verbose']);
+  secret('user code', login.code);
+  secret('user code without a dash', login.code.replace('-', ''));
+  const started = await fetch(`${server.baseUrl}/oauth/device/auth`, {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: 'svc-cli', scope: 'openid offline_access' }),
+  });
+  const device = (await started.json()) as Record<string, string>;
+  const code = secret('second user code', device.user_code);
+  secret('device code', device.device_code);
+  const browser = new Browser(server.baseUrl);
+  const page = await browser.open('/login');
+  const wrong = secret('mistyped password', `mistyped ${Bun.randomUUIDv7()}`);
+  said.push((await browser.press(page, 'Sign in', { email: user.email, password: wrong })).html);
+  await answerLogin(login, user, 'Approve', browser);
+  await answerLogin({ address: device.verification_uri!, code }, user, 'Approve', browser);
+  for (const [at, value] of browser.secrets.entries()) if (value.length >= 16) secret(`cookie ${at}`, value);
+
+  const tokens = await until('the device gets its tokens', async () => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const answer = await token({ grant_type, device_code: device.device_code! });
+    return answer.access_token ? answer : null;
+  });
+  for (const name of ['access_token', 'refresh_token', 'id_token']) secret(`device's ${name}`, tokens[name]);
+  const renewed = await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! });
+  for (const name of ['access_token', 'refresh_token']) secret(`renewed ${name}`, renewed[name]);
+  // One that was used before: the whole family of tokens ends, and that is told in the log.
+  expect(await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })).toHaveProperty(
+    'error',
+  );
+
+  const { code: exit, stderr } = await login.ended;
+  expect(exit).toBe(0);
+  said.push(stderr.replaceAll(login.code, ''));
+  const stored = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')).profiles.default;
+  secret('access token of svc', stored.access_token);
+  secret('refresh token of svc', stored.refresh_token);
+});
+
+test('tokens for rows, operators and mistakes leave traces', async () => {
+  const key = secret('idempotency key', Bun.randomUUIDv7());
+  const made = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
+  const again = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
+  expect(again.body.secret).toBe(made.body.secret);
+  const pat = secret('token for rows', made.body.secret);
+  const svc = svcFor(server, { token: t.member.token, tenant: t.slug });
+  const created = await svc(['pats', 'create', '--name', 'by svc', '--execute', '--json', '--verbose']);
+  const other = secret('token for rows by svc', created.json<{ secret: string }>().secret);
+  said.push(created.stderr);
+
+  const rows = caller(server, { 'x-api-key': pat });
+  overheard(await rows('GET', `/data/${t.slug}/shop/orders`));
+  overheard(await rows('GET', '/api/v1/me'));
+  overheard(await t.admin.call('GET', `${t.base}/pats?all=true`));
+  // Put where it does not belong, a secret is still one.
+  const odd = caller(server, {});
+  for (const value of [pat, other, t.member.token]) {
+    for (const name of ['access_token', 'token', 'api_key', 'key'])
+      overheard(await odd('GET', `/api/v1/me?${name}=${value}`));
+    overheard(await odd('GET', `/oauth/me?access_token=${value}`));
+    overheard(await caller(server, { authorization: `Basic ${value}` })('GET', '/api/v1/me'));
+    overheard(
+      await caller(server, { authorization: `Bearer ${value}`, 'x-api-key': value })('GET', '/api/v1/me'),
+    );
+    overheard(await t.admin.call('POST', `${t.base}/connectors`, `{"name": "${value}", broken`));
+    overheard(
+      await t.admin.call('POST', `${t.base}/presets`, { name: value, actions: ['read'], secret: value }),
+    );
+  }
+  overheard(await odd('GET', `/api/v1/tenants/${pat}/pats`));
+  overheard(await odd('GET', `/data/${pat}/shop/orders`));
+
+  const password = secret('new password', `new password ${Bun.randomUUIDv7()}`);
+  await admin(server, ['users', 'set-password', user.id, '--password-stdin'], `${password}\n`);
+  const issued = await admin(server, ['tokens', 'issue', '--user', user.id, '--ttl', '10m']);
+  secret('issued token', issued.access_token);
+  await admin(server, ['users', 'suspend', user.id]);
+  expect((await t.admin.call('DELETE', `${t.base}/pats/${made.body.id}`)).status).toBe(200);
+});
+
+test('none of it holds a secret: not the log, the answers, the audit, a table, or a file of the data folder', async () => {
+  expect(secrets.size).toBeGreaterThan(20);
+  // The search finds what is there: the log is not empty, and ids that are no secret are in the tables.
+  expect(server.output()).toContain('"path":"/oauth/token"');
+  const tables = await database.rows();
+  expect(Object.values(tables).flat().join('\n')).toContain(user.id);
+
+  const audit: unknown[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = cursor === '' ? '' : `&cursor=${cursor}`;
+    const { body }: Answered = await t.admin.call('GET', `${t.base}/audit?per_page=200${query}`);
+    audit.push(...body.items);
+    cursor = body.next_cursor;
+  }
+  expect(audit.length).toBeGreaterThan(5);
+  const places: Record<string, string> = {
+    'output of the server': server.output(),
+    'answers and talk': said.join('\n'),
+    audit: JSON.stringify(audit),
+    metrics: await (await fetch(`${server.baseUrl}/metrics`)).text(),
+    ...Object.fromEntries(Object.entries(tables).map(([name, rows]) => [`table ${name}`, rows.join('\n')])),
+  };
+  const found = Object.entries(places).flatMap(([place, text]) =>
+    everyForm()
+      .filter(([, form]) => text.includes(form))
+      .map(([name]) => `${name} in ${place}`),
+  );
+  expect(found).toEqual([]);
+  console.log(
+    `secrets: ${secrets.size} secrets, ${everyForm().length} forms, searched in ${Object.keys(places).length} places: ${found.length} found`,
+  );
+});
+
+/** Tables show rows that are; the files of the database also those that were, and the write-ahead log. */
+test('no file of the data folder holds one, but the two that are there to hold them', async () => {
+  const patterns = join(temporaryFolder(), 'patterns');
+  await database.query('checkpoint');
+  writeFileSync(
+    patterns,
+    `${everyForm()
+      .map(([, form]) => form)
+      .join('\n')}\n`,
+  );
+  const kept = ['postgres.json', 'local-login.json'];
+  for (const name of kept) expect(existsSync(join(server.dataDir, name))).toBeTrue();
+  const grep = ['grep', '-rlaF', '-f', patterns, ...kept.map((name) => `--exclude=${name}`), server.dataDir];
+  const { code, stdout } = await run(grep);
+  expect([code, stdout]).toEqual([1, '']);
+  const control = await run(['grep', '-rlaF', user.id, join(server.dataDir, 'postgres', 'base')]);
+  expect(control.stdout).not.toBe('');
+});
+
+/** As it is, and as it would stand in a header, a bytea or an address. */
+function everyForm(): [string, string][] {
+  return [...secrets].flatMap(([name, value]): [string, string][] => [
+    [name, value],
+    [`${name} (base64)`, Buffer.from(value).toString('base64').replace(/=+$/, '')],
+    [`${name} (hex)`, Buffer.from(value).toString('hex')],
+    ...(encodeURIComponent(value) === value
+      ? []
+      : [[`${name} (encoded)`, encodeURIComponent(value)] as [string, string]]),
+  ]);
+}

@@ -1,0 +1,131 @@
+import { type ContractEntry, contract } from '@svc/contract/all.ts';
+import { type ErrorCode, errorCodes } from '@svc/contract/error-codes.ts';
+import type { JsonSchema } from '../src/command.ts';
+import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
+import { sample } from './sample.ts';
+
+export interface Seen {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: Headers;
+  body: string;
+}
+
+export interface FakeServer {
+  url: string;
+  /** Requests in order; those to `/oauth` too. */
+  seen: Seen[];
+  oauth: OAuthState;
+  /** Answers a request instead of the usual answer, when it returns one. */
+  intercept: ((request: Request, seen: Seen) => Response | Promise<Response> | undefined) | undefined;
+  stop(): Promise<void>;
+}
+
+/** A real HTTP server that speaks the contract: answers fit the schemas, previews are plans, logins rotate. */
+export function startFakeServer(): FakeServer {
+  const server = Bun.serve({
+    port: 0,
+    idleTimeout: 60,
+    async fetch(request): Promise<Response> {
+      const url = new URL(request.url);
+      const body = await request.text();
+      const seen: Seen = {
+        method: request.method,
+        path: url.pathname,
+        query: url.searchParams,
+        headers: request.headers,
+        body,
+      };
+      fake.seen.push(seen);
+      return (await fake.intercept?.(request, seen)) ?? answer(fake, seen);
+    },
+  });
+  const fake: FakeServer = {
+    url: `http://localhost:${server.port}`,
+    seen: [],
+    oauth: {
+      tokens: new Set(),
+      refreshTokens: new Set(),
+      devices: new Map(),
+      serial: 0,
+      accessSeconds: 3600,
+    },
+    intercept: undefined,
+    stop: () => server.stop(true),
+  };
+  return fake;
+}
+
+function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
+  if (seen.path.startsWith('/oauth/')) return fakeOAuth(fake.url, fake.oauth, seen);
+  const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
+  if (!fake.oauth.tokens.has(token)) return problem('unauthenticated');
+  const entry = contract.find(
+    ({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path),
+  );
+  if (entry === undefined) return problem('not_found');
+  const wrong = inputFault(entry, seen);
+  if (wrong !== undefined)
+    return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });
+  if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(entry), { headers: requestId });
+  if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
+  return Response.json(answerOf(entry), { status: entry.endpoint.status, headers: requestId });
+}
+
+const requestId = { 'x-request-id': 'req-1' };
+
+export function answerOf(entry: ContractEntry): unknown {
+  return sample(entry.shape.answer.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema);
+}
+
+function previewOf({ endpoint }: ContractEntry) {
+  return {
+    dry_run: true,
+    plan: {
+      operation: endpoint.id,
+      target: { kind: 'thing', id: '(assigned on execution)', name: 'a thing' },
+      changes: [
+        { path: 'name', before: null, after: 'new', effect: 'create' },
+        { path: 'scope', before: ['a'], after: [], effect: 'update' },
+        { path: 'old', before: 'x', after: null, effect: 'delete' },
+      ],
+      warnings: ['Mind the gap.'],
+      irreversible: endpoint.irreversible ?? false,
+      fingerprint: 'f1f2f3',
+    },
+  };
+}
+
+/** Checks body and query as the real server would, so that a command that sends nonsense is found out. */
+function inputFault({ shape }: ContractEntry, seen: Seen): string | undefined {
+  const body = seen.body === '' ? undefined : JSON.parse(seen.body);
+  const query = Object.fromEntries([...seen.query].filter(([name]) => name !== 'dry_run'));
+  const faults = [shape.body?.safeParse(body), shape.query?.safeParse(query)];
+  return faults.find((result) => result?.success === false)?.error?.message;
+}
+
+export function problem(
+  code: ErrorCode,
+  more: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Response {
+  const { status, means } = errorCodes[code];
+  const body = {
+    type: 'about:blank',
+    title: code,
+    status,
+    detail: means,
+    code,
+    request_id: 'req-1',
+    ...more,
+  };
+  return Response.json(body, {
+    status,
+    headers: { ...requestId, ...headers, 'content-type': 'application/problem+json' },
+  });
+}
+
+function fits(template: string, path: string): boolean {
+  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+}

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { attachDatabase } from '../drivers/database/database.ts';
+import { query, stoppedDataDir, type TemporaryFolder, temporaryFolder } from '../drivers/database/testing.ts';
+import { spawnAdmin } from './testing.ts';
+
+setDefaultTimeout(30_000);
+
+let folder: TemporaryFolder;
+const servers: ChildProcess[] = [];
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(async () => {
+  for (const server of servers) server.kill('SIGKILL');
+  await folder.remove();
+});
+
+type Environment = { SVC_DATA_DIR: string; SVC_PORT: string; SVC_SEED: string };
+
+function environment(name: string): Environment {
+  const probe = Bun.serve({ port: 0, fetch: () => new Response() });
+  const port = String(probe.port);
+  void probe.stop(true);
+  return { SVC_DATA_DIR: join(folder.path, name), SVC_PORT: port, SVC_SEED: 'none' };
+}
+
+async function startServer(env: Environment): Promise<{ stop(): Promise<void> }> {
+  const main = join(import.meta.dir, '..', 'main.ts');
+  const child = spawn(process.execPath, [main], { env: { PATH: process.env.PATH, ...env } });
+  servers.push(child);
+  let said = '';
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (text) => {
+      said += text;
+      if (said.includes('svc is ready on')) resolve();
+    });
+    child.once('exit', () => reject(new Error(said)));
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** A command that must succeed; exactly one JSON object on standard output. */
+async function ok(env: Environment, argv: string[], stdin?: string) {
+  const { exit, out, err, json } = await spawnAdmin(env, [...argv, '--json'], stdin).ended;
+  expect([argv, exit, err]).toEqual([argv, 0, expect.any(String)]);
+  expect(out).toBe(`${JSON.stringify(json)}\n`);
+  return json;
+}
+
+async function exitOf(env: Environment, argv: string[], stdin?: string) {
+  const { exit, out, err } = await spawnAdmin(env, [...argv, '--json'], stdin).ended;
+  expect(out).toBe('');
+  return [exit, JSON.parse(err).code];
+}
+
+const me = async (env: Environment, token: string) => {
+  const answer = await fetch(`http://localhost:${env.SVC_PORT}/api/v1/me`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: answer.status, email: answer.ok ? (await answer.json()).email : null };
+};
+
+const runsPostgres = (env: Environment) => existsSync(join(env.SVC_DATA_DIR, 'postgres', 'postmaster.pid'));
+
+test('without a server, and before the first start of one, a command sets up what it needs and leaves nothing running', async () => {
+  const env = environment('never-started');
+  expect(await ok(env, ['tenants', 'create', 'first'])).toMatchObject({ slug: 'first' });
+  expect(runsPostgres(env)).toBeFalse();
+  expect(await ok(env, ['tenants', 'list'])).toMatchObject({ items: [{ slug: 'first' }], total: 1 });
+  expect(runsPostgres(env)).toBeFalse();
+});
+
+describe('beside a running server', () => {
+  let env: Environment;
+  let server: { stop(): Promise<void> };
+  let token = '';
+  const backup = () => join(folder.path, 'backups', 'svc.tar.gz');
+
+  beforeAll(async () => {
+    env = environment('served');
+    await stoppedDataDir(env.SVC_DATA_DIR);
+    mkdirSync(join(folder.path, 'backups'));
+    server = await startServer(env);
+  });
+
+  test('every command answers with one JSON object', async () => {
+    const tenant = await ok(env, [
+      'tenants',
+      'create',
+      'acme',
+      '--name',
+      'Acme',
+      '--max-resource-tier',
+      'XL',
+    ]);
+    expect(tenant).toMatchObject({ slug: 'acme', name: 'Acme', max_resource_tier: 'XL' });
+    const user = await ok(
+      env,
+      ['users', 'create', 'Ann@Example.test', '--password-stdin'],
+      'correct horse\n',
+    );
+    expect(user.email).toBe('ann@example.test');
+    expect(await ok(env, ['users', 'list'])).toMatchObject({ items: [{ id: user.id }], total: 1 });
+    const member = ['members', 'set', '--tenant', tenant.id, '--user', 'ann@example.test', '--role'];
+    expect(await ok(env, [...member, 'tenant_admin'])).toEqual({
+      tenant_id: tenant.id,
+      user_id: user.id,
+      role: 'tenant_admin',
+    });
+    const issued = await ok(env, ['tokens', 'issue', '--user', user.id, '--ttl', '10m']);
+    expect(Object.keys(issued)).toEqual(['access_token', 'expires_at']);
+    expect(new Date(issued.expires_at).getTime() / 1000).toBeCloseTo(Date.now() / 1000 + 600, -2);
+    expect(await me(env, issued.access_token)).toEqual({ status: 200, email: 'ann@example.test' });
+
+    expect(await ok(env, ['users', 'suspend', 'ann@example.test'])).toMatchObject({ status: 'suspended' });
+    expect((await me(env, issued.access_token)).status).toBe(401);
+    expect(await exitOf(env, ['tokens', 'issue', '--user', user.id])).toEqual([
+      6,
+      'invalid_state_transition',
+    ]);
+    expect(await ok(env, ['users', 'activate', user.id])).toMatchObject({ status: 'active' });
+    expect(await ok(env, ['users', 'set-password', user.id, '--password-stdin'], 'battery staple')).toEqual({
+      id: user.id,
+      email: 'ann@example.test',
+    });
+    expect(await ok(env, ['migrate'])).toEqual({ applied: [] });
+    expect(await ok(env, ['doctor'])).toMatchObject({ ok: true });
+    token = (await ok(env, ['tokens', 'issue', '--user', user.id])).access_token;
+  });
+
+  test('every kind of error has its exit code, and says on standard error what it was', async () => {
+    const ann = 'ann@example.test';
+    const refusals: [string, string[], string?][] = [
+      ['2 usage', ['tenants', 'mend']],
+      ['2 usage', ['tokens', 'issue', '--user', ann, '--ttl', 'soon']],
+      ['2 usage', ['users', 'set-password', ann]],
+      ['5 not_found', ['users', 'suspend', 'no@one']],
+      ['5 not_found', ['members', 'set', '--tenant', 'none', '--user', ann, '--role', 'none']],
+      ['5 not_found', ['members', 'set', '--tenant', 'acme', '--user', 'no@one', '--role', 'none']],
+      ['6 unique_violation', ['tenants', 'create', 'acme']],
+      ['6 unique_violation', ['users', 'create', 'ANN@example.test']],
+      ['7 validation_failed', ['tenants', 'create', 'No Slug']],
+      ['7 validation_failed', ['tokens', 'issue', '--user', ann, '--ttl', '25h']],
+      ['7 validation_failed', ['users', 'create', 'b@c', '--password-stdin'], 'short'],
+    ];
+    const outcomes = refusals.map(async ([, argv, stdin]) => (await exitOf(env, argv, stdin)).join(' '));
+    expect(await Promise.all(outcomes)).toEqual(refusals.map(([code]) => code));
+    expect(await exitOf({ ...env, SVC_PORT: 'x' }, ['tenants', 'list'])).toEqual([2, 'configuration']);
+  });
+
+  test('people get text and hints', async () => {
+    expect((await spawnAdmin(env, ['tenants', 'list']).ended).out).toMatch(/^SLUG +NAME .*\nacme +Acme +XL /);
+    const slip = await spawnAdmin(env, ['tenant', 'list']).ended;
+    expect([slip.exit, slip.err]).toEqual([
+      2,
+      'Error: Unknown command tenant list. (usage)\nDid you mean tenants list?\n',
+    ]);
+    expect((await spawnAdmin(env, ['doctor', '--help']).ended).out).toContain('Usage: svc-admin doctor');
+  });
+
+  test('a backup that is told to stop leaves no file, and one that is killed none under its name', async () => {
+    const database = await attachDatabase({ dataDir: env.SVC_DATA_DIR, log: () => {} });
+    await query(
+      database.controlUrl,
+      `create schema app_1; create table app_1.t as select md5(i::text) as a, md5((i + 1)::text) as b from generate_series(1, 200000) i`,
+    );
+    const files = () => readdirSync(join(folder.path, 'backups'));
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
+      const { child, ended } = spawnAdmin(env, ['backup', '--to', backup()]);
+      while (files().length === 0 && child.exitCode === null) await Bun.sleep(2);
+      child.kill(signal);
+      await ended;
+      const left = files().map((name) => name.replace(/\d+$/, ''));
+      expect([signal, left]).toEqual([signal, signal === 'SIGKILL' ? ['svc.tar.gz.partial-'] : []]);
+    }
+    expect(await ok(env, ['backup', '--to', backup()])).toMatchObject({ app_schemas: 1 });
+    expect(files()).toEqual(['svc.tar.gz']);
+    await database.stop();
+  });
+
+  test('a restore is refused, and works into a new data dir, where the server starts with the same logins', async () => {
+    expect(await exitOf(env, ['restore', '--from', backup(), '--yes'])).toEqual([6, 'data_dir_in_use']);
+    expect((await me(env, token)).status).toBe(200);
+    await server.stop();
+
+    const next = environment('restored');
+    expect(await ok(next, ['restore', '--from', backup()])).toMatchObject({
+      app_schemas: 1,
+      audit_breaks: [],
+    });
+    expect(runsPostgres(next)).toBeFalse();
+    const restored = await startServer(next);
+    expect(await me(next, token)).toEqual({ status: 200, email: 'ann@example.test' });
+    expect(await ok(next, ['doctor'])).toMatchObject({ ok: true });
+    await restored.stop();
+    expect(await exitOf(next, ['restore', '--from', backup()])).toEqual([11, 'confirmation_required']);
+    expect(runsPostgres(next)).toBeFalse();
+  });
+});

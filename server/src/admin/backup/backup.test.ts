@@ -1,0 +1,254 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { withClient } from '../../drivers/database/connect.ts';
+import { query } from '../../drivers/database/testing.ts';
+import { anchorsFile, appendAnchor } from '../../plumbing/audit-anchors.ts';
+import { readBackup, readWhole } from '../restore/read-backup.ts';
+import { admin, hasPostgres15, installations, startPostgres15 } from '../testing.ts';
+import type { Manifest } from './manifest.ts';
+
+setDefaultTimeout(30_000);
+
+const { folder, installation, installationOn, remove } = installations();
+afterAll(remove);
+
+async function manifestOf(file: string): Promise<Manifest> {
+  for await (const entry of readBackup(file)) {
+    if (entry.path === 'manifest.json') return JSON.parse((await readWhole(entry.content)).toString());
+  }
+  throw new Error('no manifest');
+}
+
+/** What two backups must agree in to be of the same data. */
+async function contentOf(file: string) {
+  const { tables, sequences, schemas, files, migrations } = await manifestOf(file);
+  return { tables, sequences, schemas, files, migrations };
+}
+
+async function rowsRoleOf(url: string): Promise<string> {
+  const [key] = await query(url, `select value from svc.platform_keys where name = 'rows_role'`);
+  return key?.value;
+}
+
+async function makeAppSchemas(url: string): Promise<void> {
+  const sql = readFileSync(join(import.meta.dir, 'app-schema.sql'), 'utf8');
+  await query(url, sql.replaceAll(':rows', await rowsRoleOf(url)));
+}
+
+let shared: Promise<Installation> | undefined;
+type Installation = Awaited<ReturnType<typeof installation>>;
+
+/** One for all tests, which only read it. */
+function filled(): Promise<Installation> {
+  shared ??= fill();
+  return shared;
+}
+
+/** Tenants, users, a login, rows of apps and files. */
+async function fill(): Promise<Installation> {
+  const source = await installation();
+  for (const slug of ['one', 'two']) await source.run(['tenants', 'create', slug]);
+  await source.run(['users', 'create', 'ann@example.test', '--password-stdin'], 'correct horse\n');
+  await source.run([
+    'members',
+    'set',
+    '--tenant',
+    'one',
+    '--user',
+    'ann@example.test',
+    '--role',
+    'tenant_admin',
+  ]);
+  await source.run(['tokens', 'issue', '--user', 'ann@example.test']);
+  await makeAppSchemas(source.url);
+  const long = join(source.dataDir, 'blobs', 'ab', 'x'.repeat(120));
+  mkdirSync(join(source.dataDir, 'blobs', 'ab'), { recursive: true });
+  mkdirSync(join(source.dataDir, 'empty'), { mode: 0o750 });
+  writeFileSync(
+    long,
+    new Uint8Array(700_000).map((_, at) => at % 251),
+  );
+  writeFileSync(join(source.dataDir, 'run.sh'), '#!/bin/sh\n');
+  chmodSync(join(source.dataDir, 'run.sh'), 0o755);
+  for (const name of ['postgres.json', 'local-login.json', 'server.lock', 'postgres.log', 'old.tar.gz']) {
+    writeFileSync(join(source.dataDir, name), 'of this machine');
+  }
+  return source;
+}
+
+describe('a backup', () => {
+  test('restored into an empty system gives the same rows, schemas, rights, sequences and files', async () => {
+    const source = await filled();
+    const first = await source.backup();
+    expect(statSync(first).mode & 0o777).toBe(0o600);
+    const target = await installation();
+    const restored = await target.run(['restore', '--from', first]);
+    expect(restored).toMatchObject({ app_schemas: 2, audit_breaks: [], migrated: [], left_out: [] });
+
+    const [before, after] = [await contentOf(first), await contentOf(await target.backup())];
+    // The login for rows is the database's own.
+    const withoutKeys = (content: Awaited<ReturnType<typeof contentOf>>) => ({
+      ...content,
+      tables: content.tables.filter((table) => table.name !== 'platform_keys'),
+    });
+    expect(withoutKeys(after)).toEqual(withoutKeys(before));
+    expect(before.tables.find((table) => table.name === 'all_types')).toMatchObject({ rows: 6 });
+    expect(before.files.count).toBe(2);
+    expect(statSync(join(target.dataDir, 'run.sh')).mode & 0o777).toBe(0o755);
+    expect(statSync(join(target.dataDir, 'empty')).isDirectory()).toBeTrue();
+    expect(readdirSync(target.dataDir).sort()).toEqual(['blobs', 'empty', 'run.sh']);
+    expect((await target.run(['doctor'])).ok).toBeTrue();
+  });
+
+  test('brings rights to the role that serves rows there, and rows that go on working', async () => {
+    const source = await filled();
+    const target = await installation();
+    await target.run(['migrate']);
+    const role = await rowsRoleOf(target.url);
+    await target.run(['restore', '--from', await source.backup()]);
+    expect(await rowsRoleOf(target.url)).toBe(role);
+    expect(role).not.toBe(await rowsRoleOf(source.url));
+    const rights = await query(
+      target.url,
+      `select has_table_privilege('${role}', 'app_7.all_types', 'select') as reads,
+         has_table_privilege('${role}', 'app_7.all_types', 'update') as updates,
+         has_column_privilege('${role}', 'app_7.all_types', 'txt', 'update') as updates_text`,
+    );
+    expect(rights).toEqual([{ reads: true, updates: false, updates_text: true }]);
+    const [row] = await query(
+      target.url,
+      `insert into app_7.all_types (ratio) values (1) returning number, counted::int, small, twice`,
+    );
+    expect(row).toEqual({ number: 29, counted: 106, small: 42, twice: 41 });
+  });
+
+  test('leaves open effects to the next server, and logins as they were', async () => {
+    const source = await filled();
+    const target = await installation();
+    await target.run(['restore', '--from', await source.backup()]);
+    const facts = `select (select count(*)::int from svc.outbox where done_at is null) as open,
+      (select string_agg(id_hash, ',' order by id_hash) from svc.oauth_models) as logins,
+      (select password_hash from svc.users) as password`;
+    expect(await query(target.url, facts)).toEqual(await query(source.url, facts));
+    expect((await query(target.url, facts))[0]!.open).toBeGreaterThan(0);
+  });
+
+  test('tells what it can not hold', async () => {
+    const source = await installation();
+    await source.run(['migrate']);
+    await query(source.url, 'create schema app_v; create view app_v.v as select 1 as one');
+    const { left_out } = await source.run(['backup', '--to', join(folder, 'view.tar.gz')]);
+    expect(left_out).toEqual(['view app_v.v']);
+  });
+
+  test('of an empty database, or into a folder that is not there, is refused', async () => {
+    const { env } = await installation();
+    const outcome = await admin(env, ['backup', '--to', join(folder, 'none.tar.gz')]);
+    expect([outcome.exit, existsSync(join(folder, 'none.tar.gz'))]).toEqual([6, false]);
+    const other = await filled();
+    expect((await admin(other.env, ['backup', '--to', join(folder, 'no', 'such.tar.gz')])).exit).toBe(7);
+  });
+});
+
+test('a backup taken while changes are made holds all of a change or nothing, anchors included', async () => {
+  const source = await installation();
+  await source.run(['users', 'create', 'bob@example.test']);
+  let writing = true;
+  const writer = (async () => {
+    for (let n = 0; writing; n++) {
+      await source.run(['tenants', 'create', `t${n}`]);
+      const [head] = await query(
+        source.url,
+        'select tenant_id as "tenantId", seq::int, hash from svc.audit_heads',
+      );
+      appendAnchor(anchorsFile(source.dataDir), head as never);
+    }
+  })();
+  const files: string[] = [];
+  for (let n = 0; n < 4; n++) files.push(await source.backup());
+  writing = false;
+  await writer;
+  const target = await installation();
+  for (const file of files) {
+    // Finding no breaks says that entries, heads and anchors are of one moment.
+    expect(await target.run(['restore', '--from', file, '--yes'])).toMatchObject({ audit_breaks: [] });
+    const [counts] = await query(
+      target.url,
+      `select (select count(*) from svc.tenants) + (select count(*) from svc.users) as made,
+         (select count(*) from svc.audit_entries) as entries, (select sum(seq) from svc.audit_heads) as heads`,
+    );
+    expect(counts!.entries).toBe(counts!.made);
+    expect(counts!.heads).toBe(counts!.made);
+  }
+});
+
+describe.if(hasPostgres15)('with PostgreSQL 15', () => {
+  test('a backup of the embedded PostgreSQL can be restored, and one of it taken', async () => {
+    const { urlOf } = startPostgres15(join(folder, 'fifteen'));
+    await query(urlOf('postgres', 'postgres'), `create role owner login createrole password 'secret'`);
+    await query(urlOf('postgres', 'postgres'), 'create database svc owner owner');
+    const source = await filled();
+    const file = await source.backup();
+    const target = installationOn(urlOf('owner', 'svc'));
+    await target.run(['restore', '--from', file]);
+    const [before, after] = [await contentOf(file), await contentOf(await target.backup())];
+    const data = (content: typeof before) => content.tables.filter((table) => table.name !== 'platform_keys');
+    expect(data(after)).toEqual(data(before));
+    expect(after.sequences).toEqual(before.sequences);
+    expect((await manifestOf(file)).postgres_version).not.toStartWith('15');
+    expect((await target.run(['doctor'])).ok).toBeTrue();
+  });
+});
+
+test('rows that are kept on another server come along, and go to the one that the target names', async () => {
+  const [source, sourceRows, target, targetRows] = await Promise.all([
+    installation(),
+    installation(),
+    installation(),
+    installation(),
+  ]);
+  await query(sourceRows.url, 'create schema app_1; create table app_1.pets as select 7 as age');
+  const file = join(folder, 'elsewhere.tar.gz');
+  const run = async (env: Record<string, string>, argv: string[]) => {
+    const { exit, err } = await admin(env, argv);
+    expect([exit, err]).toEqual([0, expect.any(String)]);
+  };
+  const sourceEnv = { ...source.env, SVC_DATA_DATABASE_URL: sourceRows.url };
+  await run(sourceEnv, ['tenants', 'create', 'ours']);
+  await run(sourceEnv, ['backup', '--to', file]);
+  await run({ ...target.env, SVC_DATA_DATABASE_URL: targetRows.url }, ['restore', '--from', file]);
+  expect(await query(targetRows.url, 'select age from app_1.pets')).toEqual([{ age: 7 }]);
+  expect(await query(target.url, 'select slug from svc.tenants')).toEqual([{ slug: 'ours' }]);
+});
+
+test('copying goes no faster than it is read, and a copy that is left does not spoil what follows', async () => {
+  const source = await installation();
+  const { copyOut } = await import('./copy-out.ts');
+  await withClient(source.url, async (client) => {
+    const copy = copyOut(client, `copy (select repeat('x', 1000) from generate_series(1, 20000)) to stdout`);
+    let bytes = 0;
+    for await (const piece of copy) {
+      bytes += piece.length;
+      await Bun.sleep(5);
+    }
+    expect([bytes, copy.rows()]).toEqual([20_020_000, 20_000]);
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    expect(readWhole(copyOut(client, 'copy nothing to stdout'))).rejects.toThrow('does not exist');
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    for await (const _ of copyOut(
+      client,
+      `copy (select repeat('x', 1000) from generate_series(1, 20000)) to stdout`,
+    ))
+      break;
+    expect(client.query('select 1')).rejects.toThrow();
+  });
+});

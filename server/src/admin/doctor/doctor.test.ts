@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withClient } from '../../drivers/database/connect.ts';
+import { type FreshDatabase, freshDatabase, query, temporaryFolder } from '../../drivers/database/testing.ts';
+import { anchorsFile } from '../../plumbing/audit-anchors.ts';
+import { admin, asApplication } from '../testing.ts';
+
+setDefaultTimeout(30_000);
+
+const folder = temporaryFolder();
+const databases: FreshDatabase[] = [];
+let template = '';
+let tenantId = '';
+let count = 0;
+
+/** Three tenants, so three entries in the chain of the platform, copied for each test. */
+beforeAll(async () => {
+  const fresh = await freshDatabase();
+  const env = environment(fresh);
+  for (const slug of ['one', 'two', 'three']) await admin(env, ['tenants', 'create', slug]);
+  [{ tenant_id: tenantId }] = await query(fresh.controlUrl, 'select tenant_id from svc.audit_heads');
+  template = fresh.name;
+});
+afterAll(async () => {
+  for (const database of databases) await database.drop();
+  await folder.remove();
+});
+
+function environment(database: FreshDatabase) {
+  const dataDir = join(folder.path, `data-${++count}`);
+  mkdirSync(dataDir, { mode: 0o700 });
+  return { SVC_DATABASE_URL: database.controlUrl, SVC_DATA_DIR: dataDir, SVC_PORT: '1' };
+}
+
+async function system() {
+  const database = await freshDatabase({ template });
+  databases.push(database);
+  const env = environment(database);
+  const change = (sql: string) => query(database.controlUrl, sql);
+  const doctor = async (more: Record<string, string> = {}) => {
+    const { exit, json } = await admin({ ...env, ...more }, ['doctor']);
+    const find = (name: string) => json.checks.find((check: { name: string }) => check.name === name);
+    return { exit, json, find };
+  };
+  return { database, env, change, doctor };
+}
+
+const unguarded = (sql: string) =>
+  `alter table svc.audit_entries disable trigger user; ${sql}; alter table svc.audit_entries enable trigger user`;
+
+test('a healthy system has no problems, and every check says something', async () => {
+  const { doctor } = await system();
+  const { exit, json } = await doctor();
+  expect([exit, json.ok]).toEqual([0, true]);
+  const names = json.checks.map((check: { name: string }) => check.name);
+  expect(names).toEqual([
+    'configuration',
+    'data dir',
+    'address',
+    'server',
+    'openid provider',
+    'database',
+    'migrations',
+    'rows role',
+    'clock',
+    'audit chains',
+    'outbox',
+  ]);
+  for (const { status, detail, hint } of json.checks) {
+    expect(detail).not.toBe('');
+    expect(['ok', 'warning']).toContain(status);
+    expect(typeof hint).toBe('string');
+  }
+});
+
+describe('it finds, in the audit chains,', () => {
+  test.each([
+    [
+      'an edited entry',
+      `update svc.audit_entries set actor_name = 'nobody' where seq = 2`,
+      'entry 2: was edited',
+    ],
+    [
+      'a deleted entry',
+      'delete from svc.audit_entries where seq = 2',
+      'entry 3: entries before it are missing',
+    ],
+    [
+      'a cut tail',
+      'delete from svc.audit_entries where seq = 3',
+      'the last entries are missing (head 3, found 2)',
+    ],
+    [
+      'entries in another order',
+      'update svc.audit_entries set seq = 9 where seq = 1; update svc.audit_entries set seq = 1 where seq = 2; update svc.audit_entries set seq = 2 where seq = 9',
+      'entry 1: does not follow the entry before it',
+    ],
+  ])('%s', async (_, tampering, said) => {
+    const { change, doctor } = await system();
+    await change(unguarded(tampering));
+    const { exit, json, find } = await doctor();
+    expect([exit, json.ok, find('audit chains').status]).toEqual([1, false, 'problem']);
+    expect(find('audit chains').detail).toContain(`tenant ${tenantId}`);
+    expect(find('audit chains').detail).toContain(said);
+    expect(find('audit chains').hint).not.toBe('');
+  });
+
+  test('a whole chain that was written anew, by its anchor', async () => {
+    const { env, doctor } = await system();
+    writeFileSync(
+      anchorsFile(env.SVC_DATA_DIR),
+      `${JSON.stringify({ tenantId, seq: 2, hash: 'another' })}\n`,
+    );
+    expect((await doctor()).find('audit chains').detail).toContain('entry 2: differs from its anchor');
+  });
+});
+
+test('it finds a role for rows that can read the control plane, or only enter it', async () => {
+  const { change, doctor } = await system();
+  const before = await doctor();
+  const role = /^(\S+) logs in/.exec(before.find('rows role').detail)?.[1];
+  await change(`grant usage on schema svc to ${role}`);
+  expect((await doctor()).find('rows role')).toMatchObject({
+    status: 'problem',
+    hint: expect.stringContaining('revoke'),
+  });
+  await change(`grant select on svc.users to ${role}`);
+  const { exit, find } = await doctor();
+  expect([exit, find('rows role').status]).toEqual([1, 'problem']);
+  expect(find('rows role').detail).toContain('svc.users');
+  await change(find('rows role').hint);
+  expect((await doctor()).exit).toBe(0);
+});
+
+test('it finds migrations that are pending, changed, or of a newer version', async () => {
+  const { change, doctor } = await system();
+  await change(`insert into svc.migrations (name, checksum) values ('9999-later.sql', 'x')`);
+  expect((await doctor()).find('migrations')).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('9999-later.sql'),
+  });
+  await change(`update svc.migrations set checksum = 'x' where name = '0002-grants.sql'`);
+  expect((await doctor()).find('migrations').detail).toStartWith(
+    'Changed after they were applied: 0002-grants.sql',
+  );
+  await change(`delete from svc.migrations where name = '0002-grants.sql'`);
+  const { exit, find } = await doctor();
+  expect([exit, find('migrations').detail]).toEqual([1, 'Not applied: 0002-grants.sql.']);
+  expect(find('migrations').hint).toContain('svc-admin migrate');
+});
+
+test('it finds effects that wait, a problem only while a server should carry them out', async () => {
+  const { database, change, doctor } = await system();
+  await change(`update svc.outbox set created_at = now() - interval '1 hour', last_error = 'no way'`);
+  expect((await doctor()).find('outbox')).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('no way'),
+  });
+  await withClient(asApplication(database.controlUrl, 'svc queue'), async () => {
+    expect((await doctor()).find('outbox').status).toBe('problem');
+  });
+});
+
+test('it finds files that other users can read, and a folder that they can write', async () => {
+  const { env, doctor } = await system();
+  const file = join(env.SVC_DATA_DIR, 'local-login.json');
+  writeFileSync(file, '{}', { mode: 0o644 });
+  const { exit, find } = await doctor();
+  expect([exit, find('data dir').status, find('data dir').hint]).toEqual([1, 'problem', `chmod 600 ${file}`]);
+  chmodSync(file, 0o600);
+  expect((await doctor()).find('data dir').status).toBe('ok');
+  chmodSync(env.SVC_DATA_DIR, 0o777);
+  expect((await doctor()).find('data dir').status).toBe('problem');
+});
+
+test('wrong configuration is a finding, and the rest is not checked', async () => {
+  const { doctor } = await system();
+  const { exit, json, find } = await doctor({ SVC_PORT: 'many' });
+  expect([exit, find('configuration').detail]).toEqual([1, 'SVC_PORT must be a port number.']);
+  expect(json.checks.filter((check: { status: string }) => check.status === 'problem')).toHaveLength(1);
+});
+
+test('a database that is away is a finding, told at once', async () => {
+  const { doctor } = await system();
+  const { exit, find } = await doctor({ SVC_DATABASE_URL: 'postgresql://someone:hunter2@127.0.0.1:1/main' });
+  expect([exit, find('database').status]).toEqual([1, 'problem']);
+  expect(JSON.stringify(find('database'))).not.toContain('hunter2');
+});
+
+test('a data dir that was never used is no problem, and stays unused', async () => {
+  const unused = { SVC_DATA_DIR: join(folder.path, 'unused'), SVC_PORT: '1' };
+  const { exit, json } = await admin(unused, ['doctor']);
+  expect([exit, json.ok]).toEqual([0, true]);
+  expect(existsSync(unused.SVC_DATA_DIR)).toBeFalse();
+});
+
+test('an outside OpenID provider is asked who it is', async () => {
+  const { doctor } = await system();
+  const provider = Bun.serve({ port: 0, fetch: () => Response.json({ issuer: 'http://someone.else' }) });
+  const env = (issuer: string) => ({
+    SVC_OIDC_ISSUER: issuer,
+    SVC_OIDC_CLIENT_ID: 'a',
+    SVC_OIDC_CLIENT_SECRET: 'b',
+  });
+  const issuer = `http://127.0.0.1:${provider.port}`;
+  expect((await doctor(env(issuer))).find('openid provider').detail).toContain('http://someone.else');
+  provider.reload({ fetch: () => Response.json({ issuer }) });
+  expect((await doctor(env(issuer))).find('openid provider').status).toBe('ok');
+  await provider.stop(true);
+  expect((await doctor(env(issuer))).find('openid provider').status).toBe('problem');
+});
+
+test('the addresses that users can not reach are told', async () => {
+  const { doctor } = await system();
+  const statusOf = async (env: Record<string, string>) => (await doctor(env)).find('address').status;
+  expect(await statusOf({ SVC_HOST: '0.0.0.0', SVC_PORT: '4400' })).toBe('warning');
+  expect(await statusOf({ SVC_BASE_URL: 'http://svc.example.com', SVC_PORT: '4400' })).toBe('warning');
+  expect(await statusOf({ SVC_BASE_URL: 'http://localhost:9', SVC_PORT: '4400' })).toBe('warning');
+  expect(await statusOf({ SVC_BASE_URL: 'https://svc.example.com', SVC_PORT: '4400' })).toBe('ok');
+});
