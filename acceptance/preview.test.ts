@@ -30,15 +30,15 @@ let database: BehindServer;
 let svc: Svc;
 let mutating: string[];
 
-// A server of its own: nobody else changes the database that is compared.
+// A server of its own, on the embedded database: nobody else changes what is compared.
 beforeAll(async () => {
-  const server = await startServer();
+  const server = await startServer({ env: { SVC_DATABASE_URL: '' } });
   database = behind(server);
   world = await newWorld(server);
   svc = svcFor(server, { token: world.people.A.token, tenant: world.tenant.slug });
   mutating = (await commandList()).filter(({ mutates }) => mutates).map(({ words }) => words);
 });
-afterAll(() => database.close());
+afterAll(() => database?.close());
 
 /** What was done meanwhile left every byte as it was. */
 async function changesNothing(what: string, doing: () => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
 import { databaseUrlOf } from './support/database.ts';
-import { type Answered, caller, newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
+import { type Answered, caller, newPerson, newTenant, type Tenant } from './support/people.ts';
 import { type RunningServer, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
@@ -15,7 +15,7 @@ let first: RunningServer;
 let second: RunningServer;
 
 beforeAll(async () => {
-  first = await startServer();
+  first = await startServer({ env: { SVC_DATABASE_URL: '' } });
   second = await startServer({ env: { SVC_DATABASE_URL: databaseUrlOf(first), SVC_SEED: 'none' } });
   t = await newTenant(first);
 });
@@ -69,13 +69,14 @@ const status =
     expected.includes(answer.status);
 
 async function asPerson(role: 'tenant_member' | 'tenant_admin' = 'tenant_member') {
-  const person = await newPerson(first, { tenant: t.id, role });
+  const person = await newPerson(first);
+  await confirmed(t.admin.call('PUT', `${t.base}/members/${person.id}`, { role }));
   return { person, call: atSecond(bearer(person.token)) };
 }
 
 const confirmed = async (answer: Promise<Answered>) => {
   const { status, body } = await answer;
-  if (status >= 300) throw new Error(`The removal answered ${status}: ${JSON.stringify(body)}`);
+  if (status >= 300) throw new Error(`It answered ${status}: ${JSON.stringify(body)}`);
 };
 
 test('a suspended user is out', async () => {
@@ -182,7 +183,7 @@ test('the tokens for rows of a suspended user end with the user', async () => {
 });
 
 test('a revoked grant allows nothing', async () => {
-  const { person, call }: { person: Person; call: Person['call'] } = await asPerson();
+  const { person, call } = await asPerson();
   const connector = await t.admin.call('POST', `${t.base}/connectors`, { name: 'ends', kind: 'http' });
   const about = { subject_id: person.id, connector_id: connector.body.id };
   const grant = await t.admin.call('POST', `${t.base}/grants`, { ...about, preset_id: 'reader' });

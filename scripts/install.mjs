@@ -25,13 +25,19 @@ export async function install() {
       stdio: ['ignore', 2, 2],
       shell: process.platform === 'win32',
     });
-    if (npm.status !== 0) {
-      console.error('npm ci failed; see above.');
-      process.exit(npm.status ?? 1);
-    }
+    if (npm.status !== 0) throw new Error('npm ci failed; see above.');
     finishScripts();
     writeFileSync(marker, lockHash());
   });
+}
+
+export async function installOrExit() {
+  try {
+    await install();
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
 }
 
 /** npm can be set to skip install scripts; Bun's binary and PostgreSQL's library links depend on them. */
@@ -60,7 +66,10 @@ function isCurrent() {
 /** Someone ran npm themselves, after the last change of the lock file. */
 function installedByHand() {
   try {
-    return statSync(join(root, 'node_modules', '.package-lock.json')).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+    return (
+      statSync(join(root, 'node_modules', '.package-lock.json')).mtimeMs >=
+      statSync(join(root, 'package-lock.json')).mtimeMs
+    );
   } catch {
     return false;
   }
@@ -109,4 +118,4 @@ function isAlive(pid) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await install();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await installOrExit();

@@ -1,9 +1,9 @@
 // Runs one of the project's programs on Bun, on a machine that has only Node and npm: installs what is missing
 // first, then hands over the terminal, the signals and the exit code.
 import { spawn } from 'node:child_process';
-import { bunPath, install, root } from './install.mjs';
+import { bunPath, installOrExit, root } from './install.mjs';
 
-await install();
+await installOrExit();
 const [program, ...args] = process.argv.slice(2);
 const child = spawn(bunPath(), [program, ...args], { cwd: root, stdio: 'inherit', env: process.env });
 

@@ -14,9 +14,8 @@ export class Browser {
     this.#baseUrl = baseUrl;
   }
 
-  /** The values of all cookies it holds. */
-  get secrets(): string[] {
-    return [...this.#cookies.values()].map(({ value }) => value);
+  cookie(name: string): string | undefined {
+    return [...this.#cookies].find(([key]) => key.split(' ')[0] === name)?.[1].value;
   }
 
   open(address: string): Promise<Page> {

@@ -6,7 +6,7 @@ import type { Caller, MutationCtx, TenantAccess } from './plumbing/context.ts';
 import { type Db, openControlDatabase } from './plumbing/db.ts';
 import { migrate } from './plumbing/migrate.ts';
 import { type MutationResult, runMutation } from './plumbing/mutation.ts';
-import { rowsOnly } from './plumbing/outbox.ts';
+import { rowsOnly } from './plumbing/outbox-rows.ts';
 
 /** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
 export interface TestDatabase {

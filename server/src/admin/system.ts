@@ -3,6 +3,7 @@ import { type ControlDatabase, openControlDatabase } from '../plumbing/db.ts';
 import { createLog } from '../plumbing/log.ts';
 import { migrate } from '../plumbing/migrate.ts';
 import type { OperatorParts } from '../plumbing/operator.ts';
+import { rowsOnly } from '../plumbing/outbox-rows.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { AdminCtx } from './command.ts';
 import {
@@ -11,7 +12,6 @@ import {
   migrationsDirectory,
   readMigrationFiles,
 } from './migration-state.ts';
-import { writtenOutbox } from './written-outbox.ts';
 
 export interface System extends OperatorParts {
   database: Database;
@@ -24,7 +24,7 @@ export async function withSystem<T>(ctx: AdminCtx, work: (system: System) => Pro
     try {
       await requireSchema(ctx, database, control);
       const log = createLog({ level: 'warn', write: ctx.err });
-      return await work({ database, db: control.db, outbox: writtenOutbox, log });
+      return await work({ database, db: control.db, outbox: rowsOnly, log });
     } finally {
       await control.close();
     }

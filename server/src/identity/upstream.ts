@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { platformTenantId } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { asOperator } from '../plumbing/operator.ts';
-import { rowsOnly } from '../plumbing/outbox.ts';
+import { rowsOnly } from '../plumbing/outbox-rows.ts';
 import { Failure } from '../plumbing/problem.ts';
 import { findUser } from '../users/find-user.ts';
 import { finishLogin } from './finish-login.ts';

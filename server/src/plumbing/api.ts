@@ -5,7 +5,7 @@ import { type Caller, type Ctx, platformTenantId, type TenantAccess } from './co
 import type { Db } from './db.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { runMutation } from './mutation.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox } from './outbox-rows.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
 import { fail } from './problem.ts';
 import { readJson } from './read-body.ts';

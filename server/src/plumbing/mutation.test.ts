@@ -5,7 +5,8 @@ import { findAuditBreaks } from './audit.ts';
 import type { MutationCtx } from './context.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { type MutationRequest, runMutation } from './mutation.ts';
-import { createOutbox, type Outbox, rowsOnly } from './outbox.ts';
+import { createOutbox } from './outbox.ts';
+import { type Outbox, rowsOnly } from './outbox-rows.ts';
 import { Failure } from './problem.ts';
 
 let database: TestDatabase;

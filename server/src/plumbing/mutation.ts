@@ -6,7 +6,7 @@ import { isRetryable } from './database-errors.ts';
 import type { Db, Tx } from './db.ts';
 import { claimKey, type IdempotentRequest, keepAnswer, type StoredAnswer } from './idempotency.ts';
 import { notifySql } from './invalidation.ts';
-import type { Outbox, QueuedEffect } from './outbox.ts';
+import type { Outbox, QueuedEffect } from './outbox-rows.ts';
 import { makePlan } from './plan.ts';
 import { fail } from './problem.ts';
 

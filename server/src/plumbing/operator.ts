@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Caller, MutationCtx } from './context.ts';
 import type { Db } from './db.ts';
 import { runMutation } from './mutation.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox } from './outbox-rows.ts';
 
 /** Changes that no request asks for: the operator's tool, the sweeps, the first start. Audited like all others. */
 export interface OperatorParts {

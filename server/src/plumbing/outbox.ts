@@ -1,58 +1,16 @@
 import { CompiledQuery, sql } from 'kysely';
 import { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
-import type { Db, Tx } from './db.ts';
-
-type Tables = {
-  outbox: {
-    id: string;
-    topic: string;
-    payload: unknown;
-    created_at: Date;
-    attempts: number;
-    done_at: Date | null;
-    last_error: string | null;
-  };
-};
+import type { Db } from './db.ts';
+import { type Outbox, type OutboxTables, rowsOnly } from './outbox-rows.ts';
 
 /** Must be safe to run twice: it runs at least once per queued effect. */
 export type Effect = (payload: Record<string, unknown>) => Promise<void>;
 export type Sweep = { name: string; cron: string; run: () => Promise<void> };
 
-export interface QueuedEffect {
-  id: string;
-  topic: string;
-  payload: Record<string, unknown>;
-}
-
-/**
- * Effects outside the database. The row in `outbox` is the truth, written with the change that causes it; the
- * pg-boss job sent in the same transaction is the wake-up, with retries and back-off.
- */
-export interface Outbox {
-  add(tx: Tx, at: Date, effects: readonly QueuedEffect[]): Promise<void>;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const queue = 'outbox';
 /** An open row this old has lost its wake-up, or never had one. */
 const unwokenSeconds = 30;
-
-/** Writes effects down and leaves the wake-up to a server: for programs that end before an effect would. */
-export const rowsOnly: Outbox = {
-  async add(tx, at, effects) {
-    for (const { id, topic, payload } of effects) {
-      await tx
-        .withTables<Tables>()
-        .insertInto('outbox')
-        .values({ id, topic, payload, created_at: at, attempts: 0, done_at: null, last_error: null })
-        .execute();
-    }
-  },
-  async start() {},
-  async stop() {},
-};
 
 export function createOutbox(options: {
   url: string;
@@ -74,7 +32,7 @@ export function createOutbox(options: {
 
   async function carryOut(id: string): Promise<void> {
     const row = await db
-      .withTables<Tables>()
+      .withTables<OutboxTables>()
       .selectFrom('outbox')
       .select(['topic', 'payload'])
       .where('id', '=', id)
@@ -99,7 +57,7 @@ export function createOutbox(options: {
   /** The rows are the truth: those that a restored back-up or the operator's tool left open get a wake-up here. */
   async function wakeOpenRows(olderThanSeconds: number): Promise<void> {
     const rows = await db
-      .withTables<Tables>()
+      .withTables<OutboxTables>()
       .selectFrom('outbox')
       .select('id')
       .where('done_at', 'is', null)
@@ -109,8 +67,8 @@ export function createOutbox(options: {
     for (const { id } of rows) await boss.send(queue, { id }, { singletonKey: id, singletonSeconds: 300 });
   }
 
-  async function mark(id: string, set: Partial<Tables['outbox']>): Promise<void> {
-    await db.withTables<Tables>().updateTable('outbox').set(set).where('id', '=', id).execute();
+  async function mark(id: string, set: Partial<OutboxTables['outbox']>): Promise<void> {
+    await db.withTables<OutboxTables>().updateTable('outbox').set(set).where('id', '=', id).execute();
   }
 
   return {

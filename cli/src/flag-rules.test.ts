@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import type { Command, Flags } from './command.ts';
+import { CliError } from './errors.ts';
+import { parseArgs } from './parse.ts';
+
+const flags = {
+  category: { type: 'string', summary: '' },
+  'clear-category': { type: 'boolean', winsOver: ['category'], summary: '' },
+  subdomain: { type: 'string', excludes: ['clear-subdomain'], summary: '' },
+  'clear-subdomain': { type: 'boolean', summary: '' },
+  owner: { type: 'string', requires: ['repo'], summary: '' },
+  repo: { type: 'string', summary: '' },
+  app: { type: 'string', requiredUnless: ['pre-create'], summary: '' },
+  'pre-create': { type: 'boolean', summary: '' },
+  'service-worker-allowed': { type: 'boolean', retired: 'service workers are always blocked.', summary: '' },
+  visibility: { type: 'enum', values: ['a'], retired: 'it is set with apps update.', summary: '' },
+  limit: { type: 'integer', winsOver: ['per-page'], summary: '' },
+  'per-page': { type: 'integer', summary: '' },
+} as const satisfies Flags;
+
+const it: Command = { words: 'test', summary: '', kind: 'read', flags, examples: [] };
+
+const read = (line: string, command = it) => parseArgs(command, line.split(' ').filter(Boolean), {});
+const refusal = async (line: string, command = it) => {
+  const error = await read(line, command).catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(CliError);
+  return String(error);
+};
+
+describe('winsOver', () => {
+  test('the loser is dropped, and that is said', async () => {
+    const { args, notices } = await read('--app a --clear-category --category x');
+    expect(args.flags).toMatchObject({ 'clear-category': true, category: undefined });
+    expect(notices).toEqual(['--category is ignored because --clear-category is given.']);
+  });
+
+  test('a boolean that is false wins over nothing', async () => {
+    const { args, notices } = await read('--app a --clear-category=false --category x');
+    expect([args.flags, notices]).toMatchObject([{ category: 'x' }, []]);
+  });
+
+  test('order on the line does not matter', async () => {
+    expect((await read('--app a --per-page 5 --limit 3')).args.flags).toMatchObject({
+      limit: 3,
+      'per-page': undefined,
+    });
+    expect((await read('--app a --limit 3 --per-page 5')).args.flags).toMatchObject({
+      limit: 3,
+      'per-page': undefined,
+    });
+  });
+});
+
+describe('excludes, requires, required', () => {
+  test('two that exclude each other are refused in either order', async () => {
+    expect(await refusal('--app a --subdomain x --clear-subdomain')).toContain('exclude each other');
+    expect(await refusal('--app a --clear-subdomain --subdomain x')).toContain('exclude each other');
+    await read('--app a --subdomain x --clear-subdomain=false');
+  });
+
+  test('one that needs another is refused alone', async () => {
+    expect(await refusal('--app a --owner x')).toContain('--repo');
+    await read('--app a --owner x --repo y');
+  });
+
+  test('one that is required unless another is given', async () => {
+    expect(await refusal('')).toContain('--app');
+    await read('--pre-create');
+  });
+
+  test('one of several must be given', async () => {
+    const consent: Command = {
+      ...it,
+      flags: {
+        granted: { type: 'boolean', excludes: ['revoked'], summary: '' },
+        revoked: { type: 'boolean', summary: '' },
+      },
+      oneRequired: [['granted', 'revoked']],
+    };
+    expect(await refusal('', consent)).toContain('--granted or --revoked');
+    expect(await refusal('--granted=false', consent)).toContain('--granted or --revoked');
+    await read('--revoked', consent);
+  });
+});
+
+test('a retired flag is taken with any value, ignored, and answered with its notice', async () => {
+  const { args, notices } = await read('--app a --visibility nonsense --service-worker-allowed');
+  expect(args.flags).toMatchObject({ visibility: undefined, 'service-worker-allowed': undefined });
+  expect(notices).toEqual([
+    '--visibility is ignored: it is set with apps update.',
+    '--service-worker-allowed is ignored: service workers are always blocked.',
+  ]);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { commandLine, quote } from './quote.ts';
+
+test.each([
+  ['plain', 'plain'],
+  ['a/b,c', 'a/b,c'],
+  ['', "''"],
+  ['two words', "'two words'"],
+  ["it's", "'it'\\''s'"],
+  ['$(rm -rf /)', "'$(rm -rf /)'"],
+  ['*', "'*'"],
+  ['~', "'~'"],
+  ['=ls', "'=ls'"],
+])('%j is written %s', (argument, written) => {
+  expect(quote(argument)).toBe(written);
+});
+
+test('a shell reads every line back as the arguments it was made from', () => {
+  const argument = fc
+    .string({ unit: 'binary', maxLength: 20 })
+    .filter((text) => !text.includes('\0') && text.isWellFormed());
+  const lines = fc.sample(fc.array(argument, { maxLength: 4 }), 100);
+  const script = lines.map((args) => `${commandLine(args).replace(/^svc/, 'show')}`).join('\n');
+  const shell = Bun.spawnSync([
+    'sh',
+    '-c',
+    `show() { for it; do printf '%s\\0' "$it"; done; printf '\\1\\0'; }\n${script}`,
+  ]);
+  const read = shell.stdout.toString().split('\u0001\0').slice(0, -1);
+  expect(read.map((text) => text.split('\0').slice(0, -1))).toEqual(lines);
+});
