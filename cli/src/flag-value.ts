@@ -57,8 +57,11 @@ function parseBoundedDuration(name: string, flag: { min?: string; max?: string }
 
 /** RFC 3339 with its offset, so that nobody's local time is guessed. */
 function parseTime(name: string, text: string): string {
-  const form = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
-  if (!form.test(text) || Number.isNaN(Date.parse(text.toUpperCase()))) {
+  const form =
+    /^(\d{4}-\d{2}-(\d{2}))[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+  const [, date, day] = form.exec(text) ?? [];
+  // A day that the month does not have rolls over into the next.
+  if (date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) {
     throw usage(`${name} takes a time such as 2027-01-31T12:00:00Z, not ${shown(text)}.`);
   }
   return text;

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { runSvc } from '../testing/run-svc.ts';
+import { CliError } from './errors.ts';
+import { resolveWords } from './read-line.ts';
+import { commandWords } from './registry.ts';
+
+describe('the words of a line', () => {
+  test('end where the command ends; the rest is its own', async () => {
+    expect(await resolveWords(['grants', 'scope', 'set', 'x', 'set'])).toEqual({
+      kind: 'command',
+      words: 'grants scope set',
+      rest: ['x', 'set'],
+    });
+  });
+
+  test('may have global flags before and between them', async () => {
+    const { words, rest } = await resolveWords([
+      '--tenant',
+      'grants',
+      '--json',
+      'grants',
+      '-o',
+      'yaml',
+      'list',
+    ]);
+    expect([words, rest]).toEqual(['grants list', ['--tenant', 'grants', '--json', '-o', 'yaml']]);
+  });
+
+  test('that name a group name a group', async () => {
+    expect(await resolveWords(['grants', 'scope'])).toMatchObject({ kind: 'group', words: 'grants scope' });
+    expect(await resolveWords([])).toMatchObject({ kind: 'group', words: '' });
+  });
+
+  test('behind help ask for help', async () => {
+    expect(await resolveWords(['help', 'grants', 'list'])).toMatchObject({
+      words: 'grants list',
+      rest: ['--help'],
+    });
+  });
+
+  test.each([
+    [['grnats'], 'svc grants'],
+    [['grants', 'lst'], 'svc grants list'],
+    [['grants', 'scope', 'st'], 'svc grants scope set'],
+    [['frobnicate'], 'svc --help'],
+    [['--status', 'active', 'grants', 'list'], 'after its words'],
+  ])('%j are refused with what was meant', async (argv, hint) => {
+    const error = await resolveWords(argv).catch((cause) => cause);
+    expect(error).toBeInstanceOf(CliError);
+    expect(error.next).toContain(hint);
+  });
+
+  test('of every command are found, whatever follows', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...commandWords), fc.array(fc.string()), async (words, rest) => {
+        expect(await resolveWords([...words.split(' '), ...rest])).toEqual({ kind: 'command', words, rest });
+      }),
+    );
+  });
+});
+
+describe('help and version', () => {
+  test('svc alone, a group alone and help print help on stdout and exit 0', async () => {
+    for (const argv of [
+      [],
+      ['grants'],
+      ['--help'],
+      ['help', 'grants'],
+      ['grants', '-h'],
+      ['login', '--help'],
+    ]) {
+      const ran = await runSvc(argv);
+      expect([argv, ran.exit, ran.err]).toEqual([argv, 0, '']);
+      expect(ran.out).toContain('Usage');
+    }
+  });
+
+  test('help wins over everything else that may be wrong with the line', async () => {
+    expect((await runSvc(['grants', 'create', '--nonsense', '--help'])).exit).toBe(0);
+  });
+
+  test('fits a narrow terminal', async () => {
+    for (const argv of [['grants', 'create', '--help'], ['--help']]) {
+      const { out } = await runSvc(argv, { env: { COLUMNS: '40' } });
+      const flagLines = out.split('\n').filter((line) => !line.includes('svc '));
+      for (const line of flagLines) expect(line.length).toBeLessThanOrEqual(44);
+    }
+  });
+
+  test('--version anywhere prints the version, as JSON too', async () => {
+    expect(await runSvc(['--version'])).toMatchObject({ exit: 0, out: 'svc 0.1.0\n' });
+    expect(await runSvc(['grants', 'list', '--version'])).toMatchObject({ exit: 0, out: 'svc 0.1.0\n' });
+    expect(JSON.parse((await runSvc(['--version', '-o', 'json'])).out)).toEqual({ version: '0.1.0' });
+    expect((await runSvc(['version', '--verbose'])).out).toContain('bun ');
+  });
+
+  test('a slip on the line of a group is refused', async () => {
+    expect(await runSvc(['grants', '--nonsense'])).toMatchObject({ exit: 2, out: '' });
+  });
+});
