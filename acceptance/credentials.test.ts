@@ -130,7 +130,7 @@ describe('no valid credential', () => {
     let calls = 0;
     for (const credential of credentials) {
       // With a cookie, a change needs to come from a page of ours before anything is looked at.
-      const page = 'cookie' in credential ? { origin: t.server.baseUrl } : {};
+      const page: Record<string, string> = 'cookie' in credential ? { origin: t.server.baseUrl } : {};
       expect([credential, await answersTo({ ...credential, ...page })]).toEqual([
         credential,
         ['401 unauthenticated'],

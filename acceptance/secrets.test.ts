@@ -30,6 +30,8 @@ beforeAll(async () => {
   secrets.set('local secret', secret);
   const { superuser, control } = readJson('postgres.json');
   secrets.set('password of the superuser', superuser).set('password of the control plane', control);
+  await signIns();
+  await tokensAndMistakes();
 });
 afterAll(() => database?.close());
 
@@ -52,7 +54,8 @@ async function token(fields: Record<string, string>): Promise<Record<string, str
   return (await answer.json()) as Record<string, string>;
 }
 
-test('sign-ins of every kind leave traces', async () => {
+/** Sign-ins of every kind. */
+async function signIns(): Promise<void> {
   const folder = join(temporaryFolder(), 'config');
   const login = await startLogin({ SVC_BASE_URL: server.baseUrl, SVC_CONFIG_DIR: folder }, ['--verbose']);
   secret('user code', login.code);
@@ -91,9 +94,10 @@ test('sign-ins of every kind leave traces', async () => {
   const stored = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')).profiles.default;
   secret('access token of svc', stored.access_token);
   secret('refresh token of svc', stored.refresh_token);
-});
+}
 
-test('tokens for rows, operators and mistakes leave traces', async () => {
+/** Tokens for rows, what the operator does, and mistakes. */
+async function tokensAndMistakes(): Promise<void> {
   const key = secret('idempotency key', Bun.randomUUIDv7());
   const made = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
   const again = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
@@ -132,7 +136,7 @@ test('tokens for rows, operators and mistakes leave traces', async () => {
   secret('issued token', issued.access_token);
   await admin(server, ['users', 'suspend', user.id]);
   expect((await t.admin.call('DELETE', `${t.base}/pats/${made.body.id}`)).status).toBe(200);
-});
+}
 
 test('none of it holds a secret: not the log, an answer, the audit, or any table', async () => {
   expect(secrets.size).toBeGreaterThan(20);

@@ -10,6 +10,12 @@ const child = spawn(bunPath(), [program, ...args], { cwd: root, stdio: 'inherit'
 // A terminal sends Ctrl-C to the whole group, npm forwards signals as well: the server takes signals that come
 // together as one, so passing them on here can't turn one Ctrl-C into two.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// npm killed outright can not pass anything on: without it, nobody is left who would stop us.
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) child.kill('SIGTERM');
+}, 1000).unref();
+
 child.on('error', (error) => {
   console.error(`Could not start Bun: ${error.message}`);
   process.exit(1);

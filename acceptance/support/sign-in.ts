@@ -33,7 +33,7 @@ export async function startLogin(
   flags: string[] = [],
 ): Promise<WaitingLogin> {
   const child = Bun.spawn([join(root, 'svc'), 'login', ...flags], {
-    env: { ...process.env, SVC_TOKEN: undefined, SVC_API_KEY: undefined, ...env } as Record<string, string>,
+    env: { ...process.env, SVC_TOKEN: '', SVC_API_KEY: '', ...env } as Record<string, string>,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

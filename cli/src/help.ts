@@ -4,6 +4,8 @@ import { bold } from './output.ts';
 import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
 
+const widthDefault = 100;
+
 /** Help of a command, of a group, or with no words of `svc` itself. */
 export async function helpText(words: string, style: Style): Promise<string> {
   return isCommand(words) ? commandHelp(await loadCommand(words), style) : groupHelp(words, style);
@@ -11,28 +13,28 @@ export async function helpText(words: string, style: Style): Promise<string> {
 
 async function groupHelp(words: string, style: Style): Promise<string> {
   const entries = await entriesBelow(words);
-  const title =
-    words === ''
-      ? 'svc manages an application platform from the command line.'
-      : `${groups[words]?.summary}.`;
-  const line =
-    words === '' ? 'svc <command> [arguments] [flags]' : `svc ${words} <command> [arguments] [flags]`;
+  const usage = ['svc', words, '<command> [arguments] [flags]'].filter((it) => it !== '').join(' ');
+  const commands = section(style, 'Commands', listing(entries, style));
+  if (words !== '') {
+    return [
+      paragraph(style, `${groups[words]?.summary}.`),
+      section(style, 'Usage', [usage]),
+      commands,
+      `\n${paragraph(style, `svc ${words} <command> --help says more.`)}`,
+    ].join('');
+  }
   return [
-    `${title}\n`,
-    section(style, 'Usage', [line]),
-    section(
-      style,
-      'Commands',
-      listing(
-        entries.map(([name, summary]) => [name, summary]),
-        style,
-      ),
-    ),
-    words === '' ? section(style, 'Global flags', flagLines(globalFlags, style)) : '',
-    words === ''
-      ? '\nCommands that change something only preview; --execute makes the change.\nsvc <command> --help says more; svc exit-codes lists the exit codes.\n'
-      : `\nsvc ${words} <command> --help says more.\n`,
+    paragraph(style, 'svc manages an application platform from the command line.'),
+    section(style, 'Usage', [usage]),
+    commands,
+    section(style, 'Global flags', flagLines(globalFlags, style)),
+    `\n${paragraph(style, 'Commands that change something only preview; --execute makes the change.')}`,
+    paragraph(style, 'svc <command> --help says more; svc exit-codes lists the exit codes.'),
   ].join('');
+}
+
+function paragraph(style: Style, text: string): string {
+  return `${wrap(text, style.width ?? widthDefault).join('\n')}\n`;
 }
 
 /** The words that may come next, with what they do; a group stands as one entry. */
@@ -49,11 +51,9 @@ export async function entriesBelow(words: string): Promise<[name: string, summar
 export function commandHelp(command: Command, style: Style): string {
   const own = Object.entries(command.flags ?? {}).filter(([, flag]) => !flag.hidden);
   return [
-    `${command.summary}.\n`,
-    command.description === undefined
-      ? ''
-      : `\n${wrap(command.description, style.width ?? 100).join('\n')}\n`,
-    section(style, 'Usage', wrap(usageLine(command), (style.width ?? 100) - 2)),
+    paragraph(style, `${command.summary}.`),
+    command.description === undefined ? '' : `\n${paragraph(style, command.description)}`,
+    section(style, 'Usage', wrap(usageLine(command), (style.width ?? widthDefault) - 2)),
     section(
       style,
       'Arguments',
@@ -93,10 +93,13 @@ function flagLines(flags: Flags, style: Style): string[] {
 
 function listing(entries: readonly (readonly [string, string])[], style: Style): string[] {
   const termWidth = Math.min(28, Math.max(0, ...entries.map(([term]) => widthOf(term))));
-  const room = (style.width ?? 100) - termWidth - 4;
+  const room = (style.width ?? widthDefault) - termWidth - 4;
   return entries.flatMap(([term, text]) => {
     if (room < 20)
-      return [term, ...wrap(text, Math.max(10, (style.width ?? 100) - 4)).map((part) => `  ${part}`)];
+      return [
+        term,
+        ...wrap(text, Math.max(10, (style.width ?? widthDefault) - 4)).map((part) => `  ${part}`),
+      ];
     const lines = wrap(text, room);
     if (widthOf(term) > termWidth) return [term, ...lines.map((part) => `${' '.repeat(termWidth)}  ${part}`)];
     return (lines.length === 0 ? [''] : lines).map((part, at) =>

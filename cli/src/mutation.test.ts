@@ -1,0 +1,162 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { revokeGrant } from '@svc/contract/grants.ts';
+import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
+import { newFolder, type RunOptions, runSvc } from '../testing/run-svc.ts';
+import type { Ctx } from './context.ts';
+import { mutate, mutationMode } from './mutation.ts';
+
+const server: FakeServer = startFakeServer();
+const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
+const grant = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
+const svc = (line: string[], options: RunOptions = {}) => runSvc(line, { env, ...options });
+
+beforeEach(() => {
+  server.seen = [];
+  server.intercept = undefined;
+  server.oauth.tokens.add('good');
+});
+afterAll(() => server.stop());
+
+describe('without --execute', () => {
+  test('a change is previewed by the server and shown, with the line that executes it', async () => {
+    const ran = await svc(['grants', 'revoke', grant, '--reason', "it's over"]);
+    expect(ran.exit).toBe(0);
+    expect(server.seen.map(({ query }) => query.get('dry_run'))).toEqual(['true']);
+    expect(ran.out).toContain('+ name: new');
+    expect(ran.out).toContain('~ scope: ["a"] → []');
+    expect(ran.out).toContain('- old: x');
+    expect(ran.out).toContain('! Mind the gap.');
+    expect(ran.out).toContain('! This can not be undone.');
+    expect(ran.out).toContain('--plan f1f2f3');
+    expect(ran.out).toEndWith(`  svc grants revoke ${grant} --reason 'it'\\''s over' --execute\n`);
+  });
+
+  test('JSON is the preview as the server gave it', async () => {
+    const ran = await svc(['grants', 'revoke', grant, '--json']);
+    expect(JSON.parse(ran.out)).toMatchObject({ dry_run: true, plan: { fingerprint: 'f1f2f3' } });
+  });
+
+  test.each([
+    ['--dry-run'],
+    ['--dry-run=true'],
+    ['--dry-run=false'],
+    ['--yes'],
+    ['-y'],
+    ['--plan=x'],
+    ['--execute=false'],
+  ])('%s previews all the same', async (flag) => {
+    expect((await svc(['grants', 'revoke', grant, flag])).exit).toBe(0);
+    expect(server.seen.map(({ query }) => query.get('dry_run'))).toEqual(['true']);
+  });
+
+  test('--dry-run=false alone is answered with a note, and left out of the line that executes', async () => {
+    const ran = await svc(['grants', 'revoke', grant, '--dry-run=false']);
+    expect(ran.err).toContain('still previews');
+    expect(ran.out).toEndWith(`svc grants revoke ${grant} --execute\n`);
+  });
+
+  test('--execute goes before what stands behind --', async () => {
+    const ran = await svc(['grants', 'scope', 'set', grant, '--', 'a', 'b c']);
+    expect(ran.out).toEndWith(`svc grants scope set ${grant} --execute -- a 'b c'\n`);
+  });
+
+  test('in a plain locale the arrow is plain', async () => {
+    expect((await svc(['grants', 'revoke', grant], { env: { ...env, LC_ALL: 'C' } })).out).toContain(
+      '["a"] -> []',
+    );
+  });
+
+  test('a server that ignores the preview is found out', async () => {
+    server.intercept = () => Response.json({ id: grant });
+    expect(await svc(['grants', 'revoke', grant])).toMatchObject({ exit: 12, out: '' });
+  });
+});
+
+describe('with --execute', () => {
+  test('the change is made, once, with a key of its own', async () => {
+    for (let i = 0; i < 2; i += 1) expect((await svc(['grants', 'revoke', grant, '--execute'])).exit).toBe(0);
+    expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([false, false]);
+    const keys = server.seen.map(({ headers }) => headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(2);
+    expect(keys[0]).toMatch(/^[\w-]{36}$/);
+  });
+
+  test.each([['--dry-run'], ['--dry-run=true']])('and %s is refused before any request', async (flag) => {
+    const ran = await svc(['grants', 'revoke', grant, '--execute', flag]);
+    expect([ran.exit, ran.out, server.seen]).toEqual([2, '', []]);
+  });
+
+  test('and --dry-run=false executes', async () => {
+    await svc(['grants', 'revoke', grant, '--execute', '--dry-run=false']);
+    expect(server.seen[0]?.query.has('dry_run')).toBe(false);
+  });
+
+  test('--plan is sent along, and a stale one exits 15', async () => {
+    server.intercept = (request) =>
+      request.headers.get('if-plan') === 'old' ? problem('plan_stale') : undefined;
+    expect((await svc(['grants', 'revoke', grant, '--execute', '--plan', 'old'])).exit).toBe(15);
+    expect((await svc(['grants', 'revoke', grant, '--execute', '--plan', 'new'])).exit).toBe(0);
+  });
+
+  test('what is deleted is named', async () => {
+    const ran = await svc(['connectors', 'delete', 'warehouse', '--execute', '--json']);
+    expect(JSON.parse(ran.out)).toEqual({ deleted: true, id: 'warehouse' });
+  });
+
+  test('only POST carries a key', async () => {
+    await svc(['connectors', 'delete', 'warehouse', '--execute']);
+    expect(server.seen[0]?.headers.get('idempotency-key')).toBeNull();
+  });
+});
+
+describe('a command that must be confirmed', () => {
+  const input = { params: { tenantID: 'demo', grantID: grant } };
+
+  async function ctx(flags: Record<string, unknown>, terminal: boolean, confirm: boolean): Promise<Ctx> {
+    const { createClient } = await import('@svc/contract/client.ts');
+    const client = createClient({
+      baseUrl: server.url,
+      credential: () => ({ authorization: 'Bearer good' }),
+    });
+    const io = {
+      env: {},
+      err() {},
+      isTerminal: async () => terminal,
+      terminalColumns: async () => 80,
+      confirm: async () => confirm,
+    };
+    return {
+      io,
+      client: async () => client,
+      signal: new AbortController().signal,
+      mutation: mutationMode(flags, flags, []),
+    } as unknown as Ctx;
+  }
+
+  test('executes with --yes', async () => {
+    await mutate(await ctx({ execute: true, yes: true }, false, false), revokeGrant, input, {
+      confirm: true,
+    });
+    expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([false]);
+  });
+
+  test('is refused with exit 11 and no request where nobody can be asked', async () => {
+    const refused = mutate(await ctx({ execute: true }, false, true), revokeGrant, input, { confirm: true });
+    expect(await refused.catch((cause) => cause.code)).toBe('confirmation_required');
+    expect(server.seen).toEqual([]);
+  });
+
+  test('shows the plan, asks, and executes exactly that plan', async () => {
+    await mutate(await ctx({ execute: true }, true, true), revokeGrant, input, { confirm: true });
+    expect(server.seen.map(({ query, headers }) => [query.has('dry_run'), headers.get('if-plan')])).toEqual([
+      [true, null],
+      [false, 'f1f2f3'],
+    ]);
+  });
+
+  test('changes nothing when the answer is no', async () => {
+    const refused = mutate(await ctx({ execute: true }, true, false), revokeGrant, input, { confirm: true });
+    expect(await refused.catch((cause) => cause.code)).toBe('confirmation_required');
+    expect(server.seen).toHaveLength(1);
+  });
+});

@@ -1,0 +1,149 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { type ErrorCode, errorCodes } from '@svc/contract/error-codes.ts';
+import { exitCodes } from '@svc/contract/exit-codes.ts';
+import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
+import { newFolder, type RunOptions, runSvc } from '../testing/run-svc.ts';
+import { clientCodes } from './errors.ts';
+
+const server: FakeServer = startFakeServer();
+const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
+const svc = (line: string[], options: RunOptions = {}) => runSvc(line, { env, ...options });
+
+beforeEach(() => {
+  server.intercept = undefined;
+  server.oauth.tokens.add('good');
+});
+afterAll(() => server.stop());
+
+describe('an error of the server', () => {
+  test('has the exit code of its row, for every code there is', async () => {
+    for (const [code, row] of Object.entries(errorCodes)) {
+      server.intercept = () => problem(code as ErrorCode);
+      const ran = await svc(['grants', 'mine']);
+      expect([code, ran.exit, ran.out]).toEqual([code, row.exit, '']);
+      expect(ran.err).toContain(`(${code})`);
+      expect(ran.err).toContain('Request id: req-1');
+    }
+  });
+
+  test('is with --json the problem itself, and nothing else', async () => {
+    server.intercept = () => problem('policy_in_use');
+    for (const format of [['--json'], ['-o', 'json'], ['-o', 'jsonl']]) {
+      const ran = await svc(['policies', 'delete', 'x', '--dry-run=false', ...format]);
+      expect(JSON.parse(ran.err)).toEqual(await problem('policy_in_use').json());
+    }
+  });
+
+  test('says which fields are wrong', async () => {
+    const errors = [{ field: 'name', code: 'too_long', detail: 'must be 1 to 100 characters' }];
+    server.intercept = () => problem('validation_failed', { errors });
+    expect((await svc(['grants', 'mine'])).err).toContain('  name: must be 1 to 100 characters');
+  });
+
+  test('says when to try again', async () => {
+    server.intercept = () => problem('rate_limited', {}, { 'retry-after': '7' });
+    expect(await svc(['grants', 'mine'])).toMatchObject({ exit: 8, err: expect.stringContaining('in 7 s') });
+  });
+
+  test('of a newer server is judged by its status', async () => {
+    const body = { type: 'about:blank', title: 'New', detail: 'new', code: 'brand_new', request_id: 'r' };
+    for (const [status, exit] of [
+      [401, 3],
+      [403, 4],
+      [404, 5],
+      [409, 6],
+      [422, 7],
+      [429, 8],
+      [500, 13],
+    ] as const) {
+      server.intercept = () => Response.json({ ...body, status }, { status });
+      expect((await svc(['grants', 'mine'])).exit).toBe(exit);
+    }
+  });
+
+  test('can not steer the terminal', async () => {
+    server.intercept = () => problem('forbidden', { detail: '\u001b[2Jgone' });
+    expect((await svc(['grants', 'mine'])).err).not.toContain('\u001b');
+  });
+});
+
+describe('what is not this service', () => {
+  test.each([
+    [() => new Response('<html>hello</html>'), 12],
+    [() => new Response('<html>bad gateway</html>', { status: 502 }), 13],
+    [() => Response.json({ not: 'a problem' }, { status: 404 }), 12],
+    [() => Response.redirect('http://elsewhere.invalid/'), 12],
+  ])('%# ends by its exit code', async (answer, exit) => {
+    server.intercept = answer;
+    expect(await svc(['grants', 'mine'])).toMatchObject({ exit, out: '' });
+  });
+
+  test('no server at all exits 12 and says where it looked', async () => {
+    const ran = await svc(['grants', 'mine', '--json'], {
+      env: { ...env, SVC_BASE_URL: 'http://127.0.0.1:1' },
+    });
+    expect([ran.exit, JSON.parse(ran.err)]).toMatchObject([
+      12,
+      { code: 'no_connection', status: 0, request_id: '' },
+    ]);
+    expect(ran.err).toContain('http://127.0.0.1:1');
+  });
+
+  test('a server that does not answer in time exits 12', async () => {
+    server.intercept = () => Bun.sleep(2000).then(() => Response.json([]));
+    const began = performance.now();
+    const ran = await svc(['grants', 'mine', '--timeout', '50ms', '--json']);
+    expect([ran.exit, JSON.parse(ran.err).code]).toEqual([12, 'timeout']);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  test('an answer that is cut off exits 12', async () => {
+    server.intercept = () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue('[{"id":');
+            await Bun.sleep(20);
+            controller.error(new Error('gone'));
+          },
+        }),
+        { headers: { 'content-length': '1000' } },
+      );
+    expect((await svc(['grants', 'mine'])).exit).toBe(12);
+  });
+});
+
+describe('Ctrl-C', () => {
+  test('ends a request at once with 130', async () => {
+    server.intercept = () => Bun.sleep(2000).then(() => Response.json([]));
+    const ran = await svc(['grants', 'mine'], { interrupt: (stop) => setTimeout(stop, 20) });
+    expect(ran).toMatchObject({ exit: 130, out: '' });
+  });
+
+  test('during a change says that it may have been made', async () => {
+    server.intercept = () => Bun.sleep(2000).then(() => Response.json({}));
+    const ran = await svc(['connectors', 'delete', 'x', '--execute'], {
+      interrupt: (stop) => setTimeout(stop, 20),
+    });
+    expect(ran.err).toContain('may have made the change');
+  });
+});
+
+test('every exit code of ours is a published one', () => {
+  for (const { exit } of Object.values(clientCodes)) expect(exitCodes).toHaveProperty(String(exit));
+});
+
+test('--quiet silences notes but not errors and not results', async () => {
+  server.intercept = () => Response.json([]);
+  expect(await svc(['grants', 'mine'])).toMatchObject({ err: 'Nothing found.\n' });
+  expect(await svc(['grants', 'mine', '--quiet'])).toMatchObject({ err: '' });
+  server.intercept = () => problem('forbidden');
+  expect((await svc(['grants', 'mine', '--quiet'])).err).toContain('forbidden');
+});
+
+test('--verbose shows requests and no secret', async () => {
+  const ran = await svc(['grants', 'mine', '--verbose'], { env: { ...env, SVC_API_KEY: 'svcpat_secret' } });
+  expect(ran.err).toMatch(
+    /^GET http:\/\/localhost:\d+\/api\/v1\/tenants\/demo\/me\/grants 200 req-1 \d+ms\n$/,
+  );
+});
