@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
-import { svcFor } from './support/commands.ts';
+import { admin, svcFor } from './support/commands.ts';
 import { caller, newTenant, type Tenant } from './support/people.ts';
 import { freePort, type RunningServer, temporaryFolder } from './support/server.ts';
 import { answerLogin, newPasswordUser, type PasswordUser, startLogin } from './support/sign-in.ts';
@@ -160,11 +160,61 @@ describe('svc login without a browser', () => {
   });
 });
 
+describe('a server that answers a sign-in in odd ways', () => {
+  /** An OpenID provider that says what it is told to; `device` is what it answers to the start of a sign-in. */
+  async function signInAt(device: (origin: string) => Record<string, unknown>, error: string) {
+    const polls: string[] = [];
+    const stub = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async (request) => {
+        const { origin, pathname } = new URL(request.url);
+        if (pathname.endsWith('/openid-configuration'))
+          return Response.json({
+            token_endpoint: `${origin}/oauth/token`,
+            device_authorization_endpoint: `${origin}/oauth/device/auth`,
+          });
+        if (pathname === '/oauth/device/auth') return Response.json(device(origin));
+        polls.push(await request.text());
+        return Response.json({ error }, { status: 400 });
+      },
+    });
+    const { svc } = freshSvc();
+    const env = { SVC_BASE_URL: `http://127.0.0.1:${stub.port}` };
+    const ran = await svc(['login', '--no-browser', '--verbose'], env);
+    await stub.stop(true);
+    return { ...ran, polls };
+  }
+  const deviceCode = 'device-code-that-nobody-may-see';
+  const started = { device_code: deviceCode, user_code: 'BCDF-GHJK', expires_in: 600, interval: 0.05 };
+
+  test('the device code is sent to the server and shown to nobody, also with --verbose', async () => {
+    const device = (origin: string) => ({ ...started, verification_uri: `${origin}/oauth/device` });
+    const { code, stdout, stderr, polls } = await signInAt(device, 'access_denied');
+    expect([code, polls.length, polls[0]!.includes(deviceCode)]).toEqual([4, 1, true]);
+    expect(stderr).toContain('BCDF-GHJK');
+    expect(stdout + stderr).not.toContain(deviceCode);
+  });
+
+  test('a code that expires is a wait that ran out: exit 10', async () => {
+    const device = (origin: string) => ({ ...started, verification_uri: `${origin}/oauth/device` });
+    expect((await signInAt(device, 'expired_token')).code).toBe(10);
+  });
+
+  test('nobody is sent to a page on another host: exit 13 before a code is shown', async () => {
+    const device = () => ({ ...started, verification_uri: 'https://phishing.example/device' });
+    const { code, stderr, polls } = await signInAt(device, 'authorization_pending');
+    expect([code, polls.length]).toEqual([13, 0]);
+    expect(stderr).not.toContain('BCDF-GHJK');
+  });
+});
+
 describe('profiles and tenants', () => {
   test('each profile has its own login and server; the first one is the current one', async () => {
     const { svc } = freshSvc();
+    const { access_token: boss } = await admin(server, ['tokens', 'issue', '--user', t.admin.id]);
     await svc(['login', '--token-stdin'], {}, t.member.token);
-    await svc(['login', '--token-stdin', '--profile', 'boss'], {}, t.admin.token);
+    await svc(['login', '--token-stdin', '--profile', 'boss'], {}, boss);
     const id = async (args: string[], env = {}) =>
       (await svc(['whoami', '--json', ...args], env)).json<{ user: { id: string } }>().user.id;
     expect(await id([])).toBe(t.member.id);
@@ -175,7 +225,7 @@ describe('profiles and tenants', () => {
     expect((await svc(['logout', '--profile', 'boss'])).code).toBe(0);
     expect((await svc(['whoami', '--profile', 'boss'])).code).toBe(3);
     expect(await id([])).toBe(t.member.id);
-    expect(await works(t.admin.token)).toBeFalse();
+    expect(await works(boss!)).toBeFalse();
   });
 
   test('tenants use chooses the tenant that commands work in, until --tenant or SVC_TENANT says another', async () => {

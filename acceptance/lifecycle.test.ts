@@ -3,7 +3,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { admin, run, svcFor } from './support/commands.ts';
 import { newPerson, newTenant } from './support/people.ts';
-import { freePort, type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
+import {
+  freePort,
+  type RunningServer,
+  root,
+  type ServerOptions,
+  startServer,
+  temporaryFolder,
+} from './support/server.ts';
 
 /** These look at the embedded database itself, also when the rest of the suite runs on another. */
 const embedded = { SVC_DATABASE_URL: '' };

@@ -57,35 +57,61 @@ export function caller(server: RunningServer, credential: Record<string, string>
 }
 
 let people = 0;
+const newEmail = () => `p${++people}-${Bun.randomUUIDv7().slice(-12)}@example.test`;
+const newSlug = (letter: string) => `${letter}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+
+type Role = 'tenant_member' | 'tenant_admin';
 
 export async function newPerson(
   server: RunningServer,
-  member?: { tenant: string; role: 'tenant_member' | 'tenant_admin' },
+  member?: { tenant: string; role: Role },
 ): Promise<Person> {
-  const email = `p${++people}-${Bun.randomUUIDv7().slice(-12)}@example.test`;
-  const { id } = await admin<{ id: string }>(server, ['users', 'create', email]);
-  if (member)
-    await admin(server, ['members', 'set', '--tenant', member.tenant, '--user', id, '--role', member.role]);
-  const { access_token: token } = await admin<{ access_token: string }>(server, [
-    'tokens',
-    'issue',
-    '--user',
-    id,
-  ]);
-  return { id, email, token, call: caller(server, { authorization: `Bearer ${token}` }) };
+  const email = newEmail();
+  const results = await batch(server, personLines(email, member));
+  return personOf(server, email, results);
 }
 
 /** A tenant of the test's own: nothing in it but an admin and a member. The outsider is in another tenant. */
 export async function newTenant(on?: RunningServer): Promise<Tenant> {
   const server = on ?? (await sharedServer());
-  const slug = `t-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
-  const { id } = await admin<{ id: string }>(server, ['tenants', 'create', slug]);
-  const [owner, member, outsider] = await Promise.all([
-    newPerson(server, { tenant: id, role: 'tenant_admin' }),
-    newPerson(server, { tenant: id, role: 'tenant_member' }),
-    anOutsider(server),
-  ]);
-  return { server, id, slug, admin: owner, member, outsider, base: `/api/v1/tenants/${id}` };
+  const slug = newSlug('t');
+  const [adminEmail, memberEmail] = [newEmail(), newEmail()];
+  const adminLines = personLines(adminEmail, { tenant: slug, role: 'tenant_admin' });
+  const memberLines = personLines(memberEmail, { tenant: slug, role: 'tenant_member' });
+  const [tenant, ...rest] = await batch(server, [['tenants', 'create', slug], ...adminLines, ...memberLines]);
+  const id = String(tenant?.id);
+  return {
+    server,
+    id,
+    slug,
+    admin: personOf(server, adminEmail, rest.slice(0, adminLines.length)),
+    member: personOf(server, memberEmail, rest.slice(adminLines.length)),
+    outsider: await anOutsider(server),
+    base: `/api/v1/tenants/${id}`,
+  };
+}
+
+function personLines(email: string, member?: { tenant: string; role: Role }): string[][] {
+  const joins = member
+    ? [['members', 'set', '--tenant', member.tenant, '--user', email, '--role', member.role]]
+    : [];
+  return [['users', 'create', email], ...joins, ['tokens', 'issue', '--user', email]];
+}
+
+function personOf(server: RunningServer, email: string, results: Record<string, unknown>[]): Person {
+  const token = String(results.at(-1)?.access_token);
+  return {
+    id: String(results[0]?.id),
+    email,
+    token,
+    call: caller(server, { authorization: `Bearer ${token}` }),
+  };
+}
+
+/** Several commands of the operator's tool in one start of it. */
+async function batch(server: RunningServer, lines: string[][]): Promise<Record<string, unknown>[]> {
+  const stdin = lines.map((line) => JSON.stringify(line)).join('\n');
+  return (await admin<{ results: Record<string, unknown>[] }>(server, ['batch'], stdin)).results;
 }
 
 const outsiders = new Map<RunningServer, Promise<Person>>();
@@ -94,9 +120,9 @@ function anOutsider(server: RunningServer): Promise<Person> {
   let outsider = outsiders.get(server);
   if (!outsider) {
     outsider = (async () => {
-      const slug = `x-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
-      const { id } = await admin<{ id: string }>(server, ['tenants', 'create', slug]);
-      return newPerson(server, { tenant: id, role: 'tenant_admin' });
+      const slug = newSlug('x');
+      await admin(server, ['tenants', 'create', slug]);
+      return newPerson(server, { tenant: slug, role: 'tenant_admin' });
     })();
     outsiders.set(server, outsider);
   }

@@ -140,6 +140,28 @@ describe('beside a running server', () => {
     token = (await ok(env, ['tokens', 'issue', '--user', user.id])).access_token;
   });
 
+  test('many commands run in one batch; the first that fails ends it with its own exit code', async () => {
+    const lines = (...commands: unknown[]) => commands.map((words) => JSON.stringify(words)).join('\n');
+    const done = await ok(
+      env,
+      ['batch'],
+      lines(['tenants', 'create', 'batched'], ['users', 'create', 'bea@example.test'], ['tenants', 'list']),
+    );
+    expect(done.results).toMatchObject([
+      { slug: 'batched' },
+      { email: 'bea@example.test' },
+      { total: expect.any(Number) },
+    ]);
+    const stopped = lines(['tenants', 'create', 'batched'], ['tenants', 'create', 'never-made']);
+    expect(await exitOf(env, ['batch'], stopped)).toEqual([6, 'unique_violation']);
+    expect(
+      (await ok(env, ['tenants', 'list'])).items.map(({ slug }: { slug: string }) => slug),
+    ).not.toContain('never-made');
+    for (const bad of [lines('users list'), lines(['batch']), lines(['--help']), 'nonsense']) {
+      expect(await exitOf(env, ['batch'], bad)).toEqual([2, 'usage']);
+    }
+  });
+
   test('every kind of error has its exit code, and says on standard error what it was', async () => {
     const ann = 'ann@example.test';
     const refusals: [string, string[], string?][] = [

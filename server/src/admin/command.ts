@@ -14,6 +14,8 @@ export interface AdminIo {
 export interface AdminCtx extends AdminIo {
   /** A line for the person at the terminal; never part of the result, and not said with `--json`. */
   note(line: string): void;
+  /** Runs another command line, in this process. */
+  another(argv: readonly string[]): Promise<Result>;
 }
 
 export interface Flag {

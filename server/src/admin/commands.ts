@@ -93,6 +93,15 @@ export const commands: readonly Command[] = [
     load: () => import('./commands/tokens-issue.ts'),
   }),
   command({
+    words: 'batch',
+    summary: 'Run many commands, given as lines of JSON on standard input',
+    args: [],
+    flags: {},
+    notes:
+      'A line is an array of words: ["users", "create", "ada@example.com"]. The first that fails ends it.',
+    load: () => import('./commands/batch.ts'),
+  }),
+  command({
     words: 'migrate',
     summary: 'Bring the database to the schema of this version',
     args: [],

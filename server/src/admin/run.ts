@@ -1,8 +1,8 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import type { AdminIo } from './command.ts';
+import { type AdminIo, type Result, UsageError } from './command.ts';
 import { commands } from './commands.ts';
 import { helpJson, helpText } from './help.ts';
-import { parseInvocation } from './parse.ts';
+import { type Invocation, parseInvocation } from './parse.ts';
 import { reportError } from './report-error.ts';
 
 /** Runs one command line; the answer is the exit code. */
@@ -19,13 +19,23 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
       print(asked.json, { version: packageJson.version }, `${packageJson.version}\n`);
       return 0;
     }
-    const { run } = await asked.command.load();
-    // The declaration has checked that this is what the module takes.
-    const note = asked.json ? () => {} : (line: string) => io.err(`${line}\n`);
-    const result = await run({ ...io, note }, asked.input as never);
+    const result = await runCommand(asked, io);
     print(asked.json, result.json, result.text);
     return result.exit ?? 0;
   } catch (error) {
     return await reportError(error, io, argv.includes('--json') ? 'json' : 'text');
   }
+}
+
+async function runCommand(asked: Extract<Invocation, { kind: 'command' }>, io: AdminIo): Promise<Result> {
+  const { run } = await asked.command.load();
+  const note = asked.json ? () => {} : (line: string) => io.err(`${line}\n`);
+  const another = async (argv: readonly string[]) => {
+    const next = parseInvocation([...argv, '--json'], commands);
+    if (next.kind !== 'command' || next.command === asked.command)
+      throw new UsageError(`${argv.join(' ')} can not be run here.`);
+    return runCommand(next, io);
+  };
+  // The declaration has checked that this is what the module takes.
+  return run({ ...io, note, another }, asked.input as never);
 }
