@@ -53,7 +53,7 @@ describe('output', () => {
     }
   });
 
-  test('a full disk, or a closed stdout, is told', async () => {
+  test.if(existsSync('/dev/full'))('a disk that is full is told', async () => {
     const full = await shell('svc connectors list --json > /dev/full');
     expect([full.code, full.stdout]).toEqual([1, '']);
     expect(full.stderr).not.toBe('');

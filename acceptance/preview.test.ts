@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine, knownCommands } from './support/command-inputs.ts';
 import { commandList } from './support/command-list.ts';
@@ -8,6 +8,7 @@ import { type BehindServer, behind, difference } from './support/database.ts';
 import { addressOf, readDocument } from './support/document.ts';
 import { reach } from './support/reach.ts';
 import { freePort, startServer } from './support/server.ts';
+import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
 interface Plan {
@@ -199,12 +200,52 @@ describe('a plan', () => {
       expect([ran.code, ran.stderr.includes('--execute')]).toEqual([0, true]);
     });
   });
+
+  test('that holds no change leaves everything as it was when it is executed', async () => {
+    const { as, tenant, people } = world;
+    const made = async (path: string, body: object) =>
+      (await as.A('POST', `${tenant.base}/${path}`, body)).body.id as string;
+    const connector = await made('connectors', { name: 'Same', slug: 'same', kind: 'http' });
+    const policy = await made('access-policies', { name: 'same' });
+    const preset = await made('presets', { name: 'same', actions: ['read'] });
+    const about = { subject_id: people.M.id, connector_id: connector, preset_id: preset };
+    const grant = await made('grants', { ...about, scope_resource_paths: ['sales'] });
+    const wrote: string[] = [];
+    for (const args of [
+      ['members', 'set', people.M.id, '--role', 'tenant_member'],
+      ['connectors', 'update', connector, '--name', 'Same'],
+      ['policies', 'update', policy, '--name', 'same'],
+      ['presets', 'update', preset, '--actions', 'read'],
+      ['grants', 'scope', 'set', grant, 'sales'],
+    ]) {
+      const { plan } = (await svc([...args, '--json'])).json<{ plan: Plan }>();
+      expect([args, plan.changes]).toEqual([args, []]);
+      const before = await database.state();
+      expect((await svc([...args, '--execute'])).code).toBe(0);
+      const tables = Object.keys(difference(before, await database.state()));
+      if (tables.some((name) => /^svc\.(?!idempotency)/.test(name)))
+        wrote.push(`svc ${args.slice(0, 2).join(' ')} wrote ${tables.join(', ')}`);
+    }
+    expect(wrote).toEqual([]);
+  });
+
+  test('is found in the audit by the name of its operation, once it was executed', async () => {
+    const { args } = await commandLine('grants revoke', world);
+    const { plan } = (await svc([...args, '--json'])).json<{ plan: Plan }>();
+    expect((await svc([...args, '--execute', '--yes'])).code).toBe(0);
+    const line = ['audit', 'list', '--action', plan.operation, '--target', plan.target.id, '--json'];
+    expect((await svc(line)).json<{ items: unknown[] }>().items).toHaveLength(1);
+  });
 });
 
 test('the file of audit anchors names entries that were made, and none that was only previewed', async () => {
   const entries = await database.query('select tenant_id, seq, hash from svc.audit_entries');
   const made = new Set(entries.map(({ tenant_id, seq, hash }) => `${tenant_id} ${seq} ${hash}`));
-  const file = readFileSync(join(world.tenant.server.dataDir, 'audit-anchors.jsonl'), 'utf8');
+  const path = join(world.tenant.server.dataDir, 'audit-anchors.jsonl');
+  const file = await until(
+    'an anchor is written',
+    async () => existsSync(path) && readFileSync(path, 'utf8'),
+  );
   const anchors = file
     .trim()
     .split('\n')

@@ -1,18 +1,15 @@
+import type { Ctx } from './context.ts';
 import { changeConfig, withLock } from './profile-store.ts';
-import type { Session } from './session.ts';
 
-/** Makes a tenant the active one of the session's profile; `null` leaves none. */
-export async function setActiveTenant(
-  session: Session,
-  tenant: { id: string; slug: string } | null,
-): Promise<void> {
-  await withLock(session.configDir, () =>
-    changeConfig(session.configDir, (config) => {
-      const { tenant: _, ...profile } = config.profiles[session.profile] ?? {};
-      const active = tenant !== null && {
-        tenant: { id: tenant.id, slug: tenant.slug, base_url: session.baseUrl },
+/** Makes a tenant the active one of the profile. */
+export async function setActiveTenant(ctx: Ctx, tenant: { id: string; slug: string }): Promise<void> {
+  const { baseUrl, configDir, profile } = await ctx.session();
+  await withLock(configDir, ctx.signal, () =>
+    changeConfig(configDir, (config) => {
+      config.profiles[profile] = {
+        ...config.profiles[profile],
+        tenant: { id: tenant.id, slug: tenant.slug, base_url: baseUrl },
       };
-      config.profiles[session.profile] = { ...profile, ...active };
     }),
   );
 }

@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { newFolder } from '../testing/run-svc.ts';
+import { newFolder, removeFolders } from '../testing/run-svc.ts';
 import { completionLines } from './completion.ts';
 import { completionScripts } from './completion-scripts.ts';
 import { commandWords } from './registry.ts';
+
+afterAll(removeFolders);
 
 const offered = async (...typed: string[]) =>
   (await completionLines(typed))

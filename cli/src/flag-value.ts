@@ -92,5 +92,5 @@ export function listed(values: readonly string[]): string {
 }
 
 function shown(text: string): string {
-  return text === '' ? 'an empty text' : JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return text === '' ? 'an empty text' : JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);
 }

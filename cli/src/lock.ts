@@ -9,10 +9,11 @@ const pollMs = 25;
 const staleMsMin = 40_000;
 
 /** Holds a lock file while `work` runs. One left behind by a killed process is taken over. */
-export async function holdLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function holdLock<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const mark = `${process.pid} ${hostname()} ${randomBytes(8).toString('hex')}\n`;
   const deadline = performance.now() + waitMsMax;
   while (!take(path, mark)) {
+    if (signal.aborted) throw signal.reason;
     removeStale(path);
     if (performance.now() > deadline) {
       throw new CliError('config_not_writable', `Another svc process holds ${path}.`, {

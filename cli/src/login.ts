@@ -27,7 +27,7 @@ export async function saveLogin(ctx: Ctx, login: NewLogin): Promise<Result> {
   // The server knows best when a token ends that was made elsewhere.
   if (login.tokens.refresh_token === undefined) stored.expires_at = me.credential.expires_at;
   const { configDir, profile } = session;
-  await withLock(configDir, async () => {
+  await withLock(configDir, ctx.signal, async () => {
     await changeCredentials(configDir, (credentials) => {
       credentials.profiles[profile] = stored;
     });

@@ -28,7 +28,7 @@ export async function logout(ctx: Ctx): Promise<Result> {
     return { value: { profile, logged_out: false, revoked: false }, text: () => '' };
   }
   const revoked = await revoke(within(ctx, revocationMsMax), login);
-  await withLock(dir, () =>
+  await withLock(dir, ctx.signal, () =>
     changeCredentials(dir, (credentials) => {
       delete credentials.profiles[profile];
     }),

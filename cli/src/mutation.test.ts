@@ -1,9 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { revokeGrant } from '@svc/contract/grants.ts';
 import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
-import { newFolder, type RunOptions, runSvc } from '../testing/run-svc.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../testing/run-svc.ts';
 import type { Ctx } from './context.ts';
 import { mutate, mutationMode } from './mutation.ts';
+
+afterAll(removeFolders);
 
 const server: FakeServer = startFakeServer();
 const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
@@ -56,8 +58,8 @@ describe('without --execute', () => {
   });
 
   test('--execute goes before what stands behind --', async () => {
-    const ran = await svc(['grants', 'scope', 'set', grant, '--', 'a', 'b c']);
-    expect(ran.out).toEndWith(`svc grants scope set ${grant} --execute -- a 'b c'\n`);
+    const ran = await svc(['grants', 'scope', 'set', grant, '--', 'a', 'b$c']);
+    expect(ran.out).toEndWith(`svc grants scope set ${grant} --execute -- a 'b$c'\n`);
   });
 
   test('in a plain locale the arrow is plain', async () => {
@@ -110,7 +112,7 @@ describe('with --execute', () => {
 });
 
 describe('a command that must be confirmed', () => {
-  const input = { params: { tenantID: 'demo', grantID: grant } };
+  const input = { params: { tenantID: 'demo', grantID: grant }, body: undefined };
 
   async function ctx(flags: Record<string, unknown>, terminal: boolean, confirm: boolean): Promise<Ctx> {
     const { createClient } = await import('@svc/contract/client.ts');

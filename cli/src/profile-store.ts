@@ -8,13 +8,13 @@ import { type Config, type Credentials, configFile, credentialsFile, readProfile
 const lockFile = 'svc.lock';
 
 /** Runs `work` while no other svc process writes the files in `dir`; makes the folder when it is absent. */
-export async function withLock<T>(dir: string, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(dir: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw notWritable(dir, cause);
   }
-  return holdLock(join(dir, lockFile), work).catch((cause) => {
+  return holdLock(join(dir, lockFile), signal, work).catch((cause) => {
     throw isFileError(cause) ? notWritable(dir, cause) : cause;
   });
 }

@@ -18,7 +18,7 @@ export async function renewLogin(
 ): Promise<StoredLogin> {
   const { dir, profile, used } = input;
   if (used.refresh_token === undefined) throw ended();
-  return withLock(dir, async () => {
+  return withLock(dir, ctx.signal, async () => {
     const stored = (await readProfiles<Credentials>(dir, credentialsFile)).profiles[profile];
     if (stored === undefined) throw ended();
     if (stored.access_token !== used.access_token) return stored;

@@ -2,8 +2,10 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type ErrorCode, errorCodes } from '@svc/contract/error-codes.ts';
 import { exitCodes } from '@svc/contract/exit-codes.ts';
 import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
-import { newFolder, type RunOptions, runSvc } from '../testing/run-svc.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../testing/run-svc.ts';
 import { clientCodes } from './errors.ts';
+
+afterAll(removeFolders);
 
 const server: FakeServer = startFakeServer();
 const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
@@ -98,18 +100,22 @@ describe('what is not this service', () => {
   });
 
   test('an answer that is cut off exits 12', async () => {
-    server.intercept = () =>
-      new Response(
-        new ReadableStream({
-          async start(controller) {
-            controller.enqueue('[{"id":');
-            await Bun.sleep(20);
-            controller.error(new Error('gone'));
-          },
-        }),
-        { headers: { 'content-length': '1000' } },
-      );
-    expect((await svc(['grants', 'mine'])).exit).toBe(12);
+    const rude = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        data(socket) {
+          socket.end(
+            'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n[{"id":',
+          );
+        },
+      },
+    });
+    const ran = await svc(['grants', 'mine'], {
+      env: { ...env, SVC_BASE_URL: `http://127.0.0.1:${rude.port}` },
+    });
+    rude.stop(true);
+    expect(ran).toMatchObject({ exit: 12, out: '' });
   });
 });
 

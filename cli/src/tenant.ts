@@ -1,7 +1,6 @@
 import { getMe } from '@svc/contract/identity.ts';
 import type { Ctx } from './context.ts';
 import { usage } from './errors.ts';
-import type { Session } from './session.ts';
 
 /**
  * The tenant a command works in: `--tenant` or `SVC_TENANT`, the profile's active tenant, or the only one the
@@ -22,13 +21,13 @@ export async function resolveTenant(ctx: Ctx): Promise<string> {
       'Choose one with svc tenants use <tenant>, or pass --tenant.',
     );
   }
-  await remember(session, { id: only.id, slug: only.slug });
+  await remember(ctx, { id: only.id, slug: only.slug });
   return only.id;
 }
 
 /** Only a convenience: a folder that can not be written must not stop a command that reads. */
-async function remember(session: Session, tenant: { id: string; slug: string }): Promise<void> {
-  if (session.credential !== 'stored') return;
+async function remember(ctx: Ctx, tenant: { id: string; slug: string }): Promise<void> {
+  if ((await ctx.session()).credential !== 'stored') return;
   const { setActiveTenant } = await import('./active-tenant.ts');
-  await setActiveTenant(session, tenant).catch(() => undefined);
+  await setActiveTenant(ctx, tenant).catch(() => undefined);
 }

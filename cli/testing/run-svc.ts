@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../src/cli.ts';
@@ -46,9 +46,17 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
   return ran;
 }
 
+const folders: string[] = [];
 /** A folder of its own for the files of one test. */
 export function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** For `afterAll`. */
+export function removeFolders(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
 export async function writeLogin(

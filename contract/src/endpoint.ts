@@ -23,7 +23,7 @@ export interface Endpoint<S extends Shape = Shape> {
   status: 200 | 201 | 204;
   /** Codes beyond those any endpoint of its kind can answer. */
   errors?: readonly ErrorCode[];
-  /** The plan says so, and the command-line tool asks before it executes. */
+  /** The plan says so. */
   irreversible?: true;
   bodyBytesMax?: number;
   /** Only for the type; never set. */

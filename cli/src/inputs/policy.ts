@@ -70,13 +70,18 @@ export function policyBody(flags: FlagValues<typeof policyFlags>, file: Record<s
   return { ...file, ...Object.fromEntries(set) } as PolicyBody;
 }
 
+/** Refuses masks that can not be read before anything is sent. */
+export function checkMasks(flags: { mask?: string[] | undefined }): undefined {
+  for (const text of flags.mask ?? []) parseMask(text);
+}
+
 /** `email:partial:{"keep":4}`: only the first two colons split. */
 export function parseMask(text: string): Mask {
   const [, column, kind, json] = /^([^:]+):([^:]+)(?::(.*))?$/s.exec(text) ?? [];
   const known = maskKinds.find((it) => it === kind);
   if (column === undefined || known === undefined) {
     throw usage(
-      `--mask takes column:kind or column:kind:{…}, where kind is ${listed(maskKinds)}; not ${JSON.stringify(text)}.`,
+      `--mask takes column:kind or column:kind:{...}, where kind is ${listed(maskKinds)}; not ${JSON.stringify(text)}.`,
     );
   }
   return { column, kind: known, args: json === undefined ? {} : parseMaskArgs(json) };

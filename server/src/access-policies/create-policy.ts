@@ -20,7 +20,7 @@ export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeo
   };
   await insertPolicyRow(ctx.db, row);
   ctx.audit({
-    action: 'policy.create',
+    action: 'policies.create',
     target: { kind: 'policy', id: row.id, name: row.name },
     before: null,
     after: policyFacts(row),

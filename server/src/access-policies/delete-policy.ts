@@ -17,7 +17,7 @@ export async function deletePolicy(
     throw fail('policy_in_use', { detail: `Active grants name it: ${grantIds.join(', ')}.` });
   await deletePolicyRow(ctx.db, ctx.tenant.id, row.id);
   ctx.audit({
-    action: 'policy.delete',
+    action: 'policies.delete',
     target: { kind: 'policy', id: row.id, name: row.name },
     before: policyFacts(row),
     after: null,

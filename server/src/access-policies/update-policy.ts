@@ -1,5 +1,6 @@
 import type { updatePolicy as shape } from '@svc/contract/access-policies.shapes.ts';
 import type { z } from 'zod';
+import { isSame } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { checkPolicy, connectorOf } from './check-policy.ts';
@@ -21,6 +22,13 @@ export async function updatePolicy(
     connector_id: connector === undefined ? row.connector_id : await connectorOf(ctx, connector),
   };
   await checkPolicy(ctx, fields, row.name);
+  ctx.audit({
+    action: 'policies.update',
+    target: { kind: 'policy', id: row.id, name: row.name },
+    before: policyFacts(row),
+    after: policyFacts(fields),
+  });
+  if (isSame(policyFacts(row), policyFacts(fields))) return policyRecord(row);
   const next = {
     ...row,
     ...fields,
@@ -29,11 +37,5 @@ export async function updatePolicy(
     updated_at: ctx.now,
   };
   await updatePolicyRow(ctx.db, ctx.tenant.id, row.id, next);
-  ctx.audit({
-    action: 'policy.update',
-    target: { kind: 'policy', id: row.id, name: row.name },
-    before: policyFacts(row),
-    after: policyFacts(fields),
-  });
   return policyRecord(next);
 }

@@ -25,7 +25,7 @@ export async function createConnector(ctx: TenantMutationCtx, input: z.output<ty
   await insertConnectorRow(ctx.db, row);
   const { name, kind, description } = row;
   ctx.audit({
-    action: 'connector.create',
+    action: 'connectors.create',
     target: { kind: 'connector', id: row.id, name: slug },
     before: null,
     after: { slug, name, kind, description },

@@ -21,7 +21,7 @@ export async function deleteConnector(
   await deleteConnectorRow(ctx.db, ctx.tenant.id, row.id);
   const { slug, name, kind, description } = row;
   ctx.audit({
-    action: 'connector.delete',
+    action: 'connectors.delete',
     target: { kind: 'connector', id: row.id, name: slug },
     before: { slug, name, kind, description },
     after: null,

@@ -1,5 +1,6 @@
 import type { updateConnector as shape } from '@svc/contract/connectors.shapes.ts';
 import type { z } from 'zod';
+import { isSame } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { connectorRecord, lockConnectorRow, updateConnectorRow } from './store.ts';
@@ -12,13 +13,13 @@ export async function updateConnector(
   if (!row) throw fail('not_found');
   const before = { name: row.name, description: row.description };
   const after = { name: input.set.name ?? row.name, description: input.set.description ?? row.description };
-  const next = { ...row, ...after, updated_at: ctx.now };
-  await updateConnectorRow(ctx.db, ctx.tenant.id, row.id, { ...after, updated_at: ctx.now });
   ctx.audit({
-    action: 'connector.update',
+    action: 'connectors.update',
     target: { kind: 'connector', id: row.id, name: row.slug },
     before,
     after,
   });
-  return connectorRecord(next);
+  if (isSame(before, after)) return connectorRecord(row);
+  await updateConnectorRow(ctx.db, ctx.tenant.id, row.id, { ...after, updated_at: ctx.now });
+  return connectorRecord({ ...row, ...after, updated_at: ctx.now });
 }

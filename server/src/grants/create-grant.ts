@@ -43,7 +43,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
   };
   await insertGrantRow(ctx.db, row);
   ctx.audit({
-    action: 'grant.create',
+    action: 'grants.create',
     target: { kind: 'grant', id: row.id, name: subject.email },
     before: null,
     after: {

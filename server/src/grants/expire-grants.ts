@@ -9,7 +9,7 @@ export async function expireGrants(ctx: MutationCtx, input: { tenantId: string }
   for (const row of rows) {
     await saveExpiry(ctx.db, input.tenantId, row.id, ctx.now);
     ctx.audit({
-      action: 'grant.expire',
+      action: 'grants.expire',
       target: { kind: 'grant', id: row.id, name: row.subject_id },
       before: { status: 'active' },
       after: { status: 'expired' },

@@ -163,7 +163,7 @@ describe('grants', () => {
     }>`select status from svc.grants where id = ${grant.id}`.execute(database.db);
     expect(stored.rows[0]?.status).toBe('expired');
     const audited = await sql<{ n: number }>`select count(*) n from svc.audit_entries
-      where tenant_id = ${t.tenant.id} and action = 'grant.expire'`.execute(database.db);
+      where tenant_id = ${t.tenant.id} and action = 'grants.expire'`.execute(database.db);
     expect(audited.rows[0]?.n).toBe(1);
   });
 
@@ -191,7 +191,7 @@ describe('races', () => {
       expect(codes.every((code) => code === 'done' || code === 'grant_not_active')).toBe(true);
       const entries = await sql<{ action: string }>`select action from svc.audit_entries
         where tenant_id = ${t.tenant.id} and target_id = ${grant.id} order by seq`.execute(database.db);
-      expect(entries.rows.at(-1)?.action).toBe('grant.revoke');
+      expect(entries.rows.at(-1)?.action).toBe('grants.revoke');
     }
   });
 

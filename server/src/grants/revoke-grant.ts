@@ -7,12 +7,16 @@ export async function revokeGrant(ctx: TenantMutationCtx, input: { grantId: stri
   const row = await lockGrantRow(ctx.db, ctx.tenant.id, input.grantId);
   if (!row) throw fail('not_found');
   // A repeat changes nothing and says so; an expired grant has ended in another way.
-  if (row.status === 'revoked') return { ...grantRecord(row), changed: false };
+  const target = { kind: 'grant', id: row.id, name: row.subject_id };
+  if (row.status === 'revoked') {
+    ctx.audit({ action: 'grants.revoke', target, before: {}, after: {} });
+    return { ...grantRecord(row), changed: false };
+  }
   if (!mayRevoke(row.status)) throw fail('grant_not_active', { detail: `The grant is ${row.status}.` });
   await saveRevocation(ctx.db, ctx.tenant.id, row.id, ctx.caller.userId, ctx.now);
   ctx.audit({
-    action: 'grant.revoke',
-    target: { kind: 'grant', id: row.id, name: row.subject_id },
+    action: 'grants.revoke',
+    target,
     before: { status: row.status, revoked_by: '', reason: '' },
     after: { status: 'revoked', revoked_by: ctx.caller.userId, reason: input.reason },
   });

@@ -32,7 +32,7 @@ export async function createUpstreamUser(
   const user = await createUser(ctx, { email, ...(name === null ? {} : { name }) });
   await insertLink(ctx.db, { issuer, subject, user_id: user.id, created_at: ctx.now });
   ctx.audit({
-    action: 'user.link',
+    action: 'users.link',
     target: { kind: 'user', id: user.id, name: user.email },
     before: null,
     after: { issuer, subject },

@@ -95,7 +95,7 @@ test('the new user is written down in the audit chain', async () => {
     select action from svc.audit_entries where target_id = ${link?.user_id} order by seq`.execute(
     insideDb.db,
   );
-  expect(rows.map((row) => row.action)).toEqual(['user.create', 'user.link']);
+  expect(rows.map((row) => row.action)).toEqual(['users.create', 'users.link']);
   expect(await findAuditBreaks(insideDb.db)).toEqual([]);
 });
 

@@ -37,7 +37,7 @@ export async function createPat(ctx: TenantMutationCtx, input: z.output<typeof s
   };
   await insertPatRow(ctx.db, row);
   ctx.audit({
-    action: 'pat.create',
+    action: 'pats.create',
     target: { kind: 'pat', id: row.id, name: row.name },
     before: null,
     // Days, not the date: a preview and the execution after it must tell the same.

@@ -117,7 +117,7 @@ test('a preview of a creation has no secret and leaves nothing, and the executio
   expect(preview.status).toBe(200);
   expect(JSON.stringify(preview.body)).not.toContain('svcpat_');
   expect((await server.call(member, 'GET', path)).body.total).toBe(0);
-  expect(await auditOf(tenant.id, 'pat.create')).toBe(0);
+  expect(await auditOf(tenant.id, 'pats.create')).toBe(0);
   const planned = { ...member, 'if-plan': preview.body.plan.fingerprint };
   expect((await server.call(planned, 'POST', path, { name: 'ci' })).status).toBe(201);
   expect((await server.call(planned, 'POST', path, { name: 'other' })).body.code).toBe('plan_stale');
@@ -167,7 +167,7 @@ test("one revokes one's own, an admin anyone's; to others it is as if it were no
   expect([hidden.status, hidden.body.code]).toEqual([404, 'not_found']);
   expect((await revoke(member, first.id)).body).toMatchObject({ id: first.id, status: 'revoked' });
   expect((await revoke(admin, second.id)).body).toMatchObject({ id: second.id, status: 'revoked' });
-  expect(await auditOf(tenant.id, 'pat.revoke')).toBe(2);
+  expect(await auditOf(tenant.id, 'pats.revoke')).toBe(2);
 });
 
 test('revoking twice answers the same and is audited once', async () => {
@@ -176,7 +176,7 @@ test('revoking twice answers the same and is audited once', async () => {
   const answers = await Promise.all([1, 2, 3].map(() => server.call(member, 'DELETE', `${path}/${body.id}`)));
   expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200]);
   expect(new Set(answers.map((answer) => answer.body.revoked_at)).size).toBe(1);
-  expect(await auditOf(tenant.id, 'pat.revoke')).toBe(1);
+  expect(await auditOf(tenant.id, 'pats.revoke')).toBe(1);
 });
 
 test('a PAT of one tenant is not found through another, even for an admin of both', async () => {

@@ -9,11 +9,15 @@ export async function revokePat(ctx: TenantMutationCtx, { patId }: { patId: stri
   const row = await lockPatRow(ctx.db, ctx.tenant.id, patId);
   if (!row || (row.user_id !== ctx.caller.userId && ctx.tenant.role !== 'tenant_admin'))
     throw fail('not_found');
-  if (row.revoked_at) return patRecord(row, ctx.now);
+  const target = { kind: 'pat', id: row.id, name: row.name };
+  if (row.revoked_at) {
+    ctx.audit({ action: 'pats.revoke', target, before: {}, after: {} });
+    return patRecord(row, ctx.now);
+  }
   await markRevoked(ctx.db, ctx.tenant.id, row.id, ctx.now);
   ctx.audit({
-    action: 'pat.revoke',
-    target: { kind: 'pat', id: row.id, name: row.name },
+    action: 'pats.revoke',
+    target,
     before: { status: patStatus(row, ctx.now), user_id: row.user_id },
     after: { status: 'revoked', user_id: row.user_id },
   });

@@ -8,6 +8,11 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
+/** Equal as values: a change to what is there already is none. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
 export function sha256(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }

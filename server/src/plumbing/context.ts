@@ -20,6 +20,7 @@ export interface TenantCtx extends Ctx {
 export interface MutationCtx extends Ctx {
   db: Tx;
   newId(): string;
+  /** Always called, also when nothing changes: then the plan still names its target, and no entry is written. */
   audit(change: AuditedChange): void;
   /** Queues an effect outside the database; it happens after the commit, at least once. */
   enqueue(topic: string, payload: Record<string, unknown>): void;

@@ -61,7 +61,7 @@ function renameTo(name: string, tenantId: string) {
     }>`select name from svc.tenants where id = ${tenantId} for update`.execute(ctx.db);
     await sql`update svc.tenants set name = ${name} where id = ${tenantId}`.execute(ctx.db);
     ctx.audit({
-      action: 'tenant.rename',
+      action: 'tenants.rename',
       target: { kind: 'tenant', id: tenantId, name },
       before: { name: rows[0]!.name },
       after: { name },

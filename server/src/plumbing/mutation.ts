@@ -7,7 +7,7 @@ import type { Db, Tx } from './db.ts';
 import { claimKey, type IdempotentRequest, keepAnswer, type StoredAnswer } from './idempotency.ts';
 import { notifySql } from './invalidation.ts';
 import type { Outbox, QueuedEffect } from './outbox-rows.ts';
-import { makePlan } from './plan.ts';
+import { changesOf, makePlan } from './plan.ts';
 import { fail } from './problem.ts';
 
 export interface MutationRequest {
@@ -96,7 +96,7 @@ async function runOnce(
   const head = await appendAudit(
     tx,
     { tenantId: request.auditTenantId, at: now, actor, requestId: base.requestId },
-    changes,
+    changes.filter((change) => changesOf(change).length > 0),
   );
   if (head) effects.push({ id: Bun.randomUUIDv7(), topic: 'audit.anchor', payload: { ...head } });
   await base.outbox.add(tx, now, effects);

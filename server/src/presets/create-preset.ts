@@ -17,7 +17,7 @@ export async function createPreset(ctx: TenantMutationCtx, input: z.output<typeo
   };
   await insertPresetRow(ctx.db, row);
   ctx.audit({
-    action: 'preset.create',
+    action: 'presets.create',
     target: { kind: 'preset', id: row.id, name: row.name },
     before: null,
     after: { ...input },

@@ -12,7 +12,7 @@ export async function deletePreset(ctx: TenantMutationCtx, input: { preset: stri
     throw fail('preset_in_use', { detail: `Active grants use it: ${grantIds.join(', ')}.` });
   await deletePresetRow(ctx.db, ctx.tenant.id, row.id);
   ctx.audit({
-    action: 'preset.delete',
+    action: 'presets.delete',
     target: { kind: 'preset', id: row.id, name: row.name },
     before: { name: row.name, actions: row.actions, description: row.description },
     after: null,

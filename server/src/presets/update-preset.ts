@@ -1,5 +1,6 @@
 import type { updatePreset as shape } from '@svc/contract/presets.shapes.ts';
 import type { z } from 'zod';
+import { isSame } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { refuseTakenName } from './refuse-taken-name.ts';
@@ -19,12 +20,13 @@ export async function updatePreset(
     actions: input.set.actions ?? row.actions,
     description: input.set.description ?? row.description,
   };
-  await updatePresetRow(ctx.db, ctx.tenant.id, row.id, { ...after, updated_at: ctx.now });
   ctx.audit({
-    action: 'preset.update',
+    action: 'presets.update',
     target: { kind: 'preset', id: row.id, name: row.name },
     before,
     after,
   });
+  if (isSame(before, after)) return presetRecord(row);
+  await updatePresetRow(ctx.db, ctx.tenant.id, row.id, { ...after, updated_at: ctx.now });
   return presetRecord({ ...row, ...after, updated_at: ctx.now });
 }

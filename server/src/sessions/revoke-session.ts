@@ -16,7 +16,7 @@ export async function revokeSession(ctx: MutationCtx, { sessionId }: { sessionId
     await deleteGrants(ctx.db, userId, [row.id_hash]);
   }
   ctx.audit({
-    action: 'session.revoke',
+    action: 'sessions.revoke',
     target: { kind: 'session', id: row.id_hash, name: ctx.caller.email },
     before: { kind: sessionKind(row), client: row.client_id ?? '' },
     after: null,

@@ -22,7 +22,7 @@ export async function createTenant(
     });
   }
   ctx.audit({
-    action: 'tenant.create',
+    action: 'tenants.create',
     target: { kind: 'tenant', id: row.id, name: slug },
     before: null,
     after: { slug, name: row.name, max_resource_tier: row.max_resource_tier },

@@ -27,7 +27,12 @@ export async function setMember(
 ): Promise<MemberRecord | null> {
   if (!(await lockMembersOf(ctx.db, tenantId))) throw fail('not_found');
   const before = await findMemberRow(ctx.db, tenantId, userId);
-  if (role === (before?.role ?? 'none')) return before ? memberRecord(before) : null;
+  if (role === (before?.role ?? 'none')) {
+    const same = before ? { role: before.role } : {};
+    const target = { kind: 'member', id: userId, name: before?.email ?? '' };
+    ctx.audit({ action: 'members.set', target, before: same, after: same });
+    return before ? memberRecord(before) : null;
+  }
 
   const after = role === 'none' ? null : { ...(before ?? (await newcomer(ctx, userId))), role };
   if (after) {
@@ -41,7 +46,7 @@ export async function setMember(
     await deleteMembership(ctx.db, tenantId, userId);
   }
   ctx.audit({
-    action: after ? 'member.set' : 'member.remove',
+    action: after ? 'members.set' : 'members.remove',
     target: { kind: 'member', id: userId, name: (before ?? after)?.email ?? '' },
     before: before ? { role: before.role } : null,
     after: after ? { role: after.role } : null,

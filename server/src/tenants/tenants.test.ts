@@ -118,7 +118,7 @@ test('the audit is read newest first, page by page, by admins', async () => {
   expect(first.body.items.map((entry: { seq: number }) => entry.seq)).toEqual([4, 3, 2]);
   expect(first.body.items[1]).toMatchObject({
     actor: { kind: 'login', id: admin.userId, name: admin.email },
-    action: 'member.set',
+    action: 'members.set',
     target: { kind: 'member', id: member.userId, name: member.email },
     changes: [{ path: 'role', before: 'tenant_member', after: 'tenant_admin', effect: 'update' }],
     request_id: 'test',
@@ -129,7 +129,7 @@ test('the audit is read newest first, page by page, by admins', async () => {
 
   const count = async (query: string) =>
     (await server.call(login, 'GET', `${path}/audit?${query}`)).body.items.length;
-  expect(await count('action=member.set')).toBe(3);
+  expect(await count('action=members.set')).toBe(3);
   expect(await count(`target_id=${member.userId}&action=pat.create`)).toBe(0);
   expect(await count('action=%00')).toBe(0);
 });

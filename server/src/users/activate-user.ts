@@ -12,7 +12,7 @@ export async function activateUser(ctx: MutationCtx, { userId }: { userId: strin
   await endSignIns(ctx, { userId: row.id });
   await updateUserRow(ctx.db, row.id, { status: 'active' });
   ctx.audit({
-    action: 'user.activate',
+    action: 'users.activate',
     target: { kind: 'user', id: row.id, name: row.email },
     before: { status: row.status },
     after: { status: 'active' },

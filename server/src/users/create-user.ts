@@ -25,7 +25,7 @@ export async function createUser(
     });
   }
   ctx.audit({
-    action: 'user.create',
+    action: 'users.create',
     target: { kind: 'user', id: row.id, name: email },
     before: null,
     after: {

@@ -15,7 +15,7 @@ export async function setPassword(
   await updateUserRow(ctx.db, row.id, { password_hash: hash });
   await endSignIns(ctx, { userId: row.id });
   ctx.audit({
-    action: 'user.set_password',
+    action: 'users.set_password',
     target: { kind: 'user', id: row.id, name: row.email },
     before: { password: row.password_hash === null ? 'none' : 'set' },
     after: { password: 'changed' },

@@ -13,7 +13,7 @@ export async function suspendUser(ctx: MutationCtx, { userId }: { userId: string
   if (row.status === 'suspended') return userRecord(row);
   await updateUserRow(ctx.db, row.id, { status: 'suspended' });
   ctx.audit({
-    action: 'user.suspend',
+    action: 'users.suspend',
     target: { kind: 'user', id: row.id, name: row.email },
     before: { status: row.status },
     after: { status: 'suspended' },

@@ -122,7 +122,7 @@ test('suspending ends every sign-in and is audited once', async () => {
   expect(await run((ctx) => activateUser(ctx, { userId }))).toMatchObject({ status: 'active' });
   const { rows } = await sql<{ action: string }>`
     select action from svc.audit_entries where target_id = ${userId} order by seq`.execute(db);
-  expect(rows.map((row) => row.action)).toEqual(['user.issue_token', 'user.suspend', 'user.activate']);
+  expect(rows.map((row) => row.action)).toEqual(['users.issue_token', 'users.suspend', 'users.activate']);
 });
 
 test('who does not exist can be neither suspended nor activated nor given a token', async () => {

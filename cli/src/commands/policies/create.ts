@@ -1,7 +1,7 @@
 import { createPolicy } from '@svc/contract/access-policies.ts';
 import { defineCommand } from '../../define-command.ts';
 import { readDocument } from '../../inputs/document.ts';
-import { policyBody, policyFlags } from '../../inputs/policy.ts';
+import { checkMasks, policyBody, policyFlags } from '../../inputs/policy.ts';
 
 export default defineCommand({
   words: 'policies create',
@@ -9,6 +9,7 @@ export default defineCommand({
   kind: 'mutate',
   flags: policyFlags,
   oneRequired: [['name', 'from-file']],
+  check: ({ flags }) => checkMasks(flags),
   endpoint: createPolicy,
   input: async ({ tenant, flags, ctx }) => {
     const body = policyBody(flags, await readDocument(ctx, flags['from-file']));

@@ -1,7 +1,7 @@
 import { updatePolicy } from '@svc/contract/access-policies.ts';
 import { defineCommand } from '../../define-command.ts';
 import { readDocument } from '../../inputs/document.ts';
-import { policyBody, policyFlags } from '../../inputs/policy.ts';
+import { checkMasks, policyBody, policyFlags } from '../../inputs/policy.ts';
 
 export default defineCommand({
   words: 'policies update',
@@ -12,7 +12,7 @@ export default defineCommand({
   check: ({ flags }) =>
     Object.values(flags).every((value) => value === undefined)
       ? 'Give at least one field to change.'
-      : undefined,
+      : checkMasks(flags),
   endpoint: updatePolicy,
   input: async ({ tenant, positionals, flags, ctx }) => ({
     params: { tenantID: tenant, policyID: positionals.policy },

@@ -32,7 +32,7 @@ export default defineCommand({
       { signal: ctx.signal },
     );
     const { setActiveTenant } = await import('../../active-tenant.ts');
-    await setActiveTenant(session, found);
+    await setActiveTenant(ctx, found);
     const { id, slug, name, role } = found;
     return {
       value: { profile: session.profile, tenant: { id, slug, name, role } },

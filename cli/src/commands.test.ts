@@ -1,0 +1,166 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { contract } from '@svc/contract/all.ts';
+import { z } from 'zod';
+import { startFakeServer } from '../testing/fake-server.ts';
+import { newFolder, removeFolders, runSvc } from '../testing/run-svc.ts';
+import type { Command } from './command.ts';
+import { commandWords, loadCommand } from './registry.ts';
+import { commandSchema } from './schema.ts';
+
+afterAll(removeFolders);
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+
+const policyFile = `${newFolder()}/policy.yaml`;
+await Bun.write(
+  policyFile,
+  'name: from a file\nactions: [read]\ncolumns:\n  mode: deny\n  names: [salary]\n',
+);
+
+const commands = await Promise.all(commandWords.map(loadCommand));
+/** Those that sign in or out are tested on their own. */
+const tested = commands.filter(({ words }) => words !== 'login' && words !== 'logout');
+
+function run(line: string, ...more: string[]) {
+  const argv = [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
+  const env = {
+    SVC_BASE_URL: server.url,
+    SVC_TOKEN: 'good',
+    SVC_TENANT: 'demo',
+    SVC_CONFIG_DIR: newFolder(),
+  };
+  return runSvc([...argv.map((word) => (word === 'policy.yaml' ? policyFile : word)), ...more], { env });
+}
+
+async function fits(command: Command, which: 'output' | 'preview', value: unknown) {
+  const schema = (await commandSchema(command))[which];
+  const parsed = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
+  expect([command.words, parsed.error?.message]).toEqual([command.words, undefined]);
+}
+
+describe.each(tested.map((command) => [command.words, command] as const))('svc %s', (_, command: Command) => {
+  const previews = command.kind === 'mutate';
+  const lines = command.examples.map(({ line }) => line.replace(/ (?:--execute|--json|-o \w+)/g, ''));
+
+  test.each(lines)('%s prints as JSON what its schema says, and nothing beside it', async (line) => {
+    for (const flags of previews ? [['--json'], ['--json', '--execute']] : [['--json']]) {
+      const ran = await run(line, ...flags);
+      expect([ran.exit, ran.err.includes('Error')]).toEqual([0, false]);
+      await fits(command, previews && flags.length === 1 ? 'preview' : 'output', JSON.parse(ran.out));
+    }
+  });
+
+  test.each(['table', 'jsonl', 'yaml'])('prints as %s too, also where it is narrow', async (format) => {
+    const ran = await run(lines[0] ?? '', '-o', format);
+    expect([ran.exit, ran.out === '']).toEqual([0, false]);
+  });
+});
+
+test('a flag that is absent is not sent, so that the server’s defaults hold', async () => {
+  server.seen = [];
+  await run('svc connectors list');
+  await run('svc connectors create --name a --kind http');
+  expect([server.seen[0]?.query.toString(), server.seen[1]?.body]).toEqual([
+    '',
+    '{"name":"a","kind":"http"}',
+  ]);
+});
+
+describe('svc policies create', () => {
+  const sent = async (line: string) => {
+    server.seen = [];
+    const ran = await run(line);
+    expect(ran.err).toBe('');
+    return JSON.parse(server.seen[0]?.body ?? '');
+  };
+
+  test('sends every field that has a flag', async () => {
+    const line =
+      'svc policies create --name n --description d --connector c --resource-path s/t --actions read,write --row-filter a=eq.1 ' +
+      `--columns-mode allow --columns a,b --mask 'email:partial:{"keep":2}' --mask phone:hash --enabled=false`;
+    expect(await sent(line)).toEqual({
+      name: 'n',
+      description: 'd',
+      connector_id: 'c',
+      resource_path: 's/t',
+      actions: ['read', 'write'],
+      row_filter: 'a=eq.1',
+      columns: { mode: 'allow', names: ['a', 'b'] },
+      masks: [
+        { column: 'email', kind: 'partial', args: { keep: 2 } },
+        { column: 'phone', kind: 'hash', args: {} },
+      ],
+      enabled: false,
+    });
+  });
+
+  test('takes a file, and flags go before it', async () => {
+    expect(await sent('svc policies create --from-file policy.yaml --name other')).toEqual({
+      name: 'other',
+      actions: ['read'],
+      columns: { mode: 'deny', names: ['salary'] },
+    });
+  });
+
+  test.each([
+    ['--name a --mask email', 'column:kind'],
+    ['--name a --mask email:scramble', 'redact'],
+    ['--name a --mask email:hash:[1]', 'JSON object'],
+    ['--from-file /no/such/file', '/no/such/file'],
+  ])('%s is refused before any request', async (flags, named) => {
+    server.seen = [];
+    const ran = await run(`svc policies create ${flags}`);
+    expect([ran.exit, server.seen]).toEqual([2, []]);
+    expect(ran.err).toContain(named);
+  });
+});
+
+test('svc grants create --expires-in counts from now', async () => {
+  server.seen = [];
+  const began = Date.now();
+  await run('svc grants create --subject a --connector b --preset reader --expires-in 1h');
+  const { expires_at } = JSON.parse(server.seen[0]?.body ?? '');
+  expect(Date.parse(expires_at) - began).toBeWithin(3_600_000, 3_605_000);
+});
+
+describe('--all', () => {
+  test('follows pages to the end, and shows a row that moved only once', async () => {
+    const ids = Array.from({ length: 450 }, (_, at) => ({ id: `id-${at}` }));
+    let asked = 0;
+    server.intercept = (_, { query }) => {
+      asked += 1;
+      // Between the pages a row is added at the top.
+      const now = asked === 1 ? ids : [{ id: 'new' }, ...ids];
+      const page = Number(query.get('page') ?? 1);
+      return Response.json({
+        items: now.slice((page - 1) * 200, page * 200),
+        page,
+        per_page: 200,
+        total: now.length,
+      });
+    };
+    const { items, total } = JSON.parse((await run('svc connectors list --all --json')).out);
+    server.intercept = undefined;
+    expect([asked, items.length, total]).toEqual([3, 450, 450]);
+    expect(new Set(items.map(({ id }: { id: string }) => id)).size).toBe(450);
+  });
+
+  test('follows cursors to the end', async () => {
+    server.intercept = (_, { query }) => {
+      const at = Number(query.get('cursor') ?? 0);
+      return Response.json({ items: [{ seq: at }], next_cursor: at < 4 ? String(at + 1) : null });
+    };
+    const { items } = JSON.parse((await run('svc audit list --all --json')).out);
+    server.intercept = undefined;
+    expect(items).toHaveLength(5);
+  });
+});
+
+test('the contract has no endpoint that these tests never met', () => {
+  const met = new Set(commands.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [endpoint.id])));
+  expect(contract.filter(({ endpoint }) => !met.has(endpoint.id)).map(({ endpoint }) => endpoint.id)).toEqual(
+    ['policies.replace'],
+  );
+});

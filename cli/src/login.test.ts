@@ -1,0 +1,281 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DeviceAnswer } from '../testing/fake-oauth.ts';
+import { type FakeServer, startFakeServer } from '../testing/fake-server.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc, writeLogin } from '../testing/run-svc.ts';
+
+afterAll(removeFolders);
+
+const server: FakeServer = startFakeServer();
+afterAll(() => server.stop());
+
+let dir: string;
+let env: Record<string, string>;
+beforeEach(() => {
+  dir = newFolder();
+  env = { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_DATA_DIR: dir };
+  server.seen = [];
+  server.intercept = undefined;
+  Object.assign(server.oauth, { serial: 0, tokens: new Set(), refreshTokens: new Set(), devices: new Map() });
+});
+
+const svc = (line: string[], options: RunOptions = {}) => runSvc(line, { env, ...options });
+const stored = () => JSON.parse(readFileSync(join(dir, 'credentials.json'), 'utf8')).profiles;
+const config = () => JSON.parse(readFileSync(join(dir, 'config.json'), 'utf8'));
+const device = (...answers: DeviceAnswer[]) => server.oauth.devices.set('device-1', answers);
+
+describe('svc login', () => {
+  test('shows address and code, waits for the person, and keeps the login', async () => {
+    device('authorization_pending', 'authorization_pending', 'tokens');
+    const ran = await svc(['login', '--json']);
+    expect([ran.exit, ran.err]).toEqual([
+      0,
+      `Open ${server.url}/oauth/device and enter the code ABCD-EFGH\n`,
+    ]);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      base_url: server.url,
+      profile: 'default',
+      tenant: { slug: 'text' },
+    });
+    expect(stored().default).toMatchObject({
+      access_token: 'access-1',
+      refresh_token: 'refresh-1',
+      base_url: server.url,
+    });
+    expect(config()).toMatchObject({
+      current_profile: 'default',
+      profiles: { default: { base_url: server.url } },
+    });
+    expect((await runSvc(['whoami'], { env: { SVC_CONFIG_DIR: dir } })).exit).toBe(0);
+  });
+
+  test('never shows the device code or a token, also with --verbose', async () => {
+    const ran = await svc(['login', '--verbose']);
+    for (const secret of ['device-1', 'access-1', 'refresh-1'])
+      expect(ran.out + ran.err).not.toContain(secret);
+  });
+
+  test.each([
+    ['access_denied', 4],
+    ['expired_token', 10],
+  ] as const)('that ends with %s exits %p and keeps nothing', async (answer, exit) => {
+    device('authorization_pending', answer);
+    expect((await svc(['login'])).exit).toBe(exit);
+    expect(existsSync(join(dir, 'credentials.json'))).toBe(false);
+  });
+
+  test('that nobody confirms in time exits 10', async () => {
+    device('authorization_pending');
+    expect(await svc(['login', '--timeout', '80ms'])).toMatchObject({ exit: 10, out: '' });
+  });
+
+  test('ends at Ctrl-C with 130', async () => {
+    device('authorization_pending');
+    expect((await svc(['login'], { interrupt: (stop) => setTimeout(stop, 50) })).exit).toBe(130);
+  });
+
+  test('goes on when the server is away for a moment while it waits', async () => {
+    let polls = 0;
+    server.intercept = (_, { path }) => {
+      if (path !== '/oauth/token') return undefined;
+      polls += 1;
+      return polls === 1 ? new Response('<html>502</html>', { status: 502 }) : undefined;
+    };
+    expect((await svc(['login'])).exit).toBe(0);
+  });
+
+  test('does not send anybody to another server', async () => {
+    server.intercept = (_, { path }) =>
+      path === '/oauth/device/auth'
+        ? Response.json({
+            device_code: 'd',
+            user_code: 'U',
+            verification_uri: 'https://evil.example/',
+            interval: 0.01,
+          })
+        : undefined;
+    expect(await svc(['login'])).toMatchObject({ exit: 13, out: '' });
+  });
+
+  test('to something that is no such server says so', async () => {
+    server.intercept = () => new Response('<html>Welcome</html>');
+    expect((await svc(['login'])).exit).toBe(12);
+  });
+
+  test('into another profile leaves the first one current', async () => {
+    await svc(['login']);
+    await svc(['login', '--profile', 'second']);
+    expect(Object.keys(stored())).toEqual(['default', 'second']);
+    expect(config().current_profile).toBe('default');
+  });
+
+  test('slows down when asked to', async () => {
+    device('slow_down', 'tokens');
+    const ran = await svc(['login', '--timeout', '200ms']);
+    expect([ran.exit, server.seen.filter(({ path }) => path === '/oauth/token').length]).toEqual([10, 1]);
+  });
+});
+
+describe('svc login --local', () => {
+  const secret = (text: string) => writeFileSync(join(dir, 'local-login.json'), text);
+
+  test('proves itself by the secret in the data folder', async () => {
+    secret(JSON.stringify({ base_url: server.url, secret: 'the-secret' }));
+    const { SVC_BASE_URL: _, ...local } = env;
+    expect((await runSvc(['login', '--local'], { env: local })).exit).toBe(0);
+    expect(config().profiles.default.base_url).toBe(server.url);
+  });
+
+  test('counts localhost and 127.0.0.1 as one, and keeps the name that was asked for', async () => {
+    secret(JSON.stringify({ base_url: server.url, secret: 'the-secret' }));
+    const named = { ...env, SVC_BASE_URL: server.url.replace('localhost', '127.0.0.1') };
+    expect((await runSvc(['login', '--local'], { env: named })).exit).toBe(0);
+    expect(stored().default.base_url).toContain('127.0.0.1');
+  });
+
+  test.each([
+    ['a wrong secret', JSON.stringify({ base_url: server.url, secret: 'wrong' }), 4],
+    ['another server', JSON.stringify({ base_url: 'http://localhost:1', secret: 'the-secret' }), 2],
+    ['a broken file', '{', 3],
+    ['an empty object', '{}', 1],
+  ])('with %s ends without a login', async (_, text, exit) => {
+    secret(text);
+    expect((await svc(['login', '--local'])).exit).toBe(exit);
+    expect(existsSync(join(dir, 'credentials.json'))).toBe(false);
+  });
+
+  test('without a server on this machine says how to start one', async () => {
+    expect(await svc(['login', '--local'])).toMatchObject({
+      exit: 3,
+      err: expect.stringContaining('SVC_DATA_DIR'),
+    });
+  });
+});
+
+describe('svc login --token-stdin', () => {
+  test('keeps a token that the server knows, with its end', async () => {
+    server.oauth.tokens.add('made-elsewhere');
+    expect((await svc(['login', '--token-stdin'], { input: 'made-elsewhere\n' })).exit).toBe(0);
+    expect(stored().default).toEqual({
+      base_url: server.url,
+      access_token: 'made-elsewhere',
+      expires_at: '2031-05-01T12:00:00.000Z',
+    });
+  });
+
+  test.each([
+    ['', 2],
+    ['two words', 2],
+    ['unknown', 3],
+  ])('refuses %j with exit %p', async (input, exit) => {
+    expect((await svc(['login', '--token-stdin'], { input })).exit).toBe(exit);
+    expect(existsSync(join(dir, 'credentials.json'))).toBe(false);
+  });
+});
+
+describe('svc logout', () => {
+  test('ends the login on the server and here, for this profile only', async () => {
+    await svc(['login']);
+    await svc(['login', '--profile', 'second']);
+    expect(JSON.parse((await svc(['logout', '--json'])).out)).toEqual({
+      profile: 'default',
+      logged_out: true,
+      revoked: true,
+    });
+    expect(Object.keys(stored())).toEqual(['second']);
+    expect(server.oauth.refreshTokens).toEqual(new Set(['refresh-2']));
+  });
+
+  test('works while the server is away, and says so', async () => {
+    await writeLogin(dir, 'http://127.0.0.1:1');
+    const ran = await svc(['logout'], { env: { SVC_CONFIG_DIR: dir } });
+    expect([ran.exit, stored()]).toEqual([0, {}]);
+    expect(ran.err).toContain('did not confirm');
+  });
+
+  test('twice is no error', async () => {
+    expect(await svc(['logout'])).toMatchObject({ exit: 0, err: 'Profile default was not logged in.\n' });
+  });
+});
+
+describe('the tenant', () => {
+  const two = [
+    { id: 'id-a', slug: 'a', name: 'A', role: 'tenant_admin' },
+    { id: 'id-b', slug: 'b', name: 'B', role: 'tenant_member' },
+  ];
+  const belongsTo = (tenants: unknown[]) => {
+    server.intercept = (_, { path }) => {
+      if (path !== '/api/v1/me') return undefined;
+      const user = { id: 'u', email: 'ada@example.com', name: '', status: 'active' };
+      return Response.json({
+        ...user,
+        credential: { kind: 'login', expires_at: '2031-01-01T00:00:00Z' },
+        tenants,
+      });
+    };
+  };
+  const asked = () => server.seen.map(({ path }) => path);
+
+  beforeEach(async () => {
+    await writeLogin(dir, server.url);
+    server.oauth.tokens.add('access-1');
+  });
+
+  test('is the one of the flag, then of the environment, then of the profile', async () => {
+    await svc(['grants', 'mine', '--tenant', 'flag'], { env: { ...env, SVC_TENANT: 'env' } });
+    await svc(['grants', 'mine'], { env: { ...env, SVC_TENANT: 'env' } });
+    expect((await svc(['tenants', 'use', 'demo'])).exit).toBe(0);
+    await svc(['grants', 'mine']);
+    expect(asked().map((path) => path.split('/')[4])).toEqual([
+      'flag',
+      'env',
+      'demo',
+      config().profiles.default.tenant.id,
+    ]);
+  });
+
+  test('is the only one there is, and remembered', async () => {
+    belongsTo(two.slice(0, 1));
+    await svc(['grants', 'mine']);
+    await svc(['grants', 'mine']);
+    expect(asked()).toEqual([
+      '/api/v1/me',
+      '/api/v1/tenants/id-a/me/grants',
+      '/api/v1/tenants/id-a/me/grants',
+    ]);
+  });
+
+  test('must be chosen where there are several', async () => {
+    belongsTo(two);
+    expect(await svc(['grants', 'mine'])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('svc tenants use'),
+    });
+    expect((await svc(['whoami', '--tenant', 'b', '--json'])).out).toContain('"role": "tenant_member"');
+    expect(JSON.parse((await svc(['whoami', '--json'])).out)).toMatchObject({ tenant: null, role: '' });
+  });
+
+  test('of another server is not taken over', async () => {
+    await svc(['tenants', 'use', 'demo']);
+    const other = startFakeServer();
+    other.oauth.tokens.add('t');
+    await runSvc(['grants', 'mine'], {
+      env: { SVC_CONFIG_DIR: dir, SVC_BASE_URL: other.url, SVC_TOKEN: 't' },
+    });
+    expect(other.seen[0]?.path).toBe('/api/v1/me');
+    await other.stop();
+  });
+});
+
+test('a token for rows does not stand in for a login', async () => {
+  const ran = await svc(['whoami', '--json'], { env: { ...env, SVC_API_KEY: 'svcpat_x' } });
+  expect([ran.exit, JSON.parse(ran.err).code, server.seen]).toEqual([3, 'not_logged_in', []]);
+});
+
+test('a broken file of logins is told, and stands in nobody else’s way', async () => {
+  writeFileSync(join(dir, 'credentials.json'), '{');
+  expect(await svc(['whoami'])).toMatchObject({ exit: 1, err: expect.stringContaining('credentials.json') });
+  server.oauth.tokens.add('t');
+  expect((await svc(['whoami'], { env: { ...env, SVC_TOKEN: 't' } })).exit).toBe(0);
+});

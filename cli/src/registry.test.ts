@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test';
+import { contract } from '@svc/contract/all.ts';
+import { Glob } from 'bun';
+import type { Command, Flag } from './command.ts';
+import { parseDuration } from './duration.ts';
+import { allFlagsOf, flagNames, globalFlags, mutationFlags } from './flags.ts';
+import { parseArgs } from './parse.ts';
+import { resolveWords } from './read-line.ts';
+import { commandWords, groups, isCommand, loadCommand } from './registry.ts';
+import { commandSchema } from './schema.ts';
+
+const commands = await Promise.all(commandWords.map(loadCommand));
+
+/** Endpoints without a command, and why. */
+const withoutCommand: Record<string, string> = {
+  'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
+};
+
+describe('the list of commands', () => {
+  test('is the files there are, and each declares the words of its path', () => {
+    const files = [...new Glob('**/*.ts').scanSync(`${import.meta.dir}/commands`)];
+    const words = files.map((file) => file.replace(/\.ts$/, '').replaceAll('/', ' '));
+    expect(words.sort()).toEqual([...commandWords].sort());
+    expect(commands.map((command) => command.words)).toEqual([...commandWords]);
+  });
+
+  test('has a group for every beginning of words, and no group without commands', () => {
+    const beginnings = commandWords.flatMap((words) =>
+      words
+        .split(' ')
+        .slice(0, -1)
+        .map((_, at, all) => all.slice(0, at + 1).join(' ')),
+    );
+    expect(Object.keys(groups).sort()).toEqual([...new Set(beginnings)].sort());
+    for (const [path, { alone }] of Object.entries(groups)) {
+      if (alone !== undefined) expect([alone.startsWith(path), isCommand(alone)]).toEqual([true, true]);
+    }
+  });
+
+  test('covers every endpoint of the contract, and knows no other', () => {
+    const used = new Set(commands.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [endpoint.id])));
+    const known = contract.map(({ endpoint }) => endpoint.id);
+    for (const id of used) expect(known).toContain(id);
+    const left = known.filter((id) => !used.has(id));
+    expect(left.sort()).toEqual(Object.keys(withoutCommand).sort());
+  });
+});
+
+describe.each(commands.map((command) => [command.words, command] as const))(
+  'svc %s',
+  (_, command: Command) => {
+    test('says what it does, in one line without a full stop', () => {
+      expect(command.summary).toMatch(/^[A-Z].{10,90}[^.]$/);
+    });
+
+    test('has examples that are its own and that parse', async () => {
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const { line, does } of command.examples) {
+        const { words, rest } = await resolveWords(shellWords(line).slice(1));
+        expect([words, does.length > 3]).toEqual([command.words, true]);
+        await parseArgs(command, rest, {});
+      }
+    });
+
+    test('previews if and only if its endpoint changes something', () => {
+      if (command.endpoint !== undefined) expect(command.kind).toBe(command.endpoint.kind);
+      expect(command.run === undefined).toBe(command.endpoint !== undefined);
+      expect(command.endpoint === undefined ? command.output : command.input).toBeDefined();
+    });
+
+    test('has flags that fit together', () => {
+      const all = allFlagsOf(command);
+      for (const [name, flag] of Object.entries(command.flags ?? {})) checkFlag(name, flag, Object.keys(all));
+      const spellings = Object.entries(all).flatMap(([name, flag]) => [
+        ...flagNames({ [name]: flag }).keys(),
+      ]);
+      expect(new Set(spellings).size).toBe(spellings.length);
+      for (const name of Object.keys(mutationFlags)) expect(command.flags ?? {}).not.toHaveProperty(name);
+    });
+
+    test('has positionals of which only the last may be optional or repeated', () => {
+      const positionals = command.positionals ?? [];
+      for (const it of positionals.slice(0, -1))
+        expect([it.optional, it.repeated]).toEqual([undefined, undefined]);
+      for (const it of positionals)
+        expect([it.name, it.summary]).toEqual([
+          expect.stringMatching(/^[a-z-]+$/),
+          expect.stringMatching(/./),
+        ]);
+    });
+
+    test('has a schema of what it takes and prints', async () => {
+      const schema = await commandSchema(command);
+      expect(JSON.parse(JSON.stringify(schema))).toMatchObject({
+        command: `svc ${command.words}`,
+        output: expect.anything(),
+      });
+      expect(schema.preview !== undefined).toBe(command.kind === 'mutate');
+    });
+  },
+);
+
+test('global and mutation flags are well formed', () => {
+  for (const [name, flag] of Object.entries({ ...globalFlags, ...mutationFlags })) checkFlag(name, flag, []);
+});
+
+function checkFlag(name: string, flag: Flag, all: readonly string[]): void {
+  expect(name).toMatch(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/);
+  expect(flag.summary).toMatch(/^\S.*[^.]$/s);
+  for (const other of [flag.winsOver, flag.excludes, flag.requires, flag.requiredUnless].flatMap(
+    (it) => it ?? [],
+  )) {
+    expect(all).toContain(other);
+  }
+  if (flag.type === 'duration') {
+    for (const bound of [flag.min, flag.max])
+      if (bound !== undefined) expect(parseDuration(bound)).not.toBeNull();
+  }
+  if (flag.required) expect([flag.default, flag.requiredUnless]).toEqual([undefined, undefined]);
+}
+
+/** Splits an example as a shell would; single quotes are all they use. */
+function shellWords(line: string): string[] {
+  return [...line.matchAll(/(?:'([^']*)'|([^\s']+))+/g)].map(([word]) => word.replaceAll("'", ''));
+}
