@@ -5,7 +5,11 @@ import { bunPath, installOrExit, root } from './install.mjs';
 
 await installOrExit();
 const [program, ...args] = process.argv.slice(2);
-const child = spawn(bunPath(), [program, ...args], { cwd: root, stdio: 'inherit', env: process.env });
+const child = spawn(bunPath(), ['--no-env-file', program, ...args], {
+  cwd: root,
+  stdio: 'inherit',
+  env: process.env,
+});
 
 // A terminal sends Ctrl-C to the whole group, npm forwards signals as well: the server takes signals that come
 // together as one, so passing them on here can't turn one Ctrl-C into two.

@@ -8,7 +8,19 @@ if (argv.length === 1 && argv[0] === '--version') {
   process.exit(0);
 }
 
-const [{ runCli }, { errorsWritten, realIo }] = await Promise.all([import('./cli.ts'), import('./io.ts')]);
+// Files are read and translated side by side when they are asked for together, and one after the other when each is
+// asked for by the one before: what the commonest lines need is asked for here.
+const words = argv.join('/');
+const [{ runCli }, { errorsWritten, realIo }] = await Promise.all([
+  import('./cli.ts'),
+  import('./io.ts'),
+  import('./profile.ts'),
+  import('@svc/contract/client.ts'),
+  import('@svc/contract/endpoint.ts'),
+  /^[a-z][a-z-]*(\/[a-z][a-z-]*){0,2}$/.test(words)
+    ? import(`./commands/${words}.ts`).catch(() => undefined)
+    : undefined,
+]);
 
 let stop: (() => void) | undefined;
 let interrupted = false;
