@@ -7,6 +7,7 @@ import { type Db, openControlDatabase } from './plumbing/db.ts';
 import { migrate } from './plumbing/migrate.ts';
 import { type MutationResult, runMutation } from './plumbing/mutation.ts';
 import { rowsOnly } from './plumbing/outbox-rows.ts';
+import { Failure } from './plumbing/problem.ts';
 
 /** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
 export interface TestDatabase {
@@ -116,4 +117,12 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
     },
   );
   return { value: value as T, result };
+}
+
+/** How an attempt ended: `done`, or the code of its refusal; anything else is a fault of the test. */
+export function codeOf(attempt: Promise<unknown>): Promise<string> {
+  return attempt.then(
+    () => 'done',
+    (error: unknown) => (error instanceof Failure ? error.code : Promise.reject(error)),
+  );
 }

@@ -5,8 +5,14 @@ import { deletePolicy } from '../access-policies/delete-policy.ts';
 import { createConnector } from '../connectors/create-connector.ts';
 import { deleteConnector } from '../connectors/delete-connector.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
-import { Failure } from '../plumbing/problem.ts';
-import { newTenant, type TestDatabase, type TestTenant, testDatabase, testMutation } from '../testing.ts';
+import {
+  codeOf,
+  newTenant,
+  type TestDatabase,
+  type TestTenant,
+  testDatabase,
+  testMutation,
+} from '../testing.ts';
 import { createGrant } from './create-grant.ts';
 import { expireGrants } from './expire-grants.ts';
 import { listMyGrants } from './list-my-grants.ts';
@@ -26,13 +32,6 @@ async function change<T>(t: TestTenant, verb: (ctx: TenantMutationCtx) => Promis
       context: t.context,
     })
   ).value;
-}
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Failure ? error.code : Promise.reject(error)),
-  );
 }
 
 async function connectorOf(t: TestTenant): Promise<string> {

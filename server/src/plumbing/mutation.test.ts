@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { codeOf, newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
 import { findAuditBreaks } from './audit.ts';
 import type { MutationCtx } from './context.ts';
 import type { StoredAnswer } from './idempotency.ts';
@@ -75,13 +75,6 @@ async function nameOf(tenantId: string): Promise<string> {
     database.db,
   );
   return rows[0]!.name;
-}
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Failure ? error.code : Promise.reject(error)),
-  );
 }
 
 describe('preview', () => {

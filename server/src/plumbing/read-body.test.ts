@@ -1,16 +1,9 @@
 import { expect, test } from 'bun:test';
-import { Failure } from './problem.ts';
+import { codeOf } from '../testing.ts';
 import { readBody, readJson } from './read-body.ts';
 
 const request = (body: BodyInit | null, type = 'application/json') =>
   new Request('http://localhost/', { method: 'POST', body, headers: { 'content-type': type } });
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Failure ? error.code : Promise.reject(error)),
-  );
-}
 
 test('a body that comes too slowly is refused in time', async () => {
   const endless = new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([123])) });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyOfServer, loginOf, operator, type ServerCopy } from '../identity/testing.ts';
 import type { Db } from '../plumbing/db.ts';
-import { Failure } from '../plumbing/problem.ts';
-import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { codeOf, newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { createTenant } from './create-tenant.ts';
 import { findTenant } from './find-tenant.ts';
 import { listTenants } from './list-tenants.ts';
@@ -24,13 +23,6 @@ afterAll(async () => {
 
 async function create(input: Parameters<typeof createTenant>[1]) {
   return (await testMutation(db, operator, (ctx) => createTenant(ctx, input))).value;
-}
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
-  );
 }
 
 const uniqueSlug = () => `made-${Bun.randomUUIDv7().slice(-12)}`;

@@ -4,9 +4,8 @@ import { operator } from '../identity/testing.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
-import { Failure } from '../plumbing/problem.ts';
 import { countModels, openSession } from '../sessions/testing.ts';
-import { newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { codeOf, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { activateUser } from './activate-user.ts';
 import { createUser } from './create-user.ts';
 import { findUser } from './find-user.ts';
@@ -27,13 +26,6 @@ afterAll(() => database.close());
 
 async function run<T>(verb: (ctx: MutationCtx) => Promise<T>): Promise<T> {
   return (await testMutation(db, operator, verb)).value;
-}
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
-  );
 }
 
 let numbers = 0;
