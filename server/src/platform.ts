@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { accessPolicyRoutes } from './access-policies/routes.ts';
@@ -12,6 +11,7 @@ import { createAuthenticate } from './identity/authenticate.ts';
 import { createIdentityProvider } from './identity/provider.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
 import { meRoutes } from './me/routes.ts';
+import { migrationsDirectory } from './migrations-directory.ts';
 import { patRoutes } from './pats/routes.ts';
 import { createApi } from './plumbing/api.ts';
 import type { ChainHead } from './plumbing/audit.ts';
@@ -43,8 +43,6 @@ export const routes: readonly Route[] = [
   ...grantRoutes,
   ...accessPolicyRoutes,
 ];
-
-export const migrationsDirectory = join(import.meta.dir, '..', 'migrations');
 
 export interface Platform {
   handle: Handle;

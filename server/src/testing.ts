@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import pino from 'pino';
 import { freshDatabase } from './drivers/database/testing.ts';
+import { migrationsDirectory } from './migrations-directory.ts';
 import type { Caller, MutationCtx, TenantAccess } from './plumbing/context.ts';
 import { type Db, openControlDatabase } from './plumbing/db.ts';
 import { migrate } from './plumbing/migrate.ts';
@@ -36,7 +36,6 @@ export async function testDatabase(): Promise<TestDatabase> {
   };
 }
 
-export const migrationsDirectory = join(import.meta.dir, '..', 'migrations');
 export const silentLog = pino({ level: 'silent' });
 
 async function makeTemplate(): Promise<string> {

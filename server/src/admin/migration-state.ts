@@ -1,29 +1,8 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
-export const migrationsDirectory = join(import.meta.dir, '..', '..', 'migrations');
-
-export interface MigrationFile {
-  name: string;
-  sql: string;
-  checksum: string;
-}
+import type { Migration } from '../plumbing/migrate.ts';
 
 export interface AppliedMigration {
   name: string;
   checksum: string;
-}
-
-/** By the rules of `plumbing/migrate.ts`: by name, the checksum over the text with plain line ends. */
-export function readMigrationFiles(directory: string): MigrationFile[] {
-  return readdirSync(directory)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => {
-      const sql = readFileSync(join(directory, name), 'utf8').replaceAll('\r\n', '\n');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    });
 }
 
 export interface MigrationState {
@@ -36,7 +15,7 @@ export interface MigrationState {
 }
 
 export function compareMigrations(
-  files: readonly MigrationFile[],
+  files: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): MigrationState {
   const known = new Map(files.map((file) => [file.name, file.checksum]));

@@ -1,17 +1,13 @@
 import { attachDatabase, type Database } from '../drivers/database/database.ts';
+import { migrationsDirectory } from '../migrations-directory.ts';
 import { type ControlDatabase, openControlDatabase } from '../plumbing/db.ts';
 import { createLog } from '../plumbing/log.ts';
-import { migrate } from '../plumbing/migrate.ts';
+import { migrate, readMigrations } from '../plumbing/migrate.ts';
 import type { OperatorParts } from '../plumbing/operator.ts';
 import { rowsOnly } from '../plumbing/outbox-rows.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { AdminCtx } from './command.ts';
-import {
-  type AppliedMigration,
-  compareMigrations,
-  migrationsDirectory,
-  readMigrationFiles,
-} from './migration-state.ts';
+import { type AppliedMigration, compareMigrations } from './migration-state.ts';
 
 export interface System extends OperatorParts {
   database: Database;
@@ -72,7 +68,7 @@ export async function readAppliedMigrations(control: ControlDatabase): Promise<A
 /** An empty database is set up; one of another version is left as it is, since a server may be working on it. */
 async function requireSchema(ctx: AdminCtx, database: Database, control: ControlDatabase): Promise<void> {
   const applied = await readAppliedMigrations(control);
-  const { pending } = compareMigrations(readMigrationFiles(migrationsDirectory), applied);
+  const { pending } = compareMigrations(readMigrations(migrationsDirectory), applied);
   if (pending.length === 0) return;
   if (applied.length > 0) {
     throw fail('invalid_state_transition', {

@@ -74,13 +74,14 @@ export async function withSchemaLock<T>(
   }
 }
 
-interface Migration {
+export interface Migration {
   name: string;
   sql: string;
   checksum: string;
 }
 
-function readMigrations(directory: string): Migration[] {
+/** In their order; the checksum is over the text with plain line ends. */
+export function readMigrations(directory: string): Migration[] {
   const names = readdirSync(directory)
     .filter((name) => name.endsWith('.sql'))
     .sort();

@@ -1,7 +1,7 @@
 import { attachDatabase } from '../../drivers/database/database.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
 import { migrate } from '../../plumbing/migrate.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { migrationsDirectory } from '../migration-state.ts';
 import { withDatabase } from '../system.ts';
 
 export async function run(ctx: AdminCtx): Promise<Result> {

@@ -1,13 +1,14 @@
 import { openDatabase } from '../../drivers/database/database.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
+import { readMigrations } from '../../plumbing/migrate.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { migrationsDirectory, readMigrationFiles } from '../migration-state.ts';
 import { restoreBackup } from '../restore/restore-backup.ts';
 import { verifyBackup } from '../restore/verify-backup.ts';
 import { withDatabase } from '../system.ts';
 
 export async function run(ctx: AdminCtx, input: { from: string; yes: boolean }): Promise<Result> {
   const { dataDir, dataDatabaseUrl } = ctx.config();
-  const migrations = readMigrationFiles(migrationsDirectory);
+  const migrations = readMigrations(migrationsDirectory);
   const manifest = await verifyBackup(input.from, migrations);
   // Opened as a server would: while one runs this is refused, and none can start meanwhile.
   const { auditBreaks, migrated, filesKeptIn } = await withDatabase(ctx, openDatabase, (database) =>

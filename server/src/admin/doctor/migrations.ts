@@ -1,4 +1,6 @@
-import { compareMigrations, migrationsDirectory, readMigrationFiles } from '../migration-state.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
+import { readMigrations } from '../../plumbing/migrate.ts';
+import { compareMigrations } from '../migration-state.ts';
 import { readAppliedMigrations } from '../system.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
@@ -7,7 +9,7 @@ export const migrations: Check = {
   needs: 'database',
   run: async ({ control }) => {
     const applied = await readAppliedMigrations(control);
-    const state = compareMigrations(readMigrationFiles(migrationsDirectory), applied);
+    const state = compareMigrations(readMigrations(migrationsDirectory), applied);
     if (state.changed.length > 0) {
       return problem(
         `Changed after they were applied: ${state.changed.join(', ')}.`,

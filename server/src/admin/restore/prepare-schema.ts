@@ -1,6 +1,6 @@
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
+import type { Migration } from '../../plumbing/migrate.ts';
 import { isAppSchema } from '../backup/snapshot.ts';
-import type { MigrationFile } from '../migration-state.ts';
 
 /**
  * Empties the control plane and builds its schema as the migrations leave it, inside the transaction of the restore: if
@@ -9,7 +9,7 @@ import type { MigrationFile } from '../migration-state.ts';
  */
 export async function rebuildControlSchema(
   client: ClientBase,
-  migrations: readonly MigrationFile[],
+  migrations: readonly Migration[],
 ): Promise<void> {
   // The list of migrations is `migrate`'s own table and is kept as that makes it.
   await client.query(`

@@ -1,13 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg, { type PoolClient } from 'pg';
 import type { Database } from '../../drivers/database/database.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
 import { findAuditBreaks } from '../../plumbing/audit.ts';
 import { anchorsFile, readAnchors } from '../../plumbing/audit-anchors.ts';
 import type { Db } from '../../plumbing/db.ts';
-import { migrate, withSchemaLock } from '../../plumbing/migrate.ts';
+import { type Migration, migrate, withSchemaLock } from '../../plumbing/migrate.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { controlSchema, isSameDatabase, settingsOfCopy } from '../backup/snapshot.ts';
-import { type MigrationFile, migrationsDirectory } from '../migration-state.ts';
 import { openAdminDatabase } from '../system.ts';
 import { type StagedFiles, stageFiles } from './data-dir.ts';
 import { loadBackup } from './load-backup.ts';
@@ -22,7 +22,7 @@ export interface RestoreInput {
   file: string;
   /** As verified. */
   manifest: Manifest;
-  migrations: readonly MigrationFile[];
+  migrations: readonly Migration[];
   mode: 'into-empty' | 'replace';
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;

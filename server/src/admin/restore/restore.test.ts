@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { withClient } from '../../drivers/database/connect.ts';
 import { query } from '../../drivers/database/testing.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
 import { migrate } from '../../plumbing/migrate.ts';
 import { type TarEntry, tarBytes } from '../backup/tar-writer.ts';
-import { migrationsDirectory } from '../migration-state.ts';
 import { admin, asApplication, installations } from '../testing.ts';
 import { readBackup, readWhole } from './read-backup.ts';
 

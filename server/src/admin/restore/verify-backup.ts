@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import type { Migration } from '../../plumbing/migrate.ts';
 import { fail } from '../../plumbing/problem.ts';
 import { isBackedUp } from '../backup/data-files.ts';
 import {
@@ -10,13 +11,13 @@ import {
   tableKey,
   tableOfPath,
 } from '../backup/manifest.ts';
-import { compareMigrations, type MigrationFile } from '../migration-state.ts';
+import { compareMigrations } from '../migration-state.ts';
 import { parseManifest } from './parse-manifest.ts';
 import { readBackup, readWhole } from './read-backup.ts';
 import { damaged, type ReadEntry } from './tar-reader.ts';
 
 /** Reads the whole backup and checks every sum in it, and that this version can load it. Changes nothing. */
-export async function verifyBackup(file: string, migrations: readonly MigrationFile[]): Promise<Manifest> {
+export async function verifyBackup(file: string, migrations: readonly Migration[]): Promise<Manifest> {
   const sums = new Map<string, Hash>();
   const pieces = new Map<string, number>();
   const files = { count: 0, bytes: 0, sum: createHash('sha256') };
@@ -88,7 +89,7 @@ function compare(manifest: Manifest, sums: Map<string, Hash>, files: Manifest['f
 }
 
 /** The rows fit the schema they were read from, so this version must know how to make that schema. */
-function checkLevel(manifest: Manifest, migrations: readonly MigrationFile[]): void {
+function checkLevel(manifest: Manifest, migrations: readonly Migration[]): void {
   const { changed, unknown } = compareMigrations(migrations, manifest.migrations);
   if (unknown.length > 0) {
     throw fail('invalid_state_transition', {
