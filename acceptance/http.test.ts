@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { admin } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
 import { sharedServer } from './support/server.ts';
 
@@ -71,6 +72,66 @@ describe('every answer', () => {
   });
 });
 
+describe('odd input', () => {
+  test('NUL and lone surrogates are refused wherever a text is taken, and never cost the audit chain', async () => {
+    const t = await newTenant();
+    const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'odd', kind: 'http' });
+    const grant = { subject_id: t.member.id, connector_id: made.body.id, preset_id: 'reader' };
+    for (const odd of ['a\\u0000b', 'a\\ud800b']) {
+      const bodies: [string, unknown][] = [
+        ['connectors', { name: 'ODD', kind: 'http' }],
+        ['presets', { name: 'odd', actions: ['read'], description: 'ODD' }],
+        ['grants', { ...grant, subject_id: 'ODD' }],
+        ['grants', { ...grant, connector_id: 'ODD' }],
+        ['grants', { ...grant, reason: 'ODD' }],
+        ['access-policies', { name: 'ODD' }],
+        ['access-policies', { name: 'p', masks: [{ column: 'c', kind: 'constant', args: { text: 'ODD' } }] }],
+        ['pats', { name: 'ODD' }],
+      ];
+      for (const [noun, body] of bodies) {
+        const text = JSON.stringify(body).replaceAll('ODD', odd);
+        const answer = await t.admin.call('POST', `${t.base}/${noun}`, text);
+        expect([text, answer.status, answer.body.code]).toEqual([text, 400, 'validation_failed']);
+      }
+    }
+    expect((await t.admin.call('GET', `${t.base}/connectors/%00`)).status).toBe(404);
+    expect((await t.admin.call('GET', `${t.base}/grants?subject_id=a%00`)).status).toBe(400);
+    expect((await t.admin.call('GET', '/api/v1/tenants/a%00/me/grants')).status).toBe(403);
+    expect(await admin<{ ok: boolean }>(t.server, ['doctor'])).toMatchObject({ ok: true });
+  });
+
+  test('a parameter of any name is seen, and refused when it is not known', async () => {
+    const t = await newTenant();
+    for (const name of ['__proto__', 'constructor', 'toString', 'colour']) {
+      const answer = await t.admin.call('GET', `${t.base}/grants?${name}=1`);
+      expect([name, answer.status, answer.body.code]).toEqual([name, 400, 'unknown_parameter']);
+    }
+  });
+
+  test('a slug never has the form of an id', async () => {
+    const t = await newTenant();
+    const slug = 'abcdef12-1234-7abc-8abc-abcdef123456';
+    const answer = await t.admin.call('POST', `${t.base}/connectors`, { name: 'x', slug, kind: 'http' });
+    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
+  });
+
+  test('a Host that is none, or no Host at all, is answered with an id and never with a fault', async () => {
+    const { port } = await sharedServer();
+    for (const head of [
+      'GET /healthz HTTP/1.1\r\nHost: [',
+      'GET /healthz HTTP/1.1\r\nHost: a b',
+      'GET /healthz HTTP/1.0',
+    ]) {
+      const answer = await raw(port, `${head}\r\nConnection: close\r\n\r\n`);
+      expect([head, Number(answer.split(' ')[1]) < 500]).toEqual([head, true]);
+      expect([head, /^x-request-id: /im.test(answer) || answer.startsWith('HTTP/1.1 400')]).toEqual([
+        head,
+        true,
+      ]);
+    }
+  });
+});
+
 describe('operating', () => {
   test('probes, metrics and the OpenAPI document answer without a login', async () => {
     const { baseUrl } = await sharedServer();
@@ -129,7 +190,20 @@ describe('idempotency', () => {
   });
 });
 
-describe('slow clients', () => {
+describe.concurrent('slow clients', () => {
+  test('a body that never comes is told so in time: 408', async () => {
+    const t = await newTenant();
+    const begun = Date.now();
+    const answer = await raw(
+      t.server.port,
+      `PUT ${t.base}/grants/${Bun.randomUUIDv7()}/scope HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${t.admin.token}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n[',
+    );
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 408 Request Timeout');
+    expect(answer).toContain('request_timeout');
+    expect(Date.now() - begun).toBeLessThan(40_000);
+  }, 50_000);
+
   test('a head that comes drop by drop is cut, while others are answered', async () => {
     const { port, baseUrl } = await sharedServer();
     const begun = Date.now();
@@ -145,3 +219,16 @@ describe('slow clients', () => {
     expect(Date.now() - begun).toBeLessThan(30_000);
   }, 40_000);
 });
+
+/** What comes back for bytes that no client library would send. */
+function raw(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}

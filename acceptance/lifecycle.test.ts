@@ -55,6 +55,19 @@ describe('npm start', () => {
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('SVC_PORT')]);
   });
 
+  test('a port that is taken is named, and nothing is left running behind it', async () => {
+    const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    const dataDir = join(temporaryFolder(), 'data');
+    const ran = await run([process.execPath, join(root, 'server/src/main.ts')], {
+      env: { ...embedded, SVC_PORT: String(taken.port), SVC_DATA_DIR: dataDir },
+    });
+    await taken.stop(true);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain(String(taken.port));
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+    expect(existsSync(join(dataDir, 'local-login.json'))).toBe(false);
+  });
+
   test('with SVC_SEED=none makes no tenant, no user and no local login', async () => {
     const server = await start({ env: { SVC_SEED: 'none' } });
     expect(await admin<{ items: unknown[] }>(server, ['tenants', 'list'])).toMatchObject({ items: [] });

@@ -9,7 +9,7 @@ import {
 } from './access-policies.ts';
 import { resourcePath } from './grants.shapes.ts';
 import { actions } from './presets.shapes.ts';
-import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, uuid } from './shapes.ts';
+import { chars, empty, page, pageQuery, ref, tenantParams, text, timestamp, uuid } from './shapes.ts';
 
 const columnName = chars(1, 128);
 
@@ -26,7 +26,7 @@ const mask = z.strictObject({
   column: columnName,
   kind: z.enum(maskKinds),
   args: z
-    .record(chars(1, 64), z.union([z.string().max(1000), z.number(), z.boolean()]))
+    .record(chars(1, 64), z.union([text.max(1000), z.number(), z.boolean()]))
     .refine((args) => Object.keys(args).length <= 16, { error: 'at most 16 arguments' })
     .default({}),
 });

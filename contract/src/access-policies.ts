@@ -13,7 +13,7 @@ const admin = { credential: 'login', role: 'tenant_admin', outsider: 'forbidden'
 const adminsOnly = who('O:n C:n A:y M:n P:n N:n X:n');
 const collection = '/api/v1/tenants/{tenantID}/access-policies';
 
-export const listPolicies = endpoint<typeof shapes.listPolicies>({
+export const listPolicies = endpoint<typeof shapes.listPolicies>()({
   id: 'policies.list',
   method: 'GET',
   path: collection,
@@ -24,7 +24,7 @@ export const listPolicies = endpoint<typeof shapes.listPolicies>({
   status: 200,
 });
 
-export const createPolicy = endpoint<typeof shapes.createPolicy>({
+export const createPolicy = endpoint<typeof shapes.createPolicy>()({
   id: 'policies.create',
   method: 'POST',
   path: collection,
@@ -34,9 +34,10 @@ export const createPolicy = endpoint<typeof shapes.createPolicy>({
   who: adminsOnly,
   status: 201,
   errors: ['unique_violation'],
+  etag: true,
 });
 
-export const getPolicy = endpoint<typeof shapes.getPolicy>({
+export const getPolicy = endpoint<typeof shapes.getPolicy>()({
   id: 'policies.get',
   method: 'GET',
   path: `${collection}/{policyID}`,
@@ -46,9 +47,10 @@ export const getPolicy = endpoint<typeof shapes.getPolicy>({
   who: adminsOnly,
   status: 200,
   errors: ['not_found'],
+  etag: true,
 });
 
-export const replacePolicy = endpoint<typeof shapes.replacePolicy>({
+export const replacePolicy = endpoint<typeof shapes.replacePolicy>()({
   id: 'policies.replace',
   method: 'PUT',
   path: `${collection}/{policyID}`,
@@ -58,9 +60,10 @@ export const replacePolicy = endpoint<typeof shapes.replacePolicy>({
   who: adminsOnly,
   status: 200,
   errors: ['not_found', 'unique_violation', 'precondition_failed'],
+  etag: true,
 });
 
-export const updatePolicy = endpoint<typeof shapes.updatePolicy>({
+export const updatePolicy = endpoint<typeof shapes.updatePolicy>()({
   id: 'policies.update',
   method: 'PATCH',
   path: `${collection}/{policyID}`,
@@ -70,9 +73,10 @@ export const updatePolicy = endpoint<typeof shapes.updatePolicy>({
   who: adminsOnly,
   status: 200,
   errors: ['not_found', 'unique_violation', 'precondition_failed'],
+  etag: true,
 });
 
-export const deletePolicy = endpoint<typeof shapes.deletePolicy>({
+export const deletePolicy = endpoint<typeof shapes.deletePolicy>()({
   id: 'policies.delete',
   method: 'DELETE',
   path: `${collection}/{policyID}`,
@@ -82,4 +86,5 @@ export const deletePolicy = endpoint<typeof shapes.deletePolicy>({
   who: adminsOnly,
   status: 204,
   errors: ['not_found', 'policy_in_use', 'precondition_failed'],
+  etag: true,
 });

@@ -8,7 +8,7 @@ const admin = { credential: 'login', role: 'tenant_admin', outsider: 'forbidden'
 const adminsOnly = who('O:n C:n A:y M:n P:n N:n X:n');
 const collection = '/api/v1/tenants/{tenantID}/connectors';
 
-export const listConnectors = endpoint<typeof shapes.listConnectors>({
+export const listConnectors = endpoint<typeof shapes.listConnectors>()({
   id: 'connectors.list',
   method: 'GET',
   path: collection,
@@ -19,7 +19,7 @@ export const listConnectors = endpoint<typeof shapes.listConnectors>({
   status: 200,
 });
 
-export const createConnector = endpoint<typeof shapes.createConnector>({
+export const createConnector = endpoint<typeof shapes.createConnector>()({
   id: 'connectors.create',
   method: 'POST',
   path: collection,
@@ -31,7 +31,7 @@ export const createConnector = endpoint<typeof shapes.createConnector>({
   errors: ['unique_violation'],
 });
 
-export const getConnector = endpoint<typeof shapes.getConnector>({
+export const getConnector = endpoint<typeof shapes.getConnector>()({
   id: 'connectors.get',
   method: 'GET',
   path: `${collection}/{connectorID}`,
@@ -43,7 +43,7 @@ export const getConnector = endpoint<typeof shapes.getConnector>({
   errors: ['not_found'],
 });
 
-export const updateConnector = endpoint<typeof shapes.updateConnector>({
+export const updateConnector = endpoint<typeof shapes.updateConnector>()({
   id: 'connectors.update',
   method: 'PATCH',
   path: `${collection}/{connectorID}`,
@@ -55,7 +55,7 @@ export const updateConnector = endpoint<typeof shapes.updateConnector>({
   errors: ['not_found', 'unique_violation'],
 });
 
-export const deleteConnector = endpoint<typeof shapes.deleteConnector>({
+export const deleteConnector = endpoint<typeof shapes.deleteConnector>()({
   id: 'connectors.delete',
   method: 'DELETE',
   path: `${collection}/{connectorID}`,

@@ -8,7 +8,11 @@ import type { ErrorCode } from './error-codes.ts';
  * Endpoints hold no schemas at run time: loading zod costs seven times a bare start, and the command-line tool
  * needs only addresses. The schemas stand beside, in `<noun>.shapes.ts`, tied to the endpoint by its type.
  */
-export interface Endpoint<S extends Shape = Shape> {
+export interface Endpoint<
+  S extends Shape = Shape,
+  A extends Authority = Authority,
+  K extends 'read' | 'mutate' = 'read' | 'mutate',
+> {
   /** `noun.verb`; the operationId of the OpenAPI document. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -16,8 +20,8 @@ export interface Endpoint<S extends Shape = Shape> {
   path: string;
   summary: string;
   /** A `mutate` endpoint runs as one transaction, takes `dry_run`, `If-Plan` and is audited. */
-  kind: 'read' | 'mutate';
-  authority: Authority;
+  kind: K;
+  authority: A;
   /** Who may, by relation; each letter is a cell of the authorization tests. */
   who: Who;
   status: 200 | 201 | 204;
@@ -26,6 +30,8 @@ export interface Endpoint<S extends Shape = Shape> {
   /** The plan says so. */
   irreversible?: true;
   bodyBytesMax?: number;
+  /** Answers carry an `ETag`; changes take `If-Match`. */
+  etag?: true;
   /** Only for the type; never set. */
   shape?: S;
 }
@@ -38,8 +44,8 @@ export interface Shape {
 }
 
 export interface Authority {
-  /** `login`: a PAT answers 403 `login_required`. `anonymous`: no credential is looked at. */
-  credential: 'anonymous' | 'login';
+  /** `login`: a PAT answers 403 `login_required`. */
+  credential: 'login' | 'login_or_pat';
   /** The role in the tenant of the path; absent where the path names none. */
   role?: 'tenant_member' | 'tenant_admin';
   /** What an outsider of the tenant gets, the same for a tenant that exists and one that does not. */
@@ -56,8 +62,11 @@ export type Principal = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
 export type Cell = 'y' | 'n' | 'own';
 export type Who = Readonly<Record<Principal, Cell>>;
 
-export function endpoint<S extends Shape>(definition: Omit<Endpoint<S>, 'shape'>): Endpoint<S> {
-  return definition;
+/** In two calls, so that the shape can be named while authority and kind are inferred to the letter. */
+export function endpoint<S extends Shape>() {
+  return <const A extends Authority, const K extends 'read' | 'mutate'>(
+    definition: Omit<Endpoint<S, A, K>, 'shape'>,
+  ): Endpoint<S, A, K> => definition;
 }
 
 /** Reads `'O:n C:n A:y M:n P:n N:n X:n'`, the form in which the table is easiest to compare by eye. */

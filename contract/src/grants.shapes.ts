@@ -8,7 +8,7 @@ import {
   scopeEntriesMax,
   subjectKinds,
 } from './grants.ts';
-import { chars, instant, page, pageQuery, ref, tenantParams, uuid } from './shapes.ts';
+import { chars, instant, page, pageQuery, ref, tenantParams, text, uuid } from './shapes.ts';
 
 /** The 18 fields in the order of the spec; every one a string or an array of strings, unset ones empty. */
 export const Grant = z.object({
@@ -32,7 +32,7 @@ export const Grant = z.object({
   updated_at: z.string(),
 });
 
-export const resourcePath = z.string().regex(resourcePathPattern, 'must be `schema` or `schema/table`');
+export const resourcePath = text.regex(resourcePathPattern, 'must be `schema` or `schema/table`');
 
 /** The limit counts entries after duplicates are removed. */
 export const scope = z

@@ -26,7 +26,7 @@ const member = { credential: 'login', role: 'tenant_member', outsider: 'forbidde
 const admin = { credential: 'login', role: 'tenant_admin', outsider: 'forbidden' } as const;
 const adminsOnly = who('O:n C:n A:y M:n P:n N:n X:n');
 
-export const listMyGrants = endpoint<typeof shapes.listMyGrants>({
+export const listMyGrants = endpoint<typeof shapes.listMyGrants>()({
   id: 'grants.mine',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/me/grants',
@@ -37,7 +37,7 @@ export const listMyGrants = endpoint<typeof shapes.listMyGrants>({
   status: 200,
 });
 
-export const listGrants = endpoint<typeof shapes.listGrants>({
+export const listGrants = endpoint<typeof shapes.listGrants>()({
   id: 'grants.list',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/grants',
@@ -48,7 +48,7 @@ export const listGrants = endpoint<typeof shapes.listGrants>({
   status: 200,
 });
 
-export const createGrant = endpoint<typeof shapes.createGrant>({
+export const createGrant = endpoint<typeof shapes.createGrant>()({
   id: 'grants.create',
   method: 'POST',
   path: '/api/v1/tenants/{tenantID}/grants',
@@ -59,7 +59,7 @@ export const createGrant = endpoint<typeof shapes.createGrant>({
   status: 201,
 });
 
-export const getGrant = endpoint<typeof shapes.getGrant>({
+export const getGrant = endpoint<typeof shapes.getGrant>()({
   id: 'grants.get',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/grants/{grantID}',
@@ -71,7 +71,7 @@ export const getGrant = endpoint<typeof shapes.getGrant>({
   errors: ['not_found'],
 });
 
-export const replaceGrantScope = endpoint<typeof shapes.replaceGrantScope>({
+export const replaceGrantScope = endpoint<typeof shapes.replaceGrantScope>()({
   id: 'grants.replaceScope',
   method: 'PUT',
   path: '/api/v1/tenants/{tenantID}/grants/{grantID}/scope',
@@ -83,7 +83,7 @@ export const replaceGrantScope = endpoint<typeof shapes.replaceGrantScope>({
   errors: ['not_found', 'grant_not_active'],
 });
 
-export const revokeGrant = endpoint<typeof shapes.revokeGrant>({
+export const revokeGrant = endpoint<typeof shapes.revokeGrant>()({
   id: 'grants.revoke',
   method: 'POST',
   path: '/api/v1/tenants/{tenantID}/grants/{grantID}/revoke',
@@ -96,7 +96,7 @@ export const revokeGrant = endpoint<typeof shapes.revokeGrant>({
   irreversible: true,
 });
 
-export const checkAccess = endpoint<typeof shapes.checkAccess>({
+export const checkAccess = endpoint<typeof shapes.checkAccess>()({
   id: 'access.check',
   method: 'POST',
   path: '/api/v1/tenants/{tenantID}/access/check',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
-import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, uuid } from './shapes.ts';
+import { chars, empty, page, pageQuery, ref, tenantParams, text, timestamp, uuid } from './shapes.ts';
 
 export const User = z.object({
   id: uuid,
@@ -29,7 +29,7 @@ export const Session = z.object({
 });
 
 export const listSessions = { answer: z.object({ items: z.array(Session) }) };
-export const revokeSession = { params: z.object({ sessionID: z.string().min(1).max(200) }), answer: empty };
+export const revokeSession = { params: z.object({ sessionID: text.min(1).max(200) }), answer: empty };
 
 export const Pat = z.object({
   id: uuid,
@@ -71,4 +71,7 @@ export const createPat = {
   answer: Pat.extend({ secret: z.string().meta({ description: 'Shown once.' }) }),
 };
 
-export const revokePat = { params: tenantParams.extend({ patID: uuid }), answer: Pat };
+export const revokePat = {
+  params: tenantParams.extend({ patID: uuid }),
+  answer: Pat.extend({ changed: z.boolean().meta({ description: 'false when it was revoked before.' }) }),
+};

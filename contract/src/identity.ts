@@ -19,7 +19,7 @@ export const localLoginFile = 'local-login.json';
 
 const ownLogin = { credential: 'login' } as const;
 
-export const getMe = endpoint<typeof shapes.getMe>({
+export const getMe = endpoint<typeof shapes.getMe>()({
   id: 'me.get',
   method: 'GET',
   path: '/api/v1/me',
@@ -30,7 +30,7 @@ export const getMe = endpoint<typeof shapes.getMe>({
   status: 200,
 });
 
-export const listSessions = endpoint<typeof shapes.listSessions>({
+export const listSessions = endpoint<typeof shapes.listSessions>()({
   id: 'sessions.list',
   method: 'GET',
   path: '/api/v1/me/sessions',
@@ -41,7 +41,7 @@ export const listSessions = endpoint<typeof shapes.listSessions>({
   status: 200,
 });
 
-export const revokeSession = endpoint<typeof shapes.revokeSession>({
+export const revokeSession = endpoint<typeof shapes.revokeSession>()({
   id: 'sessions.revoke',
   method: 'DELETE',
   path: '/api/v1/me/sessions/{sessionID}',
@@ -53,7 +53,7 @@ export const revokeSession = endpoint<typeof shapes.revokeSession>({
   errors: ['not_found'],
 });
 
-export const listPats = endpoint<typeof shapes.listPats>({
+export const listPats = endpoint<typeof shapes.listPats>()({
   id: 'pats.list',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/pats',
@@ -65,7 +65,7 @@ export const listPats = endpoint<typeof shapes.listPats>({
   errors: ['forbidden'],
 });
 
-export const createPat = endpoint<typeof shapes.createPat>({
+export const createPat = endpoint<typeof shapes.createPat>()({
   id: 'pats.create',
   method: 'POST',
   path: '/api/v1/tenants/{tenantID}/pats',
@@ -77,7 +77,7 @@ export const createPat = endpoint<typeof shapes.createPat>({
   errors: ['limit_reached'],
 });
 
-export const revokePat = endpoint<typeof shapes.revokePat>({
+export const revokePat = endpoint<typeof shapes.revokePat>()({
   id: 'pats.revoke',
   method: 'DELETE',
   path: '/api/v1/tenants/{tenantID}/pats/{patID}',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
+import { idempotencyKeyCharsMax } from './limits.ts';
 
 type Json = Record<string, unknown>;
 
@@ -27,7 +28,11 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     components: {
       securitySchemes: {
         login: { type: 'http', scheme: 'bearer', description: 'An access token from /oauth.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'svc_session' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: options.baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session',
+        },
         pat: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Rows only.' },
       },
       schemas: { Problem: problemSchema, Preview: previewSchema },
@@ -40,9 +45,11 @@ function operation(endpoint: Endpoint, shape: Shape): Json {
     operationId: endpoint.id,
     tags: [tagOf(endpoint)],
     summary: endpoint.summary,
-    ...(endpoint.authority.credential === 'anonymous'
-      ? { security: [] }
-      : { security: [{ login: [] }, { session: [] }] }),
+    security: [
+      { login: [] },
+      { session: [] },
+      ...(endpoint.authority.credential === 'login_or_pat' ? [{ pat: [] }] : []),
+    ],
     parameters: parametersOf(endpoint, shape),
     ...(shape.body
       ? {
@@ -54,6 +61,7 @@ function operation(endpoint: Endpoint, shape: Shape): Json {
       : {}),
     responses: responsesOf(endpoint, shape),
     'x-authorization': endpoint.who,
+    ...(endpoint.authority.outsider ? { 'x-outsider': endpoint.authority.outsider } : {}),
   };
 }
 
@@ -94,18 +102,33 @@ function parametersOf(endpoint: Endpoint, shape: Shape): Json[] {
             name: 'Idempotency-Key',
             in: 'header',
             required: false,
-            schema: { type: 'string', maxLength: 255 },
+            schema: { type: 'string', maxLength: idempotencyKeyCharsMax },
           },
         ]
       : [];
-  return [...inPath, ...inQuery, ...changing, ...once];
+  const guarded =
+    endpoint.etag && endpoint.method !== 'POST'
+      ? [
+          {
+            name: 'If-Match',
+            in: 'header',
+            required: false,
+            schema: { type: 'string' },
+            description: 'The `ETag` it was read with.',
+          },
+        ]
+      : [];
+  return [...inPath, ...inQuery, ...changing, ...guarded, ...once];
 }
 
 function responsesOf(endpoint: Endpoint, shape: Shape): Json {
   const responses: Record<string, Json> = {};
   responses[endpoint.status] = {
     description: 'Done.',
-    headers: requestIdHeader,
+    headers:
+      endpoint.etag && endpoint.status !== 204
+        ? { ...requestIdHeader, ETag: { schema: { type: 'string' } } }
+        : requestIdHeader,
     ...(endpoint.status === 204
       ? {}
       : { content: { 'application/json': { schema: schemaOf(shape.answer, 'output') } } }),
@@ -139,15 +162,9 @@ function responsesOf(endpoint: Endpoint, shape: Shape): Json {
 /** The codes any endpoint of its kind can answer, and its own. */
 export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
   const codes = new Set<ErrorCode>(['internal', 'unavailable', 'query_timeout', 'unknown_parameter']);
-  if (endpoint.authority.credential !== 'anonymous') {
-    for (const code of [
-      'unauthenticated',
-      'login_required',
-      'ambiguous_credentials',
-      'cross_site_request',
-    ] as const)
-      codes.add(code);
-  }
+  for (const code of ['unauthenticated', 'ambiguous_credentials', 'cross_site_request'] as const)
+    codes.add(code);
+  if (endpoint.authority.credential === 'login') codes.add('login_required');
   if (endpoint.authority.role) codes.add(endpoint.authority.outsider ?? 'not_found');
   if (endpoint.authority.role === 'tenant_admin') codes.add('forbidden');
   if (shape.body) {
@@ -286,4 +303,19 @@ const operationalPaths = {
   '/readyz': plain('operations.readyz: The database can be reached', 'application/json'),
   '/metrics': plain('operations.metrics: Metrics in the Prometheus text format', 'text/plain'),
   '/api/v1/openapi.json': plain('operations.openapi: This document', 'application/json'),
+  '/oauth/.well-known/openid-configuration': plain(
+    'oauth.discovery: Where to sign in, and how',
+    'application/json',
+  ),
+  '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),
+  '/login/done': plain('login.done: Where the sign-in comes back to', 'text/html'),
+  '/logout': {
+    post: {
+      operationId: 'login.end',
+      tags: ['operations'],
+      summary: "Ends the browser's session",
+      security: [{ session: [] }],
+      responses: { 307: { description: 'To the page that ends it.' } },
+    },
+  },
 };

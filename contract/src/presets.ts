@@ -20,7 +20,7 @@ const admin = { credential: 'login', role: 'tenant_admin', outsider: 'forbidden'
 const adminsOnly = who('O:n C:n A:y M:n P:n N:n X:n');
 const collection = '/api/v1/tenants/{tenantID}/presets';
 
-export const listPresets = endpoint<typeof shapes.listPresets>({
+export const listPresets = endpoint<typeof shapes.listPresets>()({
   id: 'presets.list',
   method: 'GET',
   path: collection,
@@ -31,7 +31,7 @@ export const listPresets = endpoint<typeof shapes.listPresets>({
   status: 200,
 });
 
-export const createPreset = endpoint<typeof shapes.createPreset>({
+export const createPreset = endpoint<typeof shapes.createPreset>()({
   id: 'presets.create',
   method: 'POST',
   path: collection,
@@ -43,7 +43,7 @@ export const createPreset = endpoint<typeof shapes.createPreset>({
   errors: ['unique_violation'],
 });
 
-export const getPreset = endpoint<typeof shapes.getPreset>({
+export const getPreset = endpoint<typeof shapes.getPreset>()({
   id: 'presets.get',
   method: 'GET',
   path: `${collection}/{presetID}`,
@@ -55,7 +55,7 @@ export const getPreset = endpoint<typeof shapes.getPreset>({
   errors: ['not_found'],
 });
 
-export const updatePreset = endpoint<typeof shapes.updatePreset>({
+export const updatePreset = endpoint<typeof shapes.updatePreset>()({
   id: 'presets.update',
   method: 'PATCH',
   path: `${collection}/{presetID}`,
@@ -67,7 +67,7 @@ export const updatePreset = endpoint<typeof shapes.updatePreset>({
   errors: ['not_found', 'preset_built_in', 'unique_violation'],
 });
 
-export const deletePreset = endpoint<typeof shapes.deletePreset>({
+export const deletePreset = endpoint<typeof shapes.deletePreset>()({
   id: 'presets.delete',
   method: 'DELETE',
   path: `${collection}/{presetID}`,

@@ -1,16 +1,25 @@
 import { z } from 'zod';
-import { perPageDefault, perPageMax, slugPattern } from './limits.ts';
+import { perPageDefault, perPageMax, slugPattern, uuidPattern } from './limits.ts';
 
 /** Shapes that several nouns use. */
 
 export const uuid = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'must be a UUID')
-  .transform((text) => text.toLowerCase())
+  .regex(uuidPattern, 'must be a UUID')
+  .transform((value) => value.toLowerCase())
   .meta({ format: 'uuid', description: 'A UUID (version 7 when made here).' });
 
+/**
+ * The base of everything that is written by people and stored: PostgreSQL holds no NUL, and a lone surrogate would be
+ * stored as another character than the one that was sent (and hashed into the audit chain).
+ */
+export const text = z
+  .string()
+  .refine((value) => value.isWellFormed(), { error: 'must be well-formed Unicode' })
+  .refine((value) => !value.includes('\u0000'), { error: 'must not contain a NUL character' });
+
 /** A path parameter that names a thing by its id or by its slug. */
-export const ref = z.string().min(1).max(200).meta({ description: 'An id (UUID) or a slug.' });
+export const ref = text.min(1).max(200).meta({ description: 'An id (UUID) or a slug.' });
 
 export const timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
@@ -22,7 +31,9 @@ export const instant = z.iso.datetime({
 
 export const slug = z
   .string()
-  .regex(slugPattern, 'must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -');
+  .regex(slugPattern, 'must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -')
+  // Things are named by id or by slug in the same place.
+  .refine((value) => !uuidPattern.test(value), { error: 'must not have the form of a UUID' });
 
 export const tenantParams = z.object({ tenantID: ref });
 
@@ -53,10 +64,8 @@ export function wholeNumber(min: number, max: number) {
 
 /** Length by character as people count them, not by UTF-16 unit. */
 export function chars(min: number, max: number) {
-  return z
-    .string()
-    .refine((text) => withinChars(text, min, max), { error: `must be ${min} to ${max} characters` })
-    .refine((text) => !text.includes('\u0000'), { error: 'must not contain a NUL character' })
+  return text
+    .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
     .meta({ minLength: min, maxLength: max });
 }
 

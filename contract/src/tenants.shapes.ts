@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantRoles, userStatuses } from './identity.ts';
 import { resourceTiers } from './limits.ts';
-import { empty, page, pageQuery, tenantParams, timestamp, uuid, wholeNumber } from './shapes.ts';
+import { empty, page, pageQuery, tenantParams, text, timestamp, uuid, wholeNumber } from './shapes.ts';
 
 export const Tenant = z.object({
   id: uuid,
@@ -49,10 +49,10 @@ export const removeMember = { params: memberParams, answer: empty };
 export const listAuditEntries = {
   params: tenantParams,
   query: z.strictObject({
-    cursor: z.string().max(200).optional(),
+    cursor: text.max(200).optional(),
     per_page: wholeNumber(1, 200).default(50),
-    action: z.string().max(100).optional(),
-    target_id: z.string().max(200).optional(),
+    action: text.max(100).optional(),
+    target_id: text.max(200).optional(),
   }),
   answer: z.object({ items: z.array(AuditEntry), next_cursor: z.string().nullable() }),
 };

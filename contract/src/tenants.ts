@@ -4,7 +4,7 @@ import type * as shapes from './tenants.shapes.ts';
 const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
 const admin = { credential: 'login', role: 'tenant_admin', outsider: 'not_found' } as const;
 
-export const listTenants = endpoint<typeof shapes.listTenants>({
+export const listTenants = endpoint<typeof shapes.listTenants>()({
   id: 'tenants.list',
   method: 'GET',
   path: '/api/v1/tenants',
@@ -15,7 +15,7 @@ export const listTenants = endpoint<typeof shapes.listTenants>({
   status: 200,
 });
 
-export const getTenant = endpoint<typeof shapes.getTenant>({
+export const getTenant = endpoint<typeof shapes.getTenant>()({
   id: 'tenants.get',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}',
@@ -26,7 +26,7 @@ export const getTenant = endpoint<typeof shapes.getTenant>({
   status: 200,
 });
 
-export const listMembers = endpoint<typeof shapes.listMembers>({
+export const listMembers = endpoint<typeof shapes.listMembers>()({
   id: 'members.list',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/members',
@@ -37,7 +37,7 @@ export const listMembers = endpoint<typeof shapes.listMembers>({
   status: 200,
 });
 
-export const setMember = endpoint<typeof shapes.setMember>({
+export const setMember = endpoint<typeof shapes.setMember>()({
   id: 'members.set',
   method: 'PUT',
   path: '/api/v1/tenants/{tenantID}/members/{userID}',
@@ -49,7 +49,7 @@ export const setMember = endpoint<typeof shapes.setMember>({
   errors: ['not_found', 'last_admin'],
 });
 
-export const removeMember = endpoint<typeof shapes.removeMember>({
+export const removeMember = endpoint<typeof shapes.removeMember>()({
   id: 'members.remove',
   method: 'DELETE',
   path: '/api/v1/tenants/{tenantID}/members/{userID}',
@@ -61,7 +61,7 @@ export const removeMember = endpoint<typeof shapes.removeMember>({
   errors: ['not_found', 'last_admin'],
 });
 
-export const listAuditEntries = endpoint<typeof shapes.listAuditEntries>({
+export const listAuditEntries = endpoint<typeof shapes.listAuditEntries>()({
   id: 'audit.list',
   method: 'GET',
   path: '/api/v1/tenants/{tenantID}/audit',

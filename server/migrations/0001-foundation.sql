@@ -101,6 +101,8 @@ create table svc.audit_entries (
   target_kind   text not null,
   target_id     text not null,
   target_name   text not null,
+  -- The app it belongs to, for those who may read an app's entries; empty for none.
+  app_id        text not null default '',
   -- json, not jsonb: the hash is over this very text.
   changes       json not null,
   request_id    text not null,
@@ -109,6 +111,7 @@ create table svc.audit_entries (
   primary key (tenant_id, seq)
 );
 create index audit_entries_target on svc.audit_entries (tenant_id, target_id, seq);
+create index audit_entries_app on svc.audit_entries (tenant_id, app_id, seq) where app_id <> '';
 
 create table svc.audit_heads (
   tenant_id uuid primary key,

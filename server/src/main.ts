@@ -14,13 +14,15 @@ const log = createLog({ level: config.logLevel, write: (line) => process.stderr.
 const metrics = createMetrics();
 let signalledAt: number | null = null;
 let stop: (() => Promise<void>) | null = null;
+let stopPlatform: () => Promise<void> = async () => {};
 let stopNow = () => {};
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 
 try {
   const platform = await startPlatform(config, log, metrics);
   stopNow = () => platform.database.stopNow();
-  const serving = serve({ host: config.host, port: config.port, handle: platform.handle, log, metrics });
+  stopPlatform = () => platform.stop();
+  const serving = serve({ ...config, handle: platform.handle, log, metrics });
   stop = async () => {
     await serving.stop(graceMs);
     await platform.stop();
@@ -40,6 +42,8 @@ try {
 } catch (error) {
   console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
+  // The port may be taken: then what runs behind it must not stay.
+  await stopPlatform();
   process.exit(1);
 }
 

@@ -20,8 +20,10 @@ export function sweepsOf(parts: () => OperatorParts): Sweep[] {
 
 async function sweepGrants(parts: OperatorParts): Promise<void> {
   for (const tenantId of await tenantsWithExpiredGrants(parts.db)) {
-    await asOperator(parts, { name: 'grants.expire', auditTenantId: tenantId }, (ctx) =>
-      expireGrants(ctx, { tenantId }),
+    const change = { name: 'grants.expire', auditTenantId: tenantId };
+    // One tenant's trouble is not the others'.
+    await asOperator(parts, change, (ctx) => expireGrants(ctx, { tenantId })).catch((error: unknown) =>
+      parts.log.error({ err: error, tenant: tenantId }, 'could not write expiry down'),
     );
   }
 }

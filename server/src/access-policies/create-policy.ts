@@ -2,7 +2,7 @@ import type { createPolicy as shape } from '@svc/contract/access-policies.shapes
 import type { z } from 'zod';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { checkPolicy, connectorOf } from './check-policy.ts';
-import { policyFacts } from './rules.ts';
+import { auditedFields } from './rules.ts';
 import { insertPolicyRow, type PolicyRow, policyRecord } from './store.ts';
 
 export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
@@ -23,7 +23,7 @@ export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeo
     action: 'policies.create',
     target: { kind: 'policy', id: row.id, name: row.name },
     before: null,
-    after: policyFacts(row),
+    after: auditedFields(row),
   });
   return policyRecord(row);
 }

@@ -1,17 +1,7 @@
 import type { PolicyFields } from './store.ts';
 
-/** `"3"` for version 3: what a later change sends as If-Match. */
-export function policyEtag(policy: { version: number }): string {
-  return `"${policy.version}"`;
-}
-
-/** If-Match as a list or `*`; absent means the caller does not mind. */
-export function matches(ifMatch: string | undefined, version: number): boolean {
-  if (ifMatch === undefined || ifMatch.trim() === '*') return true;
-  return ifMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === policyEtag({ version }));
-}
-
-export function policyFacts(fields: PolicyFields): Record<string, unknown> {
+/** What a plan and the audit say of a policy. */
+export function auditedFields(fields: PolicyFields): Record<string, unknown> {
   const { name, description, connector_id, resource_path, actions, row_filter, columns, masks, enabled } =
     fields;
   return {

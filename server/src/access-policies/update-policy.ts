@@ -2,9 +2,10 @@ import type { updatePolicy as shape } from '@svc/contract/access-policies.shapes
 import type { z } from 'zod';
 import { isSame } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
+import { etagOf, matchesEtag } from '../plumbing/etag.ts';
 import { fail } from '../plumbing/problem.ts';
 import { checkPolicy, connectorOf } from './check-policy.ts';
-import { matches, policyFacts } from './rules.ts';
+import { auditedFields } from './rules.ts';
 import { lockPolicyRow, type PolicyFields, policyRecord, updatePolicyRow } from './store.ts';
 
 /** Serves PATCH with some fields and PUT with all of them. */
@@ -14,7 +15,7 @@ export async function updatePolicy(
 ) {
   const row = await lockPolicyRow(ctx.db, ctx.tenant.id, input.policyId);
   if (!row) throw fail('not_found');
-  if (!matches(input.ifMatch, row.version)) throw fail('precondition_failed');
+  if (!matchesEtag(input.ifMatch, etagOf(row))) throw fail('precondition_failed');
   const { connector_id: connector, ...rest } = input.set;
   const fields: PolicyFields = {
     ...row,
@@ -25,10 +26,10 @@ export async function updatePolicy(
   ctx.audit({
     action: 'policies.update',
     target: { kind: 'policy', id: row.id, name: row.name },
-    before: policyFacts(row),
-    after: policyFacts(fields),
+    before: auditedFields(row),
+    after: auditedFields(fields),
   });
-  if (isSame(policyFacts(row), policyFacts(fields))) return policyRecord(row);
+  if (isSame(auditedFields(row), auditedFields(fields))) return policyRecord(row);
   const next = {
     ...row,
     ...fields,

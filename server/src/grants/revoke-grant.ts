@@ -17,8 +17,8 @@ export async function revokeGrant(ctx: TenantMutationCtx, input: { grantId: stri
   ctx.audit({
     action: 'grants.revoke',
     target,
-    before: { status: row.status, revoked_by: '', reason: '' },
-    after: { status: 'revoked', revoked_by: ctx.caller.userId, reason: input.reason },
+    before: { status: row.status, revoked_by: '', revoke_reason: '' },
+    after: { status: 'revoked', revoked_by: ctx.caller.userId, revoke_reason: input.reason },
   });
   const revoked = {
     ...row,

@@ -101,11 +101,11 @@ test('a session that nobody has signed in to is nobody', async () => {
 
 test('a token made out to an audience is no login', async () => {
   const user = await newUser(db, null);
-  const payload = { accountId: user.userId, clientId: 'c', grantId: `g-${user.userId}` };
+  const payload = { accountId: user.userId, clientId: 'svc-cli', grantId: `g-${user.userId}` };
   await writeModel(db, {
     kind: 'Grant',
     id: payload.grantId,
-    payload: { accountId: user.userId, clientId: 'c' },
+    payload: { accountId: user.userId, clientId: 'svc-cli' },
   });
   await writeModel(db, { kind: 'AccessToken', id: `t-${user.userId}`, payload: { ...payload, aud: 'app' } });
   await writeModel(db, { kind: 'AccessToken', id: `u-${user.userId}`, payload });
@@ -115,14 +115,14 @@ test('a token made out to an audience is no login', async () => {
 
 test('a token without its grant, or with the grant of someone else, is refused', async () => {
   const [user, stranger] = [await newUser(db, null), await newUser(db, null)];
-  const payload = { accountId: user.userId, clientId: 'c', grantId: `g-${user.userId}` };
+  const payload = { accountId: user.userId, clientId: 'svc-cli', grantId: `g-${user.userId}` };
   await writeModel(db, { kind: 'AccessToken', id: `t-${user.userId}`, payload });
   const headers = { authorization: `Bearer t-${user.userId}` };
   expect(await one.authenticate(requestWith(headers))).toBeNull();
   await writeModel(db, {
     kind: 'Grant',
     id: payload.grantId,
-    payload: { accountId: stranger.userId, clientId: 'c' },
+    payload: { accountId: stranger.userId, clientId: 'svc-cli' },
   });
   expect(await one.authenticate(requestWith(headers))).toBeNull();
 });

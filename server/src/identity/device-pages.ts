@@ -4,7 +4,7 @@ import { findUser } from '../users/find-user.ts';
 import { giveBackAttempt, takeAttempt, userCodeLimits } from './login-attempts.ts';
 import { deviceCodePage, deviceConfirmPage, deviceDeniedPage, deviceDonePage } from './pages/device.ts';
 import { messagePage } from './pages/message.ts';
-import { sessionCookie } from './presented-credential.ts';
+import { sessionCookieOf } from './presented-credential.ts';
 import { clientAddressOf, type Middleware, redirect, requestIdOf, showPage } from './web-context.ts';
 
 export const devicePath = '/device';
@@ -55,8 +55,9 @@ export function createDevicePages(db: Db) {
 }
 
 /** Signs people in before they enter a code, and stops those who guess codes. */
-export function createDeviceGate(parts: { db: Db; provider: Provider }): Middleware {
+export function createDeviceGate(parts: { db: Db; provider: Provider; baseUrl: string }): Middleware {
   const { db, provider } = parts;
+  const sessionCookie = sessionCookieOf(parts.baseUrl);
   return async (ctx, next) => {
     if (ctx.path !== devicePath) return next();
     if (ctx.method === 'GET') {

@@ -44,49 +44,47 @@ export function createFindCredential(
   };
 }
 
-async function keptOrLoaded(
+function keptOrLoaded(
   { db, cache }: CredentialParts,
   kind: PresentedCredential['kind'],
   hash: string,
 ): Promise<Credential | null> {
-  try {
-    return await cache.get(`${kind} ${hash}`, () =>
-      kind === 'pat' ? loadPat(db, hash) : loadSignIn(db, kind, hash),
-    );
-  } catch (error) {
-    if (error instanceof UnknownCredential) return null;
-    throw error;
-  }
+  return cache.get(`${kind} ${hash}`, () =>
+    kind === 'pat' ? loadPat(db, hash) : loadSignIn(db, kind, hash),
+  );
 }
-
-/** Thrown rather than returned, so that made-up tokens take no room in the cache from real ones. */
-class UnknownCredential extends Error {}
 
 async function loadSignIn(db: Db, kind: 'login' | 'session', hash: string) {
   const signIn = await findSignIn({ db }, { kind, hash });
-  if (!signIn) throw new UnknownCredential();
+  if (!signIn) return null;
   const caller = await callerOf(db, kind, signIn);
+  if (!caller) return null;
   const tags = [...signIn.restsOn.map(credentialTag), userTag(caller.userId)];
   return { value: { caller, pat: null }, tags };
 }
 
 async function loadPat(db: Db, hash: string) {
   const pat = await findPatByHash({ db }, { hash });
-  if (!pat) throw new UnknownCredential();
+  if (!pat) return null;
   const caller = await callerOf(db, 'pat', {
     userId: pat.userId,
     credentialId: hash,
     expiresAt: pat.expiresAt,
   });
-  return { value: { caller, pat }, tags: [credentialTag(hash), userTag(caller.userId)] };
+  if (!caller) return null;
+  const { tenantId, actions, apps } = pat;
+  return {
+    value: { caller: { ...caller, scope: { tenantId, actions, apps } }, pat },
+    tags: [credentialTag(hash), userTag(caller.userId)],
+  };
 }
 
 async function callerOf(
   db: Db,
   kind: Caller['kind'],
   { userId, credentialId, expiresAt }: { userId: string; credentialId: string; expiresAt: Date },
-): Promise<Caller> {
+): Promise<Caller | null> {
   const user = await findUser({ db }, { ref: userId });
-  if (user?.status !== 'active') throw new UnknownCredential();
+  if (user?.status !== 'active') return null;
   return { kind, userId, email: user.email, name: user.name, credentialId, expiresAt };
 }

@@ -1,7 +1,7 @@
 import type { RequestInfo } from '../plumbing/api.ts';
 import { fail } from '../plumbing/problem.ts';
 import { readBody } from '../plumbing/read-body.ts';
-import { clientAddressHeader, requestIdHeader } from './web-context.ts';
+import { clientAddressHeader, forwardedHeader, requestIdHeader } from './web-context.ts';
 
 const bodyBytesMax = 64 * 1024;
 const answerMsMax = 25_000;
@@ -19,6 +19,8 @@ const forwardedHeaders = [
   'sec-fetch-site',
   'user-agent',
 ];
+/** A reverse proxy leaves at least one of these. */
+const proxyHeaders = ['x-forwarded-for', 'forwarded'];
 /** These are about the connection to the socket. */
 const droppedHeaders = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
 
@@ -35,6 +37,7 @@ export function forwardTo(
       [clientAddressHeader]: info.clientAddress,
       [requestIdHeader]: info.requestId,
     });
+    if (proxyHeaders.some((name) => request.headers.has(name))) headers.set(forwardedHeader, 'yes');
     for (const name of forwardedHeaders) {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);

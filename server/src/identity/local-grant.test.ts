@@ -27,12 +27,17 @@ afterAll(async () => {
   await database.close();
 });
 
-const logIn = (fields: Record<string, string> = {}, address = '127.0.0.1', at = provider) =>
+const logIn = (
+  fields: Record<string, string> = {},
+  address = '127.0.0.1',
+  at = provider,
+  headers: Record<string, string> = {},
+) =>
   at.post(
     '/oauth/token',
     { grant_type: localGrantType, client_id: cliClientId, local_secret: secret, ...fields },
     // The first is how the test server is told; the second is what a client could make up.
-    { [testAddressHeader]: address, 'x-svc-client-address': '127.0.0.1', 'x-forwarded-for': '127.0.0.1' },
+    { [testAddressHeader]: address, 'x-svc-client-address': '127.0.0.1', ...headers },
   );
 
 test('whoever has the secret, on the machine itself, is signed in as the local user', async () => {
@@ -52,6 +57,15 @@ test('whoever has the secret, on the machine itself, is signed in as the local u
 test('the secret is worth nothing from elsewhere, whatever a client says of itself', async () => {
   expect((await logIn({}, '192.0.2.1')).body).toMatchObject({ error: 'access_denied' });
   expect((await logIn({}, '')).body).toMatchObject({ error: 'access_denied' });
+});
+
+test('a request that was passed on is not local, whatever address it comes from', async () => {
+  for (const header of ['x-forwarded-for', 'forwarded']) {
+    for (const said of ['127.0.0.1', 'for=127.0.0.1', '192.0.2.1', 'unknown']) {
+      const { body } = await logIn({}, '127.0.0.1', provider, { [header]: said, 'x-svc-forwarded': '' });
+      expect(body).toMatchObject({ error: 'access_denied' });
+    }
+  }
 });
 
 test('a wrong, empty or missing secret is refused', async () => {

@@ -5,7 +5,7 @@ import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
 import { findUser } from '../users/find-user.ts';
 import { cliScope } from './provider-clients.ts';
-import { clientAddressOf } from './web-context.ts';
+import { clientAddressOf, wasForwarded } from './web-context.ts';
 
 export interface LocalGrantOptions {
   db: Db;
@@ -21,7 +21,8 @@ export function registerLocalGrant({ db, provider, errors, secret, localUser }: 
     localGrantType,
     async (ctx) => {
       const { client, params } = ctx.oidc;
-      if (!isLoopback(clientAddressOf(ctx))) {
+      // Behind a proxy on this machine, everybody seems to be on it.
+      if (wasForwarded(ctx) || !isLoopback(clientAddressOf(ctx))) {
         throw new errors.AccessDenied('local login works on the machine of the server only');
       }
       if (!equal(params.local_secret ?? '', secret))

@@ -1,6 +1,6 @@
 import type { Provider } from 'oidc-provider';
 import { fail } from '../plumbing/problem.ts';
-import { sessionCookie } from './presented-credential.ts';
+import { sessionCookieOf } from './presented-credential.ts';
 import { type Middleware, redirect, refuseOtherSites } from './web-context.ts';
 
 /** Ends the browser's session; a page of ours asked for it, so nobody is asked again. */
@@ -11,7 +11,8 @@ export function createLogout(parts: { provider: Provider; baseUrl: string }): Mi
     refuseOtherSites(ctx, parts.baseUrl);
     const session = await parts.provider.Session.get(ctx);
     await session.destroy();
-    ctx.cookies.set(sessionCookie, null, { path: '/', signed: true, overwrite: true });
+    const secure = parts.baseUrl.startsWith('https:');
+    ctx.cookies.set(sessionCookieOf(parts.baseUrl), null, { path: '/', signed: true, overwrite: true, secure });
     redirect(ctx, '/');
   };
 }

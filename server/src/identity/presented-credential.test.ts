@@ -19,7 +19,7 @@ test('a bearer token, an API key and a session cookie are each told by their pla
   });
   expect(presented({ authorization: 'bearer abc' })).toEqual({ kind: 'login', secret: 'abc' });
   expect(presented({ 'x-api-key': 'svcpat_x' })).toEqual({ kind: 'pat', secret: 'svcpat_x' });
-  expect(presented({ cookie: 'a=b; svc_session=s3; svc_session.sig=x' })).toEqual({
+  expect(presented({ cookie: 'a=b; __Host-svc_session=s3; __Host-svc_session.sig=x' })).toEqual({
     kind: 'session',
     secret: 's3',
   });
@@ -32,7 +32,7 @@ test('two headers at once are refused, whatever is in them', () => {
 });
 
 test('an Authorization header that can not be read is no credential, and no cookie makes up for it', () => {
-  const cookie = 'svc_session=s3';
+  const cookie = '__Host-svc_session=s3';
   for (const authorization of [
     'Basic YTpi',
     'Bearer',
@@ -48,7 +48,7 @@ test('an Authorization header that can not be read is no credential, and no cook
 });
 
 test('a cookie counts for reading from anywhere, for changing from the same origin only', () => {
-  const cookie = 'svc_session=s3';
+  const cookie = '__Host-svc_session=s3';
   const session = { kind: 'session', secret: 's3' };
   expect(presented({ cookie, 'sec-fetch-site': 'cross-site' })).toEqual(session);
   expect(presented({ cookie }, 'HEAD')).toEqual(session);
@@ -65,13 +65,26 @@ test('a cookie counts for reading from anywhere, for changing from the same orig
 });
 
 test('two session cookies, or one that can not be ours, count as none', () => {
-  expect(presented({ cookie: 'svc_session=a; svc_session=b' })).toBeNull();
-  expect(presented({ cookie: 'svc_session=' })).toBeNull();
-  expect(presented({ cookie: 'svc_session=a"b' })).toBeNull();
-  expect(presented({ cookie: 'xsvc_session=a' })).toBeNull();
+  expect(presented({ cookie: '__Host-svc_session=a; __Host-svc_session=b' })).toBeNull();
+  expect(presented({ cookie: '__Host-svc_session=' })).toBeNull();
+  expect(presented({ cookie: '__Host-svc_session=a"b' })).toBeNull();
+  expect(presented({ cookie: 'x__Host-svc_session=a' })).toBeNull();
+});
+
+test('on https a cookie of the plain name, which any sibling host can set, is neither ours nor in the way', () => {
+  expect(presented({ cookie: 'svc_session=planted' })).toBeNull();
+  const both = 'svc_session=planted; __Host-svc_session=s3; svc_session=more';
+  expect(presented({ cookie: both })).toEqual({ kind: 'session', secret: 's3' });
+});
+
+test('on http, where browsers take no prefixed cookies, the plain name is ours', () => {
+  const plain = 'http://localhost:4400';
+  const request = (cookie: string) => new Request(`${plain}/api/v1/me`, { headers: { cookie } });
+  expect(presentedCredential(request('svc_session=s3'), plain)).toEqual({ kind: 'session', secret: 's3' });
+  expect(presentedCredential(request('__Host-svc_session=s3'), plain)).toBeNull();
 });
 
 test('a token in a header is not subject to the rule for cookies', () => {
   const login = { kind: 'login', secret: 'abc' };
-  expect(presented({ authorization: 'Bearer abc', cookie: 'svc_session=s3' }, 'POST')).toEqual(login);
+  expect(presented({ authorization: 'Bearer abc', cookie: '__Host-svc_session=s3' }, 'POST')).toEqual(login);
 });

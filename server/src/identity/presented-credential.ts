@@ -5,7 +5,13 @@ export interface PresentedCredential {
   secret: string;
 }
 
-export const sessionCookie = 'svc_session';
+/**
+ * The prefix keeps other hosts of the domain from setting a cookie of the name, by which they could sign people out
+ * or in as someone else. Browsers take it over TLS only.
+ */
+export function sessionCookieOf(baseUrl: string): string {
+  return baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session';
+}
 
 /**
  * What a request brings to show who asks; null when it brings nothing, or something that can not be a credential.
@@ -21,7 +27,7 @@ export function presentedCredential(request: Request, origin: string): Presented
   }
   if (apiKey !== null) return { kind: 'pat', secret: apiKey };
 
-  const session = cookieOf(request.headers.get('cookie') ?? '', sessionCookie);
+  const session = cookieOf(request.headers.get('cookie') ?? '', sessionCookieOf(origin));
   if (session === null) return null;
   if (!safeMethods.has(request.method) && !isSameOrigin(request, origin)) throw fail('cross_site_request');
   return { kind: 'session', secret: session };

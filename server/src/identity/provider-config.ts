@@ -8,7 +8,7 @@ import { createDevicePages } from './device-pages.ts';
 import { renderError } from './frame.ts';
 import { formTarget } from './pages/layout.ts';
 import { loggedOutPage, logoutPage } from './pages/logout.ts';
-import { sessionCookie } from './presented-credential.ts';
+import { sessionCookieOf } from './presented-credential.ts';
 import { cliScope, consoleClientId, ownClientIds } from './provider-clients.ts';
 import type { ProviderKeys } from './provider-keys.ts';
 import { showPage } from './web-context.ts';
@@ -44,7 +44,11 @@ export function providerConfig(parts: ConfigParts): Configuration {
     clients: parts.clients,
     jwks: parts.keys.jwks,
     cookies: {
-      names: { session: sessionCookie, interaction: 'svc_interaction', resume: 'svc_interaction_resume' },
+      names: {
+        session: sessionCookieOf(baseUrl),
+        interaction: 'svc_interaction',
+        resume: 'svc_interaction_resume',
+      },
       keys: new CookieSigner(parts.keys.cookieKeys),
       long: { ...cookie, path: '/' },
       short: cookie,

@@ -75,6 +75,7 @@ export async function startTestProvider(
   server: TestServer = openTestServer(),
 ): Promise<TestProvider> {
   const { baseUrl } = server;
+  const publicUrl = options.baseUrl ?? baseUrl;
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-identity-'));
   const provider = await createIdentityProvider({
     db,
@@ -85,16 +86,23 @@ export async function startTestProvider(
     localUser: async () => null,
     ...options,
   });
-  const consoleLogin = createConsoleLogin({ baseUrl });
+  const consoleLogin = createConsoleLogin({ baseUrl: publicUrl });
   server.answerWith(async (request, url, clientAddress) => {
-    const info = { requestId, log: silentLog, setRoute: () => {}, clientAddress };
+    const info = {
+      requestId,
+      log: silentLog,
+      setRoute: () => {},
+      clientAddress,
+      deadline: new AbortController().signal,
+    };
     if (url.pathname.startsWith('/oauth')) return provider.handle(request, url, info);
     if (/^\/(login|login\/done|logout)$/.test(url.pathname)) return consoleLogin(request, url, info);
     return new Response(`home of ${url.pathname}`);
   });
   return {
     baseUrl,
-    browser: (address = '127.0.0.1') => new TestBrowser(baseUrl, { [testAddressHeader]: address }),
+    browser: (address = '127.0.0.1') => 
+      new TestBrowser(publicUrl, { [testAddressHeader]: address }, baseUrl),
     async post(path, fields, headers = {}) {
       const body = new URLSearchParams(fields);
       const answer = await fetch(baseUrl + path, { method: 'POST', body, headers, redirect: 'manual' });

@@ -139,6 +139,27 @@ test('an app asks for consent once per session; its name and what it asks for ar
   expect(new URL(second.location ?? '').searchParams.has('code')).toBe(true);
 });
 
+test("an app's token tells the app who signed in, and is no login to the platform; that of our own client is", async () => {
+  const user = await newUser(database);
+  const browser = provider.browser();
+  await signIn(browser, user.email);
+  const tokenFor = async (client_id: string, redirect_uri: string) => {
+    const request = authorizationRequest({ client_id, redirect_uri });
+    const page = await browser.open(request.path, back);
+    const done = page.location === null ? await browser.submit(page, '/confirm', {}, back) : page;
+    const code = new URL(done.location ?? '').searchParams.get('code') ?? '';
+    const fields = { grant_type: 'authorization_code', client_id, redirect_uri, code };
+    const { body } = await provider.post('/oauth/token', { ...fields, code_verifier: request.verifier });
+    return body.access_token as string;
+  };
+  const loginUser = async (token: string) =>
+    (await findSignIn(database, { kind: 'login', hash: sha256(token) }))?.userId ?? null;
+  const ofApp = await tokenFor('shop', 'https://shop.example.test/back');
+  expect(await provider.userOf(ofApp)).toBe(user.id);
+  expect(await loginUser(ofApp)).toBeNull();
+  expect(await loginUser(await tokenFor(consoleClientId, `${provider.baseUrl}/login/done`))).toBe(user.id);
+});
+
 test('an app that is denied gets access_denied', async () => {
   const user = await newUser(database);
   const browser = provider.browser();
@@ -198,6 +219,29 @@ test('behind TLS, cookies are for TLS only and every address is the public one',
   const discovery = await (await fetch(`${server.baseUrl}/oauth/.well-known/openid-configuration`)).json();
   expect(discovery.token_endpoint).toBe('https://svc.example.test/oauth/token');
   expect(discovery.device_authorization_endpoint).toBe('https://svc.example.test/oauth/device/auth');
+  await behind.stop();
+});
+
+test('behind TLS, a cookie of the plain name that a sibling host has set signs nobody out', async () => {
+  const behind = await startTestProvider(database, { baseUrl: 'https://svc.example.test' });
+  const user = await newUser(database);
+  const browser = behind.browser();
+  await signIn(browser, user.email);
+  const cookie = browser.cookies.find(({ name }) => name === '__Host-svc_session');
+  expect(cookie?.path).toBe('/');
+  expect(cookie?.attributes).toMatch(/secure; httponly/);
+  expect(cookie?.attributes).not.toMatch(/domain/i);
+  for (const name of ['svc_session', 'svc_session.sig', '__Secure-svc_session']) {
+    browser.cookies.unshift({ host: 'svc.example.test', name, value: 'planted', path: '/', attributes: '' });
+  }
+  const page = await browser.open('/oauth/device');
+  expect(new URL(page.url).pathname).toBe('/oauth/device');
+  expect(await sessionUser(browser.cookie('__Host-svc_session'))).toBe(user.id);
+
+  const out = await browser.submit({ ...page, html: '<form method="post" action="/logout"></form>' }, '/logout');
+  expect(out.html).toBe('home of /');
+  expect(browser.cookie('__Host-svc_session')).toBeUndefined();
+  expect(await sessionUser(cookie?.value)).toBeNull();
   await behind.stop();
 });
 

@@ -72,7 +72,7 @@ function addPages(provider: Provider, options: IdentityProviderOptions): void {
   const { db, baseUrl, log, upstream } = options;
   provider.use(createFrame(log));
   provider.use(createDevicePolling(db, deviceCodeSeconds));
-  provider.use(createDeviceGate({ db, provider }));
+  provider.use(createDeviceGate({ db, provider, baseUrl }));
   provider.use(createInteractions({ db, provider, baseUrl, upstreamName: upstream?.name ?? null }));
   provider.use(createLogout({ provider, baseUrl }));
   if (upstream) provider.use(createUpstream({ db, provider, baseUrl, log, settings: upstream }));

@@ -9,6 +9,7 @@ import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } fro
 import { activateUser } from '../users/activate-user.ts';
 import { setPassword } from '../users/set-password.ts';
 import { suspendUser } from '../users/suspend-user.ts';
+import { consoleClientId } from './provider-clients.ts';
 import { credentialTag } from './tags.ts';
 import {
   browserOf,
@@ -54,16 +55,20 @@ function refusedEverywhereAfterMs(headers: Record<string, string>): Promise<numb
 test('a token that lasts as long as a browser session ends with it', async () => {
   const user = await newUser(db, null);
   const id = user.userId;
-  const authorizations = { web: { grantId: `g-${id}` } };
+  const authorizations = { [consoleClientId]: { grantId: `g-${id}` } };
   const cookie = await openSession(db, id, { uid: `u-${id}`, authorizations });
   const payload = {
     accountId: id,
-    clientId: 'web',
+    clientId: consoleClientId,
     grantId: `g-${id}`,
     sessionUid: `u-${id}`,
     expiresWithSession: true,
   };
-  await writeModel(db, { kind: 'Grant', id: `g-${id}`, payload: { accountId: id, clientId: 'web' } });
+  await writeModel(db, {
+    kind: 'Grant',
+    id: `g-${id}`,
+    payload: { accountId: id, clientId: consoleClientId },
+  });
   await writeModel(db, { kind: 'AccessToken', id: `t-${id}`, payload });
   const unbound = { ...payload, sessionUid: 'no such session' };
   await writeModel(db, { kind: 'AccessToken', id: `x-${id}`, payload: unbound });
@@ -83,14 +88,18 @@ test('a token bound to a session is refused within a second when the provider en
   const { userId: id } = await newUser(db, null);
   const cookie = await openSession(db, id, {
     uid: `u-${id}`,
-    authorizations: { web: { grantId: `g-${id}` } },
+    authorizations: { [consoleClientId]: { grantId: `g-${id}` } },
   });
   const bound = { grantId: `g-${id}`, sessionUid: `u-${id}`, expiresWithSession: true };
-  await writeModel(db, { kind: 'Grant', id: `g-${id}`, payload: { accountId: id, clientId: 'web' } });
+  await writeModel(db, {
+    kind: 'Grant',
+    id: `g-${id}`,
+    payload: { accountId: id, clientId: consoleClientId },
+  });
   await writeModel(db, {
     kind: 'AccessToken',
     id: `t-${id}`,
-    payload: { accountId: id, clientId: 'web', ...bound },
+    payload: { accountId: id, clientId: consoleClientId, ...bound },
   });
   const token = { authorization: `Bearer t-${id}` };
   await takenEverywhere(token);

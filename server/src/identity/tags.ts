@@ -7,4 +7,3 @@ export const credentialTag = (hash: string) => `credential:${hash}`;
 export const userTag = (userId: string) => `user:${userId}`;
 
 /** Everything that rests on a tenant's own record. */
-export const tenantTag = (tenantId: string) => `tenant:${tenantId}`;

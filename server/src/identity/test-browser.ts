@@ -20,11 +20,14 @@ interface Cookie {
 export class TestBrowser {
   readonly #baseUrl: string;
   readonly #headers: Record<string, string>;
+  readonly #servedAt: string;
   cookies: Cookie[] = [];
 
-  constructor(baseUrl: string, headers: Record<string, string>) {
+  /** `servedAt` is where the server of `baseUrl` is reached, when a proxy would stand before it. */
+  constructor(baseUrl: string, headers: Record<string, string>, servedAt = baseUrl) {
     this.#baseUrl = baseUrl;
     this.#headers = headers;
+    this.#servedAt = servedAt;
   }
 
   /** Follows redirects as long as `until` does not hold for where they lead. */
@@ -68,7 +71,7 @@ export class TestBrowser {
         ({ host, path }) => host === url.hostname && matches(url.pathname, path),
       );
       const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-      const answer = await fetch(url, {
+      const answer = await fetch(url.href.replace(this.#baseUrl, this.#servedAt), {
         ...init,
         redirect: 'manual',
         headers: { ...this.#headers, accept: 'text/html', ...(cookie ? { cookie } : {}) },
@@ -91,6 +94,8 @@ export class TestBrowser {
     const [name = '', value = ''] = pair.split(/=(.*)/s);
     const path = rest.find((part) => /^path=/i.test(part))?.slice(5) ?? '/';
     const isGone = value === '' || rest.some((part) => /^expires=Thu, 01 Jan 1970|^max-age=0/i.test(part));
+    const isSafe = path === '/' && /secure/i.test(line) && !/domain=/i.test(line);
+    if (name.startsWith('__Host-') && !isSafe) return;
     this.cookies = this.cookies.filter(
       (cookie) => cookie.host !== host || cookie.name !== name || cookie.path !== path,
     );

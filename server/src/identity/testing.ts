@@ -60,7 +60,13 @@ export async function copyOfServer(
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const info = { requestId: 'test', log: silentLog, setRoute: () => {}, clientAddress: '127.0.0.1' };
+      const info = {
+        requestId: 'test',
+        log: silentLog,
+        setRoute: () => {},
+        clientAddress: '127.0.0.1',
+        deadline: new AbortController().signal,
+      };
       const response = await api(request, new URL(request.url), info).catch((error: unknown) => {
         if (error instanceof Failure) return problemResponse(error, 'test');
         throw error;

@@ -8,6 +8,8 @@ export type WebContext = Parameters<Middleware>[0];
 
 /** Set by us on the way in and never taken from the client. */
 export const clientAddressHeader = 'x-svc-client-address';
+/** There, with any value, when somebody else passed the request on to us. */
+export const forwardedHeader = 'x-svc-forwarded';
 export const requestIdHeader = 'x-request-id';
 
 /** What pages need of a context; those of the provider's own callbacks have it as well. */
@@ -22,6 +24,10 @@ interface Asked {
 
 export function clientAddressOf(ctx: Asked): string {
   return ctx.get(clientAddressHeader);
+}
+
+export function wasForwarded(ctx: Asked): boolean {
+  return ctx.get(forwardedHeader) !== '';
 }
 
 export function requestIdOf(ctx: Asked): string {

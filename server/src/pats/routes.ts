@@ -1,16 +1,14 @@
 import * as shapes from '@svc/contract/identity.shapes.ts';
 import * as endpoints from '@svc/contract/identity.ts';
-import { type Route, tenantChange, tenantRead } from '../plumbing/route.ts';
+import { type Route, route } from '../plumbing/route.ts';
 import { createPat } from './create-pat.ts';
 import { listPats } from './list-pats.ts';
 import { revokePat } from './revoke-pat.ts';
 
 export const patRoutes: Route[] = [
-  tenantRead(endpoints.listPats, shapes.listPats, (ctx, { query: { all, ...page } }) =>
+  route(endpoints.listPats, shapes.listPats, (ctx, { query: { all, ...page } }) =>
     listPats(ctx, { ...page, of: all === 'true' ? 'everyone' : 'caller' }),
   ),
-  tenantChange(endpoints.createPat, shapes.createPat, (ctx, { body }) => createPat(ctx, body)),
-  tenantChange(endpoints.revokePat, shapes.revokePat, (ctx, { params }) =>
-    revokePat(ctx, { patId: params.patID }),
-  ),
+  route(endpoints.createPat, shapes.createPat, (ctx, { body }) => createPat(ctx, body)),
+  route(endpoints.revokePat, shapes.revokePat, (ctx, { params }) => revokePat(ctx, { patId: params.patID })),
 ];

@@ -28,6 +28,8 @@ export interface RequestInfo {
   /** The name under which the request is counted; set once it is known. */
   setRoute: (name: string) => void;
   clientAddress: string;
+  /** Aborted when the caller has been told that it took too long: nothing may be committed after that. */
+  deadline: AbortSignal;
 }
 
 type Context = Ctx & { tenant?: TenantAccess };
@@ -90,6 +92,7 @@ async function answerRoute(
       mode,
       operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
       auditTenantId: tenant?.id ?? platformTenantId,
+      deadline: info.deadline,
       ...ifPlanOf(request),
       ...(key === undefined
         ? {}
@@ -110,12 +113,10 @@ async function answerRoute(
 }
 
 async function callerFor(parts: ApiParts, route: Route, request: Request): Promise<Caller> {
-  const { credential } = route.endpoint.authority;
-  if (credential === 'anonymous') return nobody;
   const caller = await parts.authenticate(request);
   if (!caller) throw fail('unauthenticated');
-  // A PAT is good for rows only; its kind is looked at before any role is.
-  if (caller.kind === 'pat') throw fail('login_required');
+  // The kind of credential is looked at before any role is.
+  if (caller.kind === 'pat' && route.endpoint.authority.credential === 'login') throw fail('login_required');
   return caller;
 }
 
@@ -128,7 +129,8 @@ async function tenantFor(
   const { role, outsider } = route.endpoint.authority;
   if (!role) return undefined;
   const tenant = await parts.tenantAccess(params.tenantID ?? '', caller);
-  if (!tenant) throw fail(outsider ?? 'not_found');
+  // A token is good in its own tenant only, wherever else its issuer is a member.
+  if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) throw fail(outsider ?? 'not_found');
   if (role === 'tenant_admin' && tenant.role !== 'tenant_admin') throw fail('forbidden');
   return tenant;
 }
@@ -170,12 +172,3 @@ function send(answer: StoredAnswer): Response {
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...answer.headers },
   });
 }
-
-const nobody: Caller = {
-  kind: 'login',
-  userId: '',
-  email: '',
-  name: '',
-  credentialId: '',
-  expiresAt: new Date(0),
-};

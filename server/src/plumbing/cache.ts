@@ -5,7 +5,8 @@ import type { Invalidation } from './invalidation.ts';
  * ended after it is used once and not kept: it may be older than the change.
  */
 export interface TaggedCache<T> {
-  get(key: string, load: () => Promise<{ value: T; tags: readonly string[] }>): Promise<T>;
+  /** Null is never kept: made-up keys must not push out what is true. */
+  get(key: string, load: () => Promise<{ value: T; tags: readonly string[] } | null>): Promise<T | null>;
 }
 
 /** Time-based ends (a token's expiry) are the value's own to check; this bounds what a missed message can cost. */
@@ -29,7 +30,9 @@ export function createTaggedCache<T>(
       const entry = entries.get(key);
       if (entry && invalidation.isLive() && entry.until > performance.now()) return entry.value;
       const begun = epoch;
-      const { value, tags } = await load();
+      const loaded = await load();
+      if (loaded === null) return null;
+      const { value, tags } = loaded;
       if (begun === epoch && invalidation.isLive()) {
         if (entries.size >= options.entriesMax) dropOldest(entries);
         entries.set(key, { value, tags, until: performance.now() + keptMsMax });

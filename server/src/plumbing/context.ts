@@ -40,6 +40,15 @@ export interface Caller {
   /** Of the credential, not of the person: what `revoke this session` ends. */
   credentialId: string;
   expiresAt: Date;
+  /** What a personal access token is limited to; its right is this, intersected with what its issuer may do now. */
+  scope?: TokenScope;
+}
+
+export interface TokenScope {
+  tenantId: string;
+  actions: readonly ('read' | 'write')[];
+  /** Empty: every app of the issuer. */
+  apps: readonly string[];
 }
 
 export interface TenantAccess {
@@ -50,8 +59,10 @@ export interface TenantAccess {
 }
 
 export interface AuditedChange {
-  /** `noun.verb`, e.g. `grant.revoke`. */
+  /** The operation's id, e.g. `grants.revoke`. */
   action: string;
+  /** The app it belongs to, if any. */
+  appId?: string;
   target: { kind: string; id: string; name: string };
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;

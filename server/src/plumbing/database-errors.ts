@@ -5,6 +5,8 @@ export function failureOfDatabase(error: unknown): Failure | null {
   const code = sqlState(error);
   if (code === null) return isConnectionFault(error) ? fail('unavailable', {}, { cause: error }) : null;
   if (code === '57014') return fail('query_timeout', {}, { cause: error });
+  // A text that the database can not hold, past every check: NUL, or a lone surrogate in JSON.
+  if (code === '22021' || code === '22P05') return fail('validation_failed', {}, { cause: error });
   if (code === '23505') return fail('unique_violation', {}, { cause: error });
   // 08 connection, 53 resources (disk full, too many connections), 57P admin shutdown, 40 deadlock or serialization,
   // 55P03 a lock not had in time, 25P03/25P04 our own transaction limits, 58030 input/output.
@@ -24,15 +26,18 @@ export function sqlState(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null;
 }
 
-export function violatedConstraint(error: unknown): string | null {
-  if (sqlState(error) !== '23505' || !(error instanceof Error) || !('constraint' in error)) return null;
-  return String(error.constraint);
-}
-
+/** Errors of the driver have no code of their own; those of the socket are told from a missing file by their call. */
 function isConnectionFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ('code' in error && /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH)/.test(String(error.code))) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered|not queryable|pool after calling end/i.test(
+  if (
+    'syscall' in error &&
+    'code' in error &&
+    /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH)/.test(String(error.code))
+  ) {
+    return ['connect', 'read', 'write'].includes(String(error.syscall));
+  }
+  if ('code' in error && /^(ECONN|EPIPE|ETIMEDOUT)/.test(String(error.code))) return true;
+  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|pool after calling end/i.test(
     error.message,
   );
 }

@@ -23,14 +23,22 @@ const connectMsMax = 2_000;
 
 export function openControlDatabase(
   url: string,
-  options: { connectionsMax: number; onError: (error: Error) => void },
+  options: {
+    connectionsMax: number;
+    /** For the operator's tool, which nobody waits behind, there is none. */
+    statementMsMax?: number | 'none';
+    onError: (error: Error) => void;
+  },
 ): ControlDatabase {
+  const limit = options.statementMsMax ?? statementMsMax;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connectionsMax,
     connectionTimeoutMillis: connectMsMax,
     idleTimeoutMillis: 30_000,
-    statement_timeout: statementMsMax,
+    keepAlive: true,
+    // The server's own limit does not help when the network is cut without a word.
+    ...(limit === 'none' ? {} : { query_timeout: limit + 2_000, statement_timeout: limit }),
     lock_timeout: lockMsMax,
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
     application_name: 'svc control',

@@ -3,6 +3,9 @@ import type { Logger } from 'pino';
 
 const channel = 'svc_changed';
 const reconnectMs = 250;
+/** A connection cut without a word looks open: asked this often, and given this long to answer. */
+const heartbeatMs = 400;
+const heartbeatAnswerMs = 500;
 
 /**
  * Hears what other copies of the server (and this one) have changed. While the connection that listens is down,
@@ -20,16 +23,19 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
   let client: pg.Client | null = null;
   let live = false;
   let stopped = false;
+  let heartbeat: Timer | undefined;
 
   function tell(tag: string | null): void {
     for (const listener of listeners) listener(tag);
   }
 
   async function connect(): Promise<void> {
+    if (stopped) return;
     const next = new pg.Client({
       connectionString: options.url,
       application_name: 'svc listen',
       connectionTimeoutMillis: 2_000,
+      query_timeout: heartbeatAnswerMs,
       keepAlive: true,
     });
     client = next;
@@ -37,6 +43,8 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
       if (client !== next) return;
       client = null;
       live = false;
+      clearInterval(heartbeat);
+      next.end().catch(() => {});
       tell(null);
       if (stopped) return;
       options.log.warn(
@@ -53,6 +61,7 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
       await next.query(`listen ${channel}`);
       tell(null);
       live = true;
+      heartbeat = setInterval(() => next.query('select 1').catch(lost), heartbeatMs);
     } catch (error) {
       lost(error instanceof Error ? error : undefined);
       await next.end().catch(() => {});
@@ -67,6 +76,7 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
     async stop() {
       stopped = true;
       live = false;
+      clearInterval(heartbeat);
       await client?.end().catch(() => {});
     },
   };

