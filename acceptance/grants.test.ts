@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { svcFor } from './support/commands.ts';
 import { newTenant, type Tenant } from './support/people.ts';
 
 async function connector(t: Tenant): Promise<string> {
@@ -156,6 +157,9 @@ describe('access policies', () => {
     const one = `${path}/${made.body.id}`;
     expect((await t.admin.call('GET', one)).body).toEqual(made.body);
     const etag = made.headers.get('etag')!;
+    expect(made.headers.get('location')).toBe(one);
+    const unchanged = await t.admin.call('GET', one, undefined, { 'if-none-match': etag });
+    expect([unchanged.status, unchanged.body, unchanged.headers.get('etag')]).toEqual([304, '', etag]);
     const patched = await t.admin.call('PATCH', one, { enabled: false }, { 'if-match': etag });
     expect([patched.status, patched.body.enabled, patched.body.version]).toEqual([200, false, 2]);
     const stale = await t.admin.call('PATCH', one, { enabled: true }, { 'if-match': etag });
@@ -177,6 +181,19 @@ describe('access policies', () => {
     await t.admin.call('POST', `${t.base}/grants/${body.id}/revoke`);
     expect((await t.admin.call('DELETE', path)).status).toBe(204);
   });
+});
+
+test('a policy as the command line prints it can be edited and sent back', async () => {
+  const t = await newTenant();
+  const svc = svcFor(t.server, { token: t.admin.token, tenant: t.slug });
+  const made = (
+    await svc(['policies', 'create', '--name', 'p', '--row-filter', 'a=eq.1', '--execute', '--json'])
+  ).json();
+  const printed = (await svc(['policies', 'get', String(made.id), '-o', 'yaml'])).stdout;
+  const sent = await svc(['policies', 'update', String(made.id), '--from-file', '-', '--execute', '--json'], {
+    stdin: printed.replace('a=eq.1', 'a=eq.2'),
+  });
+  expect([sent.code, sent.json().row_filter]).toEqual([0, 'a=eq.2']);
 });
 
 describe('access check', () => {

@@ -9,7 +9,7 @@ describe('every answer', () => {
     const { baseUrl } = await sharedServer();
     const sent = await fetch(`${baseUrl}/healthz`, { headers: { 'x-request-id': 'client-chosen-0001' } });
     expect(sent.headers.get('x-request-id')).toBe('client-chosen-0001');
-    for (const bad of ['short', 'with space in it', 'x'.repeat(200), '<script>alert(1)']) {
+    for (const bad of ['with space in it', 'x'.repeat(200), '<script>alert(1)']) {
       const answer = await fetch(`${baseUrl}/nothing`, { headers: { 'x-request-id': bad } });
       expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     }

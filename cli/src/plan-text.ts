@@ -46,11 +46,13 @@ function value(given: unknown): string {
   return typeof given === 'object' || given === '' ? plain(JSON.stringify(given)) : cell(given);
 }
 
-/** The line as typed, with `--execute` instead of any `--dry-run`. */
+/** The line as typed, with `--execute` instead of any `--dry-run`, and without a `--plan` that may be stale. */
 export function executeLine(argv: readonly string[]): string {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   const after = end === -1 ? [] : argv.slice(end);
-  const kept = flags.filter((token) => !/^--(?:dry-run|execute)(?:=.*)?$/.test(token));
+  const kept = flags.filter(
+    (token, index) => !/^--(?:dry-run|execute|plan)(?:=.*)?$/.test(token) && flags[index - 1] !== '--plan',
+  );
   return commandLine([...kept, '--execute', ...after]);
 }

@@ -22,11 +22,16 @@ const columns = z.strictObject({
     .default([]),
 });
 
+/** A number that JSON readers would round is refused rather than changed. */
+const exactNumber = z.number().refine((value) => Math.abs(value) <= Number.MAX_SAFE_INTEGER, {
+  error: 'is too large to be kept exactly',
+});
+
 const mask = z.strictObject({
   column: columnName,
   kind: z.enum(maskKinds),
   args: z
-    .record(chars(1, 64), z.union([text.max(1000), z.number(), z.boolean()]))
+    .record(chars(1, 64), z.union([text.max(1000), exactNumber, z.boolean()]))
     .refine((args) => Object.keys(args).length <= 16, { error: 'at most 16 arguments' })
     .default({}),
 });

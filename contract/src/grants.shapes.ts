@@ -8,7 +8,7 @@ import {
   scopeEntriesMax,
   subjectKinds,
 } from './grants.ts';
-import { chars, instant, page, pageQuery, ref, tenantParams, text, uuid } from './shapes.ts';
+import { chars, instantOrNone, page, pageQuery, ref, tenantParams, text, unchanged, uuid } from './shapes.ts';
 
 /** The 18 fields in the order of the spec; every one a string or an array of strings, unset ones empty. */
 export const Grant = z.object({
@@ -70,7 +70,7 @@ export const createGrant = {
     scope_resource_paths: scope.default([]),
     reason: chars(0, reasonCharsMax).default(''),
     source: z.enum(grantSources).default('manual'),
-    expires_at: instant.or(z.literal('')).default(''),
+    expires_at: instantOrNone.default(''),
   }),
   answer: Grant,
 };
@@ -89,7 +89,7 @@ export const replaceGrantScope = {
 export const revokeGrant = {
   params: grantParams,
   body: z.strictObject({ reason: chars(0, reasonCharsMax).default('') }).optional(),
-  answer: Grant.extend({ changed: z.boolean().meta({ description: 'false when it was revoked before.' }) }),
+  answer: Grant.extend({ changed: unchanged }),
 };
 
 export const AccessDecision = z.object({

@@ -10,8 +10,9 @@ export const scopeEntriesMax = 200;
 export const policiesPerGrantMax = 50;
 export const reasonCharsMax = 1000;
 
-/** `schema` or `schema/table`. */
-export const resourcePathPattern = /^[^\s/\p{Cc}]{1,128}(?:\/[^\s/\p{Cc}]{1,128})?$/u;
+/** `schema` or `schema/table`. Nothing that could be taken for a pattern or a way up: it would match nothing. */
+export const resourcePathPattern =
+  /^(?!\.{1,2}(?:\/|$))[^\s/*\p{Cc}]{1,128}(?:\/(?!\.{1,2}$)[^\s/*\p{Cc}]{1,128})?$/u;
 
 export type GrantStatus = (typeof grantStatuses)[number];
 

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
-import { chars, empty, page, pageQuery, ref, tenantParams, text, timestamp, uuid } from './shapes.ts';
+import {
+  chars,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  tenantParams,
+  text,
+  timestamp,
+  unchanged,
+  uuid,
+} from './shapes.ts';
 
 export const User = z.object({
   id: uuid,
@@ -28,7 +39,7 @@ export const Session = z.object({
   current: z.boolean(),
 });
 
-export const listSessions = { answer: z.object({ items: z.array(Session) }) };
+export const listSessions = { query: pageQuery, answer: page(Session) };
 export const revokeSession = { params: z.object({ sessionID: text.min(1).max(200) }), answer: empty };
 
 export const Pat = z.object({
@@ -73,5 +84,5 @@ export const createPat = {
 
 export const revokePat = {
   params: tenantParams.extend({ patID: uuid }),
-  answer: Pat.extend({ changed: z.boolean().meta({ description: 'false when it was revoked before.' }) }),
+  answer: Pat.extend({ changed: unchanged }),
 };

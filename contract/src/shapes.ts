@@ -24,10 +24,14 @@ export const ref = text.min(1).max(200).meta({ description: 'An id (UUID) or a s
 export const timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
 /** RFC 3339 as input: date, time and offset, nothing looser. */
-export const instant = z.iso.datetime({
-  offset: true,
-  error: 'must be an RFC 3339 time, e.g. 2027-01-31T12:00:00Z',
-});
+const timeExpected = 'must be an RFC 3339 time, e.g. 2027-01-31T12:00:00Z';
+const rfc3339 = z.iso.datetime({ offset: true });
+
+/** The RFC allows `t` and `z` in lower case; an empty text stands for none. */
+export const instantOrNone = z
+  .string({ error: timeExpected })
+  .transform((value) => value.toUpperCase())
+  .refine((value) => value === '' || rfc3339.safeParse(value).success, { error: timeExpected });
 
 export const slug = z
   .string()
@@ -66,6 +70,7 @@ export function wholeNumber(min: number, max: number) {
 export function chars(min: number, max: number) {
   return text
     .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
+    .refine((value) => min === 0 || value.trim() !== '', { error: 'must not be blank' })
     .meta({ minLength: min, maxLength: max });
 }
 
@@ -74,5 +79,8 @@ function withinChars(text: string, min: number, max: number): boolean {
   const count = [...text].length;
   return count >= min && count <= max;
 }
+
+/** Beside a record in the answer to a repeat that changed nothing; absent when something did. */
+export const unchanged = z.literal(false).optional();
 
 export const empty = z.undefined().meta({ description: 'No body.' });

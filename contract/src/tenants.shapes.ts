@@ -37,7 +37,7 @@ export const AuditEntry = z.object({
 
 const memberParams = tenantParams.extend({ userID: uuid });
 
-export const listTenants = { answer: z.object({ items: z.array(OwnTenant) }) };
+export const listTenants = { query: pageQuery, answer: page(OwnTenant) };
 export const getTenant = { params: tenantParams, answer: OwnTenant };
 export const listMembers = { params: tenantParams, query: pageQuery, answer: page(Member) };
 export const setMember = {

@@ -93,7 +93,8 @@ create table if not exists svc.platform_keys (
 create table svc.audit_entries (
   tenant_id     uuid not null,
   seq           bigint not null,
-  at            timestamptz not null,
+  -- To the millisecond, which is what the hash covers.
+  at            timestamptz(3) not null,
   actor_kind    text not null,
   actor_id      text not null,
   actor_name    text not null,

@@ -1,10 +1,13 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseTrustedProxies, type TrustedProxies } from './plumbing/client-address.ts';
 
 /** Everything the environment decides, read and checked once, before anything starts. */
 export interface Config {
   host: string;
   port: number;
   baseUrl: string;
+  /** Reverse proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: TrustedProxies;
   dataDir: string;
   databaseUrl: string | undefined;
   dataDatabaseUrl: string | undefined;
@@ -24,6 +27,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** Of the installation, not of the folder one stands in: from anywhere, the tool finds the system of its server. */
+const dataDirDefault = join(import.meta.dir, '..', '..', '.svc');
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readConfig(env: Environment): Config {
@@ -32,7 +38,8 @@ export function readConfig(env: Environment): Config {
     host: env.SVC_HOST || '127.0.0.1',
     port,
     baseUrl: baseUrlOf(env, port),
-    dataDir: resolve(env.SVC_DATA_DIR || '.svc'),
+    trustedProxies: trustedProxiesOf(env),
+    dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: databaseUrlOf(env, 'SVC_DATA_DATABASE_URL'),
     seed: oneOf(env, 'SVC_SEED', ['demo', 'none'], 'demo'),
@@ -60,6 +67,18 @@ function baseUrlOf(env: Environment, port: number): string {
     );
   }
   return url.origin;
+}
+
+function trustedProxiesOf(env: Environment): TrustedProxies {
+  try {
+    return parseTrustedProxies(env.SVC_TRUSTED_PROXIES ?? '');
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError(
+      'SVC_TRUSTED_PROXIES',
+      `must be addresses or networks, e.g. loopback,10.0.0.0/8: ${error.message}.`,
+    );
+  }
 }
 
 function databaseUrlOf(env: Environment, variable: string): string | undefined {

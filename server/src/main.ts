@@ -2,7 +2,8 @@ import { ConfigError, readConfig } from './config.ts';
 import { startPlatform } from './platform.ts';
 import { createLog } from './plumbing/log.ts';
 import { createMetrics } from './plumbing/metrics.ts';
-import { serve } from './plumbing/serve.ts';
+import { fail } from './plumbing/problem.ts';
+import { type Handle, serve } from './plumbing/serve.ts';
 
 /** Time for requests under way when asked to stop. */
 const graceMs = 25_000;
@@ -14,15 +15,23 @@ const log = createLog({ level: config.logLevel, write: (line) => process.stderr.
 const metrics = createMetrics();
 let signalledAt: number | null = null;
 let stop: (() => Promise<void>) | null = null;
-let stopPlatform: () => Promise<void> = async () => {};
 let stopNow = () => {};
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 
 try {
+  // The port first: where it is taken, nothing must have been set up behind it.
+  let handle: Handle = async () => {
+    throw fail('unavailable', { detail: 'The server is starting.' });
+  };
+  const serving = serve({
+    ...config,
+    handle: (request, url, info) => handle(request, url, info),
+    log,
+    metrics,
+  });
   const platform = await startPlatform(config, log, metrics);
+  handle = platform.handle;
   stopNow = () => platform.database.stopNow();
-  stopPlatform = () => platform.stop();
-  const serving = serve({ ...config, handle: platform.handle, log, metrics });
   stop = async () => {
     await serving.stop(graceMs);
     await platform.stop();
@@ -33,7 +42,8 @@ try {
   });
   if (platform.seeded) {
     const { tenant, email, password } = platform.seeded;
-    console.log(`Made tenant ${tenant} with the admin ${email}, password ${password} (shown once).`);
+    const how = password === null ? 'whose password stays as it is' : `password ${password} (shown once)`;
+    console.log(`Made tenant ${tenant} with the admin ${email}, ${how}.`);
   }
   if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
   console.log(`svc is ready on ${config.baseUrl}`);
@@ -42,8 +52,6 @@ try {
 } catch (error) {
   console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
-  // The port may be taken: then what runs behind it must not stay.
-  await stopPlatform();
   process.exit(1);
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { platformTenantId } from './plumbing/context.ts';
+import { appendAudit } from './plumbing/audit.ts';
+import { type AuditedChange, type MutationCtx, platformTenantId } from './plumbing/context.ts';
 import type { Db } from './plumbing/db.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
 import { createTenant } from './tenants/create-tenant.ts';
@@ -11,7 +12,8 @@ import { findUser } from './users/find-user.ts';
 export interface Seeded {
   tenant: string;
   email: string;
-  password: string;
+  /** Null for a user who was there before, whose password is not touched. */
+  password: string | null;
 }
 
 const slug = 'demo';
@@ -26,14 +28,29 @@ export async function seed(parts: OperatorParts): Promise<Seeded | null> {
     if (await hasTenants(ctx.db)) return null;
     const password = randomBytes(12).toString('base64url');
     const tenant = await createTenant(ctx, { slug, name: 'Demo' });
-    const user =
-      (await findUser(ctx, { ref: email })) ??
-      (await createUser(ctx, { email, name: 'Demo admin', password }));
-    await setMember(ctx, { tenantId: tenant.id, userId: user.id, role: 'tenant_admin' });
+    const known = await findUser(ctx, { ref: email });
+    const user = known ?? (await createUser(ctx, { email, name: 'Demo admin', password }));
+    await inChainOf(ctx, tenant.id, (ofTenant) =>
+      setMember(ofTenant, { tenantId: tenant.id, userId: user.id, role: 'tenant_admin' }),
+    );
     await sql`insert into svc.platform_keys (name, value) values (${keyName}, ${user.id})
       on conflict (name) do update set value = excluded.value`.execute(ctx.db);
-    return { tenant: slug, email, password };
+    return { tenant: slug, email, password: known ? null : password };
   });
+}
+
+/** A part of a change of the platform that belongs into the tenant's own record. */
+async function inChainOf(
+  ctx: MutationCtx,
+  tenantId: string,
+  work: (ctx: MutationCtx) => Promise<unknown>,
+): Promise<void> {
+  const changes: AuditedChange[] = [];
+  await work({ ...ctx, audit: (change) => void changes.push(change) });
+  const { kind, userId: id, email: name } = ctx.caller;
+  const origin = { tenantId, at: ctx.now, actor: { kind, id, name }, requestId: ctx.requestId };
+  const head = await appendAudit(ctx.db, origin, changes);
+  if (head) ctx.enqueue('audit.anchor', { ...head });
 }
 
 /** Whom `svc login --local` signs in. */

@@ -47,6 +47,16 @@ export interface PolicyBody {
   enabled?: boolean;
 }
 
+const keptByServer = new Set([
+  'id',
+  'tenant_id',
+  'version',
+  'created_by',
+  'created_at',
+  'updated_by',
+  'updated_at',
+]);
+
 interface Mask {
   column: string;
   kind: (typeof maskKinds)[number];
@@ -66,8 +76,10 @@ export function policyBody(flags: FlagValues<typeof policyFlags>, file: Record<s
     enabled: flags.enabled,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  // What the file holds is checked by the server, which knows all the rules and names the field.
-  return { ...file, ...Object.fromEntries(set) } as PolicyBody;
+  // What the file holds is checked by the server, which knows all the rules and names the field. A policy as it was
+  // printed is taken as well: what the server keeps about it is not for the file to say.
+  const own = Object.entries(file).filter(([name]) => !keptByServer.has(name));
+  return { ...Object.fromEntries(own), ...Object.fromEntries(set) } as PolicyBody;
 }
 
 /** Refuses masks that can not be read before anything is sent. */

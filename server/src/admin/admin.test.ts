@@ -82,6 +82,27 @@ test('without a server, and before the first start of one, a command sets up wha
   expect(runsPostgres(env)).toBeFalse();
 });
 
+test('a command about what is there makes no system where there is none, and says where it looked', async () => {
+  const env = environment('elsewhere');
+  const someone = ['--user', 'ann@example.test'];
+  for (const argv of [
+    ['tenants', 'list'],
+    ['users', 'list'],
+    ['users', 'suspend', 'ann@example.test'],
+    ['users', 'activate', 'ann@example.test'],
+    ['members', 'set', '--tenant', 'acme', ...someone, '--role', 'none'],
+    ['tokens', 'issue', ...someone],
+    ['backup', '--to', join(folder.path, 'elsewhere.tar.gz')],
+  ]) {
+    const { exit, err } = await spawnAdmin(env, [...argv, '--json']).ended;
+    expect([argv, exit, JSON.parse(err).code]).toEqual([argv, 5, 'not_found']);
+    expect(JSON.parse(err).detail).toContain(env.SVC_DATA_DIR);
+    expect(JSON.parse(err).detail).toContain('SVC_DATA_DIR');
+  }
+  expect(await exitOf(env, ['batch'], '["users", "list"]\n')).toEqual([5, 'not_found']);
+  expect(existsSync(env.SVC_DATA_DIR)).toBeFalse();
+});
+
 describe('beside a running server', () => {
   let env: Environment;
   let server: { stop(): Promise<void> };

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import { clusterFolder } from '../drivers/database/cluster.ts';
 import { attachDatabase, type Database } from '../drivers/database/database.ts';
 import { migrationsDirectory } from '../migrations-directory.ts';
 import { type ControlDatabase, openControlDatabase } from '../plumbing/db.ts';
@@ -13,8 +16,17 @@ export interface System extends OperatorParts {
   database: Database;
 }
 
-/** The platform without its server: opened for one command, with a schema that this version can work on. */
+/**
+ * The platform without its server: opened for one command, with a schema that this version can work on. It has to be
+ * there: a command about what exists that made a new system would have looked in the wrong place.
+ */
 export async function withSystem<T>(ctx: AdminCtx, work: (system: System) => Promise<T>): Promise<T> {
+  requireDatabase(ctx.config());
+  return await withSystemOrNew(ctx, work);
+}
+
+/** The same for commands that may come before the first start of a server: what is missing is made. */
+export async function withSystemOrNew<T>(ctx: AdminCtx, work: (system: System) => Promise<T>): Promise<T> {
   return await withDatabase(ctx, attachDatabase, async (database) => {
     const control = openAdminDatabase(database.controlUrl);
     try {
@@ -44,9 +56,27 @@ export async function withDatabase<T>(
   }
 }
 
+export function requireDatabase(config: Config): void {
+  if (hasDatabase(config)) return;
+  throw fail('not_found', {
+    detail:
+      `There is no database in ${config.dataDir}: set SVC_DATA_DIR to the data dir of the server, ` +
+      'or start the server (npm start) to make it.',
+  });
+}
+
+/** One that is named is taken to exist; it says so itself when it does not. */
+export function hasDatabase(config: Config): boolean {
+  return config.databaseUrl !== undefined || existsSync(clusterFolder(config.dataDir));
+}
+
 /** Under a name of its own: a connection of the tool is not a sign of a running server. */
 export function openAdminDatabase(url: string): ControlDatabase {
-  return openControlDatabase(adminUrl(url), { connectionsMax: 2, onError: () => {} });
+  return openControlDatabase(adminUrl(url), {
+    connectionsMax: 2,
+    statementMsMax: 'none',
+    onError: () => {},
+  });
 }
 
 /** What stands in the URL goes before what the program says. */

@@ -5,13 +5,13 @@ import { holdConnector } from '../connectors/find-connector.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { invalid } from '../plumbing/problem.ts';
 import { holdPreset } from '../presets/find-preset.ts';
-import { findMember } from '../tenants/find-member.ts';
+import { holdMember } from '../tenants/find-member.ts';
 import { type GrantRow, grantRecord, insertGrantRow } from './store.ts';
 
 export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
   if (input.subject_kind !== 'user')
     throw invalid('subject_kind', 'only `user` can be granted to; the rest is reserved');
-  const subject = await findMember(ctx.db, ctx.tenant.id, input.subject_id);
+  const subject = await holdMember(ctx.db, ctx.tenant.id, input.subject_id);
   if (!subject) throw invalid('subject_id', 'is not a member of this tenant', 'unknown_subject');
   // What the grant names is held, so that it can not be deleted while this grant begins to use it.
   const connectorId = await holdConnector(ctx.db, ctx.tenant.id, input.connector_id);

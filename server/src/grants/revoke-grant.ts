@@ -10,7 +10,7 @@ export async function revokeGrant(ctx: TenantMutationCtx, input: { grantId: stri
   const target = { kind: 'grant', id: row.id, name: row.subject_id };
   if (row.status === 'revoked') {
     ctx.audit({ action: 'grants.revoke', target, before: {}, after: {} });
-    return { ...grantRecord(row), changed: false };
+    return { ...grantRecord(row), changed: false as const };
   }
   if (!mayRevoke(row.status)) throw fail('grant_not_active', { detail: `The grant is ${row.status}.` });
   await saveRevocation(ctx.db, ctx.tenant.id, row.id, ctx.caller.userId, ctx.now);
@@ -27,5 +27,5 @@ export async function revokeGrant(ctx: TenantMutationCtx, input: { grantId: stri
     revoked_at: ctx.now,
     updated_at: ctx.now,
   };
-  return { ...grantRecord(revoked), changed: true };
+  return grantRecord(revoked);
 }

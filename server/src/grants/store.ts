@@ -81,6 +81,21 @@ export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promis
   return locked && findGrantRow(tx, tenantId, id);
 }
 
+/** Waits for those who change one of them now; what has ended meanwhile is not among them. */
+export function lockActiveGrantRowsOf(tx: Tx, tenantId: string, subjectId: string): Promise<GrantRow[]> {
+  return tx
+    .withTables<Tables>()
+    .selectFrom('grants')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('subject_id', '=', subjectId)
+    .where('subject_kind', '=', 'user')
+    .where(isActiveNow)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
 export async function insertGrantRow(tx: Tx, row: GrantRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('grants').values(row).execute();
 }

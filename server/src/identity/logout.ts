@@ -12,7 +12,12 @@ export function createLogout(parts: { provider: Provider; baseUrl: string }): Mi
     const session = await parts.provider.Session.get(ctx);
     await session.destroy();
     const secure = parts.baseUrl.startsWith('https:');
-    ctx.cookies.set(sessionCookieOf(parts.baseUrl), null, { path: '/', signed: true, overwrite: true, secure });
+    ctx.cookies.set(sessionCookieOf(parts.baseUrl), null, {
+      path: '/',
+      signed: true,
+      overwrite: true,
+      secure,
+    });
     redirect(ctx, '/');
   };
 }

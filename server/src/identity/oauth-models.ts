@@ -23,15 +23,35 @@ export interface ModelToStore {
   secondsLeft: number | undefined;
 }
 
+/** The fields of a record that are read outside the provider; it keeps more of them. */
+export interface OauthPayload {
+  accountId?: string;
+  clientId?: string;
+  grantId?: string;
+  aud?: unknown;
+  sessionUid?: string;
+  expiresWithSession?: boolean;
+  authorizations?: Record<string, { grantId?: string; persistsLogout?: boolean }>;
+  [field: string]: unknown;
+}
+
+export interface OauthModelRow {
+  kind: string;
+  id_hash: string;
+  payload: OauthPayload;
+  user_id: string | null;
+  client_id: string | null;
+  grant_id: string | null;
+  uid: string | null;
+  user_code_hash: string | null;
+  created_at: Date;
+  expires_at: Date | null;
+  consumed_at: Date | null;
+}
+
+/** Columns that the database fills in are left to it here; `sessions` writes whole rows. */
 type Tables = {
-  oauth_models: {
-    kind: string;
-    id_hash: string;
-    payload: string;
-    user_id: string | null;
-    client_id: string | null;
-    grant_id: string | null;
-    uid: string | null;
+  oauth_models: Omit<OauthModelRow, 'created_at' | 'consumed_at' | 'user_code_hash' | 'expires_at'> & {
     user_code_hash: Generated<string | null>;
     expires_at: Generated<Date | null>;
   };
@@ -43,7 +63,7 @@ const kindsToTell = ['AccessToken', 'Session', 'Grant'];
 /** `renew` changes what is there and leaves alone what is gone. */
 export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | 'renew'): Promise<void> {
   const { kind, idHash, payload, userCode, secondsLeft } = model;
-  const json = sql<string>`${JSON.stringify(payload)}::jsonb`;
+  const json = sql<OauthPayload>`${JSON.stringify(payload)}::jsonb`;
   const columns = {
     payload: json,
     user_id: payload.accountId ?? null,
@@ -54,7 +74,7 @@ export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | '
     ...(secondsLeft === undefined
       ? {}
       : {
-          payload: sql<string>`${json} || jsonb_build_object('exp', ${epochIn(secondsLeft)})`,
+          payload: sql<OauthPayload>`${json} || jsonb_build_object('exp', ${epochIn(secondsLeft)})`,
           expires_at: sql<Date>`now() + make_interval(secs => ${secondsLeft})`,
         }),
   };
@@ -113,9 +133,33 @@ export async function deleteModelsOfGrant(db: Db, kind: string, grantId: string)
 
 /** Ends a grant with every token under it. */
 export async function revokeGrant(db: Db, grantId: string): Promise<void> {
-  const tokens = sql`grant_id = ${grantId} and kind <> 'Interaction'`;
-  await deleteAndTell(db, sql`(kind = 'Grant' and id_hash = ${sha256(grantId)}) or (${tokens})`);
+  await db.transaction().execute(async (tx) => tell(tx, await deleteGrants(tx, { id: grantId })));
 }
+
+/** A grant is filed under the hash of its id, as everything here; what was issued under it names it by the id itself. */
+export const grantHashSql = sql<string>`encode(sha256(convert_to(token.grant_id, 'UTF8')), 'hex')`;
+
+/**
+ * Grants with whatever was issued under them. The grants go first: what is being issued under one at this moment
+ * holds on to it, and is there to be found by the second statement.
+ */
+export async function deleteGrants(
+  tx: Db,
+  which: { id: string } | { userId: string; hashes: readonly string[] },
+): Promise<DeletedModel[]> {
+  const [grants, issued] =
+    'id' in which
+      ? [sql`id_hash = ${sha256(which.id)}`, sql`grant_id = ${which.id}`]
+      : [
+          sql`user_id = ${which.userId} and id_hash = any(${which.hashes})`,
+          sql`user_id = ${which.userId} and ${grantHashSql} = any(${which.hashes})`,
+        ];
+  const first = await deleteModels(tx, sql`kind = 'Grant' and ${grants}`);
+  // An interaction goes on without it, and asks for consent anew.
+  return [...first, ...(await deleteModels(tx, sql`kind <> 'Interaction' and ${issued}`))];
+}
+
+type DeletedModel = Pick<OauthModelRow, 'kind' | 'id_hash'>;
 
 function epochIn(seconds: number): RawBuilder<number> {
   return sql`floor(extract(epoch from now()) + ${seconds}::float8)::bigint`;
@@ -127,12 +171,21 @@ function isModel({ kind, idHash }: { kind: string; idHash: string }): RawBuilder
 
 async function deleteAndTell(db: Db, which: RawBuilder<unknown>): Promise<number> {
   return await db.transaction().execute(async (tx) => {
-    const { rows } = await sql<{ kind: string; id_hash: string }>`
-      delete from svc.oauth_models where ${which} returning kind, id_hash`.execute(tx);
-    for (const row of rows) {
-      if (!kindsToTell.includes(row.kind)) continue;
-      await tx.executeQuery(CompiledQuery.raw(notifySql, [credentialTag(row.id_hash)]));
-    }
-    return rows.length;
+    const deleted = await deleteModels(tx, which);
+    await tell(tx, deleted);
+    return deleted.length;
   });
+}
+
+async function deleteModels(tx: Db, which: RawBuilder<unknown>): Promise<DeletedModel[]> {
+  const { rows } = await sql<DeletedModel>`
+    delete from svc.oauth_models as token where ${which} returning kind, id_hash`.execute(tx);
+  return rows;
+}
+
+async function tell(tx: Db, deleted: readonly DeletedModel[]): Promise<void> {
+  for (const row of deleted) {
+    if (!kindsToTell.includes(row.kind)) continue;
+    await tx.executeQuery(CompiledQuery.raw(notifySql, [credentialTag(row.id_hash)]));
+  }
 }

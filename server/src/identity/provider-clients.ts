@@ -25,7 +25,7 @@ export function ownClients(options: { baseUrl: string; localLogin: 'on' | 'off' 
     },
     {
       client_id: consoleClientId,
-      client_name: 'svc console',
+      client_name: 'svc',
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code'],
       response_types: ['code'],

@@ -101,8 +101,7 @@ export async function startTestProvider(
   });
   return {
     baseUrl,
-    browser: (address = '127.0.0.1') => 
-      new TestBrowser(publicUrl, { [testAddressHeader]: address }, baseUrl),
+    browser: (address = '127.0.0.1') => new TestBrowser(publicUrl, { [testAddressHeader]: address }, baseUrl),
     async post(path, fields, headers = {}) {
       const body = new URLSearchParams(fields);
       const answer = await fetch(baseUrl + path, { method: 'POST', body, headers, redirect: 'manual' });

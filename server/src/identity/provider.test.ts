@@ -53,7 +53,7 @@ test('a code obtained by signing in is exchanged once for a token that tells who
   const browser = provider.browser();
   const request = consoleRequest();
   const page = await browser.open(request.path);
-  expect(page.html).toContain('to continue to <strong>svc console</strong>');
+  expect(page.html).toContain('to continue to <strong>svc</strong>');
   const done = await browser.submit(page, '/login', { email: user.email, password: testPassword }, back);
   const callback = new URL(done.location ?? '');
   expect(callback.searchParams.get('state')).toBe('some-state');
@@ -238,7 +238,10 @@ test('behind TLS, a cookie of the plain name that a sibling host has set signs n
   expect(new URL(page.url).pathname).toBe('/oauth/device');
   expect(await sessionUser(browser.cookie('__Host-svc_session'))).toBe(user.id);
 
-  const out = await browser.submit({ ...page, html: '<form method="post" action="/logout"></form>' }, '/logout');
+  const out = await browser.submit(
+    { ...page, html: '<form method="post" action="/logout"></form>' },
+    '/logout',
+  );
   expect(out.html).toBe('home of /');
   expect(browser.cookie('__Host-svc_session')).toBeUndefined();
   expect(await sessionUser(cookie?.value)).toBeNull();

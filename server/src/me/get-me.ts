@@ -5,7 +5,7 @@ import { listOwnTenants } from '../tenants/list-own-tenants.ts';
 
 export async function getMe(ctx: Ctx): Promise<z.output<typeof Me>> {
   const { userId, email, name, kind, expiresAt } = ctx.caller;
-  const { items } = await listOwnTenants(ctx);
+  const tenants = await listOwnTenants(ctx);
   return {
     id: userId,
     email,
@@ -13,6 +13,6 @@ export async function getMe(ctx: Ctx): Promise<z.output<typeof Me>> {
     // No one else gets this far.
     status: 'active',
     credential: { kind: kind === 'session' ? 'session' : 'login', expires_at: expiresAt.toISOString() },
-    tenants: items.map(({ id, slug, name, role }) => ({ id, slug, name, role })),
+    tenants: tenants.map(({ id, slug, name, role }) => ({ id, slug, name, role })),
   };
 }

@@ -5,12 +5,15 @@ import { makePat } from '../identity/pat-format.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { holdMember } from '../tenants/find-member.ts';
 import { resolveApps } from './resolve-apps.ts';
 import { endOfLife, patRecord } from './rules.ts';
 import { countActivePats, insertPatRow, lockPatsOf, type PatRow } from './store.ts';
 
 /** The secret is in this answer and nowhere else: only its hash is kept. */
 export async function createPat(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
+  // The membership was seen before this began; one who has been removed since makes no token to come back with.
+  if (!(await holdMember(ctx.db, ctx.tenant.id, ctx.caller.userId))) throw fail('not_found');
   const apps = await resolveApps(ctx, input.apps);
   await lockPatsOf(ctx.db, ctx.tenant.id, ctx.caller.userId);
   const active = await countActivePats(ctx.db, ctx.tenant.id, ctx.caller.userId, ctx.now);

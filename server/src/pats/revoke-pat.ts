@@ -5,7 +5,10 @@ import { type PatRecord, patRecord, patStatus } from './rules.ts';
 import { lockPatRow, markRevoked } from './store.ts';
 
 /** One's own, or any as admin. Someone else's is to a member as if it were not there. */
-export async function revokePat(ctx: TenantMutationCtx, { patId }: { patId: string }): Promise<PatRecord & { changed: boolean }> {
+export async function revokePat(
+  ctx: TenantMutationCtx,
+  { patId }: { patId: string },
+): Promise<PatRecord & { changed?: false }> {
   const row = await lockPatRow(ctx.db, ctx.tenant.id, patId);
   if (!row || (row.user_id !== ctx.caller.userId && ctx.tenant.role !== 'tenant_admin'))
     throw fail('not_found');
@@ -22,5 +25,5 @@ export async function revokePat(ctx: TenantMutationCtx, { patId }: { patId: stri
     after: { status: 'revoked', user_id: row.user_id },
   });
   ctx.changed(credentialTag(row.secret_hash));
-  return { ...patRecord({ ...row, revoked_at: ctx.now }, ctx.now), changed: true };
+  return patRecord({ ...row, revoked_at: ctx.now }, ctx.now);
 }

@@ -67,6 +67,20 @@ export function lockPatRow(tx: Tx, tenantId: string, id: string): Promise<PatRow
     .executeTakeFirst();
 }
 
+export function lockActivePatRowsOf(tx: Tx, tenantId: string, userId: string, now: Date): Promise<PatRow[]> {
+  return tx
+    .withTables<Tables>()
+    .selectFrom('pats')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
 export async function markRevoked(tx: Tx, tenantId: string, id: string, at: Date): Promise<void> {
   await tx
     .withTables<Tables>()

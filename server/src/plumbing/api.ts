@@ -81,6 +81,10 @@ async function answerRoute(
     if (parts.checkAnswers) shape.answer.parse(answer);
     const headers: Record<string, string> = {};
     if (route.etag) headers.etag = route.etag(answer as never);
+    if (endpoint.status === 201 && hasId(answer)) headers.location = `${url.pathname}/${answer.id}`;
+    if (endpoint.kind === 'read' && headers.etag && isKnown(request, headers.etag)) {
+      return { status: 304, headers, body: '' };
+    }
     return { status: endpoint.status, headers, body: endpoint.status === 204 ? '' : JSON.stringify(answer) };
   };
   if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
@@ -160,13 +164,25 @@ function idempotencyKeyOf(request: Request): string | undefined {
   return key;
 }
 
+function hasId(answer: unknown): answer is { id: string } {
+  return typeof answer === 'object' && answer !== null && 'id' in answer;
+}
+
+/** If-None-Match: the caller has this very version already. */
+function isKnown(request: Request, etag: string): boolean {
+  const sent = (request.headers.get('if-none-match') ?? '')
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''));
+  return sent.includes('*') || sent.includes(etag);
+}
+
 function ifPlanOf(request: Request): { ifPlan?: string } {
   const ifPlan = request.headers.get('if-plan');
   return ifPlan === null ? {} : { ifPlan: ifPlan.replace(/^"|"$/g, '') };
 }
 
 function send(answer: StoredAnswer): Response {
-  if (answer.status === 204) return new Response(null, { status: 204, headers: answer.headers });
+  if (answer.status === 204 || answer.status === 304) return new Response(null, answer);
   return new Response(answer.body, {
     status: answer.status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...answer.headers },

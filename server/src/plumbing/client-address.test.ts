@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { clientAddress, parseTrustedProxies, type TrustedProxies } from './client-address.ts';
+import { createLog } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { serve } from './serve.ts';
 
 const none = parseTrustedProxies('');
 const some = parseTrustedProxies('loopback, 10.0.0.0/8,2001:db8::/32');
@@ -82,4 +85,26 @@ test('no text is read as more than a list of addresses and networks', () => {
       }
     }),
   );
+});
+
+test('a server behind a trusted proxy tells its handler who asks, not who passed it on', async () => {
+  const handle = async (_request: Request, _url: URL, info: { clientAddress: string }) =>
+    new Response(info.clientAddress);
+  const log = createLog({ level: 'silent', write: () => {} });
+  const askedAs = async (trustedProxies: TrustedProxies) => {
+    const serving = serve({
+      host: '127.0.0.1',
+      port: 0,
+      trustedProxies,
+      handle,
+      log,
+      metrics: createMetrics(),
+    });
+    const headers = { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' };
+    const answer = await fetch(`http://127.0.0.1:${serving.port}/`, { headers });
+    const text = await answer.text();
+    await serving.stop(0);
+    return text;
+  };
+  expect([await askedAs(some), await askedAs(none)]).toEqual(['192.0.2.1', '127.0.0.1']);
 });

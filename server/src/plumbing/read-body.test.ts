@@ -35,6 +35,15 @@ test('only the exact content type is taken', async () => {
   }
 });
 
+test('a compressed body is refused rather than read as it is', async () => {
+  const compressed = new Request('http://localhost/', {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  });
+  expect(await codeOf(readJson(compressed, 10))).toBe('unsupported_media_type');
+});
+
 test('what is not one JSON text in UTF-8 is malformed', async () => {
   for (const bad of ['{', '{} {}', 'NaN', new Uint8Array([0x22, 0xff, 0x22])]) {
     expect(await codeOf(readJson(request(bad), 100))).toBe('malformed_json');

@@ -8,6 +8,10 @@ export async function readBody(
   request: Request,
   limits: { bytesMax: number; msMax?: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const encoding = request.headers.get('content-encoding');
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
+    throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
+  }
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
   if (request.body === null) return new Uint8Array();

@@ -1,3 +1,4 @@
+import { ownClientIds } from '../identity/provider-clients.ts';
 import type { Ctx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { earliest } from './rules.ts';
@@ -23,8 +24,8 @@ export function findSignIn(
 async function findLogin(db: Db, hash: string): Promise<SignIn | null> {
   const token = await findAccessTokenRow(db, hash);
   if (!token?.user_id || !token.expires_at) return null;
-  // A token made out to an app's audience speaks to that app, not to the platform.
-  if (token.payload.aud !== undefined) return null;
+  // A token of an app's, or made out to one, speaks to that app of who signed in; it does not act as them here.
+  if (!ownClientIds.includes(token.client_id ?? '') || token.payload.aud !== undefined) return null;
   const login: SignIn = {
     userId: token.user_id,
     credentialId: token.grant_hash,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { OauthModelRow } from '../identity/oauth-models.ts';
 import { cliScope } from '../identity/provider-clients.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
-import { insertModelRows, type OauthModelRow } from './store.ts';
+import { insertModelRows } from './store.ts';
 
 /**
  * Writes a grant and an access token as the OpenID provider writes them, so that every place that takes a token of

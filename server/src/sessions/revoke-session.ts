@@ -1,8 +1,9 @@
+import { deleteGrants } from '../identity/oauth-models.ts';
 import { userTag } from '../identity/tags.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { grantsEndingWith, sessionKind } from './rules.ts';
-import { deleteGrants, deleteSession, lockSignInRow } from './store.ts';
+import { deleteSession, lockSignInRow } from './store.ts';
 
 /** Ends one of the caller's own sign-ins with all its tokens. */
 export async function revokeSession(ctx: MutationCtx, { sessionId }: { sessionId: string }): Promise<void> {
@@ -10,10 +11,10 @@ export async function revokeSession(ctx: MutationCtx, { sessionId }: { sessionId
   const row = hashPattern.test(sessionId) ? await lockSignInRow(ctx.db, userId, sessionId) : undefined;
   if (!row) throw fail('not_found');
   if (row.kind === 'Session') {
-    await deleteGrants(ctx.db, userId, grantsEndingWith(row.payload));
+    await deleteGrants(ctx.db, { userId, hashes: grantsEndingWith(row.payload) });
     await deleteSession(ctx.db, userId, row.id_hash);
   } else {
-    await deleteGrants(ctx.db, userId, [row.id_hash]);
+    await deleteGrants(ctx.db, { userId, hashes: [row.id_hash] });
   }
   ctx.audit({
     action: 'sessions.revoke',

@@ -5,7 +5,7 @@ import { listSessions } from './list-sessions.ts';
 import { revokeSession } from './revoke-session.ts';
 
 export const sessionRoutes: Route[] = [
-  route(endpoints.listSessions, shapes.listSessions, (ctx) => listSessions(ctx)),
+  route(endpoints.listSessions, shapes.listSessions, (ctx, { query }) => listSessions(ctx, query)),
   route(endpoints.revokeSession, shapes.revokeSession, async (ctx, { params }) => {
     await revokeSession(ctx, { sessionId: params.sessionID });
     return undefined;

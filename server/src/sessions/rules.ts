@@ -1,8 +1,9 @@
 import type { Session } from '@svc/contract/identity.shapes.ts';
 import { cliClientId } from '@svc/contract/identity.ts';
 import type { z } from 'zod';
+import type { OauthPayload } from '../identity/oauth-models.ts';
 import { sha256 } from '../plumbing/canonical.ts';
-import type { OauthPayload, SignInRow } from './store.ts';
+import type { SignInRow } from './store.ts';
 
 export type SessionRecord = z.output<typeof Session>;
 

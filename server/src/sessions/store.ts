@@ -1,35 +1,9 @@
 import { sql } from 'kysely';
+import { grantHashSql, type OauthModelRow } from '../identity/oauth-models.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 
-/** The fields of the OpenID provider's records that are read here; it keeps more of them. */
-export interface OauthPayload {
-  accountId?: string;
-  clientId?: string;
-  grantId?: string;
-  aud?: unknown;
-  sessionUid?: string;
-  expiresWithSession?: boolean;
-  authorizations?: Record<string, { grantId?: string; persistsLogout?: boolean }>;
-  [field: string]: unknown;
-}
-
-export interface OauthModelRow {
-  kind: string;
-  id_hash: string;
-  payload: OauthPayload;
-  user_id: string | null;
-  client_id: string | null;
-  grant_id: string | null;
-  uid: string | null;
-  user_code_hash: string | null;
-  created_at: Date;
-  expires_at: Date | null;
-  consumed_at: Date | null;
-}
+/** The OpenID provider's records, whose type and writing are `identity`'s: here they are read as sign-ins, and ended. */
 type Tables = { oauth_models: OauthModelRow };
-
-/** A grant is filed under the hash of its id, as everything here; tokens name it by the id itself. */
-const grantHashSql = sql<string>`encode(sha256(convert_to(token.grant_id, 'UTF8')), 'hex')`;
 
 /** An access token together with its grant: a token that outlived its grant in a race is worth nothing. */
 export function findAccessTokenRow(db: Db, hash: string) {
@@ -95,17 +69,6 @@ export function lockSignInRow(tx: Tx, userId: string, idHash: string): Promise<O
     .where('id_hash', '=', idHash)
     .forUpdate()
     .executeTakeFirst();
-}
-
-/**
- * Grants with whatever was issued under them. The grants go first: what is being issued under one at this moment
- * holds on to it, and is there to be found by the second statement.
- */
-export async function deleteGrants(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
-  if (hashes.length === 0) return;
-  const models = tx.withTables<Tables>().deleteFrom('oauth_models as token').where('user_id', '=', userId);
-  await models.where('kind', '=', 'Grant').where('id_hash', 'in', hashes).execute();
-  await models.where(grantHashSql, 'in', hashes).execute();
 }
 
 export async function deleteSession(tx: Tx, userId: string, idHash: string): Promise<void> {

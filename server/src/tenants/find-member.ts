@@ -1,4 +1,4 @@
-import type { Db } from '../plumbing/db.ts';
+import type { Db, Tx } from '../plumbing/db.ts';
 import { isUuid } from '../plumbing/ref.ts';
 
 type Tables = {
@@ -25,4 +25,19 @@ export async function findMember(
     )
     .executeTakeFirst();
   return row ? { userId: row.id, email: row.email, status: row.status } : null;
+}
+
+/** The same, and a member until this transaction ends: for what must not outlast the membership. */
+export async function holdMember(tx: Tx, tenantId: string, ref: string): ReturnType<typeof findMember> {
+  const member = await findMember(tx, tenantId, ref);
+  if (!member) return null;
+  const held = await tx
+    .withTables<Tables>()
+    .selectFrom('memberships')
+    .select('user_id')
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', member.userId)
+    .forKeyShare()
+    .executeTakeFirst();
+  return held ? member : null;
 }

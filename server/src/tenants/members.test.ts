@@ -1,7 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { copyOfServer, loginOf, operator, type ServerCopy } from '../identity/testing.ts';
+import { createConnector } from '../connectors/create-connector.ts';
+import { createGrant } from '../grants/create-grant.ts';
+import { getGrant } from '../grants/get-grant.ts';
+import {
+  copyOfServer,
+  heardAfterMs,
+  loginOf,
+  operator,
+  patOf,
+  requestWith,
+  type ServerCopy,
+} from '../identity/testing.ts';
+import { createPat } from '../pats/create-pat.ts';
+import type { Caller, TenantAccess, TenantMutationCtx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
-import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { codeOf, newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { suspendUser } from '../users/suspend-user.ts';
 import { setMember } from './set-member.ts';
 import type { TenantRole } from './store.ts';
@@ -143,4 +156,109 @@ test('a preview shows the change and makes none', async () => {
     changes: [{ path: 'role', before: 'tenant_member', after: null, effect: 'delete' }],
   });
   expect((await server.call(login, 'GET', path)).body.total).toBe(2);
+});
+
+/** A grant of the tenant's and a token of the member's own. */
+async function rightsOf({ tenant, admin }: Awaited<ReturnType<typeof world>>, person: Caller) {
+  const change = async <T>(verb: (ctx: TenantMutationCtx) => Promise<T>) =>
+    (await testMutation<T, { tenant: TenantAccess }>(db, admin, verb, { context: { tenant } })).value;
+  const name = `c ${Bun.randomUUIDv7().slice(-12)}`;
+  const { id: connector_id } = await change((ctx) =>
+    createConnector(ctx, { name, kind: 'http', description: '' }),
+  );
+  const grant = await change((ctx) =>
+    createGrant(ctx, {
+      subject_id: person.userId,
+      subject_kind: 'user',
+      connector_id,
+      preset_id: 'reader',
+      policy_ids: [],
+      scope_resource_paths: [],
+      reason: '',
+      source: 'manual',
+      expires_at: '',
+    }),
+  );
+  const pat = await patOf(server, await loginOf(database, person), tenant.slug);
+  const now = async () => {
+    const { status, revoked_by } = await change((ctx) => getGrant(ctx, { grantId: grant.id }));
+    return {
+      grant: status,
+      by: revoked_by,
+      pat: (await server.authenticate(requestWith(pat.headers))) !== null,
+    };
+  };
+  return { now };
+}
+
+test('who is removed and added again has neither the grants nor the tokens of before', async () => {
+  const here = await world();
+  const elsewhere = await world();
+  const { tenant, admin, member, path, login } = here;
+  const other = await newUser(db, tenant.id);
+  await setByOperator(elsewhere.tenant.id, member.userId, 'tenant_member');
+  const rights = await rightsOf(here, member);
+  const kept = [await rightsOf(here, other), await rightsOf(elsewhere, member)];
+  const active = { grant: 'active', by: '', pat: true } as const;
+
+  const { body } = await server.call(login, 'DELETE', `${path}/${member.userId}?dry_run=true`);
+  expect(body.plan.target).toMatchObject({ kind: 'member', id: member.userId });
+  const paths = body.plan.changes.map((change: { path: string }) => change.path);
+  expect(paths).toEqual(expect.arrayContaining(['member.role', 'grant.status', 'pat.status']));
+  expect(await rights.now()).toEqual(active);
+
+  expect((await server.call(login, 'DELETE', `${path}/${member.userId}`)).status).toBe(204);
+  const added = await server.call(login, 'PUT', `${path}/${member.userId}`, { role: 'tenant_member' });
+  expect(added.status).toBe(200);
+  expect(await heardAfterMs([async () => (await rights.now()).pat])).toBeLessThan(1_000);
+  expect(await rights.now()).toEqual({ grant: 'revoked', by: admin.userId, pat: false });
+  for (const one of kept) expect(await one.now()).toEqual(active);
+  const audit = await server.call(login, 'GET', `/api/v1/tenants/${tenant.slug}/audit`);
+  const actions = audit.body.items.map((entry: { action: string }) => entry.action);
+  expect(actions.slice(0, 4).sort()).toEqual([
+    'grants.revoke',
+    'members.remove',
+    'members.set',
+    'pats.revoke',
+  ]);
+});
+
+test('the operator takes grants and tokens with the membership, too', async () => {
+  const here = await world();
+  const rights = await rightsOf(here, here.member);
+  await setByOperator(here.tenant.id, here.member.userId, 'none');
+  expect(await heardAfterMs([async () => (await rights.now()).pat])).toBeLessThan(1_000);
+  expect(await rights.now()).toEqual({ grant: 'revoked', by: operator.userId, pat: false });
+});
+
+test('a change of role leaves grants and tokens as they are', async () => {
+  const here = await world();
+  const rights = await rightsOf(here, here.member);
+  await setByOperator(here.tenant.id, here.member.userId, 'tenant_admin');
+  expect(await rights.now()).toEqual({ grant: 'active', by: '', pat: true });
+});
+
+test('a token that is made while its owner is removed does not outlast the membership', async () => {
+  const { tenant, member, login } = await world();
+  const body = { name: 'late', actions: ['read' as const], apps: [] };
+  const asMember = { context: { tenant: { ...tenant, role: 'tenant_member' } satisfies TenantAccess } };
+  const made = Promise.withResolvers<void>();
+  const removed = made.promise.then(() => setByOperator(tenant.id, member.userId, 'none'));
+  await testMutation(
+    db,
+    member,
+    async (ctx) => {
+      await createPat(ctx, body);
+      made.resolve();
+      // Time for the removal to come as far as it gets while this is open.
+      await Promise.race([removed, Bun.sleep(200)]);
+    },
+    asMember,
+  );
+  await removed;
+  const listed = await server.call(login, 'GET', `/api/v1/tenants/${tenant.slug}/pats?all=true`);
+  expect(listed.body.items).toMatchObject([{ name: 'late', status: 'revoked' }]);
+  // And one whose membership was checked before it was taken away makes none.
+  const late = testMutation(db, member, (ctx) => createPat(ctx, body), asMember);
+  expect(await codeOf(late)).toBe('not_found');
 });

@@ -1,5 +1,6 @@
 import * as shapes from '@svc/contract/tenants.shapes.ts';
 import * as endpoints from '@svc/contract/tenants.ts';
+import { pageOf } from '../plumbing/paging.ts';
 import { type Route, route } from '../plumbing/route.ts';
 import { getTenant } from './get-tenant.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
@@ -8,7 +9,9 @@ import { listOwnTenants } from './list-own-tenants.ts';
 import { setMemberAsAdmin } from './set-member-as-admin.ts';
 
 export const tenantRoutes: Route[] = [
-  route(endpoints.listTenants, shapes.listTenants, (ctx) => listOwnTenants(ctx)),
+  route(endpoints.listTenants, shapes.listTenants, async (ctx, { query }) =>
+    pageOf(query, await listOwnTenants(ctx)),
+  ),
   route(endpoints.getTenant, shapes.getTenant, (ctx) => getTenant(ctx)),
   route(endpoints.listMembers, shapes.listMembers, (ctx, { query }) => listMembers(ctx, query)),
   route(endpoints.setMember, shapes.setMember, (ctx, { params, body }) =>

@@ -1,4 +1,6 @@
+import { revokeGrantsOf } from '../grants/revoke-grants-of.ts';
 import { userTag } from '../identity/tags.ts';
+import { revokePatsOf } from '../pats/revoke-pats-of.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { findUser } from '../users/find-user.ts';
@@ -13,7 +15,7 @@ import {
 } from './store.ts';
 
 /**
- * Adds a user, changes a role or, with `none`, takes the user out. For the operator, who may also leave a tenant
+ * Adds a user, changes a role or, with `none`, takes the user out with all they were granted. For the operator, who may also leave a tenant
  * without an admin; admins come by `setMemberAsAdmin`.
  */
 export async function setMember(ctx: MutationCtx, input: Input<TenantRole>): Promise<MemberRecord>;
@@ -51,6 +53,11 @@ export async function setMember(
     before: before ? { role: before.role } : null,
     after: after ? { role: after.role } : null,
   });
+  // After the membership: who makes a grant or a token holds it, so what they made is there to be found.
+  if (!after) {
+    await revokeGrantsOf(ctx, { tenantId, userId, reason: 'The member was removed.' });
+    await revokePatsOf(ctx, { tenantId, userId });
+  }
   ctx.changed(userTag(userId));
   return after ? memberRecord(after) : null;
 }

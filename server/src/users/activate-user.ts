@@ -8,9 +8,10 @@ import { lockUserRow, updateUserRow } from './store.ts';
 export async function activateUser(ctx: MutationCtx, { userId }: { userId: string }): Promise<UserRecord> {
   const row = await lockUserRow(ctx.db, userId);
   if (!row) throw fail('not_found');
-  if (row.status === 'active') return userRecord(row);
-  await endSignIns(ctx, { userId: row.id });
-  await updateUserRow(ctx.db, row.id, { status: 'active' });
+  if (row.status !== 'active') {
+    await endSignIns(ctx, { userId: row.id });
+    await updateUserRow(ctx.db, row.id, { status: 'active' });
+  }
   ctx.audit({
     action: 'users.activate',
     target: { kind: 'user', id: row.id, name: row.email },

@@ -20,7 +20,7 @@ export async function issueAccessToken(
   if (user.status !== 'active') throw fail('invalid_state_transition', { detail: 'The user is suspended.' });
   const login = await openLogin(ctx, { userId: user.id, clientId: cliClientId, ttlSeconds });
   ctx.audit({
-    action: 'users.issue_token',
+    action: 'tokens.issue',
     target: { kind: 'user', id: user.id, name: user.email },
     before: null,
     after: { client: cliClientId, expires_in_seconds: ttlSeconds },

@@ -10,8 +10,7 @@ export async function suspendUser(ctx: MutationCtx, { userId }: { userId: string
   if (!row) throw fail('not_found');
   // Also for one who is suspended already: a sign-in that was under way then may have been completed since.
   await endSignIns(ctx, { userId: row.id });
-  if (row.status === 'suspended') return userRecord(row);
-  await updateUserRow(ctx.db, row.id, { status: 'suspended' });
+  if (row.status !== 'suspended') await updateUserRow(ctx.db, row.id, { status: 'suspended' });
   ctx.audit({
     action: 'users.suspend',
     target: { kind: 'user', id: row.id, name: row.email },

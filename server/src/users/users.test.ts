@@ -114,7 +114,19 @@ test('suspending ends every sign-in and is audited once', async () => {
   expect(await run((ctx) => activateUser(ctx, { userId }))).toMatchObject({ status: 'active' });
   const { rows } = await sql<{ action: string }>`
     select action from svc.audit_entries where target_id = ${userId} order by seq`.execute(db);
-  expect(rows.map((row) => row.action)).toEqual(['users.issue_token', 'users.suspend', 'users.activate']);
+  expect(rows.map((row) => row.action)).toEqual(['tokens.issue', 'users.suspend', 'users.activate']);
+});
+
+test('a preview of what changes nothing names its target all the same', async () => {
+  const { userId, email } = await newUser(db, null);
+  const target = { kind: 'user', id: userId, name: email };
+  const preview = async (verb: (ctx: MutationCtx) => Promise<unknown>) => {
+    const { result } = await testMutation(db, operator, verb, { mode: 'preview' });
+    return result.kind === 'previewed' ? { target: result.plan.target, changes: result.plan.changes } : null;
+  };
+  expect(await preview((ctx) => activateUser(ctx, { userId }))).toEqual({ target, changes: [] });
+  await run((ctx) => suspendUser(ctx, { userId }));
+  expect(await preview((ctx) => suspendUser(ctx, { userId }))).toEqual({ target, changes: [] });
 });
 
 test('who does not exist can be neither suspended nor activated nor given a token', async () => {

@@ -1,10 +1,12 @@
 import { attachDatabase } from '../../drivers/database/database.ts';
 import { makeBackup } from '../backup/make-backup.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { withDatabase } from '../system.ts';
+import { requireDatabase, withDatabase } from '../system.ts';
 
 export async function run(ctx: AdminCtx, input: { to: string }): Promise<Result> {
-  const { dataDir, dataDatabaseUrl } = ctx.config();
+  const config = ctx.config();
+  requireDatabase(config);
+  const { dataDir, dataDatabaseUrl } = config;
   const { manifest, bytes } = await withDatabase(ctx, attachDatabase, ({ controlUrl, rowsUrl }) =>
     makeBackup({
       controlUrl,

@@ -3,7 +3,7 @@ import { platformTenantId } from '../../plumbing/context.ts';
 import { asOperator } from '../../plumbing/operator.ts';
 import { createTenant } from '../../tenants/create-tenant.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { withSystem } from '../system.ts';
+import { withSystemOrNew } from '../system.ts';
 
 export async function run(
   ctx: AdminCtx,
@@ -14,7 +14,7 @@ export async function run(
   },
 ): Promise<Result> {
   const { slug, name, 'max-resource-tier': maxResourceTier } = input;
-  const tenant = await withSystem(ctx, (system) =>
+  const tenant = await withSystemOrNew(ctx, (system) =>
     asOperator(system, { name: 'tenants.create', auditTenantId: platformTenantId }, (operator) =>
       createTenant(operator, {
         slug,

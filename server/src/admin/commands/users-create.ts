@@ -3,7 +3,7 @@ import { asOperator } from '../../plumbing/operator.ts';
 import { createUser } from '../../users/create-user.ts';
 import type { AdminCtx, Result } from '../command.ts';
 import { readPassword } from '../read-password.ts';
-import { withSystem } from '../system.ts';
+import { withSystemOrNew } from '../system.ts';
 
 export async function run(
   ctx: AdminCtx,
@@ -11,7 +11,7 @@ export async function run(
 ): Promise<Result> {
   const { email, name } = input;
   const password = input['password-stdin'] ? await readPassword(ctx) : undefined;
-  const user = await withSystem(ctx, (system) =>
+  const user = await withSystemOrNew(ctx, (system) =>
     asOperator(system, { name: 'users.create', auditTenantId: platformTenantId }, (operator) =>
       createUser(operator, {
         email,

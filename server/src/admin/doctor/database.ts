@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Config } from '../../config.ts';
 import { attachDatabase } from '../../drivers/database/database.ts';
 import type { AdminCtx } from '../command.ts';
-import { adminUrl, openAdminDatabase, withDatabase } from '../system.ts';
+import { adminUrl, hasDatabase, openAdminDatabase, withDatabase } from '../system.ts';
 import { type DatabaseFacts, type Finding, messageOf, ok, problem, warning } from './check.ts';
 
 const connectMsMax = 5_000;
@@ -16,7 +15,7 @@ export async function withCheckedDatabase(
   config: Config,
   work: (opened: Finding, facts: DatabaseFacts | null) => Promise<void>,
 ): Promise<void> {
-  if (!config.databaseUrl && !existsSync(join(config.dataDir, 'postgres'))) {
+  if (!hasDatabase(config)) {
     const hint = 'The first start of the server (npm start), or svc-admin migrate, makes it.';
     return await work(warning(`There is no database in ${config.dataDir} yet.`, hint), null);
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { withClient } from '../../drivers/database/connect.ts';
 import { type FreshDatabase, freshDatabase, query, temporaryFolder } from '../../drivers/database/testing.ts';
 import { anchorsFile } from '../../plumbing/audit-anchors.ts';
+import { openAdminDatabase } from '../system.ts';
 import { admin, asApplication } from '../testing.ts';
 
 setDefaultTimeout(30_000);
@@ -186,6 +187,14 @@ test('a database that is away is a finding, told at once', async () => {
   const { exit, find } = await doctor({ SVC_DATABASE_URL: 'postgresql://someone:hunter2@127.0.0.1:1/main' });
   expect([exit, find('database').status]).toEqual([1, 'problem']);
   expect(JSON.stringify(find('database'))).not.toContain('hunter2');
+});
+
+test('what the operator asks of a large table may take its time', async () => {
+  const { database } = await system();
+  const control = openAdminDatabase(database.controlUrl);
+  const { rows } = await control.pool.query("select current_setting('statement_timeout') as limit");
+  await control.close();
+  expect([rows[0].limit, control.pool.options.query_timeout ?? 0]).toEqual(['0', 0]);
 });
 
 test('a data dir that was never used is no problem, and stays unused', async () => {
