@@ -61,9 +61,9 @@ describe('npm start', () => {
     const ran = await run([process.execPath, join(root, 'server/src/main.ts')], {
       env: { ...embedded, SVC_PORT: String(taken.port), SVC_DATA_DIR: dataDir },
     });
-    await taken.stop(true);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain(String(taken.port));
+    await taken.stop(true);
     expect(existsSync(dataDir)).toBe(false);
   });
 
