@@ -76,6 +76,31 @@ describe('the authorization table', () => {
     expect(cells).toBe(document.operations.length * letters.length);
   });
 
+  test('what has no row is public by name, and answers each principal alike', async () => {
+    const { body } = await world.as.N('GET', '/api/v1/openapi.json');
+    const open = Object.entries<Record<string, { security?: unknown[]; 'x-authorization'?: unknown }>>(
+      body.paths,
+    )
+      .filter(([, methods]) => methods.get && !methods.get['x-authorization'])
+      .map(([path, methods]) => ({ path, security: methods.get?.security }));
+    expect(open.map(({ path }) => path).sort()).toEqual([
+      '/api/v1/openapi.json',
+      '/healthz',
+      '/login',
+      '/login/done',
+      '/metrics',
+      '/oauth/.well-known/openid-configuration',
+      '/readyz',
+    ]);
+    for (const { path, security } of open) {
+      expect([path, security]).toEqual([path, []]);
+      const statuses = await Promise.all(
+        letters.map(async (letter) => (await world.as[letter]('GET', path)).status),
+      );
+      expect([path, new Set(statuses).size, statuses[0]! < 400]).toEqual([path, 1, true]);
+    }
+  });
+
   test('a refused change changes nothing: what was aimed at is still there afterwards', async () => {
     const before = await newestEntry();
     for (const operation of document.operations.filter(({ mutates }) => mutates)) {
