@@ -204,7 +204,9 @@ describe.if(hasPostgres15)('with PostgreSQL 15', () => {
     const data = (content: typeof before) => content.tables.filter((table) => table.name !== 'platform_keys');
     expect(data(after)).toEqual(data(before));
     expect(after.sequences).toEqual(before.sequences);
-    expect((await manifestOf(file)).postgres_version).not.toStartWith('15');
+    // The suite may itself run on a PostgreSQL 15.
+    if (!process.env.SVC_DATABASE_URL)
+      expect((await manifestOf(file)).postgres_version).not.toStartWith('15');
     expect((await target.run(['doctor'])).ok).toBeTrue();
   });
 });
