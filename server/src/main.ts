@@ -20,7 +20,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal
 
 try {
   // The port first: where it is taken, nothing must have been set up behind it.
-  let handle: Handle = async () => {
+  let handle: Handle = async (_, url) => {
+    if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
     throw fail('unavailable', { detail: 'The server is starting.' });
   };
   const serving = serve({
