@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import type { Config } from './config.ts';
@@ -16,6 +16,9 @@ export function openLocalLogin(config: Config): string {
   return secret;
 }
 
-export function closeLocalLogin(config: Config): void {
-  rmSync(join(config.dataDir, localLoginFile), { force: true });
+/** Only one's own: on an outside database another server may share the folder, and have written the file since. */
+export function closeLocalLogin(config: Config, secret: string | null): void {
+  const file = join(config.dataDir, localLoginFile);
+  if (secret === null || !existsSync(file) || !readFileSync(file, 'utf8').includes(secret)) return;
+  rmSync(file, { force: true });
 }

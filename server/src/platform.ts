@@ -15,7 +15,7 @@ import { migrationsDirectory } from './migrations-directory.ts';
 import { patRoutes } from './pats/routes.ts';
 import { createApi } from './plumbing/api.ts';
 import type { ChainHead } from './plumbing/audit.ts';
-import { anchorsFile, appendAnchor, compactAnchors } from './plumbing/audit-anchors.ts';
+import { anchorsFile, keepAnchors } from './plumbing/audit-anchors.ts';
 import { createTaggedCache } from './plumbing/cache.ts';
 import { openControlDatabase } from './plumbing/db.ts';
 import { listenForChanges } from './plumbing/invalidation.ts';
@@ -72,13 +72,12 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     undo.unshift(control.close);
     const { db } = control;
 
-    const anchors = anchorsFile(config.dataDir);
-    compactAnchors(anchors);
+    const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
       url: database.controlUrl,
       db,
       log,
-      effects: { 'audit.anchor': async (head) => appendAnchor(anchors, head as unknown as ChainHead) },
+      effects: { 'audit.anchor': async (head) => keepAnchor(head as unknown as ChainHead) },
       sweeps: sweepsOf(() => ({ db, outbox, log })),
     });
     await outbox.start();
@@ -90,7 +89,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
 
     const seeded = config.seed === 'demo' ? await seed({ db, outbox, log }) : null;
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
-    undo.unshift(async () => closeLocalLogin(config));
+    undo.unshift(async () => closeLocalLogin(config, localSecret));
 
     const provider = await createIdentityProvider({
       db,

@@ -5,10 +5,22 @@ import type { ChainHead } from './audit.ts';
 /**
  * Heads of the audit chains, kept outside the database: who can edit the database and rebuild a whole chain can not
  * make it agree with these. One line per change; only the newest of each tenant is needed, so the file is cut
- * down when the server starts.
+ * down now and then.
  */
 export function anchorsFile(dataDir: string): string {
   return join(dataDir, 'audit-anchors.jsonl');
+}
+
+const appendsBetweenCuts = 1_000;
+
+/** Writes heads down for one server; both the append and the cut are done before anything else can run. */
+export function keepAnchors(file: string): (head: ChainHead) => void {
+  compactAnchors(file);
+  let appends = 0;
+  return (head) => {
+    appendAnchor(file, head);
+    if (++appends % appendsBetweenCuts === 0) compactAnchors(file);
+  };
 }
 
 export function appendAnchor(file: string, head: ChainHead): void {
