@@ -59,6 +59,8 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
     try {
       await next.connect();
       await next.query(`listen ${channel}`);
+      // Stopped while it was being made: nobody else would close it.
+      if (stopped) return await next.end();
       tell(null);
       live = true;
       heartbeat = setInterval(() => next.query('select 1').catch(lost), heartbeatMs);
