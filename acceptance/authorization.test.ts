@@ -6,10 +6,11 @@ import {
   letters,
   type Operation,
   readDocument,
+  tenantParameterOf,
 } from './support/document.ts';
 import type { Answered } from './support/people.ts';
-import { outsiderAnswer, reach, spareSession } from './support/reach.ts';
-import { newWorld, type World } from './support/world.ts';
+import { outsiderAnswer, reach, spareApp, spareSession, tablesOf } from './support/reach.ts';
+import { newApp, newWorld, type World } from './support/world.ts';
 
 let world: World;
 let document: ApiDocument;
@@ -25,9 +26,13 @@ async function call(operation: Operation, letter: Letter): Promise<Answered> {
 
 /** What the table promises for one cell, as status and code. */
 function promised(operation: Operation, letter: Letter): string {
-  if (operation.who[letter] !== 'n') return String(operation.success);
+  const cell = operation.who[letter];
+  // The app of the inputs is private, and nobody was given a grant for a table of it.
+  if (cell === 'v' || cell === 'g') return '404 not_found';
+  if (cell !== 'n') return String(operation.success);
   if (letter === 'N') return '401 unauthenticated';
   if (letter === 'P') return '403 login_required';
+  if (letter === 'M' && operation.path.includes('{app}')) return '404 not_found';
   if (letter !== 'X') return '403 forbidden';
   const { status, code } = outsiderAnswer(operation);
   return `${status} ${code}`;
@@ -74,6 +79,42 @@ describe('the authorization table', () => {
     console.log(`authorization: ${document.operations.length} operations, ${cells} cells called`);
     expect(differences).toEqual([]);
     expect(cells).toBe(document.operations.length * letters.length);
+  });
+
+  test('where it says "with a table grant", that grant to a user is what it takes, and each right is its own', async () => {
+    const granted = document.operations.filter(({ who }) => Object.values(who).includes('g'));
+    expect(granted.map(({ id }) => id).sort()).toEqual([
+      ...['rows.count', 'rows.delete', 'rows.get', 'rows.insert', 'rows.list', 'rows.update'],
+    ]);
+    for (const operation of granted) {
+      for (const letter of letters.filter((it) => operation.who[it] === 'g')) {
+        const { params, body } = await reach[operation.id]!(world, letter);
+        const grants = `${tablesOf(world, params.app!)}/${params.table}/grants`;
+        const { id: principal_id } = world.ownerFor(letter);
+        const answers: string[] = [];
+        const [needed, other] = operation.mutates ? ['write', 'read'] : ['read', 'write'];
+        for (const actions of [[other], [needed], ['read', 'write']]) {
+          const grant = { principal_type: 'user', principal_id, actions };
+          const issued = await world.as.O('POST', grants, grant);
+          const fresh = await reach[operation.id]!(world, letter);
+          const target = operation.id === 'rows.delete' ? { ...params, id: await newRow(params) } : params;
+          const sent = operation.id === 'rows.insert' ? fresh.body : body;
+          const answer = await world.as[letter](operation.method, addressOf(operation, target), sent);
+          answers.push(answered(answer));
+          expect((await world.as.O('DELETE', `${grants}/${issued.body.id}`)).status).toBe(204);
+        }
+        // Whoever may only write is told that it is done, and not what the row is.
+        const brief = operation.id === 'rows.update' ? '204' : String(operation.success);
+        expect([operation.id, letter, answers]).toEqual([
+          operation.id,
+          letter,
+          ['403 forbidden', operation.mutates ? brief : '200', String(operation.success)],
+        ]);
+        const address = addressOf(operation, params);
+        const after = answered(await world.as[letter](operation.method, address, body));
+        expect([operation.id, letter, after]).toEqual([operation.id, letter, '404 not_found']);
+      }
+    }
   });
 
   test('what has no row is public by name, and answers each principal alike', async () => {
@@ -171,15 +212,47 @@ describe('own records', () => {
   });
 });
 
+describe('an app', () => {
+  test('that is private is to a member one that does not exist, at every operation below it', async () => {
+    const below = document.operations.filter(({ path }) => path.includes('{app}'));
+    for (const operation of below) {
+      const { params, body } = await reach[operation.id]!(world, 'M');
+      const ask = async (app: string) =>
+        withoutRequestId(await world.as.M(operation.method, addressOf(operation, { ...params, app }), body));
+      const hidden = await ask(params.app!);
+      expect([operation.id, hidden.status, hidden.body.code]).toEqual([operation.id, 404, 'not_found']);
+      for (const other of [Bun.randomUUIDv7(), 'no-such-app', 'No Such App'])
+        expect([operation.id, other, await ask(other)]).toEqual([operation.id, other, hidden]);
+    }
+    const { body } = await world.as.M('GET', `${world.tenant.base}/apps?per_page=200`);
+    expect(body.items.filter(({ id }: { id: string }) => id === world.app.id)).toEqual([]);
+  });
+
+  test('is left by a co-owner of their own accord, who can not make another leave', async () => {
+    const { tenant, people, as } = world;
+    const coOwners = `${tenant.base}/apps/${await spareApp(world)}/co-owners`;
+    expect((await as.O('POST', coOwners, { user_id: people.M.email })).status).toBe(201);
+    for (const other of [people.M.id, people.O.id]) {
+      const { status, body } = await as.C('DELETE', `${coOwners}/${other}`);
+      expect([status, body.code]).toEqual([403, 'forbidden']);
+    }
+    expect((await as.C('DELETE', `${coOwners}/${people.C.id}`)).status).toBe(204);
+    expect((await as.C('GET', coOwners)).status).toBe(404);
+    expect((await as.O('DELETE', `${coOwners}/${people.C.id}`)).status).toBe(404);
+  });
+});
+
 describe('what is not yours to know', () => {
   test('an outsider can not tell a tenant that exists from one that does not, at any operation', async () => {
     let compared = 0;
-    for (const operation of document.operations.filter(({ path }) => path.includes('{tenantID}'))) {
+    for (const operation of document.operations) {
+      const name = tenantParameterOf(operation);
+      if (name === undefined) continue;
       const { params, body } = await reach[operation.id]!(world, 'X');
-      const ask = async (tenantID: string) =>
-        withoutRequestId(
-          await world.as.X(operation.method, addressOf(operation, { ...params, tenantID }), body),
-        );
+      const ask = async (tenant: string) => {
+        const address = addressOf(operation, { ...params, [name]: tenant });
+        return withoutRequestId(await world.as.X(operation.method, address, body));
+      };
       const exists = await ask(world.tenant.id);
       for (const other of [world.tenant.slug, Bun.randomUUIDv7(), 'no-such-tenant', 'No Such Tenant']) {
         expect([operation.id, other, await ask(other)]).toEqual([operation.id, other, exists]);
@@ -193,14 +266,15 @@ describe('what is not yours to know', () => {
     const foreign = await foreignWorld();
     // Users belong to no tenant: an admin may add any of them by id.
     const elsewhere = document.operations.filter(
-      ({ id, path }) => /\{tenantID\}.*\{\w+\}/.test(path) && id !== 'members.set',
+      ({ id, path }) => /\{tenant(ID)?\}.*\{\w+\}/.test(path) && id !== 'members.set',
     );
     expect(elsewhere.length).toBeGreaterThan(10);
     for (const operation of elsewhere) {
       const theirs = await reach[operation.id]!(foreign, 'A');
-      const name = Object.keys(theirs.params).find((it) => it !== 'tenantID')!;
+      const tenant = tenantParameterOf(operation)!;
+      const name = Object.keys(theirs.params).find((it) => it !== tenant)!;
       const ask = async (id: string) => {
-        const params = { tenantID: world.tenant.id, [name]: id };
+        const params = { ...theirs.params, [tenant]: world.tenant.id, [name]: id };
         return withoutRequestId(
           await world.as.A(operation.method, addressOf(operation, params), theirs.body),
         );
@@ -211,6 +285,12 @@ describe('what is not yours to know', () => {
     }
   });
 });
+
+/** Of the owner's, in the table of the parameters. */
+async function newRow({ tenant, app, table }: Record<string, string>): Promise<string> {
+  const row = { name: Bun.randomUUIDv7() };
+  return (await world.as.O('POST', `/data/${tenant}/${app}/${table}`, row)).body.id;
+}
 
 async function newestEntry(): Promise<number> {
   return (await world.as.A('GET', `${world.tenant.base}/audit?per_page=1`)).body.items[0].seq;
@@ -229,5 +309,6 @@ async function foreignWorld(): Promise<World> {
     as: Object.fromEntries(letters.map((letter) => [letter, outsider.call])) as World['as'],
     people: everyone(['O', 'C', 'A', 'M', 'X']),
     ownerFor: () => outsider,
+    app: await newApp({ base: `/api/v1/tenants/${own.id}` }, { owner: outsider, coOwner: outsider }),
   };
 }

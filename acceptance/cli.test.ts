@@ -58,8 +58,8 @@ describe('every command', () => {
       const [json, jsonl, yaml, table] = await Promise.all(
         ['json', 'jsonl', 'yaml', 'table'].map((format) => svc([...args, '-o', format])),
       );
-      const value = json!.json<{ items?: unknown[] }>();
-      const rows = Array.isArray(value) ? value : (value.items ?? [value]);
+      const value = json!.json<{ items?: unknown[]; data?: unknown[] }>();
+      const rows = Array.isArray(value) ? value : (value.items ?? value.data ?? [value]);
       const parsed = jsonl!.stdout
         .split('\n')
         .filter((line) => line !== '')

@@ -1,6 +1,7 @@
 // `npm run bench <name>`: measurements side by side, each printing ratios. Nothing here runs in `npm test`.
 const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   cli: () => import('./cli-start.ts'),
+  rows: () => import('./rows.ts'),
 };
 
 const name = process.argv[2] ?? '';

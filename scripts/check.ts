@@ -5,7 +5,7 @@ import { finish, root, runTests, runTool } from './suites.ts';
 const needsMore =
   /testDatabase|openDatabase|freshDatabase|temporaryFolder|Bun\.spawn|child_process|playwright/;
 const quick: string[] = [];
-for await (const path of new Glob('{contract,server,cli,scripts}/**/*.test.ts').scan(root)) {
+for await (const path of new Glob('{contract,server,cli,sdk,scripts}/**/*.test.ts').scan(root)) {
   if (!path.includes('node_modules') && !needsMore.test(await Bun.file(`${root}/${path}`).text()))
     quick.push(`./${path}`);
 }

@@ -55,9 +55,9 @@ function chapter(command: Command, inGroup: boolean): string {
           ),
         ]),
     ...(visible.length === 0 ? [] : [flagTable(Object.fromEntries(visible))]),
-    endpoint === undefined
+    endpoint === undefined && command.calls === undefined
       ? 'Works on this machine and on the sign-in of the server.'
-      : `${command.kind === 'mutate' ? 'Previews; changes with `--execute`. ' : ''}Calls \`${endpoint.method} ${endpoint.path}\`.`,
+      : `${command.kind === 'mutate' ? 'Previews; changes with `--execute`. ' : ''}Calls \`${command.calls ?? `${endpoint?.method} ${endpoint?.path}`}\`.`,
     `\`\`\`sh\n${command.examples.map(({ line, does }) => `# ${does}\n${line}`).join('\n')}\n\`\`\``,
   ].join('\n\n');
 }

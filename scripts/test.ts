@@ -10,7 +10,15 @@ if (words.length > 0) {
   outcomes.push(await runTool('types', ['tsc', '--noEmit', '-p', '.']));
   outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
   outcomes.push(
-    await runTests('unit and slices', ['--timeout', '60000', 'contract', 'server', 'cli', 'scripts']),
+    await runTests('unit and slices', [
+      '--timeout',
+      '60000',
+      'contract',
+      'server',
+      'cli',
+      'sdk/src',
+      'scripts',
+    ]),
   );
   outcomes.push(await runTests('acceptance', ['--timeout', '60000', 'acceptance']));
 }

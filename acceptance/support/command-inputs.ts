@@ -1,13 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  adminsApp,
   bystanderInside,
   bystanderOutside,
   newConnector,
   newGrant,
   newPolicy,
   newPreset,
+  newTable,
   spareSession,
+  tableGrant,
+  tablesOf,
 } from './reach.ts';
 import { temporaryFolder } from './server.ts';
 import type { World } from './world.ts';
@@ -47,6 +51,71 @@ const inputs: Readonly<Record<string, Inputs>> = {
     const pat = await world.as.A('POST', `${world.tenant.base}/pats`, { name: unique('token') });
     return [pat.body.id];
   },
+  'apps list': none,
+  'apps get': (world) => [world.app.slug],
+  'apps create': () => ['--name', unique('app')],
+  'apps openapi': async (world) => [(await adminsTable(world)).app[1]!],
+  'apps co-owners list': (world) => ['--app', world.app.slug],
+  'apps co-owners add': async (world) => ['--app', await adminsApp(world), '--user', world.people.M.email],
+  'apps co-owners remove': async (world) => ['--app', await adminsApp(world), '--user', world.people.C.id],
+  'tables types': async (world) => ['--app', await adminsApp(world)],
+  'tables list': async (world) => (await adminsTable(world)).app,
+  'tables get': async (world) => (await adminsTable(world)).line,
+  'tables create': async (world) => [
+    ...['pets', '--app', await adminsApp(world), '--schema', tableFile(), '--column', 'age:int:nullable'],
+    ...['--owner-column', 'keeper', '--description', 'Who lives here'],
+  ],
+  'tables update': async (world) => [...(await adminsTable(world)).line, '--description', 'changed'],
+  'tables rename': async (world) => [...(await adminsTable(world)).line, '--to', 'animals'],
+  'tables drop': async (world) => (await adminsTable(world)).line,
+  'tables columns add': async (world) => [
+    ...[...(await adminsTable(world)).line, '--column', 'seen_at:timestamptz:2026-01-31T00:00:00Z'],
+  ],
+  'tables columns rename': async (world) => {
+    const { table, app } = await adminsTable(world);
+    return [table, 'age', ...app, '--to', 'years'];
+  },
+  'tables columns update': async (world) => {
+    const { table, app } = await adminsTable(world);
+    return [table, 'age', ...app, '--nullable=false', '--default', '3'];
+  },
+  'tables columns drop': async (world) => {
+    const { table, app } = await adminsTable(world);
+    return [table, 'age', ...app];
+  },
+  'tables indexes list': async (world) => (await adminsTable(world)).line,
+  'tables indexes add': async (world) => [...(await adminsTable(world)).line, '--column', 'age,name'],
+  'tables indexes drop': async (world) => {
+    const { table, app } = await adminsTable(world);
+    return [table, 'name_key', ...app];
+  },
+  'tables grants list': async (world) => (await adminsTable(world)).flags,
+  'tables grants issue': async (world) => [
+    ...[...(await adminsTable(world)).flags, '--principal-type', 'user'],
+    ...['--principal-id', world.people.M.email, '--actions', 'read,write'],
+  ],
+  'tables grants revoke': async (world) => {
+    const { flags, path } = await adminsTable(world);
+    const grant = await world.as.A('POST', `${path}/grants`, tableGrant);
+    return [...flags, '--grant-id', grant.body.id];
+  },
+  'rows list': async (world) => (await adminsRows(world)).line,
+  'rows get': async (world) => {
+    const { table, id, app } = await adminsRows(world);
+    return [table, id, ...app];
+  },
+  'rows insert': async (world) => [...(await adminsRows(world)).line, '--data', '{"name":"Ada","age":2}'],
+  'rows update': async (world) => {
+    const { table, id, app } = await adminsRows(world);
+    return [table, id, ...app, '--data', '{"age":4}'];
+  },
+  'rows delete': async (world) => {
+    const { table, id, app } = await adminsRows(world);
+    return [table, id, ...app];
+  },
+  'rows count': async (world) => (await adminsRows(world)).line,
+  'rows import': async (world) => [...(await adminsRows(world)).line, '--from-file', rowsFile()],
+  'rows export': async (world) => (await adminsRows(world)).line,
   'connectors list': none,
   'connectors get': async (world) => [await newConnector(world)],
   'connectors create': () => ['--name', unique('connector'), '--kind', 'postgres'],
@@ -94,6 +163,37 @@ export async function commandLine(words: string, world: World): Promise<CommandL
   const line = await made(world);
   const { args, ...rest } = Array.isArray(line) ? { args: line } : line;
   return { args: [...words.split(' '), ...args], ...rest };
+}
+
+/** As the admin's commands name it: by position, or by flags. */
+async function adminsTable(world: World) {
+  const { app: appId, table } = await newTable(world, world.people.A);
+  const app = ['--app', appId];
+  const path = `${tablesOf(world, appId)}/${table}`;
+  return { table, app, line: [table, ...app], flags: [...app, '--table', table], path };
+}
+
+/** A table with one row. */
+async function adminsRows(world: World) {
+  const { app, table: tableId } = await adminsTable(world);
+  const shape = await world.as.A('GET', `${tablesOf(world, app[1]!)}/${tableId}`);
+  const table: string = shape.body.name;
+  const path = `/data/${world.tenant.id}/${app[1]}/${table}`;
+  const made = await world.as.A('POST', path, { name: 'Rex', age: 3 });
+  if (made.status !== 201) throw new Error(`A row could not be made: ${JSON.stringify(made.body)}`);
+  return { table, app, id: made.body.id as string, line: [table, ...app] };
+}
+
+function rowsFile(): string {
+  const path = join(temporaryFolder(), 'rows.jsonl');
+  writeFileSync(path, '{"name":"Ada","age":2}\n{"name":"Bo","age":null}\n');
+  return path;
+}
+
+function tableFile(): string {
+  const path = join(temporaryFolder(), 'table.yaml');
+  writeFileSync(path, 'columns:\n  - name:text\n  - { name: keeper, type: uuid, nullable: true }\n');
+  return path;
 }
 
 function policyFile(): string {

@@ -23,6 +23,8 @@ const movingTables: Readonly<Record<string, string | null>> = {
   'pgboss.schedule': null,
   // How many jobs each queue has; pg-boss counts every minute.
   'pgboss.queue': null,
+  // When an app has sent batches of rows; one that is only previewed is work, too, and counts.
+  'svc_data.batch_times': null,
   // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
   // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
   'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',

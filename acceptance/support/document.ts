@@ -8,7 +8,7 @@ export interface Operation {
   id: string;
   method: string;
   path: string;
-  who: Record<Letter, 'y' | 'n' | 'own'>;
+  who: Record<Letter, 'y' | 'n' | 'own' | 'self' | 'v' | 'g'>;
   mutates: boolean;
   /** The status of a call that did what was asked. */
   success: number;
@@ -43,13 +43,21 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
           path,
           who: operation['x-authorization'],
           mutates: operation.parameters.some((it: Parameter) => it.name === 'dry_run'),
-          success: [204, 201].find((status) => statuses.includes(status)) ?? 200,
+          // A change of fields answers 204 only where it is asked to be brief.
+          success: [204, 201].find((status) => method !== 'patch' && statuses.includes(status)) ?? 200,
           statuses,
         };
       }),
   );
   return { operations, codes: new Set(document.components.schemas.Problem.properties.code.enum) };
 }
+
+/** What the path calls its tenant, where it names one. */
+export function tenantParameterOf({ path }: Pick<Operation, 'path'>): string | undefined {
+  return /\{(tenantID|tenant)\}/.exec(path)?.[1];
+}
+
+export const isOfRows = ({ path }: Pick<Operation, 'path'>) => path.startsWith('/data/');
 
 export function addressOf(operation: Operation, params: Record<string, string> = {}): string {
   return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -1,7 +1,7 @@
 import { admin } from './commands.ts';
 import type { Letter, Operation } from './document.ts';
-import type { Answered, Call } from './people.ts';
-import type { World } from './world.ts';
+import type { Answered, Call, Person } from './people.ts';
+import { newApp, type World } from './world.ts';
 
 /** What a call needs to get past every check but the one of who may. */
 export interface Reached {
@@ -84,6 +84,52 @@ export const reach: Readonly<Record<string, Reach>> = {
     body: { enabled: false },
   }),
   'policies.delete': async (world) => one(world, 'policyID', await newPolicy(world)),
+  'apps.list': inTenant,
+  'apps.create': (world) => ({ ...whole(world), body: { name: unique('app') } }),
+  'apps.get': (world) => inApp(world),
+  'apps.openapi': (world) => inApp(world),
+  'coOwners.list': (world) => inApp(world),
+  'coOwners.add': async (world) => ({
+    ...inApp(world, await spareApp(world)),
+    body: { user_id: world.people.M.id },
+  }),
+  // The co-owner is the one to be removed: by themself, that is about oneself.
+  'coOwners.remove': async (world) => {
+    const { params } = inApp(world, await spareApp(world));
+    return { params: { ...params, userID: world.people.C.id } };
+  },
+  'tables.list': (world) => inApp(world),
+  'tables.create': async (world) => ({ ...inApp(world, await spareApp(world)), body: table() }),
+  'tables.get': (world) => inTable(world),
+  'tables.update': async (world) => ({ ...(await inTable(world)), body: { description: 'changed' } }),
+  'tables.drop': (world) => inTable(world),
+  'columns.add': async (world) => ({
+    ...(await inTable(world)),
+    body: { name: 'colour', type: 'text', nullable: true },
+  }),
+  'columns.update': async (world) => ({
+    ...(await inTable(world, { column: 'age' })),
+    body: { default: '3' },
+  }),
+  'columns.drop': (world) => inTable(world, { column: 'age' }),
+  'indexes.list': (world) => inTable(world),
+  'indexes.add': async (world) => ({ ...(await inTable(world)), body: { columns: ['age'] } }),
+  'indexes.drop': (world) => inTable(world, { index: 'name_key' }),
+  'tableGrants.list': (world) => inTable(world),
+  'tableGrants.issue': async (world) => ({ ...(await inTable(world)), body: tableGrant }),
+  'tableGrants.revoke': async (world) => {
+    const { app, table } = await newTable(world, world.people.O);
+    const { body } = succeeded(
+      await world.as.O('POST', `${tablesOf(world, app)}/${table}/grants`, tableGrant),
+    );
+    return { params: { tenantID: world.tenant.id, app, table, grantID: body.id } };
+  },
+  'rows.list': (world) => inRows(world),
+  'rows.count': (world) => inRows(world),
+  'rows.get': (world) => inRow(world),
+  'rows.insert': async (world) => ({ ...(await inRows(world)), body: row() }),
+  'rows.update': async (world) => ({ ...(await inRow(world)), body: { age: 4 } }),
+  'rows.delete': (world) => inRow(world),
 };
 
 /** What somebody of another tenant is told; by the spec it is 403 where permission grants are concerned. */
@@ -98,6 +144,26 @@ export const newConnector = (world: World) => made(world, 'connectors', connecto
 export const newPreset = (world: World) => made(world, 'presets', preset());
 export const newPolicy = (world: World) => made(world, 'access-policies', policy());
 export const newGrant = async (world: World) => made(world, 'grants', await grant(world));
+
+/** A private app of O's with C as co-owner, for calls that change it. */
+export const spareApp = async (world: World) =>
+  (await newApp(world.tenant, { owner: world.people.O, coOwner: world.people.C })).id;
+
+/** A private app of the admin's own, for commands, which the admin runs. */
+export const adminsApp = async (world: World) =>
+  (await newApp(world.tenant, { owner: world.people.A, coOwner: world.people.C })).id;
+
+/** A table with an index in a private app of its own, whose owner is O, or the admin for commands. */
+export async function newTable(world: World, owner: Person): Promise<{ app: string; table: string }> {
+  const { id: app } = await newApp(world.tenant, { owner, coOwner: world.people.C });
+  const tables = tablesOf(world, app);
+  const { body } = succeeded(await owner.call('POST', tables, table()));
+  succeeded(await owner.call('POST', `${tables}/${body.id}/indexes`, { columns: ['name'], unique: true }));
+  return { app, table: body.id };
+}
+
+export const tablesOf = ({ tenant }: World, app: string) => `${tenant.base}/apps/${app}/tables`;
+export const tableGrant = { principal_type: 'role', principal_id: 'tenant_admin', actions: ['read'] };
 
 /** A user who is not in the tenant. */
 export async function bystanderOutside({ tenant, as, bystanders }: World): Promise<string> {
@@ -130,6 +196,20 @@ const grant = async (world: World) => ({
 });
 
 const whole = (world: World) => ({ params: { tenantID: world.tenant.id } });
+const inApp = ({ tenant, app }: World, id = app.id) => ({ params: { tenantID: tenant.id, app: id } });
+const table = () => ({ name: 'pets', columns: ['name:text', 'age:int:nullable'] });
+const inTable = async (world: World, below: Record<string, string> = {}) => ({
+  params: { tenantID: world.tenant.id, ...(await newTable(world, world.people.O)), ...below },
+});
+const row = () => ({ name: unique('pet'), age: 3 });
+const inRows = async (world: World) => ({
+  params: { tenant: world.tenant.id, ...(await newTable(world, world.people.O)) },
+});
+const inRow = async (world: World) => {
+  const { params } = await inRows(world);
+  const path = `/data/${params.tenant}/${params.app}/${params.table}`;
+  return { params: { ...params, id: succeeded(await world.as.O('POST', path, row())).body.id as string } };
+};
 const one = (world: World, name: string, id: string) => ({
   params: { tenantID: world.tenant.id, [name]: id },
 });

@@ -57,7 +57,7 @@ async function execute(run: Run, line: Line): Promise<number> {
   run.ctx = ctx;
   for (const notice of line.notices) ctx.note(notice);
   const result = await runCommand(ctx, line.command, line.args);
-  const text = await renderResult(ctx, result);
+  const text = result.printed ? '' : await renderResult(ctx, result);
   if (text !== '') await ctx.io.out(text);
   ctx.flushNotes();
   return result.exit ?? 0;
@@ -84,7 +84,7 @@ function createContext(io: Io, line: Line): OpenContext {
       if (!globals.quiet) io.err(`${text}\n`);
     },
     session() {
-      session ??= openSession(ctx);
+      session ??= openSession(ctx, line.command.credential);
       return session;
     },
     client: () => ctx.session().then(({ client }) => client),
@@ -118,5 +118,6 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
     all === true
       ? await (await import('./every-page.ts')).everyPage(ctx, endpoint, input)
       : await (await ctx.client()).call(endpoint, input, { signal: ctx.signal });
-  return { value: await present(answer), view };
+  const text = command.text?.(answer);
+  return { value: await present(answer), view, ...(text === undefined ? {} : { text: () => text }) };
 }

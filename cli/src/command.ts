@@ -27,6 +27,10 @@ export interface Command<
   confirm?: true;
   /** For commands that wait for people or machines; otherwise 60s. */
   timeoutDefault?: string;
+  /** Also takes a personal access token from `SVC_API_KEY`; all others need a login. */
+  credential?: 'login_or_pat';
+  /** What it calls, for the reference page, where that is no endpoint of the contract. */
+  calls?: string;
   endpoint?: Endpoint<S>;
   input?(args: InputArgs<F, P>): Input<S> | Promise<Input<S>>;
   /** What is printed, where it is not the answer itself; `output` describes it then. */
@@ -34,6 +38,8 @@ export interface Command<
   /** JSON Schema of what `--json` prints, where it is not the endpoint's answer. */
   output?: JsonSchema | (() => Promise<JsonSchema>);
   view?: View;
+  /** What people see, where neither a table nor a list of fields would do. */
+  text?(answer: Answer<S>): string;
   /** For the few that are more than one call. */
   run?(ctx: Ctx, args: Args<F, P>): Promise<Result>;
   examples: readonly Example[];
@@ -148,6 +154,8 @@ export interface Result {
   view?: View | undefined;
   /** What people see instead of the table made from `value`. */
   text?: (style: Style) => string;
+  /** It went to standard output piece by piece; nothing is left to print. */
+  printed?: true;
   /** Where a result is printed although what it tells of went wrong, such as a deployment that failed. */
   exit?: ExitCode;
 }

@@ -18,6 +18,21 @@ await Bun.write(
   policyFile,
   'name: from a file\nactions: [read]\ncolumns:\n  mode: deny\n  names: [salary]\n',
 );
+const petsFile = `${newFolder()}/pets.yaml`;
+await Bun.write(
+  petsFile,
+  'description: from a file\nowner_column: keeper\ncolumns:\n  - name:text\n  - { name: keeper, type: uuid }\n',
+);
+const rowFiles = newFolder();
+await Bun.write(`${rowFiles}/pet.json`, '{"name":"Rex"}');
+await Bun.write(`${rowFiles}/pets.jsonl`, '{"name":"Rex"}\n{"name":"Ada"}\n');
+await Bun.write(`${rowFiles}/pets.csv`, 'text\nRex\n');
+const rowFileNames = ['pet.json', 'pets.jsonl', 'pets.csv', 'bad.csv', 'old-pets.csv'];
+const files: Record<string, string> = {
+  'policy.yaml': policyFile,
+  'pets.yaml': petsFile,
+  ...Object.fromEntries(rowFileNames.map((name) => [name, `${rowFiles}/${name}`])),
+};
 
 const commands = await Promise.all(commandWords.map(loadCommand));
 /** Those that sign in or out are tested on their own. */
@@ -31,7 +46,7 @@ function run(line: string, ...more: string[]) {
     SVC_TENANT: 'demo',
     SVC_CONFIG_DIR: newFolder(),
   };
-  return runSvc([...argv.map((word) => (word === 'policy.yaml' ? policyFile : word)), ...more], { env });
+  return runSvc([...argv.map((word) => files[word] ?? word), ...more], { env });
 }
 
 async function fits(command: Command, which: 'output' | 'preview', value: unknown) {
@@ -115,6 +130,88 @@ describe('svc policies create', () => {
     expect([ran.exit, server.seen]).toEqual([2, []]);
     expect(ran.err).toContain(named);
   });
+});
+
+describe('svc tables create', () => {
+  const sent = async (line: string) => {
+    server.seen = [];
+    const ran = await run(line);
+    expect(ran.err).toBe('');
+    return JSON.parse(server.seen[0]?.body ?? '');
+  };
+
+  test('sends what the flags say, columns as they were written', async () => {
+    const line =
+      "svc tables create pets --app shop --column name:text --column 'at:timestamptz:nullable:2026-01-31T00:00:00Z' " +
+      '--owner-column name --description d';
+    expect(await sent(line)).toEqual({
+      name: 'pets',
+      columns: ['name:text', 'at:timestamptz:nullable:2026-01-31T00:00:00Z'],
+      owner_column: 'name',
+      description: 'd',
+    });
+    expect(server.seen[0]?.path).toBe('/api/v1/tenants/demo/apps/shop/tables');
+  });
+
+  test("takes a file, whose columns come before the flags' and whose fields give way to them", async () => {
+    expect(
+      await sent('svc tables create cats --app shop --schema pets.yaml --column age:int --description mine'),
+    ).toEqual({
+      name: 'cats',
+      columns: ['name:text', { name: 'keeper', type: 'uuid' }, 'age:int'],
+      owner_column: 'keeper',
+      description: 'mine',
+    });
+  });
+
+  test('takes a table as it was printed, without what the server adds by itself', async () => {
+    const column = { type: 'text', nullable: false, default: null };
+    const printed = {
+      id: 'an id',
+      version: 3,
+      name: 'old',
+      columns: [
+        { ...column, name: 'id', type: 'bigint', generated: true },
+        { ...column, name: 'name', generated: false },
+        { ...column, name: 'created_at', type: 'timestamptz', generated: true },
+      ],
+    };
+    const path = `${newFolder()}/printed.json`;
+    await Bun.write(path, JSON.stringify(printed));
+    expect(await sent(`svc tables create new --app shop --schema ${path}`)).toEqual({
+      name: 'new',
+      columns: [
+        { ...column, name: 'id', type: 'bigint' },
+        { ...column, name: 'name' },
+      ],
+    });
+  });
+
+  test.each([
+    ['--column name', 'lacks a type'],
+    ['--column name:string', 'string'],
+    ['--column a:text --column a:int', '"a"'],
+    ['--schema pets.yaml --column keeper:text', '"keeper"'],
+    ['--schema /no/such/file', '/no/such/file'],
+  ])('%s is refused before any request', async (flags, named) => {
+    server.seen = [];
+    const ran = await run(`svc tables create pets --app shop ${flags}`);
+    expect([ran.exit, server.seen]).toEqual([2, []]);
+    expect(ran.err).toContain(named);
+  });
+});
+
+test('svc tables columns update sends only what was asked for', async () => {
+  const sent = async (flags: string) => {
+    server.seen = [];
+    const { exit } = await run(`svc tables columns update pets age --app shop ${flags}`);
+    return [exit, server.seen[0]?.body];
+  };
+  expect(await sent('--nullable=false')).toEqual([0, '{"nullable":false}']);
+  expect(await sent('--default=')).toEqual([0, '{"default":""}']);
+  expect(await sent('--no-default --nullable')).toEqual([0, '{"nullable":true,"default":null}']);
+  expect(await sent('')).toEqual([2, undefined]);
+  expect(await sent('--default 1 --no-default')).toEqual([2, undefined]);
 });
 
 test('svc grants create --expires-in counts from now', async () => {

@@ -1,5 +1,7 @@
+import { ProblemError } from '@svc/contract/client.ts';
 import type { ErrorCode } from '@svc/contract/error-codes.ts';
 import type { ExitCode } from '@svc/contract/exit-codes.ts';
+import type { Problem } from '@svc/contract/problem.ts';
 import type { Ctx } from './context.ts';
 
 /** What goes wrong on this side of the wire, by its code. */
@@ -20,6 +22,23 @@ export class CliError extends Error {
 
 export function usage(detail: string, next?: string): CliError {
   return new CliError('usage', detail, { next });
+}
+
+/** An error of the server about which this command knows better what to do. */
+export class AdvisedProblem extends ProblemError {
+  constructor(
+    problem: Problem,
+    readonly next: string,
+  ) {
+    super(problem, null);
+  }
+}
+
+/** Found out on this side; the server answers the same. */
+export function planStale(): ProblemError {
+  const detail = 'What would change is no longer what was previewed.';
+  const problem = { type: 'about:blank', title: 'Stale plan', status: 409, detail, request_id: '' };
+  return new ProblemError({ ...problem, code: 'plan_stale' }, null);
 }
 
 /** The error that ends a command whose time is over. */
@@ -58,6 +77,8 @@ export const clientCodes = {
   config_unreadable: { exit: 1, title: 'A configuration file can not be used' },
   config_not_writable: { exit: 1, title: 'A configuration file can not be written' },
   file_unreadable: { exit: 2, title: 'A file can not be read' },
+  nothing_to_resume: { exit: 5, title: 'No import of this file is known' },
+  import_unfinished: { exit: 6, title: 'An import of this file was begun and not finished' },
   output_failed: { exit: 1, title: 'The output can not be written' },
   bug: { exit: 1, title: 'A fault of svc itself' },
   interrupted: { exit: 130, title: 'Interrupted' },

@@ -6,11 +6,13 @@ import type { Env } from './parse.ts';
 export interface Io {
   argv: readonly string[];
   env: Env;
-  /** Rejects with `EPIPE` when the reader has gone. */
-  out(text: string): Promise<void>;
+  /** Rejects with `EPIPE` when the reader has gone. Bytes are UTF-8. */
+  out(text: string | Uint8Array): Promise<void>;
   err(text: string): void;
   /** All of standard input as text. */
   readInput(): Promise<string>;
+  /** Standard input piece by piece, for what may be larger than memory. */
+  inputChunks(): AsyncIterable<Uint8Array>;
   isTerminal(stream: 'stdin' | 'stdout' | 'stderr'): Promise<boolean>;
   /** Width of the terminal on standard output, when there is one. */
   terminalColumns(): Promise<number | null>;
@@ -37,6 +39,7 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
     out: writeOut,
     err: writeErr,
     readInput: () => Bun.stdin.text(),
+    inputChunks: () => Bun.stdin.stream(),
     isTerminal,
     terminalColumns: async () => process.stdout.columns ?? null,
     now: () => new Date(),
@@ -46,7 +49,7 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
   };
 }
 
-function writeOut(text: string): Promise<void> {
+function writeOut(text: string | Uint8Array): Promise<void> {
   return Bun.write(Bun.stdout, text).then(
     () => undefined,
     (cause) => {
@@ -121,8 +124,7 @@ function openerOf(env: Env): string[] | null {
 export async function request(ctx: Ctx, url: string, init: RequestInit): Promise<Response> {
   const began = performance.now();
   try {
-    // A redirect is an answer of its own: a login must not follow it to another server.
-    const answer = await ctx.io.fetch(url, { ...init, signal: ctx.signal, redirect: 'manual' });
+    const answer = await fetchDirect(ctx, url, init);
     const body = await answer.text();
     if (ctx.globals.verbose) await show(ctx, url, init, began, answer);
     return new Response(body === '' ? null : body, answer);
@@ -130,6 +132,24 @@ export async function request(ctx: Ctx, url: string, init: RequestInit): Promise
     if (ctx.globals.verbose) await show(ctx, url, init, began, null);
     throw requestError(ctx, url, cause);
   }
+}
+
+/** The same for an answer that is read piece by piece: whoever reads it meets its failures too. */
+export async function openRequest(ctx: Ctx, url: string, init: RequestInit): Promise<Response> {
+  const began = performance.now();
+  try {
+    const answer = await fetchDirect(ctx, url, init);
+    if (ctx.globals.verbose) await show(ctx, url, init, began, answer);
+    return answer;
+  } catch (cause) {
+    if (ctx.globals.verbose) await show(ctx, url, init, began, null);
+    throw requestError(ctx, url, cause);
+  }
+}
+
+/** A redirect is an answer of its own: a login must not follow it to another server. */
+function fetchDirect(ctx: Ctx, url: string, init: RequestInit): Promise<Response> {
+  return ctx.io.fetch(url, { ...init, signal: init.signal ?? ctx.signal, redirect: 'manual' });
 }
 
 async function show(ctx: Ctx, url: string, init: RequestInit, began: number, answer: Response | null) {

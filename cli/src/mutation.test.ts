@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { revokeGrant } from '@svc/contract/grants.ts';
-import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
+import { problem } from '../testing/fake-problem.ts';
+import { type FakeServer, startFakeServer } from '../testing/fake-server.ts';
 import { newFolder, type RunOptions, removeFolders, runSvc } from '../testing/run-svc.ts';
 import type { Ctx } from './context.ts';
 import { mutate, mutationMode } from './mutation.ts';

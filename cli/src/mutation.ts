@@ -56,22 +56,39 @@ export async function mutate<S extends Shape>(
   options: MutateOptions<S> = {},
 ): Promise<Result> {
   const client = await ctx.client();
-  if (ctx.mutation.mode === 'preview') return previewResult(ctx, await preview(ctx, endpoint, input));
-  const plan = ctx.mutation.plan ?? (await confirmedPlan(ctx, endpoint, input, options));
-  const answer = await client.call(endpoint, input, {
-    signal: ctx.signal,
-    ...(plan !== undefined && { ifPlan: plan }),
-    ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
+  return carryOut(ctx, {
+    confirm: options.confirm,
+    preview: () => client.preview(endpoint, input, { signal: ctx.signal }),
+    execute: async (plan) => {
+      const answer = await client.call(endpoint, input, {
+        signal: ctx.signal,
+        ...(plan !== undefined && { ifPlan: plan }),
+        ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
+      });
+      if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
+      return {
+        value: options.present === undefined ? answer : options.present(answer),
+        ...(options.view && { view: options.view }),
+      };
+    },
   });
-  if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
-  return {
-    value: options.present === undefined ? answer : options.present(answer),
-    ...(options.view && { view: options.view }),
-  };
 }
 
-async function preview<S extends Shape>(ctx: Ctx, endpoint: Endpoint<S>, input: Input<S>): Promise<Preview> {
-  const answer = await (await ctx.client()).preview(endpoint, input, { signal: ctx.signal });
+/** A change by other means than one endpoint of the contract. */
+export interface Change {
+  confirm?: true | undefined;
+  preview(): Promise<Preview>;
+  /** With the plan that must still hold, if one was named. */
+  execute(plan: string | undefined): Promise<Result>;
+}
+
+export async function carryOut(ctx: Ctx, change: Change): Promise<Result> {
+  if (ctx.mutation.mode === 'preview') return previewResult(ctx, await preview(change));
+  return change.execute(ctx.mutation.plan ?? (await confirmedPlan(ctx, change)));
+}
+
+async function preview(change: Change): Promise<Preview> {
+  const answer = await change.preview();
   if (answer?.dry_run === true) return answer;
   throw new CliError('not_this_service', 'The server did not answer the preview with a plan.', {
     next: 'Check whether something was changed, and whether the server is of the same version as svc.',
@@ -85,13 +102,8 @@ async function previewResult(ctx: Ctx, answer: Preview): Promise<Result> {
 }
 
 /** Shows the plan, asks, and binds the execution to what was shown. */
-async function confirmedPlan<S extends Shape>(
-  ctx: Ctx,
-  endpoint: Endpoint<S>,
-  input: Input<S>,
-  options: MutateOptions<S>,
-): Promise<string | undefined> {
-  if (!options.confirm || ctx.mutation.confirmed) return undefined;
+async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefined> {
+  if (!change.confirm || ctx.mutation.confirmed) return undefined;
   if (!(await ctx.io.isTerminal('stdin')) || !(await ctx.io.isTerminal('stderr'))) {
     throw new CliError(
       'confirmation_required',
@@ -101,7 +113,7 @@ async function confirmedPlan<S extends Shape>(
       },
     );
   }
-  const { plan } = await preview(ctx, endpoint, input);
+  const { plan } = await preview(change);
   const { renderChanges } = await import('./plan-text.ts');
   const { styleOf } = await import('./output.ts');
   ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));

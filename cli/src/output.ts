@@ -56,10 +56,11 @@ function notePaging(ctx: Ctx, value: unknown, shown: number): void {
   }
 }
 
-/** A collection's entries: a bare array, or the `items` of a page. */
+/** A collection's entries: a bare array, the `items` of a page, or the `data` and `has_more` of a page of rows. */
 export function listOf(value: unknown): unknown[] | null {
   if (Array.isArray(value)) return value;
-  const items = typeof value === 'object' && value !== null && 'items' in value ? value.items : undefined;
+  const page = asRecord(value);
+  const items = page.has_more === undefined ? page.items : page.data;
   return Array.isArray(items) ? items : null;
 }
 

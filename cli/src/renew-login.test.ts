@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
+import { problem } from '../testing/fake-problem.ts';
+import { type FakeServer, startFakeServer } from '../testing/fake-server.ts';
 import { newFolder, removeFolders, runSvc, writeLogin } from '../testing/run-svc.ts';
 
 afterAll(removeFolders);

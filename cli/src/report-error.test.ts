@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type ErrorCode, errorCodes } from '@svc/contract/error-codes.ts';
 import { exitCodes } from '@svc/contract/exit-codes.ts';
-import { type FakeServer, problem, startFakeServer } from '../testing/fake-server.ts';
+import { problem } from '../testing/fake-problem.ts';
+import { type FakeServer, startFakeServer } from '../testing/fake-server.ts';
 import { newFolder, type RunOptions, removeFolders, runSvc } from '../testing/run-svc.ts';
 import { clientCodes } from './errors.ts';
 

@@ -2,7 +2,7 @@ import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
 import type { OpenContext, Run } from './context.ts';
-import { BrokenPipeError, CliError, clientCodes, nextStep } from './errors.ts';
+import { AdvisedProblem, BrokenPipeError, CliError, clientCodes, nextStep } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
 import { plain } from './output.ts';
 
@@ -35,7 +35,8 @@ function text({ problem, next }: Report): string {
   return [
     `Error: ${plain(problem.detail ?? problem.title ?? '')} (${plain(problem.code)})\n`,
     ...(problem.errors ?? []).map((item) => {
-      const where = item.field ?? item.column ?? (item.line === undefined ? '' : `line ${item.line}`);
+      const line = item.line === undefined ? [] : [`line ${item.line}`];
+      const where = [...line, item.field ?? item.column ?? []].flat().join(', ');
       return `  ${where === '' ? '' : `${plain(where)}: `}${plain(item.detail)}\n`;
     }),
     ...(next === undefined ? [] : [`Next: ${next}\n`]),
@@ -46,6 +47,8 @@ function text({ problem, next }: Report): string {
 function ofProblem(error: ProblemError): Report {
   const { problem } = error;
   const exit = isErrorCode(problem.code) ? errorCodes[problem.code].exit : exitOfStatus(problem.status);
+  if (error instanceof AdvisedProblem)
+    return { exit, problem: { ...problem, next: error.next }, next: error.next };
   return { exit, problem, next: nextStep(problem.code, error.retryAfterSeconds) };
 }
 

@@ -1,7 +1,8 @@
 import { type Client, createClient } from '@svc/contract/client.ts';
+import type { Command } from './command.ts';
 import type { Ctx } from './context.ts';
-import { CliError } from './errors.ts';
-import { request } from './io.ts';
+import { CliError, usage } from './errors.ts';
+import { openRequest, request } from './io.ts';
 import {
   type Config,
   type Credentials,
@@ -23,21 +24,27 @@ export interface Session {
   baseUrl: string;
   /** The active tenant of the profile, when the profile belongs to this server. */
   tenant: StoredTenant | null;
-  /** Where the login comes from; a PAT in `SVC_API_KEY` is not one. */
-  credential: 'SVC_TOKEN' | 'stored' | 'none';
+  /** Where the credential comes from; a PAT in `SVC_API_KEY` counts for commands that take one. */
+  credential: 'SVC_TOKEN' | 'SVC_API_KEY' | 'stored' | 'none';
   client: Client;
+  /** One request of another kind than the contract's endpoints, as the same person; its answer has arrived whole. */
+  send(url: string, init: RequestInit): Promise<Response>;
+  /** The same with the answer's body still to be read. */
+  open(url: string, init: RequestInit): Promise<Response>;
 }
 
 const baseUrlDefault = 'http://localhost:4400';
 /** Renewed this long before it ends, so that it does not end on the way. */
 const renewBeforeMs = 30_000;
 
-export async function openSession(ctx: Ctx): Promise<Session> {
+export async function openSession(ctx: Ctx, accepts: Command['credential']): Promise<Session> {
   const { env } = ctx.io;
+  const apiKey = accepts === 'login_or_pat' ? env.SVC_API_KEY : undefined;
+  if (apiKey && env.SVC_TOKEN) throw twoCredentials();
   const dir = configDir(env);
   const [config, credentials] = await Promise.all([
     readProfiles<Config>(dir, configFile),
-    env.SVC_TOKEN ? null : readProfiles<Credentials>(dir, credentialsFile),
+    env.SVC_TOKEN || apiKey ? null : readProfiles<Credentials>(dir, credentialsFile),
   ]);
   const profile = profileName(ctx.globals.profile, config);
   const stored = config.profiles[profile];
@@ -46,17 +53,25 @@ export async function openSession(ctx: Ctx): Promise<Session> {
     : (stored?.base_url ?? baseUrlDefault);
   const login = credentials?.profiles[profile] ?? null;
   const holder: LoginHolder = { dir, profile, baseUrl, login };
+  const credential = () => (apiKey ? { 'x-api-key': apiKey } : bearer(ctx, holder));
+  const sendBy = async (how: typeof request, url: string, init: RequestInit) =>
+    send(ctx, holder, how, url, {
+      ...init,
+      headers: { ...(init.headers as Headers), ...(await credential()) },
+    });
   return {
     configDir: dir,
     profile,
     baseUrl,
     tenant: stored?.tenant && sameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
-    credential: env.SVC_TOKEN ? 'SVC_TOKEN' : login === null ? 'none' : 'stored',
+    credential: env.SVC_TOKEN ? 'SVC_TOKEN' : apiKey ? 'SVC_API_KEY' : login === null ? 'none' : 'stored',
     client: createClient({
       baseUrl,
-      credential: () => bearer(ctx, holder),
-      fetch: (url, init) => send(ctx, holder, url, init),
+      credential,
+      fetch: (url, init) => send(ctx, holder, request, url, init),
     }),
+    send: (url, init) => sendBy(request, url, init),
+    open: (url, init) => sendBy(openRequest, url, init),
   };
 }
 
@@ -87,13 +102,19 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
 }
 
 /** On 401 the login is renewed once: the clock may be wrong, or the token ended on the server's side. */
-function send(ctx: Ctx, holder: LoginHolder, url: string, init: RequestInit): Promise<Response> {
-  return request(ctx, url, init).then((response) => {
+function send(
+  ctx: Ctx,
+  holder: LoginHolder,
+  how: typeof request,
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  return how(ctx, url, init).then((response) => {
     const { login } = holder;
     if (response.status !== 401 || ctx.io.env.SVC_TOKEN || login?.refresh_token === undefined)
       return response;
     return renew(ctx, holder, login).then((renewed) =>
-      request(ctx, url, { ...init, headers: { ...(init.headers as Headers), ...renewed } }),
+      how(ctx, url, { ...init, headers: { ...(init.headers as Headers), ...renewed } }),
     );
   });
 }
@@ -102,6 +123,11 @@ async function renew(ctx: Ctx, holder: LoginHolder, used: StoredLogin): Promise<
   const { renewLogin } = await import('./renew-login.ts');
   holder.login = await renewLogin(ctx, { dir: holder.dir, profile: holder.profile, used });
   return { authorization: `Bearer ${holder.login.access_token}` };
+}
+
+/** Which of the two was meant can not be told, and the server takes one only. */
+function twoCredentials(): CliError {
+  return usage('SVC_TOKEN and SVC_API_KEY are both set.', 'Unset one of them.');
 }
 
 function notLoggedIn(ctx: Ctx, holder: LoginHolder): CliError {

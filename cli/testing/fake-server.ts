@@ -1,7 +1,8 @@
 import { type ContractEntry, contract } from '@svc/contract/all.ts';
-import { type ErrorCode, errorCodes } from '@svc/contract/error-codes.ts';
 import type { JsonSchema } from '../src/command.ts';
 import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
+import { problem, requestId } from './fake-problem.ts';
+import { fakeRows, newRowsState, type RowsState } from './fake-rows.ts';
 import { sample } from './sample.ts';
 
 export interface Seen {
@@ -17,6 +18,8 @@ export interface FakeServer {
   /** Requests in order; those to `/oauth` too. */
   seen: Seen[];
   oauth: OAuthState;
+  /** Of every table. */
+  rows: RowsState;
   /** Answers a request instead of the usual answer, when it returns one. */
   intercept: ((request: Request, seen: Seen) => Response | Promise<Response> | undefined) | undefined;
   stop(): Promise<void>;
@@ -51,6 +54,7 @@ export function startFakeServer(): FakeServer {
       serial: 0,
       accessSeconds: 3600,
     },
+    rows: newRowsState(),
     intercept: undefined,
     stop: () => server.stop(true),
   };
@@ -60,7 +64,10 @@ export function startFakeServer(): FakeServer {
 function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (seen.path.startsWith('/oauth/')) return fakeOAuth(fake.url, fake.oauth, seen);
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
-  if (!fake.oauth.tokens.has(token)) return problem('unauthenticated');
+  const isRows = seen.path.startsWith('/data/');
+  const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
+  if (!fake.oauth.tokens.has(token) && !isPat) return problem('unauthenticated');
+  if (isRows) return fakeRows(fake.rows, seen);
   const entry = contract.find(
     ({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path),
   );
@@ -72,8 +79,6 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
   return Response.json(answerOf(entry), { status: entry.endpoint.status, headers: requestId });
 }
-
-const requestId = { 'x-request-id': 'req-1' };
 
 export function answerOf(entry: ContractEntry): unknown {
   return sample(entry.shape.answer.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema);
@@ -103,27 +108,6 @@ function inputFault({ shape }: ContractEntry, seen: Seen): string | undefined {
   const query = Object.fromEntries([...seen.query].filter(([name]) => name !== 'dry_run'));
   const faults = [shape.body?.safeParse(body), shape.query?.safeParse(query)];
   return faults.find((result) => result?.success === false)?.error?.message;
-}
-
-export function problem(
-  code: ErrorCode,
-  more: Record<string, unknown> = {},
-  headers: Record<string, string> = {},
-): Response {
-  const { status, means } = errorCodes[code];
-  const body = {
-    type: 'about:blank',
-    title: code,
-    status,
-    detail: means,
-    code,
-    request_id: 'req-1',
-    ...more,
-  };
-  return Response.json(body, {
-    status,
-    headers: { ...requestId, ...headers, 'content-type': 'application/problem+json' },
-  });
 }
 
 function fits(template: string, path: string): boolean {

@@ -24,16 +24,18 @@ export interface RunOptions {
 /** Runs the tool inside the test, with a world of its own around it. */
 export async function runSvc(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const ran: Ran = { exit: -1, out: '', err: '' };
+  const decoder = new TextDecoder();
   const io: Io = {
     argv,
     env: { HOME: '/nonexistent', LANG: 'C.UTF-8', ...options.env },
     out: async (text) => {
-      ran.out += text;
+      ran.out += typeof text === 'string' ? text : decoder.decode(text, { stream: true });
     },
     err: (text) => {
       ran.err += text;
     },
     readInput: async () => options.input ?? '',
+    inputChunks: () => new Blob([options.input ?? '']).stream(),
     isTerminal: async () => options.terminal ?? false,
     terminalColumns: async () => options.columns ?? 80,
     now: () => options.now ?? new Date(),

@@ -1,5 +1,7 @@
 import * as accessPolicyShapes from './access-policies.shapes.ts';
 import * as accessPolicies from './access-policies.ts';
+import * as appShapes from './apps.shapes.ts';
+import * as apps from './apps.ts';
 import * as connectorShapes from './connectors.shapes.ts';
 import * as connectors from './connectors.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
@@ -9,6 +11,10 @@ import * as identityShapes from './identity.shapes.ts';
 import * as identity from './identity.ts';
 import * as presetShapes from './presets.shapes.ts';
 import * as presets from './presets.ts';
+import * as rowShapes from './rows-endpoints.shapes.ts';
+import * as rows from './rows-endpoints.ts';
+import * as tableShapes from './tables.shapes.ts';
+import * as tables from './tables.ts';
 import * as tenantShapes from './tenants.shapes.ts';
 import * as tenants from './tenants.ts';
 
@@ -17,7 +23,7 @@ export interface ContractEntry {
   shape: Shape;
 }
 
-/** Every endpoint with its shapes, paired by name: the OpenAPI document and the tests walk over it. */
+/** Every endpoint of the control plane with its shapes, paired by name: the OpenAPI document and the tests walk over it. */
 export const contract: readonly ContractEntry[] = [
   ...pair(identity, identityShapes),
   ...pair(tenants, tenantShapes),
@@ -25,7 +31,12 @@ export const contract: readonly ContractEntry[] = [
   ...pair(presets, presetShapes),
   ...pair(grants, grantShapes),
   ...pair(accessPolicies, accessPolicyShapes),
+  ...pair(apps, appShapes),
+  ...pair(tables, tableShapes),
 ];
+
+/** The row path's own, which no router but `/data/…` itself answers. */
+export const rowContract: readonly ContractEntry[] = pair(rows, rowShapes);
 
 function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): ContractEntry[] {
   return Object.entries(nouns)

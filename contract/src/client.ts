@@ -106,10 +106,15 @@ async function readAnswer<T>(response: Response, url: string): Promise<T> {
     throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
   }
   if (response.ok) return body as T;
+  throw answerError(response, url, body);
+}
+
+/** What an answer that is not a success says; `body` is its JSON. */
+export function answerError(response: Response, url: string, body: unknown): Error {
   if (!isProblem(body))
-    throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
+    return new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
   const retryAfter = Number(response.headers.get('retry-after'));
-  throw new ProblemError(body, Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null);
+  return new ProblemError(body, Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null);
 }
 
 function isProblem(body: unknown): body is Problem {

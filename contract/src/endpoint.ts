@@ -50,7 +50,15 @@ export interface Authority {
   role?: 'tenant_member' | 'tenant_admin';
   /** What an outsider of the tenant gets, the same for a tenant that exists and one that does not. */
   outsider?: 'forbidden' | 'not_found';
+  /**
+   * The relation to the app of the path; absent where the path names none. An app that the caller can not see answers
+   * 404 whatever is asked of it.
+   */
+  app?: AppRelation;
 }
+
+/** Who of an app: whoever sees it, its owner and co-owners, these or a tenant admin, its representative owner alone. */
+export type AppRelation = 'visible' | 'owners' | 'owners_or_admin' | 'owner';
 
 /**
  * O representative owner, C co-owner, A tenant admin, M tenant member without relation to the app, P personal
@@ -58,8 +66,11 @@ export interface Authority {
  */
 export type Principal = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
 
-/** `y` allowed, `n` denied, `own` allowed on one's own records only. */
-export type Cell = 'y' | 'n' | 'own';
+/**
+ * `y` allowed, `n` denied, `own` allowed on one's own records only, `self` about oneself only, `v` if the app's
+ * visibility reaches the caller, `g` with a table grant.
+ */
+export type Cell = 'y' | 'n' | 'own' | 'self' | 'v' | 'g';
 export type Who = Readonly<Record<Principal, Cell>>;
 
 /** In two calls, so that the shape can be named while authority and kind are inferred to the letter. */
@@ -70,12 +81,13 @@ export function endpoint<S extends Shape>() {
 }
 
 /** Reads `'O:n C:n A:y M:n P:n N:n X:n'`, the form in which the table is easiest to compare by eye. */
-export function who<const T extends WhoText>(text: T): Who {
-  const cells = Object.fromEntries(text.split(' ').map((cell) => cell.split(':')));
-  return cells as Who;
+export function who(text: string): Who {
+  if (!whoPattern.test(text)) throw new Error(`Not a row of the authorization table: ${text}`);
+  return Object.fromEntries(text.split(' ').map((cell) => cell.split(':'))) as Who;
 }
 
-type WhoText = `O:${Cell} C:${Cell} A:${Cell} M:${Cell} P:${Cell} N:${Cell} X:${Cell}`;
+const cell = '(y|n|own|self|v|g)';
+const whoPattern = new RegExp(`^O:${cell} C:${cell} A:${cell} M:${cell} P:${cell} N:${cell} X:${cell}$`);
 
 /** What a caller of the endpoint passes in. */
 export type Input<S extends Shape> = Part<S, 'params'> & Part<S, 'query'> & Part<S, 'body'>;

@@ -24,3 +24,16 @@ test('no proxy is trusted unless it is named', () => {
   expect(included).toEqual([true, true, true, false]);
   expect(() => readConfig({ SVC_TRUSTED_PROXIES: 'proxy.internal' })).toThrow(ConfigError);
 });
+
+test('apps live below a domain of their own, spelt as a host is', () => {
+  expect(readConfig({}).appsDomain).toBe('apps.localhost');
+  expect(readConfig({ SVC_APPS_DOMAIN: 'apps.example.com' }).appsDomain).toBe('apps.example.com');
+  for (const domain of [
+    'https://apps.example.com',
+    'apps.example.com:80',
+    'Apps.example.com',
+    '.apps',
+    '10.0.0.1',
+  ])
+    expect(() => readConfig({ SVC_APPS_DOMAIN: domain })).toThrow(ConfigError);
+});

@@ -6,6 +6,8 @@ export interface Config {
   host: string;
   port: number;
   baseUrl: string;
+  /** Each app answers at a host of its own below it. */
+  appsDomain: string;
   /** Reverse proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   dataDir: string;
@@ -38,6 +40,7 @@ export function readConfig(env: Environment): Config {
     host: env.SVC_HOST || '127.0.0.1',
     port,
     baseUrl: baseUrlOf(env, port),
+    appsDomain: appsDomainOf(env),
     trustedProxies: trustedProxiesOf(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
@@ -67,6 +70,20 @@ function baseUrlOf(env: Environment, port: number): string {
     );
   }
   return url.origin;
+}
+
+function appsDomainOf(env: Environment): string {
+  const text = env.SVC_APPS_DOMAIN || 'apps.localhost';
+  if (
+    text.length > 190 ||
+    !/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(text)
+  ) {
+    throw new ConfigError(
+      'SVC_APPS_DOMAIN',
+      'must be a domain in small letters without scheme and port, e.g. apps.example.com.',
+    );
+  }
+  return text;
 }
 
 function trustedProxiesOf(env: Environment): TrustedProxies {

@@ -2,7 +2,6 @@ import { openApiDocument } from '@svc/contract/openapi.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import { createConsoleLogin } from './identity/console-login.ts';
-import type { ApiParts } from './plumbing/api.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import type { Handle } from './plumbing/serve.ts';
@@ -13,7 +12,6 @@ export interface FrontParts {
   metrics: Metrics;
   api: Handle;
   oauth: Handle;
-  authenticate: ApiParts['authenticate'];
   isReady: () => Promise<boolean>;
 }
 
@@ -48,7 +46,6 @@ export function createFront(parts: FrontParts): Handle {
       return found(request, url, info);
     }
     if (path.startsWith('/api/v1/')) return parts.api(request, url, info);
-    if (path.startsWith('/data/')) return answerRows(request, info.setRoute);
     if (path === '/oauth' || path.startsWith('/oauth/')) {
       info.setRoute('oauth');
       return parts.oauth(request, url, info);
@@ -59,11 +56,4 @@ export function createFront(parts: FrontParts): Handle {
     }
     throw fail('not_found', { detail: 'No such path.' });
   };
-
-  /** There are no tables yet, so every table is one that does not exist: 404 for whoever may ask at all. */
-  async function answerRows(request: Request, setRoute: (name: string) => void): Promise<Response> {
-    setRoute('rows');
-    if (!(await parts.authenticate(request))) throw fail('unauthenticated');
-    throw fail('not_found');
-  }
 }

@@ -1,5 +1,6 @@
 import { ConfigError, readConfig } from './config.ts';
 import { startPlatform } from './platform.ts';
+import type { DirectHandle } from './plumbing/direct.ts';
 import { createLog } from './plumbing/log.ts';
 import { createMetrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
@@ -24,14 +25,17 @@ try {
     if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
     throw fail('unavailable', { detail: 'The server is starting.' });
   };
+  let direct: DirectHandle | null = null;
   const serving = serve({
     ...config,
     handle: (request, url, info) => handle(request, url, info),
+    direct: () => direct,
     log,
     metrics,
   });
   const platform = await startPlatform(config, log, metrics);
   handle = platform.handle;
+  direct = platform.direct;
   stopNow = () => platform.database.stopNow();
   stop = async () => {
     await serving.stop(graceMs);

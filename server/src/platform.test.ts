@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
-import { routes } from './platform.ts';
+import { routesOf } from './platform.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {
-  const routed = routes.map((route) => route.endpoint.id).sort();
+  const routed = routesOf({ baseUrl: 'http://localhost:4400' })
+    .map((route) => route.endpoint.id)
+    .sort();
   expect(routed).toEqual(contract.map(({ endpoint }) => endpoint.id).sort());
 });

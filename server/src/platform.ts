@@ -1,13 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { accessPolicyRoutes } from './access-policies/routes.ts';
+import { createAppAccess } from './apps/app-access.ts';
+import { appRoutes } from './apps/routes.ts';
 import type { Config } from './config.ts';
 import { connectorRoutes } from './connectors/routes.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
+import { createRowDatabase } from './drivers/row-database/row-database.ts';
 import { createFront } from './front.ts';
 import { grantRoutes } from './grants/routes.ts';
 import { createAuthenticate } from './identity/authenticate.ts';
+import { createFindCredential } from './identity/find-credential.ts';
 import { createIdentityProvider } from './identity/provider.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
 import { meRoutes } from './me/routes.ts';
@@ -18,7 +24,9 @@ import type { ChainHead } from './plumbing/audit.ts';
 import { anchorsFile, keepAnchors } from './plumbing/audit-anchors.ts';
 import { createTaggedCache } from './plumbing/cache.ts';
 import { openControlDatabase } from './plumbing/db.ts';
+import type { DirectHandle } from './plumbing/direct.ts';
 import { listenForChanges } from './plumbing/invalidation.ts';
+import { keptKey } from './plumbing/kept-key.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { migrate } from './plumbing/migrate.ts';
 import { createOutbox } from './plumbing/outbox.ts';
@@ -26,14 +34,20 @@ import { createReadiness } from './plumbing/readiness.ts';
 import type { Route } from './plumbing/route.ts';
 import type { Handle } from './plumbing/serve.ts';
 import { presetRoutes } from './presets/routes.ts';
+import { documentRoutes } from './rows/document-routes.ts';
+import { prepareData } from './rows/prepare-data.ts';
+import { createReach } from './rows/reach.ts';
+import { createRows } from './rows/routes.ts';
+import { openRowsPlace } from './rows-place.ts';
 import { type Seeded, seed, seededAdmin } from './seed.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { sweepsOf } from './sweeps.ts';
+import { tableRoutes } from './tables/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { createTenantAccess } from './tenants/tenant-access.ts';
 
 /** Every route of the control plane; a slice is added here and nowhere else. */
-export const routes: readonly Route[] = [
+export const routesOf = ({ baseUrl }: Pick<Config, 'baseUrl'>): readonly Route[] => [
   ...meRoutes,
   ...sessionRoutes,
   ...patRoutes,
@@ -42,10 +56,15 @@ export const routes: readonly Route[] = [
   ...presetRoutes,
   ...grantRoutes,
   ...accessPolicyRoutes,
+  ...appRoutes,
+  ...tableRoutes,
+  ...documentRoutes({ baseUrl }),
 ];
 
 export interface Platform {
   handle: Handle;
+  /** The rows. */
+  direct: DirectHandle;
   /** Set when this start made the first tenant. */
   seeded: Seeded | null;
   database: Database;
@@ -71,6 +90,9 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     });
     undo.unshift(control.close);
     const { db } = control;
+    const rows = openRowsPlace(config, database, log);
+    undo.unshift(rows.close);
+    await prepareData({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
 
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
@@ -78,7 +100,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       db,
       log,
       effects: { 'audit.anchor': async (head) => keepAnchor(head as unknown as ChainHead) },
-      sweeps: sweepsOf(() => ({ db, outbox, log })),
+      sweeps: sweepsOf(() => ({ db, rowsDb: rows.db ?? db, outbox, log })),
     });
     await outbox.start();
     undo.unshift(outbox.stop);
@@ -94,6 +116,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     const provider = await createIdentityProvider({
       db,
       baseUrl: config.baseUrl,
+      appsDomain: config.appsDomain,
       dataDir: config.dataDir,
       log,
       ...(config.upstream ? { upstream: config.upstream } : {}),
@@ -114,13 +137,39 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       db,
       cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
     });
+    const appAccess = createAppAccess({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+    });
     const api = createApi(
-      { db, outbox, now, authenticate, tenantAccess, checkAnswers: config.checkAnswers },
-      routes,
+      { db, outbox, now, authenticate, tenantAccess, appAccess, rows, checkAnswers: config.checkAnswers },
+      routesOf(config),
     );
+    const rowDb = createRowDatabase({
+      url: database.rowsUrl,
+      statementMsMax: rowStatementMsMax,
+      transactionStatementMsMax: batchStatementMsMax,
+    });
+    undo.unshift(async () => rowDb.close());
+    const direct = createRows({
+      rowDb,
+      findCredential: createFindCredential({
+        db,
+        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+        now,
+        origin: config.baseUrl,
+        log,
+      }),
+      reach: createReach({
+        db,
+        cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+        tenantAccess,
+      }),
+      cursorKey: await keptKey(db, 'rows.cursor_key', async () => randomBytes(32).toString('base64url')),
+    });
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
-    const handle = createFront({ config, metrics, api, authenticate, isReady, oauth: provider.handle });
-    return { handle, seeded, database, stop: () => undoAll(undo, log) };
+    const handle = createFront({ config, metrics, api, isReady, oauth: provider.handle });
+    return { handle, direct, seeded, database, stop: () => undoAll(undo, log) };
   } catch (error) {
     await undoAll(undo, log);
     throw error;

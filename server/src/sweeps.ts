@@ -3,17 +3,25 @@ import { expireGrants } from './grants/expire-grants.ts';
 import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
 import { sweepLoginAttempts } from './identity/login-attempts.ts';
 import { sweepOauthModels } from './identity/oauth-adapter.ts';
+import type { Db } from './plumbing/db.ts';
 import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
 import type { Sweep } from './plumbing/outbox.ts';
+import { forgetOldRowKeys } from './rows/forget-old-row-keys.ts';
+
+export interface SweepParts extends OperatorParts {
+  /** Where apps' tables live: the control plane's own database, or another. */
+  rowsDb: Db;
+}
 
 /** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
-export function sweepsOf(parts: () => OperatorParts): Sweep[] {
+export function sweepsOf(parts: () => SweepParts): Sweep[] {
   return [
     { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
+    { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => forgetOldRowKeys(parts().rowsDb) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];
 }

@@ -5,9 +5,10 @@ import { migrationsDirectory } from './migrations-directory.ts';
 import type { Caller, MutationCtx, TenantAccess } from './plumbing/context.ts';
 import { type Db, openControlDatabase } from './plumbing/db.ts';
 import { migrate } from './plumbing/migrate.ts';
-import { type MutationResult, runMutation } from './plumbing/mutation.ts';
+import { type MutationResult, type RowsPlace, runMutation } from './plumbing/mutation.ts';
 import { rowsOnly } from './plumbing/outbox-rows.ts';
 import { Failure } from './plumbing/problem.ts';
+import { besideControl } from './rows-place.ts';
 
 /** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
 export interface TestDatabase {
@@ -15,6 +16,8 @@ export interface TestDatabase {
   rowsUrl: string;
   adminUrl: string;
   db: Db;
+  /** For verbs that shape apps' tables. */
+  rows: RowsPlace;
   close(): Promise<void>;
 }
 
@@ -29,6 +32,7 @@ export async function testDatabase(): Promise<TestDatabase> {
     rowsUrl: fresh.rowsUrl,
     adminUrl: fresh.adminUrl,
     db: control.db,
+    rows: besideControl(fresh.rowsUrl),
     close: async () => {
       await control.close();
       await fresh.drop();
@@ -99,11 +103,11 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
   db: Db,
   caller: Caller,
   verb: (ctx: MutationCtx & C) => Promise<T>,
-  options: { context?: C; mode?: 'preview' | 'execute'; auditTenantId?: string } = {},
+  options: { context?: C; mode?: 'preview' | 'execute'; auditTenantId?: string; rows?: RowsPlace } = {},
 ): Promise<{ value: T; result: MutationResult }> {
   let value: T | undefined;
   const result = await runMutation(
-    { db, outbox: rowsOnly, caller, requestId: 'test', log: silentLog },
+    { db, outbox: rowsOnly, caller, requestId: 'test', log: silentLog, rows: options.rows ?? noRowsRole },
     {
       mode: options.mode ?? 'execute',
       operation: { id: 'test', irreversible: false },
@@ -117,6 +121,9 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
   );
   return { value: value as T, result };
 }
+
+/** Tables are made, and no role is let into them. */
+const noRowsRole: RowsPlace = { db: null, role: null };
 
 /** How an attempt ended: `done`, or the code of its refusal; anything else is a fault of the test. */
 export function codeOf(attempt: Promise<unknown>): Promise<string> {

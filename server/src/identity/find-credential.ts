@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { findAppForSignIn } from '../apps/find-app-for-sign-in.ts';
 import { findPatByHash, type PatCredential } from '../pats/find-pat-by-hash.ts';
 import { createNotePatUse } from '../pats/note-pat-use.ts';
 import type { TaggedCache } from '../plumbing/cache.ts';
@@ -6,6 +7,7 @@ import { sha256 } from '../plumbing/canonical.ts';
 import type { Caller } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { findSignIn } from '../sessions/find-sign-in.ts';
+import { appTag } from '../tables/catalogue.ts';
 import { findUser } from '../users/find-user.ts';
 import { isWellFormedPat } from './pat-format.ts';
 import { type PresentedCredential, presentedCredential } from './presented-credential.ts';
@@ -26,7 +28,10 @@ export interface CredentialParts {
   log: Logger;
 }
 
-/** Who sends a request, or null: unknown, expired, revoked, or of someone suspended are all the same. */
+/**
+ * Who sends a request, or null: unknown, expired, revoked, or of someone suspended are all the same. A caller who comes
+ * through an app is for the rows only.
+ */
 export function createFindCredential(
   parts: CredentialParts,
 ): (request: Request) => Promise<Credential | null> {
@@ -60,7 +65,11 @@ async function loadSignIn(db: Db, kind: 'login' | 'session', hash: string) {
   const caller = await callerOf(db, kind, signIn);
   if (!caller) return null;
   const tags = [...signIn.restsOn.map(credentialTag), userTag(caller.userId)];
-  return { value: { caller, pat: null }, tags };
+  const { throughApp } = signIn;
+  if (throughApp === null) return { value: { caller, pat: null }, tags };
+  // The app may be gone, or closed to them since they signed in.
+  if (!(await findAppForSignIn({ db }, { appId: throughApp, userId: caller.userId }))) return null;
+  return { value: { caller: { ...caller, throughApp }, pat: null }, tags: [...tags, appTag(throughApp)] };
 }
 
 async function loadPat(db: Db, hash: string) {

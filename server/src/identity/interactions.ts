@@ -2,6 +2,8 @@ import type { Client, Interaction, Provider } from 'oidc-provider';
 import type { Db } from '../plumbing/db.ts';
 import { fail } from '../plumbing/problem.ts';
 import { findUser } from '../users/find-user.ts';
+import { appIdOf } from './app-clients.ts';
+import { isLoopback } from './app-redirects.ts';
 import { checkPassword } from './check-password.ts';
 import { finishLogin } from './finish-login.ts';
 import {
@@ -11,6 +13,7 @@ import {
   giveBackAttempt,
   takeAttempt,
 } from './login-attempts.ts';
+import { appConsentPage } from './pages/app-consent.ts';
 import { consentPage } from './pages/consent.ts';
 import { formTarget } from './pages/layout.ts';
 import { type LoginPage, loginPage } from './pages/login.ts';
@@ -61,14 +64,19 @@ async function show(parts: InteractionParts, ctx: WebContext, interaction: Inter
   if (interaction.prompt.name === 'login') return showLogin(parts, ctx, interaction, 200);
   const client = await clientOf(parts, interaction);
   const user = await findUser(parts, { ref: interaction.session?.accountId ?? '' });
-  const page = consentPage({
+  const name = client.clientName ?? client.clientId;
+  const shared = {
     action: actionOf(interaction),
-    clientName: client.clientName ?? client.clientId,
     signedInAs: user?.email ?? '',
-    scopes: namesIn(interaction.params.scope),
     formTargets: targetsOf(interaction),
-  });
-  showPage(ctx, page, 200);
+  };
+  if (appIdOf(client.clientId) === null) {
+    const scopes = namesIn(interaction.params.scope);
+    return showPage(ctx, consentPage({ ...shared, clientName: name, scopes }), 200);
+  }
+  const back = String(interaction.params.redirect_uri);
+  const leadsTo = URL.parse(back)?.host ?? '';
+  showPage(ctx, appConsentPage({ ...shared, appName: name, leadsTo, isLoopback: isLoopback(back) }), 200);
 }
 
 async function showLogin(

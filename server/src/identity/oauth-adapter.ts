@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
+import { appIdOf } from './app-clients.ts';
 import {
+  consumeAgain,
   consumeModel,
   deleteModel,
   deleteModelsOfGrant,
@@ -19,6 +21,8 @@ export interface AdapterOptions {
   request: () => { oidc: { route: string } } | undefined;
   /** What to throw when a token can not be used any more. */
   invalidGrant: (detail: string) => Error;
+  /** Clients are no records of the provider's own. */
+  findClient: (id: string) => Promise<ClientMetadata | undefined>;
 }
 
 /** Stands for an id that is known by its hash only. */
@@ -53,6 +57,7 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
       },
 
       async find(id) {
+        if (kind === 'Client') return options.findClient(id);
         const model = await findModel(db, kind, { idHash: hashOf(id) });
         if (model && kind === 'Session') sessions.found(model.idHash);
         return model && restored(kind, id, model);
@@ -71,9 +76,11 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
       async consume(id) {
         const idHash = hashOf(id);
         if (await consumeModel(db, { kind, idHash })) return;
+        const model = await findModel(db, kind, { idHash });
+        const isRetry = model && mayBeRetried(kind, model);
+        if (isRetry && (await consumeAgain(db, { idHash, withinSeconds: retrySeconds }))) return;
         // Two came at once, and one of them may be a thief: it ends for both.
-        const grantId = (await findModel(db, kind, { idHash }))?.grantId;
-        if (grantId) await revokeGrant(db, grantId);
+        if (model?.grantId) await revokeGrant(db, model.grantId);
         throw options.invalidGrant('already used');
       },
 
@@ -88,6 +95,14 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
       },
     };
   };
+}
+
+/** A page that is left or reloaded while it renews its sign-in never gets the answer; so long the next may ask again. */
+const retrySeconds = 30;
+
+function mayBeRetried(kind: string, { payload, consumedFor }: StoredModel): boolean {
+  const isOfApp = kind === 'RefreshToken' && appIdOf(payload.clientId) !== null;
+  return isOfApp && consumedFor !== null && consumedFor < retrySeconds;
 }
 
 /** For this long after its end, a code is told apart as expired from one that never was. */
@@ -108,7 +123,7 @@ export async function sweepOauthModels(db: Db): Promise<void> {
 
 function restored(kind: string, id: string, model: StoredModel): AdapterPayload {
   const payload = withSecrets(kind, id, model.payload);
-  if (model.consumed) payload.consumed = true;
+  if (model.consumedFor !== null && !mayBeRetried(kind, model)) payload.consumed = true;
   // The provider compares with this machine's clock; how much is left is by the database's.
   if (model.secondsLeft !== null) payload.exp = Math.floor(Date.now() / 1000 + model.secondsLeft);
   return payload;

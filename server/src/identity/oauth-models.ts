@@ -9,7 +9,8 @@ import { credentialTag } from './tags.ts';
 export interface StoredModel {
   idHash: string;
   payload: AdapterPayload;
-  consumed: boolean;
+  /** Seconds since it was used up; null while it is not. */
+  consumedFor: number | null;
   grantId: string | null;
   /** Until it expires; below zero once it has. */
   secondsLeft: number | null;
@@ -107,7 +108,8 @@ export async function findModel(
         ? sql`uid = ${by.uid}`
         : sql`user_code_hash = ${sha256(by.userCode)}`;
   const { rows } = await sql<StoredModel>`
-    select id_hash as "idHash", payload, consumed_at is not null as consumed, grant_id as "grantId",
+    select id_hash as "idHash", payload, extract(epoch from now() - consumed_at)::float8 as "consumedFor",
+      grant_id as "grantId",
       extract(epoch from expires_at - now())::float8 as "secondsLeft"
     from svc.oauth_models where kind = ${kind} and ${condition} order by created_at desc limit 1`.execute(db);
   return rows[0];
@@ -122,6 +124,33 @@ export async function consumeModel(db: Db, model: { kind: string; idHash: string
   return numAffectedRows === 1n;
 }
 
+/**
+ * Uses up a refresh token for the second time, a moment after the first, and takes what the first use gave for used up
+ * before it was made: whoever has that after all is told apart by it. False when its moment is over, or when what it
+ * gave is in use.
+ */
+export async function consumeAgain(
+  db: Db,
+  { idHash, withinSeconds }: { idHash: string; withinSeconds: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ id_hash: string }>`
+    with again as (
+      select id_hash, grant_id, payload from svc.oauth_models as used
+      where kind = 'RefreshToken' and id_hash = ${idHash}
+        and consumed_at > now() - make_interval(secs => ${withinSeconds})
+        and not exists (
+          select from svc.oauth_models as next
+          where ${isSuccessor('used')} and next.consumed_at >= next.created_at
+        )
+      for update
+    ), missed as (
+      update svc.oauth_models as next set consumed_at = next.created_at - interval '1 day' from again
+      where ${isSuccessor('again')}
+    )
+    select id_hash from again`.execute(db);
+  return rows.length > 0;
+}
+
 /** False when it was gone already. */
 export async function deleteModel(db: Db, model: { kind: string; idHash: string }): Promise<boolean> {
   return (await deleteAndTell(db, isModel(model))) > 0;
@@ -134,6 +163,19 @@ export async function deleteModelsOfGrant(db: Db, kind: string, grantId: string)
 /** Ends a grant with every token under it. */
 export async function revokeGrant(db: Db, grantId: string): Promise<void> {
   await db.transaction().execute(async (tx) => tell(tx, await deleteGrants(tx, { id: grantId })));
+}
+
+/** What the person has allowed the client in grants that still stand. */
+export async function grantedScopesOf(
+  db: Db,
+  { userId, clientId }: { userId: string; clientId: string },
+): Promise<Set<string>> {
+  const { rows } = await sql<{ scope: string | null }>`
+    select payload -> 'openid' ->> 'scope' as scope from svc.oauth_models
+    where kind = 'Grant' and user_id = ${userId} and client_id = ${clientId} and expires_at > now()`.execute(
+    db,
+  );
+  return new Set(rows.flatMap(({ scope }) => scope?.split(' ') ?? []));
 }
 
 /** A grant is filed under the hash of its id, as everything here; what was issued under it names it by the id itself. */
@@ -160,6 +202,14 @@ export async function deleteGrants(
 }
 
 type DeletedModel = Pick<OauthModelRow, 'kind' | 'id_hash'>;
+
+/** Renewals count up from the sign-in that began them; a grant can have several of these. */
+function isSuccessor(of: 'used' | 'again'): RawBuilder<unknown> {
+  const before = sql.ref(of);
+  return sql`next.kind = 'RefreshToken' and next.grant_id = ${before}.grant_id
+    and next.payload -> 'iiat' = ${before}.payload -> 'iiat'
+    and (next.payload ->> 'rotations')::int = (${before}.payload ->> 'rotations')::int + 1`;
+}
 
 function epochIn(seconds: number): RawBuilder<number> {
   return sql`floor(extract(epoch from now()) + ${seconds}::float8)::bigint`;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Db } from '../plumbing/db.ts';
+import { keptKey } from '../plumbing/kept-key.ts';
 
 export interface ProviderKeys {
   jwks: { keys: SigningKey[] };
@@ -8,7 +9,6 @@ export interface ProviderKeys {
 }
 
 type SigningKey = JWK & { kty: string };
-type Tables = { platform_keys: { name: string; value: string } };
 
 /** Made once, at the first start of the first copy; all copies sign with the same. */
 export async function loadProviderKeys(db: Db): Promise<ProviderKeys> {
@@ -19,24 +19,6 @@ export async function loadProviderKeys(db: Db): Promise<ProviderKeys> {
     keptKey(db, 'oauth.cookie_keys', async () => [randomBytes(32).toString('base64url')]),
   ]);
   return { jwks, cookieKeys };
-}
-
-async function keptKey<T>(db: Db, name: string, make: () => Promise<T>): Promise<T> {
-  const keys = db.withTables<Tables>();
-  const stored = () =>
-    keys.selectFrom('platform_keys').select('value').where('name', '=', name).executeTakeFirst();
-  let row = await stored();
-  if (!row) {
-    await keys
-      .insertInto('platform_keys')
-      .values({ name, value: JSON.stringify(await make()) })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    // Another copy may have been first: what stands there counts.
-    row = await stored();
-  }
-  if (!row) throw new Error(`The platform key ${name} could not be kept.`);
-  return JSON.parse(row.value) as T;
 }
 
 async function newSigningKey(alg: 'ES256' | 'RS256'): Promise<SigningKey> {

@@ -80,6 +80,7 @@ export async function startTestProvider(
   const provider = await createIdentityProvider({
     db,
     baseUrl,
+    appsDomain: 'apps.localhost',
     dataDir,
     log: silentLog,
     localSecret: null,

@@ -3,6 +3,7 @@ import type { ClientMetadata, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { RequestInfo } from '../plumbing/api.ts';
 import type { Db } from '../plumbing/db.ts';
+import { allowAppRedirects, findAppClient } from './app-clients.ts';
 import { createDeviceGate } from './device-pages.ts';
 import { createDevicePolling } from './device-polling.ts';
 import { forwardTo } from './forward-to-socket.ts';
@@ -22,6 +23,8 @@ import type { UpstreamSettings } from './upstream-client.ts';
 export interface IdentityProviderOptions {
   db: Db;
   baseUrl: string;
+  /** Apps live on hosts below it. */
+  appsDomain: string;
   dataDir: string;
   log: Logger;
   upstream?: UpstreamSettings;
@@ -41,24 +44,27 @@ export interface IdentityProvider {
 
 /** The OpenID provider. It is a Node handler, so it listens on a socket of its own and requests are passed on to it. */
 export async function createIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
-  const { db, baseUrl, log } = options;
+  const { db, baseUrl, appsDomain, log } = options;
   const { Provider, errors, interactionPolicy } = await loadOidcProvider();
   const clients = ownClients({ baseUrl, localLogin: options.localSecret === null ? 'off' : 'on' });
   const config = providerConfig({
     db,
     baseUrl,
     interactionPolicy,
+    accessDenied: () => new errors.AccessDenied('this app is not open to you'),
     keys: await loadProviderKeys(db),
     clients: [...clients, ...(options.extraClients ?? [])],
     adapter: createOauthAdapter({
       db,
       request: () => Provider.ctx,
       invalidGrant: (detail) => new errors.InvalidGrant(detail),
+      findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),
     }),
   });
   const provider = new Provider(`${baseUrl}/oauth`, config);
   // Only we can reach the socket, and we say where the request came from.
   provider.proxy = true;
+  allowAppRedirects(provider);
   addPages(provider, options);
   listenForFaults(provider, log);
   const { localSecret, localUser } = options;

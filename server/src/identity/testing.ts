@@ -1,3 +1,4 @@
+import { createAppAccess } from '../apps/app-access.ts';
 import { meRoutes } from '../me/routes.ts';
 import { patRoutes } from '../pats/routes.ts';
 import { createApi } from '../plumbing/api.ts';
@@ -6,6 +7,7 @@ import { sha256 } from '../plumbing/canonical.ts';
 import type { Caller } from '../plumbing/context.ts';
 import { listenForChanges } from '../plumbing/invalidation.ts';
 import { Failure, problemResponse } from '../plumbing/problem.ts';
+import type { Route } from '../plumbing/route.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
 import { openSession } from '../sessions/testing.ts';
 import { tenantRoutes } from '../tenants/routes.ts';
@@ -35,8 +37,9 @@ export interface ServerCopy {
 }
 
 export async function copyOfServer(
-  { db, url }: TestDatabase,
+  { db, url, rows }: TestDatabase,
   now: () => Date = () => new Date(),
+  routes: readonly Route[] = peopleRoutes,
 ): Promise<ServerCopy> {
   const changes = listenForChanges({ url, log: silentLog });
   const authenticate = createAuthenticate({
@@ -47,8 +50,12 @@ export async function copyOfServer(
     log: silentLog,
   });
   const tenantAccess = createTenantAccess({ db, cache: createTaggedCache(changes, { entriesMax: 1_000 }) });
+  const appAccess = createAppAccess({ db, cache: createTaggedCache(changes, { entriesMax: 1_000 }) });
   const outbox = { add: async () => {}, start: async () => {}, stop: async () => {} };
-  const api = createApi({ db, outbox, now, authenticate, tenantAccess, checkAnswers: true }, peopleRoutes);
+  const api = createApi(
+    { db, outbox, now, authenticate, tenantAccess, appAccess, rows, checkAnswers: true },
+    routes,
+  );
   await changes.start();
   return {
     authenticate,

@@ -1,14 +1,19 @@
+import { findApp } from '../apps/find-app.ts';
 import type { TenantCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 
-/**
- * The ids of the apps that a token is to be limited to, named by id or slug. The platform has no apps yet, so every
- * name is unknown; when it has, the look-up goes here and nothing else of this slice changes.
- */
-export async function resolveApps(_ctx: TenantCtx, refs: readonly string[]): Promise<string[]> {
-  if (refs.length === 0) return [];
+/** The ids of the apps that a token is to be limited to, named by id or slug, among those that its issuer sees. */
+export async function resolveApps(ctx: TenantCtx, refs: readonly string[]): Promise<string[]> {
+  const ids = new Set<string>();
+  const unknown: string[] = [];
+  for (const ref of new Set(refs)) {
+    const app = await findApp(ctx.db, ctx.tenant, { ref, caller: ctx.caller });
+    if (app) ids.add(app.id);
+    else unknown.push(ref);
+  }
+  if (unknown.length === 0) return [...ids];
   throw fail('validation_failed', {
-    detail: `apps: no such app: ${refs.join(', ')}`,
-    errors: refs.map((ref) => ({ field: 'apps', code: 'unknown_app', detail: `no such app: ${ref}` })),
+    detail: `apps: no such app: ${unknown.join(', ')}`,
+    errors: unknown.map((ref) => ({ field: 'apps', code: 'unknown_app', detail: `no such app: ${ref}` })),
   });
 }

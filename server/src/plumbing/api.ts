@@ -1,10 +1,10 @@
 import { bodyBytesMaxDefault, idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
 import type { Logger } from 'pino';
 import { sha256 } from './canonical.ts';
-import { type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
+import { type AppAccess, type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
 import type { Db } from './db.ts';
 import type { StoredAnswer } from './idempotency.ts';
-import { runMutation } from './mutation.ts';
+import { type RowsPlace, runMutation } from './mutation.ts';
 import type { Outbox } from './outbox-rows.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
 import { fail } from './problem.ts';
@@ -18,6 +18,8 @@ export interface ApiParts {
   now: () => Date;
   authenticate: (request: Request) => Promise<Caller | null>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
+  appAccess: (tenant: TenantAccess, ref: string, caller: Caller) => Promise<AppAccess | null>;
+  rows: RowsPlace;
   /** In tests: an answer that breaks its own schema becomes a 500. */
   checkAnswers: boolean;
 }
@@ -32,7 +34,7 @@ export interface RequestInfo {
   deadline: AbortSignal;
 }
 
-type Context = Ctx & { tenant?: TenantAccess };
+type Context = Ctx & { tenant?: TenantAccess; app?: AppAccess };
 
 /** Answers `/api/v1/…`: finds the route, checks who asks, then what, then runs the verb. */
 export function createApi(
@@ -41,6 +43,13 @@ export function createApi(
 ): (request: Request, url: URL, info: RequestInfo) => Promise<Response> {
   const router = createRouter(
     routes.map((route) => ({ method: route.endpoint.method, path: route.endpoint.path, target: route })),
+  );
+  // Only where one can be asked for by itself has a new one an address.
+  const members = routes
+    .filter(({ endpoint }) => endpoint.method === 'GET')
+    .map(({ endpoint }) => endpoint.path);
+  const collections = new Set(
+    members.filter((path) => path.endsWith('}')).map((path) => path.replace(/\/\{\w+\}$/, '')),
   );
   return async (request, url, info) => {
     const found = router.find(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
@@ -51,12 +60,12 @@ export function createApi(
       throw fail('method_not_allowed', { headers: { allow: found.allowed.join(', ') } });
     }
     info.setRoute(found.target.endpoint.id);
-    return answerRoute(parts, found.target, found.params, request, url, info);
+    return answerRoute({ ...parts, collections }, found.target, found.params, request, url, info);
   };
 }
 
 async function answerRoute(
-  parts: ApiParts,
+  parts: ApiParts & { collections: ReadonlySet<string> },
   route: Route,
   rawParams: Record<string, string>,
   request: Request,
@@ -67,6 +76,8 @@ async function answerRoute(
   // Who asks is settled before the body is looked at.
   const caller = await callerFor(parts, route, request);
   const tenant = await tenantFor(parts, route, rawParams, caller);
+  const app = tenant && (await appFor(parts, route, rawParams, tenant, caller));
+  const place = { ...(tenant ? { tenant } : {}), ...(app ? { app } : {}) };
   const query = new URLSearchParams(url.search);
   const mode = modeOf(endpoint.kind, query);
   const params = parseParams(shape.params, rawParams);
@@ -75,13 +86,14 @@ async function answerRoute(
   const body = parseBody(shape.body, json);
   const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
 
-  const base = { requestId: info.requestId, log: info.log, caller, ...(tenant ? { tenant } : {}) };
+  const base = { requestId: info.requestId, log: info.log, caller, ...place };
   const run = async (ctx: Context): Promise<StoredAnswer> => {
     const answer = await route.answer(ctx as never, input as never);
     if (parts.checkAnswers) shape.answer.parse(answer);
     const headers: Record<string, string> = {};
     if (route.etag) headers.etag = route.etag(answer as never);
-    if (endpoint.status === 201 && hasId(answer)) headers.location = `${url.pathname}/${answer.id}`;
+    if (endpoint.status === 201 && parts.collections.has(endpoint.path) && hasId(answer))
+      headers.location = `${url.pathname}/${answer.id}`;
     if (endpoint.kind === 'read' && headers.etag && isKnown(request, headers.etag)) {
       return { status: 304, headers, body: '' };
     }
@@ -91,7 +103,7 @@ async function answerRoute(
 
   const key = request.method === 'POST' ? idempotencyKeyOf(request) : undefined;
   const result = await runMutation(
-    { ...base, db: parts.db, outbox: parts.outbox },
+    { ...base, db: parts.db, outbox: parts.outbox, rows: parts.rows },
     {
       mode,
       operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
@@ -109,7 +121,7 @@ async function answerRoute(
               ),
             },
           }),
-      verb: (ctx) => run({ ...ctx, ...(tenant ? { tenant } : {}) }),
+      verb: (ctx) => run({ ...ctx, ...place }),
     },
   );
   if (result.kind === 'done') return send(result.answer);
@@ -137,6 +149,29 @@ async function tenantFor(
   if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) throw fail(outsider ?? 'not_found');
   if (role === 'tenant_admin' && tenant.role !== 'tenant_admin') throw fail('forbidden');
   return tenant;
+}
+
+async function appFor(
+  parts: ApiParts,
+  route: Route,
+  params: Record<string, string>,
+  tenant: TenantAccess,
+  caller: Caller,
+): Promise<AppAccess | undefined> {
+  const wanted = route.endpoint.authority.app;
+  if (!wanted) return undefined;
+  const app = await parts.appAccess(tenant, params.app ?? '', caller);
+  if (!app) throw fail('not_found');
+  const isOwner = app.relation === 'owner';
+  const isOneOfOwners = isOwner || app.relation === 'co_owner';
+  const allowed = {
+    visible: true,
+    owner: isOwner,
+    owners: isOneOfOwners,
+    owners_or_admin: isOneOfOwners || tenant.role === 'tenant_admin',
+  }[wanted];
+  if (!allowed) throw fail('forbidden');
+  return app;
 }
 
 function modeOf(kind: 'read' | 'mutate', query: URLSearchParams): 'preview' | 'execute' {

@@ -7,6 +7,8 @@ import type { Invalidation } from './invalidation.ts';
 export interface TaggedCache<T> {
   /** Null is never kept: made-up keys must not push out what is true. */
   get(key: string, load: () => Promise<{ value: T; tags: readonly string[] } | null>): Promise<T | null>;
+  /** What is kept has proved wrong. */
+  forget(key: string): void;
 }
 
 /** Time-based ends (a token's expiry) are the value's own to check; this bounds what a missed message can cost. */
@@ -39,6 +41,7 @@ export function createTaggedCache<T>(
       }
       return value;
     },
+    forget: (key) => void entries.delete(key),
   };
 }
 

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 /** JSON with sorted keys: equal values give equal text, so that hashes can be compared. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) => {
@@ -14,5 +12,5 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 export function sha256(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex');
+  return Bun.SHA256.hash(text, 'hex');
 }

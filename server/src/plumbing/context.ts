@@ -16,6 +16,11 @@ export interface TenantCtx extends Ctx {
   tenant: TenantAccess;
 }
 
+/** A verb below `/apps/{app}` has its app resolved and the caller's relation to it checked as well. */
+export interface AppCtx extends TenantCtx {
+  app: AppAccess;
+}
+
 /** A mutation: the same, inside one transaction, with the means to record what it does. */
 export interface MutationCtx extends Ctx {
   db: Tx;
@@ -27,9 +32,22 @@ export interface MutationCtx extends Ctx {
   /** Drops what any copy of the server has cached under the tag, once this commits. */
   changed(tag: string): void;
   warn(text: string): void;
+  rows: RowsAccess;
+}
+
+/** Where apps' own tables live, for the verbs that shape them. */
+export interface RowsAccess {
+  /**
+   * The transaction in which apps' tables change: this very one, or, where rows live on another server, one beside it
+   * that is committed just before. Rolled back with a preview either way.
+   */
+  tx(): Promise<Tx>;
+  /** The role that serves rows, to be let into new tables; null where it is the one that makes them. */
+  role: string | null;
 }
 
 export type TenantMutationCtx = MutationCtx & TenantCtx;
+export type AppMutationCtx = MutationCtx & AppCtx;
 
 export interface Caller {
   /** `login`: an access token. `session`: a browser's cookie. `pat`: rows only. `operator`: on the machine itself. */
@@ -42,6 +60,11 @@ export interface Caller {
   expiresAt: Date;
   /** What a personal access token is limited to; its right is this, intersected with what its issuer may do now. */
   scope?: TokenScope;
+  /**
+   * The app, by its id, that the person is signed in to and that acts as them with this credential. It counts for that
+   * app's rows and nowhere else: the control plane knows no such caller.
+   */
+  throughApp?: string;
 }
 
 export interface TokenScope {
@@ -56,6 +79,17 @@ export interface TenantAccess {
   slug: string;
   name: string;
   role: 'tenant_member' | 'tenant_admin';
+}
+
+/** An app of the tenant that the caller can see, and what they are to it. */
+export interface AppAccess {
+  id: string;
+  slug: string;
+  name: string;
+  ownerId: string;
+  visibility: 'private' | 'invite_only' | 'public' | 'internet';
+  record: 'active' | 'archived';
+  relation: 'owner' | 'co_owner' | 'none';
 }
 
 export interface AuditedChange {

@@ -1,10 +1,12 @@
+export const exposedHeaders = 'ETag, Location, X-Request-Id, Retry-After';
+
 /**
  * Pages of other origins may call the data API and the control plane with a token they hold. No answer ever allows
  * credentials, so a session cookie is worth nothing to them.
  */
 const allowed = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Location, X-Request-Id, Retry-After',
+  'access-control-expose-headers': exposedHeaders,
 };
 
 export function withCors(path: string, headers: Headers): void {

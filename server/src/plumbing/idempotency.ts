@@ -30,7 +30,7 @@ export interface StoredAnswer {
 
 /** The answer given before, or null when this transaction is the first with the key (and now holds it). */
 export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<StoredAnswer | null> {
-  const keyHash = hashOf(request);
+  const keyHash = keyHashOf(request);
   // Held to the end of the transaction; a second request with the key does not wait but is told.
   const lock = await sql<{ held: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${keyHash}, 0)) as held`.execute(tx);
@@ -55,7 +55,7 @@ export async function keepAnswer(tx: Tx, request: IdempotentRequest, answer: Sto
     .insertInto('idempotency_keys')
     .values({
       caller_id: request.callerId,
-      key_hash: hashOf(request),
+      key_hash: keyHashOf(request),
       ...row,
       created_at: sql`now()` as never,
     })
@@ -73,19 +73,20 @@ export async function forgetOldKeys(db: Db): Promise<void> {
     .execute();
 }
 
-function hashOf(request: IdempotentRequest): string {
+/** Under which a key is kept: the key itself opens the answer, so it is not. */
+export function keyHashOf(request: Pick<IdempotentRequest, 'callerId' | 'key'>): string {
   return sha256(`${request.callerId}\n${request.key}`);
 }
 
-// An answer can hold a secret that is shown once (a new token). It is kept readable only for who knows the key.
-function seal(answer: StoredAnswer, key: string): Buffer {
+/** An answer can hold a secret that is shown once (a new token). It is kept readable only for who knows the key. */
+export function seal(answer: StoredAnswer, key: string): Buffer {
   const iv = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', sealingKey(key), iv);
   const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), text]);
 }
 
-function open(sealed: Buffer, key: string): StoredAnswer {
+export function open(sealed: Buffer, key: string): StoredAnswer {
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(key), sealed.subarray(0, 12));
   decipher.setAuthTag(sealed.subarray(12, 28));
   const text = Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]);

@@ -1,7 +1,7 @@
 import type { Plan } from '@svc/contract/plan.ts';
 import { CompiledQuery } from 'kysely';
 import { appendAudit, transactionTime } from './audit.ts';
-import type { AuditedChange, Ctx, MutationCtx } from './context.ts';
+import type { AuditedChange, Ctx, MutationCtx, RowsAccess } from './context.ts';
 import { isRetryable } from './database-errors.ts';
 import type { Db, Tx } from './db.ts';
 import { claimKey, type IdempotentRequest, keepAnswer, type StoredAnswer } from './idempotency.ts';
@@ -21,6 +21,19 @@ export interface MutationRequest {
   verb: (ctx: MutationCtx) => Promise<StoredAnswer>;
 }
 
+export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
+  db: Db;
+  outbox: Outbox;
+  /** Absent: apps' tables are not touched. */
+  rows?: RowsPlace;
+}
+
+export interface RowsPlace {
+  /** Where apps' tables live on another server; null: in this database. */
+  db: Db | null;
+  role: string | null;
+}
+
 export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done'; answer: StoredAnswer };
 
 const attemptsMax = 3;
@@ -29,34 +42,41 @@ const attemptsMax = 3;
  * The one way anything changes: one verb, one transaction. Preview, audit, idempotency, effects outside and the
  * dropping of caches all follow from what the verb records while it runs.
  */
-export async function runMutation(
-  base: Omit<Ctx, 'db' | 'now'> & { db: Db; outbox: Outbox },
-  request: MutationRequest,
-): Promise<MutationResult> {
+export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
   for (let attempt = 1; ; attempt++) {
     const tx = await base.db.startTransaction().execute();
+    let beside: Tx | null = null;
+    const rows: RowsAccess = {
+      role: base.rows?.role ?? null,
+      tx: async () => {
+        if (!base.rows?.db) return tx;
+        beside ??= await base.rows.db.startTransaction().execute();
+        return beside;
+      },
+    };
     try {
-      const result = await runOnce(base, tx, request);
+      const result = await runOnce(base, tx, rows, request);
       // The caller was told that it failed: then it has.
       if (request.deadline?.aborted) throw fail('query_timeout');
-      if (result.kind === 'previewed') await tx.rollback().execute();
-      else await tx.commit().execute();
+      for (const each of [beside, tx]) await end(each, result.kind === 'previewed' ? 'rollback' : 'commit');
       return result;
     } catch (error) {
-      if (!tx.isCommitted && !tx.isRolledBack)
-        await tx
-          .rollback()
-          .execute()
-          .catch(() => {});
+      for (const each of [beside, tx]) await end(each, 'rollback').catch(() => {});
       if (isRetryable(error) && attempt < attemptsMax) continue;
       throw error;
     }
   }
 }
 
+async function end(tx: Tx | null, how: 'commit' | 'rollback'): Promise<void> {
+  if (!tx || tx.isCommitted || tx.isRolledBack) return;
+  await (how === 'commit' ? tx.commit() : tx.rollback()).execute();
+}
+
 async function runOnce(
-  base: Omit<Ctx, 'db' | 'now'> & { outbox: Outbox },
+  base: MutationBase,
   tx: Tx,
+  rows: RowsAccess,
   request: MutationRequest,
 ): Promise<MutationResult> {
   const now = await transactionTime(tx);
@@ -88,6 +108,7 @@ async function runOnce(
     enqueue: (topic, payload) => void effects.push({ id: Bun.randomUUIDv7(), topic, payload }),
     changed: (tag) => void tags.add(tag),
     warn: (text) => void warnings.push(text),
+    rows,
   });
 
   const plan = makePlan(request.operation, changes, warnings, { ids, now });

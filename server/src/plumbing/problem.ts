@@ -35,6 +35,14 @@ export function invalid(field: string, detail: string, code = 'invalid'): Failur
 }
 
 export function problemResponse(failure: Failure, requestId: string): Response {
+  const answer = problemAnswer(failure, requestId);
+  return new Response(answer.body, answer);
+}
+
+export function problemAnswer(
+  failure: Failure,
+  requestId: string,
+): { status: number; headers: Record<string, string>; body: string } {
   const row = errorCodes[failure.code];
   const body: Problem = {
     type: `urn:svc:problem:${failure.code}`,
@@ -52,5 +60,5 @@ export function problemResponse(failure: Failure, requestId: string): Response {
   };
   if (row.status === 401) headers['www-authenticate'] ??= 'Bearer';
   if (row.status === 429 || row.status === 503) headers['retry-after'] ??= '1';
-  return new Response(JSON.stringify(body), { status: row.status, headers });
+  return { status: row.status, headers, body: JSON.stringify(body) };
 }

@@ -1,5 +1,5 @@
 import type { Answer, Authority, Endpoint, Parsed, Shape } from '@svc/contract/endpoint.ts';
-import type { Ctx, MutationCtx, TenantAccess } from './context.ts';
+import type { AppAccess, Ctx, MutationCtx, TenantAccess } from './context.ts';
 
 /** One endpoint of the contract with its shapes and the verb that answers it. */
 export interface Route {
@@ -15,7 +15,8 @@ export type RouteInput<S extends Shape> = Parsed<S> & { ifMatch: string | undefi
 export type CtxOf<A extends Authority, K extends 'read' | 'mutate'> = (K extends 'mutate'
   ? MutationCtx
   : Ctx) &
-  (A extends { role: string } ? { tenant: TenantAccess } : unknown);
+  (A extends { role: string } ? { tenant: TenantAccess } : unknown) &
+  (A extends { app: string } ? { app: AppAccess } : unknown);
 
 export function route<S extends Shape, A extends Authority, K extends 'read' | 'mutate'>(
   endpoint: Endpoint<S, A, K>,

@@ -2,10 +2,11 @@ import { urlBytesMax } from '@svc/contract/limits.ts';
 import type { Logger } from 'pino';
 import type { RequestInfo } from './api.ts';
 import { clientAddress, type TrustedProxies } from './client-address.ts';
-import { preflight, withCors } from './cors.ts';
+import { exposedHeaders, preflight, withCors } from './cors.ts';
 import { failureOfDatabase } from './database-errors.ts';
+import type { DirectAnswer, DirectHandle } from './direct.ts';
 import type { Metrics } from './metrics.ts';
-import { Failure, fail, problemResponse } from './problem.ts';
+import { Failure, fail, problemAnswer, problemResponse } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
 
 export type Handle = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
@@ -32,6 +33,7 @@ export function serve(options: {
   port: number;
   trustedProxies: TrustedProxies;
   handle: Handle;
+  direct?: () => DirectHandle | null;
   log: Logger;
   metrics: Metrics;
 }): Serving {
@@ -46,62 +48,13 @@ export function serve(options: {
     maxRequestBodySize: requestBytesMax,
     reusePort: false,
     development: false,
-    fetch: async (request, bun) => {
-      const begun = performance.now();
-      const requestId = requestIdOf(request);
-      let route = 'none';
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), handlerMsMax);
-      inFlight++;
-      metrics.inFlight.set(inFlight);
-      const info: RequestInfo = {
-        requestId,
-        log: log.child({ request_id: requestId }),
-        setRoute: (name) => {
-          route = name;
-        },
-        deadline: deadline.signal,
-        clientAddress: clientAddress(
-          bun.requestIP(request)?.address ?? '',
-          request.headers.get('x-forwarded-for'),
-          options.trustedProxies,
-        ),
-      };
-      // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
-      bun.timeout(request, handlerMsMax / 1000 + 5);
-      // The Host header is part of it, and clients send anything there, or none.
-      const asked = URL.parse(request.url);
-      const url = asked ?? new URL('http://localhost/');
-      try {
-        if (!asked) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
-        const response = finish(await answer(request, url, info), request, url, requestId, stopping);
-        report(response.status);
-        return response;
-      } catch (error) {
-        const failed = problemResponse(failureOf(error, info.log), requestId);
-        const response = finish(failed, request, url, requestId, stopping);
-        report(response.status);
-        return response;
-      } finally {
-        clearTimeout(timer);
-        inFlight--;
-        metrics.inFlight.set(inFlight);
+    fetch: (request, bun) => {
+      const direct = options.direct?.();
+      if (direct) {
+        const at = pathStart(request.url);
+        if (request.url.startsWith(direct.prefix, at)) return answerDirect(direct, request, at, bun);
       }
-
-      function report(status: number): void {
-        const seconds = (performance.now() - begun) / 1000;
-        metrics.requests.inc({ route, method: request.method, status });
-        metrics.seconds.observe({ route }, seconds);
-        const line = {
-          method: request.method,
-          path: url.pathname,
-          route,
-          status,
-          ms: Math.round(seconds * 1e5) / 100,
-        };
-        if (status >= 500) info.log.warn(line, 'request');
-        else info.log.info(line, 'request');
-      }
+      return answerUsual(request, bun);
     },
     error: (error) => {
       const requestId = Bun.randomUUIDv7();
@@ -111,6 +64,122 @@ export function serve(options: {
       return response;
     },
   });
+
+  async function answerUsual(request: Request, bun: Bun.Server<undefined>): Promise<Response> {
+    const begun = performance.now();
+    const requestId = requestIdOf(request);
+    let route = 'none';
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), handlerMsMax);
+    inFlight++;
+    metrics.inFlight.set(inFlight);
+    const info: RequestInfo = {
+      requestId,
+      log: log.child({ request_id: requestId }),
+      setRoute: (name) => {
+        route = name;
+      },
+      deadline: deadline.signal,
+      clientAddress: clientAddress(
+        bun.requestIP(request)?.address ?? '',
+        request.headers.get('x-forwarded-for'),
+        options.trustedProxies,
+      ),
+    };
+    // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
+    bun.timeout(request, handlerMsMax / 1000 + 5);
+    // The Host header is part of it, and clients send anything there, or none.
+    const asked = URL.parse(request.url);
+    const url = asked ?? new URL('http://localhost/');
+    try {
+      if (!asked) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
+      const response = finish(await answer(request, url, info), request, url, requestId, stopping);
+      report(response.status);
+      return response;
+    } catch (error) {
+      const failed = problemResponse(failureOf(error, info.log), requestId);
+      const response = finish(failed, request, url, requestId, stopping);
+      report(response.status);
+      return response;
+    } finally {
+      clearTimeout(timer);
+      inFlight--;
+      metrics.inFlight.set(inFlight);
+    }
+
+    function report(status: number): void {
+      const seconds = (performance.now() - begun) / 1000;
+      metrics.requests.inc({ route, method: request.method, status });
+      metrics.seconds.observe({ route }, seconds);
+      const line = {
+        method: request.method,
+        path: url.pathname,
+        route,
+        status,
+        ms: Math.round(seconds * 1e5) / 100,
+      };
+      if (status >= 500) info.log.warn(line, 'request');
+      else info.log.info(line, 'request');
+    }
+  }
+
+  /** See `DirectHandle`. What goes wrong is logged; what goes well is only counted. */
+  async function answerDirect(
+    direct: DirectHandle,
+    request: Request,
+    pathAt: number,
+    bun: Bun.Server<undefined>,
+  ): Promise<Response> {
+    const begun = performance.now();
+    const requestId = requestIdOf(request);
+    const { url, method } = request;
+    const mark = url.indexOf('?', pathAt);
+    const path = mark < 0 ? url.slice(pathAt) : url.slice(pathAt, mark);
+    inFlight++;
+    let answer: DirectAnswer;
+    try {
+      const early = method === 'OPTIONS' ? preflight(request, path) : null;
+      if (early) {
+        early.headers.set('x-request-id', requestId);
+        return early;
+      }
+      if (url.length > urlBytesMax) throw fail('uri_too_long');
+      if (inFlight > inFlightMax)
+        throw fail('unavailable', { detail: 'Too many requests at once; try again.' });
+      const patient = () => bun.timeout(request, handlerMsMax / 1000 + 5);
+      // A body may take its time to arrive.
+      if (method !== 'GET') patient();
+      const search = mark < 0 ? '' : url.slice(mark + 1);
+      answer = await direct.answer(request, path, search, { requestId, log, patient });
+    } catch (error) {
+      const failure = failureOf(error, log.child({ request_id: requestId }));
+      answer = problemAnswer(failure, requestId);
+    } finally {
+      inFlight--;
+    }
+    const seconds = (performance.now() - begun) / 1000;
+    metrics.direct(method, answer.status, seconds);
+    if (answer.status >= 400 || log.isLevelEnabled('debug')) {
+      const line = {
+        request_id: requestId,
+        method,
+        path,
+        route: 'rows',
+        status: answer.status,
+        ms: Math.round(seconds * 1e5) / 100,
+      };
+      if (answer.status >= 500) log.warn(line, 'request');
+      else if (answer.status >= 400) log.info(line, 'request');
+      else log.debug(line, 'request');
+    }
+    const { headers } = answer;
+    headers['x-request-id'] = requestId;
+    headers['x-content-type-options'] = 'nosniff';
+    headers['access-control-allow-origin'] = '*';
+    headers['access-control-expose-headers'] = exposedHeaders;
+    if (stopping) headers.connection = 'close';
+    return new Response(method === 'HEAD' ? null : (answer.body as BodyInit | null), answer);
+  }
 
   async function answer(request: Request, url: URL, info: RequestInfo): Promise<Response> {
     if (request.url.length > urlBytesMax) throw fail('uri_too_long');
@@ -145,6 +214,12 @@ export function serve(options: {
       await server.stop(true);
     },
   };
+}
+
+/** Behind `http://host`. */
+function pathStart(url: string): number {
+  const at = url.indexOf('/', url.indexOf('://') + 3);
+  return at < 0 ? url.length : at;
 }
 
 function failureOf(error: unknown, log: Logger): Failure {

@@ -1,3 +1,4 @@
+import { appIdOf } from '../identity/app-clients.ts';
 import { ownClientIds } from '../identity/provider-clients.ts';
 import type { Ctx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
@@ -9,6 +10,8 @@ export interface SignIn {
   /** What `revokeSession` takes to end it: the hash of the session, or of the grant behind the token. */
   credentialId: string;
   expiresAt: Date;
+  /** The app that the token was issued to, by its id; null for a login to the platform. */
+  throughApp: string | null;
   /** The hashes of all records whose end is its end. */
   restsOn: string[];
 }
@@ -24,12 +27,15 @@ export function findSignIn(
 async function findLogin(db: Db, hash: string): Promise<SignIn | null> {
   const token = await findAccessTokenRow(db, hash);
   if (!token?.user_id || !token.expires_at) return null;
-  // A token of an app's, or made out to one, speaks to that app of who signed in; it does not act as them here.
-  if (!ownClientIds.includes(token.client_id ?? '') || token.payload.aud !== undefined) return null;
+  const throughApp = appIdOf(token.client_id);
+  // A token of any other client, or made out to one, tells them who signed in; it does not act as them here.
+  if (throughApp === null && !ownClientIds.includes(token.client_id ?? '')) return null;
+  if (token.payload.aud !== undefined) return null;
   const login: SignIn = {
     userId: token.user_id,
     credentialId: token.grant_hash,
     expiresAt: token.expires_at,
+    throughApp,
     restsOn: [hash, token.grant_hash],
   };
   if (!token.payload.expiresWithSession) return login;
@@ -48,5 +54,11 @@ async function findSession(db: Db, hash: string): Promise<SignIn | null> {
   const session = await findSessionRow(db, { hash });
   // A session before its sign-in belongs to nobody yet.
   if (!session?.user_id || !session.expires_at) return null;
-  return { userId: session.user_id, credentialId: hash, expiresAt: session.expires_at, restsOn: [hash] };
+  return {
+    userId: session.user_id,
+    credentialId: hash,
+    expiresAt: session.expires_at,
+    throughApp: null,
+    restsOn: [hash],
+  };
 }

@@ -1,8 +1,10 @@
+import { endCoOwnershipsOf } from '../apps/end-co-ownerships-of.ts';
 import { revokeGrantsOf } from '../grants/revoke-grants-of.ts';
 import { userTag } from '../identity/tags.ts';
 import { revokePatsOf } from '../pats/revoke-pats-of.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { revokeTableGrantsOf } from '../tables/revoke-table-grants-of.ts';
 import { findUser } from '../users/find-user.ts';
 import { type MemberRecord, memberRecord } from './rules.ts';
 import {
@@ -15,8 +17,8 @@ import {
 } from './store.ts';
 
 /**
- * Adds a user, changes a role or, with `none`, takes the user out with all they were granted. For the operator, who may also leave a tenant
- * without an admin; admins come by `setMemberAsAdmin`.
+ * Adds a user, changes a role or, with `none`, takes the user out with all they were granted and co-owned. For the
+ * operator, who may also leave a tenant without an admin; admins come by `setMemberAsAdmin`.
  */
 export async function setMember(ctx: MutationCtx, input: Input<TenantRole>): Promise<MemberRecord>;
 export async function setMember(
@@ -57,6 +59,8 @@ export async function setMember(
   if (!after) {
     await revokeGrantsOf(ctx, { tenantId, userId, reason: 'The member was removed.' });
     await revokePatsOf(ctx, { tenantId, userId });
+    await revokeTableGrantsOf(ctx, { tenantId, userId });
+    await endCoOwnershipsOf(ctx, { tenantId, user: { id: userId, email: before?.email ?? '' } });
   }
   ctx.changed(userTag(userId));
   return after ? memberRecord(after) : null;

@@ -18,6 +18,10 @@ export function findUserRow(db: Db, ref: string): Promise<UserRow | undefined> {
   return byRef(db, ref).executeTakeFirst();
 }
 
+export function findUserRows(db: Db, ids: readonly string[]): Promise<UserRow[]> {
+  return db.withTables<Tables>().selectFrom('users').selectAll().where('id', 'in', ids).execute();
+}
+
 export function lockUserRow(tx: Tx, id: string): Promise<UserRow | undefined> {
   return byRef(tx, id).forNoKeyUpdate().executeTakeFirst();
 }

@@ -1,4 +1,4 @@
-import { slugPattern } from '@svc/contract/limits.ts';
+import { slugPattern, uuidPattern } from '@svc/contract/limits.ts';
 
 /** A slug from a name: `Sales DB (EU)` → `sales-db-eu`; null when nothing usable is left. */
 export function slugFromName(name: string): string | null {
@@ -10,5 +10,6 @@ export function slugFromName(name: string): string | null {
     .replace(/^[^a-z]+|-+$/g, '')
     .slice(0, 63)
     .replace(/-+$/, '');
-  return slugPattern.test(slug) ? slug : null;
+  // Things are named by id or by slug in the same place.
+  return slugPattern.test(slug) && !uuidPattern.test(slug) ? slug : null;
 }

@@ -1,0 +1,276 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { behind } from './support/database.ts';
+import { lines, ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+
+let world: RowsWorld;
+beforeAll(async () => {
+  world = await rowsWorld();
+});
+
+const merge = { ...ndjson, prefer: 'resolution=merge-duplicates' };
+const ignore = { ...ndjson, prefer: 'resolution=ignore-duplicates' };
+const count = async (table: TestTable) => (await table.send('GET', '/_count')).body.count;
+
+async function keyed(
+  columns = ['k:text:nullable', 'a:int:nullable:1', 'b:int:nullable:2'],
+): Promise<TestTable> {
+  const table = await world.table(columns);
+  const made = await table.shape('POST', '/indexes', { columns: ['k'], unique: true });
+  expect(made.status).toBe(201);
+  return table;
+}
+
+describe('an upsert', () => {
+  test('merges into rows that are there the columns that the line gives, and inserts the others', async () => {
+    const table = await keyed();
+    const [there] = await table.insert({ k: 'x', a: 10, b: 20 });
+    const answer = await table.send(
+      'POST',
+      '?on_conflict=k',
+      lines([
+        { k: 'x', a: 11 },
+        { k: 'y', b: 5 },
+      ]),
+      merge,
+    );
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      { inserted: 1, updated: 1, ids: [there.id, expect.any(String)] },
+    ]);
+    const rows = await table.list('?select=k,a,b&sort=k');
+    expect(rows).toEqual([
+      { k: 'x', a: 11, b: 20 },
+      { k: 'y', a: 1, b: 5 },
+    ]);
+    const after = await table.send('GET', `/${there.id}`);
+    expect(after.body.created_at).toBe(there.created_at);
+    expect(Date.parse(after.body.updated_at)).toBeGreaterThanOrEqual(Date.parse(there.updated_at));
+  });
+
+  test('of lines that give different columns changes in each row just those', async () => {
+    const table = await keyed();
+    await table.insert({ k: 'x', a: 10, b: 20 }, { k: 'y', a: 10, b: 20 }, { k: 'z', a: 10, b: 20 });
+    const body = lines([{ k: 'x', a: 0 }, { k: 'y', b: 0 }, { k: 'z' }, { k: 'new' }]);
+    const answer = await table.send('POST', '?on_conflict=k', body, merge);
+    expect([answer.body.inserted, answer.body.updated]).toEqual([1, 3]);
+    const shown = await Promise.all(
+      answer.body.ids.map((id: string) => table.send('GET', `/${id}?select=k,a,b`)),
+    );
+    expect(shown.map(({ body }) => body)).toEqual([
+      { k: 'x', a: 0, b: 20 },
+      { k: 'y', a: 10, b: 0 },
+      { k: 'z', a: 10, b: 20 },
+      { k: 'new', a: 1, b: 2 },
+    ]);
+  });
+
+  test('that ignores leaves rows that are there alone and answers the new ones', async () => {
+    const table = await keyed();
+    await table.insert({ k: 'x', a: 10 });
+    const body = lines([
+      { k: 'x', a: 11 },
+      { k: 'y', a: 12 },
+    ]);
+    const answer = await table.send('POST', '?on_conflict=k', body, ignore);
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      { inserted: 1, updated: 0, ids: [expect.any(String)] },
+    ]);
+    expect(await table.list('?select=k,a&sort=k')).toEqual([
+      { k: 'x', a: 10 },
+      { k: 'y', a: 12 },
+    ]);
+  });
+
+  test('changes the version of what it merges, so that an old If-Match is stale', async () => {
+    const table = await keyed();
+    const created = await table.send('POST', '', { k: 'x', a: 1 });
+    await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, merge);
+    const stale = await table.send(
+      'PATCH',
+      `/${created.body.id}`,
+      { a: 3 },
+      {
+        'if-match': created.headers.get('etag') ?? '',
+      },
+    );
+    expect(stale.status).toBe(412);
+  });
+
+  test('with the same key twice is refused with the line of the second, in whatever spelling', async () => {
+    const table = await keyed();
+    for (const headers of [merge, ignore]) {
+      const body = `\n${lines([{ k: 'x' }, { k: 'y' }, { k: 'x', a: 1 }, { k: null }, { k: null }])}`;
+      const twice = await table.send('POST', '?on_conflict=k', body, headers);
+      expect([twice.status, twice.body.errors]).toMatchObject([
+        400,
+        [{ line: 4, column: 'k', code: 'duplicate_in_batch' }],
+      ]);
+    }
+    expect(await count(table)).toBe(0);
+    const times = await keyed(['k:timestamptz']);
+    const spelt = lines([{ k: '2026-01-01T00:00:00Z' }, { k: '2026-01-01T09:00:00+09:00' }]);
+    const twice = await times.send('POST', '?on_conflict=k', spelt, merge);
+    expect([twice.status, twice.body.errors]).toMatchObject([400, [{ code: 'duplicate_in_batch' }]]);
+    expect(await count(times)).toBe(0);
+  });
+
+  test('takes the id as its key when none is named, and one object as well as lines', async () => {
+    const table = await world.table(['id:text', 'a:int']);
+    const prefer = { prefer: 'return=minimal, resolution=merge-duplicates' };
+    for (const a of [1, 2]) {
+      const answer = await table.send('POST', '', `{\n  "id": "x",\n  "a": ${a}\n}\n`, prefer);
+      expect([answer.status, answer.body.ids]).toEqual([201, ['x']]);
+    }
+    expect((await table.send('GET', '/x')).body.a).toBe(2);
+    expect((await table.send('POST', '', '{"id":"x\ny","a":1}', prefer)).status).toBe(400);
+  });
+
+  test('takes several columns where one constraint covers exactly these', async () => {
+    const table = await world.table(['a:int', 'b:int', 'c:int']);
+    await table.shape('POST', '/indexes', { columns: ['a', 'b'], unique: true });
+    for (const c of [1, 2]) {
+      expect((await table.send('POST', '?on_conflict=b,a', { a: 1, b: 1, c }, merge)).status).toBe(201);
+    }
+    expect((await table.list()).map(({ c }) => c)).toEqual([2]);
+    for (const on of ['a', 'c', 'a,b,c', 'nope', '', 'a;b']) {
+      expect([
+        on,
+        (await table.send('POST', `?on_conflict=${on}`, { a: 1, b: 1, c: 1 }, merge)).status,
+      ]).toEqual([on, 400]);
+    }
+    const unsaid = await table.send('POST', '?on_conflict=a,b', { a: 1, b: 1, c: 1 });
+    expect([unsaid.status, unsaid.body.code]).toEqual([400, 'validation_failed']);
+  });
+
+  test('breaks another constraint as an insert does', async () => {
+    const table = await keyed();
+    await table.shape('POST', '/indexes', { columns: ['a'], unique: true });
+    await table.insert({ k: 'x', a: 10 });
+    const answer = await table.send(
+      'POST',
+      '?on_conflict=k',
+      lines([
+        { k: 'y', a: 5 },
+        { k: 'z', a: 10 },
+      ]),
+      merge,
+    );
+    expect([answer.status, answer.body.code]).toEqual([409, 'unique_violation']);
+    expect(answer.body.errors).toMatchObject([{ column: 'a' }]);
+    expect(await count(table)).toBe(1);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const key = () => ({ 'idempotency-key': crypto.randomUUID() });
+
+  test('replays the answer of one row and of a batch, and stores once', async () => {
+    const table = await world.table(['a:int']);
+    for (const [body, type] of [
+      ['{"a":1}', 'application/json'],
+      ['{"a":1}\n{"a":2}\n', 'application/x-ndjson'],
+    ] as const) {
+      const headers = { ...key(), 'content-type': type };
+      const before = await count(table);
+      const first = await table.send('POST', '', body, headers);
+      const again = await table.send('POST', '', body, headers);
+      expect([again.status, again.text]).toEqual([201, first.text]);
+      for (const name of ['etag', 'location', 'content-type'])
+        expect(again.headers.get(name)).toBe(first.headers.get(name));
+      expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+      expect((await count(table)) - before).toBe(body.match(/a/g)?.length ?? 0);
+    }
+  });
+
+  test('with another body, another query or another table is 422', async () => {
+    const table = await world.table(['a:int']);
+    const other = await world.table(['a:int']);
+    const headers = key();
+    expect((await table.send('POST', '', { a: 1 }, headers)).status).toBe(201);
+    for (const attempt of [
+      () => table.send('POST', '', { a: 2 }, headers),
+      () => table.send('POST', '', '{"a":1}', { ...headers, prefer: 'resolution=merge-duplicates' }),
+      () => other.send('POST', '', { a: 1 }, headers),
+    ]) {
+      const answer = await attempt();
+      expect([answer.status, answer.body.code]).toEqual([422, 'idempotency_mismatch']);
+    }
+    expect([await count(table), await count(other)]).toEqual([1, 0]);
+  });
+
+  test('of a refused request is free again, and belongs to one person', async () => {
+    const table = await world.table(['a:int']);
+    const headers = key();
+    expect((await table.send('POST', '', { a: 'x' }, headers)).status).toBe(400);
+    expect((await table.send('POST', '', { a: 1 }, headers)).status).toBe(201);
+    const member = {
+      principal_type: 'user',
+      principal_id: world.tenant.admin.id,
+      actions: ['read', 'write'],
+    };
+    expect((await table.shape('POST', '/grants', member)).status).toBe(201);
+    const admin = world.as({ authorization: `Bearer ${world.tenant.admin.token}` }, table);
+    expect((await admin('POST', '', { a: 2 }, headers)).status).toBe(201);
+    for (const bad of ['', 'x'.repeat(256)]) {
+      const answer = await table.send('POST', '', { a: 1 }, { 'idempotency-key': bad });
+      expect([bad.length, answer.status]).toEqual([bad.length, 400]);
+    }
+  });
+
+  test('sent many times at once stores once; the others are replayed or told that it runs', async () => {
+    const table = await world.table(['a:int']);
+    const headers = { ...ndjson, ...key() };
+    const body = '{"a":1}\n'.repeat(2_000);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => table.send('POST', '', body, headers)));
+    for (const { status, body } of answers) {
+      expect([201, 409]).toContain(status);
+      if (status === 409) expect(body.code).toBe('idempotency_in_progress');
+    }
+    expect(new Set(answers.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
+    expect(await count(table)).toBe(2_000);
+  });
+});
+
+describe('dry_run', () => {
+  test('of every write shows what would change and changes nothing at all', async () => {
+    const table = await keyed(['k:text', 'a:int:nullable']);
+    const created = await table.send('POST', '', { k: 'x', a: 1 });
+    const at = `/${created.body.id}`;
+    const database = behind(world.server);
+    const state = async () => {
+      const { 'svc_data.batch_times': _, sequences: __, ...rest } = await database.state();
+      return rest;
+    };
+    const before = await state();
+    const previews = await Promise.all([
+      table.send('POST', '?dry_run=true', { k: 'y' }, { 'idempotency-key': crypto.randomUUID() }),
+      table.send('POST', '?dry_run=true', lines([{ k: 'y' }, { k: 'z' }]), ndjson),
+      table.send('POST', '?dry_run=true&on_conflict=k', lines([{ k: 'x', a: 9 }]), merge),
+      table.send('PATCH', `${at}?dry_run=true`, { a: 2 }),
+      table.send('DELETE', `${at}?dry_run=true`),
+    ]);
+    for (const { status, body } of previews) {
+      expect([status, body.dry_run, typeof body.plan.fingerprint]).toEqual([200, true, 'string']);
+    }
+    expect(await state()).toEqual(before);
+    await database.close();
+    const again = await table.send('PATCH', `${at}?dry_run=true`, { a: 2 });
+    expect(again.text).toBe(previews[3]?.text ?? '');
+    expect(previews[3]?.body.plan.changes).toMatchObject([
+      { path: expect.stringContaining('a'), before: 1, after: 2 },
+    ]);
+    expect(previews[4]?.body.plan.irreversible).toBe(true);
+    expect((await table.send('GET', at)).text).toBe(created.text);
+  });
+
+  test('refuses what the write would refuse', async () => {
+    const table = await keyed(['k:text', 'a:int:nullable']);
+    await table.insert({ k: 'x' });
+    expect((await table.send('POST', '?dry_run=true', { k: 'x' })).status).toBe(409);
+    expect((await table.send('POST', '?dry_run=true', { k: 1 })).status).toBe(400);
+    expect((await table.send('DELETE', `/${Bun.randomUUIDv7()}?dry_run=true`)).status).toBe(404);
+    expect((await table.send('POST', '?dry_run=maybe', { k: 'y' })).status).toBe(400);
+    expect(await count(table)).toBe(1);
+  });
+});

@@ -1,0 +1,72 @@
+import type { Cleanup } from './cleanup.ts';
+import { columns, indexColumns, item, jsonLines, rowCount } from './dataset.ts';
+import { createApp, createPat, createTable, type Server, startServer, type Table } from './start-server.ts';
+
+/** The server with its tables of 100k rows: one to read, one to insert into, one for batches. */
+export interface Prepared {
+  server: Server;
+  pat: string;
+  reads: Table;
+  inserts: Table;
+  batches: Table;
+}
+
+export const linesPerBatch = 5_000;
+
+export async function prepare(cleanup: Cleanup): Promise<Prepared> {
+  const server = await startServer(cleanup);
+  const app = await createApp(server, 'bench');
+  const pat = await createPat(server);
+  const make = (name: string) => createTable(server, app, { name, columns, index: indexColumns });
+  const reads = await make('items');
+  const inserts = await make('inserts');
+  const batches = await make('batches');
+  for (let from = 1; from <= rowCount; from += linesPerBatch) {
+    await sendBatch({ server, pat }, reads, jsonLines(from, linesPerBatch, 'numbered'));
+  }
+  await checkAnswer({ server, pat, reads });
+  await server.sql(`insert into ${inserts.physical} select * from ${reads.physical}`);
+  await refill(server, reads, batches.physical);
+  for (const table of [reads, inserts]) await server.sql(`vacuum analyze ${table.physical}`);
+  await server.sql('checkpoint');
+  return { server, pat, reads, inserts, batches };
+}
+
+/** Back to the 100k rows. */
+export async function refill(server: Server, from: Table, physical: string): Promise<void> {
+  await server.sql(`truncate ${physical}`);
+  await server.sql(`insert into ${physical} select * from ${from.physical}`);
+  await server.sql(`vacuum analyze ${physical}`);
+  await server.sql('checkpoint');
+}
+
+export async function sendBatch(
+  { server, pat }: Pick<Prepared, 'server' | 'pat'>,
+  table: Table,
+  lines: string,
+): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${server.port}${table.path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': pat, 'content-type': 'application/x-ndjson' },
+    body: lines,
+  });
+  const text = await response.text();
+  if (response.status !== 201)
+    throw new Error(`A batch was answered ${response.status}: ${text.slice(0, 500)}`);
+}
+
+/** That what is measured is the right answer. */
+async function checkAnswer({
+  server,
+  pat,
+  reads,
+}: Pick<Prepared, 'server' | 'pat' | 'reads'>): Promise<void> {
+  const wanted = item(4711);
+  const response = await fetch(`http://127.0.0.1:${server.port}${reads.path}/${wanted.id}`, {
+    headers: { 'x-api-key': pat },
+  });
+  const row = (await response.json()) as Record<string, unknown>;
+  if (!Bun.deepEquals({ ...row, created_at: new Date(String(row.created_at)).toISOString() }, wanted)) {
+    throw new Error(`Not the row that was stored: ${JSON.stringify(row)}`);
+  }
+}

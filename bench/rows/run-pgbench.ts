@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cleanup } from './cleanup.ts';
+import { type Figures, percentile } from './measured.ts';
+import type { Server } from './start-server.ts';
+import type { Script } from './statement-of.ts';
+
+/** One transaction in so many is timed for the percentiles. */
+const sampled = 0.05;
+
+/** With prepared statements from one thread, as the role that the server uses for rows. */
+export async function runPgbench(
+  pgbench: string,
+  server: Server,
+  { text, fixed }: Script,
+  options: { name: string; connections: number; seconds: number; cleanup: Cleanup },
+): Promise<Figures & { count: number; seconds: number }> {
+  const path = join(server.folder, `${options.name}.sql`);
+  writeFileSync(path, text);
+  const prefix = `pgbench-${options.name}-${options.connections}`;
+  const { user, password, database } = server.rowsLogin;
+  const child = Bun.spawn(
+    [
+      ...[pgbench, '-n', '-M', 'prepared', '-f', path, '-c', String(options.connections), '-j', '1'],
+      ...['-T', String(options.seconds), '-l', `--sampling-rate=${sampled}`, '--log-prefix', prefix],
+      ...Object.entries(fixed).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
+      ...['-h', server.socketFolder, '-p', '5432', '-U', user, database],
+    ],
+    { cwd: server.folder, env: { ...process.env, PGPASSWORD: password }, stdout: 'pipe', stderr: 'pipe' },
+  );
+  options.cleanup.child(child);
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const perSecond = Number(/tps = ([\d.]+)/.exec(output)?.[1]);
+  const count = Number(/actually processed: (\d+)/.exec(output)?.[1]);
+  const failed = Number(/failed transactions: (\d+)/.exec(output)?.[1] ?? 0);
+  if ((await child.exited) !== 0 || !perSecond || failed > 0) throw new Error(`pgbench: ${output}${errors}`);
+  const times = readdirSync(server.folder)
+    .filter((name) => name.startsWith(`${prefix}.`))
+    .flatMap((name) => {
+      const lines = readFileSync(join(server.folder, name), 'utf8').trim().split('\n');
+      rmSync(join(server.folder, name));
+      return lines.map((line) => Number(line.split(' ')[2]) / 1000);
+    });
+  return {
+    count,
+    seconds: count / perSecond,
+    perSecond,
+    p50Ms: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+  };
+}

@@ -1,0 +1,174 @@
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { readCredentials } from '../../server/src/drivers/database/credentials.ts';
+import { embeddedUrls } from '../../server/src/drivers/database/embedded-roles.ts';
+import { connectionUrl, type Endpoint } from '../../server/src/drivers/database/endpoint.ts';
+import { livingPostmaster, readPostmasterFile } from '../../server/src/drivers/database/postmaster-file.ts';
+import { columnOf, schemaOf, tableOf } from '../../server/src/tables/catalogue.ts';
+import type { Cleanup } from './cleanup.ts';
+
+export const root = resolve(import.meta.dir, '..', '..');
+
+/** Our server as users have it, on a data dir and a port of its own. */
+export interface Server {
+  pid: number;
+  postmaster: number;
+  port: number;
+  folder: string;
+  /** PostgreSQL's own. */
+  logPath: string;
+  socketFolder: string;
+  superuserPassword: string;
+  rowsLogin: { user: string; password: string; database: string };
+  /** As PostgreSQL's superuser, in the platform's database. */
+  sql<T extends pg.QueryResultRow = Record<string, string>>(text: string): Promise<T[]>;
+  urlOfDatabase(database: string): string;
+  /** As the admin of the seeded tenant. */
+  call<T = Record<string, string>>(method: string, path: string, body?: unknown): Promise<T>;
+}
+
+export async function startServer(cleanup: Cleanup): Promise<Server> {
+  const folder = cleanup.temporaryFolder();
+  // PostgreSQL runs as a user of its own where we are root, and must pass.
+  Bun.spawnSync(['chmod', '711', folder]);
+  const dataDir = join(folder, 'data');
+  const port = freePort();
+  const { SVC_DATABASE_URL: _, SVC_DATA_DATABASE_URL: __, ...environment } = process.env;
+  const env = {
+    ...environment,
+    SVC_PORT: String(port),
+    SVC_HOST: '127.0.0.1',
+    SVC_BASE_URL: `http://localhost:${port}`,
+    SVC_DATA_DIR: dataDir,
+    SVC_SEED: 'demo',
+    SVC_LOG_LEVEL: 'info',
+  };
+  const log = Bun.file(join(folder, 'server.log'));
+  const command = [process.execPath, ...profilerFlags(), join(root, 'server/src/main.ts')];
+  const child = Bun.spawn(command, { cwd: root, env, stdin: 'ignore', stdout: 'pipe', stderr: log });
+  cleanup.add(() => endPostmaster(dataDir));
+  cleanup.child(child);
+  await untilReady(child.stdout, log);
+  const token = Bun.spawnSync(
+    [join(root, 'svc-admin'), 'tokens', 'issue', '--user', 'admin@demo.localhost', '--json'],
+    { env, stderr: 'inherit' },
+  );
+  const { access_token } = JSON.parse(token.stdout.toString()) as { access_token: string };
+
+  const endpoint = readPostmasterFile(join(dataDir, 'postgres'))?.endpoint;
+  if (endpoint?.kind !== 'socket') throw new Error('The embedded PostgreSQL has no socket.');
+  const credentials = readCredentials(dataDir);
+  const client = new pg.Client({ connectionString: urlOf(endpoint, credentials.superuser, 'svc') });
+  await client.connect();
+  cleanup.add(() => client.end());
+  const rows = new pg.Client({ connectionString: embeddedUrls(endpoint, credentials).rowsUrl });
+  return {
+    pid: child.pid,
+    postmaster: livingPostmaster(join(dataDir, 'postgres')) ?? 0,
+    port,
+    folder,
+    logPath: join(dataDir, 'postgres.log'),
+    socketFolder: endpoint.folder,
+    superuserPassword: credentials.superuser,
+    rowsLogin: {
+      user: rows.user ?? '',
+      password: credentials.rows,
+      database: rows.database ?? '',
+    },
+    sql: async <T extends pg.QueryResultRow>(text: string) => (await client.query<T>(text)).rows,
+    urlOfDatabase: (database) => urlOf(endpoint, credentials.superuser, database),
+    async call<T>(method: string, path: string, body?: unknown) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+      return JSON.parse(text) as T;
+    },
+  };
+}
+
+/** A table with what measuring it takes. */
+export interface Table {
+  name: string;
+  /** Its path in the row API. */
+  path: string;
+  /** `"app_…"."t_…"` */
+  physical: string;
+  /** By the column's name. */
+  column(name: string): string;
+}
+
+/** A new app of the seeded tenant. */
+export async function createApp(server: Server, slug: string): Promise<{ slug: string; base: string }> {
+  const base = '/api/v1/tenants/demo/apps';
+  await server.call('POST', base, { slug, name: slug });
+  return { slug, base: `${base}/${slug}` };
+}
+
+export async function createTable(
+  server: Server,
+  app: { slug: string; base: string },
+  options: { name: string; columns: readonly string[]; index: readonly string[] },
+): Promise<Table> {
+  const table = await server.call<{ id: string; app_id: string }>('POST', `${app.base}/tables`, {
+    name: options.name,
+    columns: options.columns,
+  });
+  await server.call('POST', `${app.base}/tables/${options.name}/indexes`, { columns: options.index });
+  const found = await server.sql<{ name: string; number: number }>(
+    `select name, number from svc.app_table_columns where table_id = '${table.id}'`,
+  );
+  const numbers = new Map(found.map(({ name, number }) => [name, number]));
+  return {
+    name: options.name,
+    path: `/data/demo/${app.slug}/${options.name}`,
+    physical: `"${schemaOf(table.app_id)}"."${tableOf(table.id)}"`,
+    column: (name) => columnOf(numbers.get(name) ?? 0),
+  };
+}
+
+export async function createPat(server: Server): Promise<string> {
+  const pat = await server.call<{ secret: string }>('POST', '/api/v1/tenants/demo/pats', {
+    name: 'bench',
+    actions: ['read', 'write'],
+  });
+  return pat.secret;
+}
+
+export function freePort(): number {
+  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const port = probe.port ?? 0;
+  probe.stop(true);
+  return port;
+}
+
+/** `SVC_BENCH_PROFILE=<folder>` has the server write where its time goes when it ends. */
+function profilerFlags(): string[] {
+  const folder = process.env.SVC_BENCH_PROFILE;
+  return folder ? ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`] : [];
+}
+
+async function untilReady(output: ReadableStream<Uint8Array>, log: Bun.BunFile): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of output) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes('svc is ready on')) return;
+  }
+  throw new Error(`The server ended before it was ready:\n${text}\n${await log.text()}`);
+}
+
+/** A server that had to be killed leaves it behind. */
+async function endPostmaster(dataDir: string): Promise<void> {
+  const pid = livingPostmaster(join(dataDir, 'postgres'));
+  if (pid === null) return;
+  process.kill(pid, 'SIGINT');
+  while (livingPostmaster(join(dataDir, 'postgres')) !== null) await Bun.sleep(50);
+}
+
+function urlOf(endpoint: Endpoint, password: string, database: string): string {
+  return connectionUrl(endpoint, { user: 'postgres', password, database });
+}

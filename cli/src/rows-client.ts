@@ -1,0 +1,101 @@
+import { answerError, UnexpectedAnswerError } from '@svc/contract/client.ts';
+import type { Ctx } from './context.ts';
+import { usage } from './errors.ts';
+import { parseExact } from './exact-json.ts';
+
+/** The rows of one table over HTTP, as the person or the token that the environment names. */
+export interface RowsClient {
+  place: RowsPlace;
+  call(call: RowCall): Promise<RowAnswer>;
+  /** For an answer that may be larger than memory; it is a success. */
+  open(call: RowCall): Promise<Response>;
+}
+
+export interface RowsPlace {
+  baseUrl: string;
+  tenant: string;
+  app: string;
+  table: string;
+}
+
+export interface RowCall {
+  method?: 'POST' | 'PATCH' | 'DELETE';
+  /** What follows the table in the path: an id, or `_count`. */
+  below?: string;
+  query?: readonly QueryPair[];
+  headers?: Record<string, string>;
+  /** JSON or JSON lines, sent as it is. */
+  body?: string;
+  /** Less time than the command has. */
+  signal?: AbortSignal;
+}
+
+export type QueryPair = readonly [name: string, value: string];
+
+export interface RowAnswer {
+  /** Numbers keep every digit; undefined when the answer is empty. */
+  body: unknown;
+  headers: Headers;
+}
+
+export async function openRows(
+  ctx: Ctx,
+  { app, table }: { app: string; table: string },
+): Promise<RowsClient> {
+  const session = await ctx.session();
+  const tenant = await tenantOf(ctx, session.credential);
+  const place: RowsPlace = { baseUrl: session.baseUrl, tenant, app, table };
+  return {
+    place,
+    call: async (call) => {
+      const url = addressOf(place, call);
+      const response = await session.send(url, initOf(call));
+      const body = jsonOf(response, url, await response.text());
+      if (!response.ok) throw answerError(response, url, body);
+      return { body, headers: response.headers };
+    },
+    open: async (call) => {
+      const url = addressOf(place, call);
+      const response = await session.open(url, initOf(call));
+      if (response.ok) return response;
+      throw answerError(response, url, jsonOf(response, url, await response.text()));
+    },
+  };
+}
+
+/** A token can not ask which tenants there are. */
+async function tenantOf(ctx: Ctx, credential: string): Promise<string> {
+  if (credential === 'SVC_API_KEY' && ctx.globals.tenant === undefined) {
+    const { tenant } = await ctx.session();
+    if (tenant !== null) return tenant.id;
+    throw usage('With SVC_API_KEY the tenant must be said.', 'Pass --tenant, or set SVC_TENANT.');
+  }
+  return (await import('./tenant.ts')).resolveTenant(ctx);
+}
+
+function addressOf(place: RowsPlace, { below, query = [] }: RowCall): string {
+  const parts = ['data', place.tenant, place.app, place.table, ...(below === undefined ? [] : [below])];
+  const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
+  return `${place.baseUrl}/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`;
+}
+
+function initOf({ method = undefined, headers, body, signal }: RowCall): RequestInit {
+  return {
+    method: method ?? 'GET',
+    headers: {
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+    ...(signal !== undefined && { signal }),
+  };
+}
+
+function jsonOf(response: Response, url: string, text: string): unknown {
+  try {
+    return text === '' ? undefined : parseExact(text);
+  } catch {
+    throw new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
+  }
+}

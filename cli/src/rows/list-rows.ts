@@ -1,0 +1,52 @@
+import { perPageMax } from '@svc/contract/limits.ts';
+import type { Result } from '../command.ts';
+import type { Ctx } from '../context.ts';
+import type { QueryPair, RowsClient } from '../rows-client.ts';
+import { rowsResult } from '../views/rows.ts';
+
+export interface RowsPage {
+  data: Record<string, unknown>[];
+  page: number;
+  per_page: number;
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+/** One page, as the server cuts it. */
+export async function listPage(ctx: Ctx, rows: RowsClient, query: readonly QueryPair[]): Promise<Result> {
+  const page = (await rows.call({ query })).body as RowsPage;
+  return rowsResult(ctx, page, page.data);
+}
+
+/** Follows cursors to the end, or to so many rows, and answers as one page that holds them. */
+export async function listMany(
+  ctx: Ctx,
+  rows: RowsClient,
+  { query, limit }: { query: readonly QueryPair[]; limit: number },
+): Promise<Result> {
+  const found: RowsPage['data'] = [];
+  let last: RowsPage | undefined;
+  for (let left = limit; left > 0 && (last === undefined || last.next_cursor !== null); ) {
+    const cursor: QueryPair[] = last?.next_cursor ? [['cursor', last.next_cursor]] : [];
+    const size: QueryPair = ['per_page', String(Math.min(left, perPageMax))];
+    const { body } = await rows.call({ query: [...withoutCursor(query, last), ...cursor, size] });
+    last = body as RowsPage;
+    left -= last.data.length;
+    // Line by line nothing needs to be kept, however much there is.
+    if (ctx.globals.format === 'jsonl') await ctx.io.out(last.data.map(line).join(''));
+    else found.push(...last.data);
+    if (last.data.length === 0) break;
+  }
+  if (ctx.globals.format === 'jsonl') return { value: [], printed: true };
+  const rest = { has_more: last?.has_more ?? false, next_cursor: last?.next_cursor ?? null };
+  return rowsResult(ctx, { data: found, page: 1, per_page: found.length, ...rest }, found);
+}
+
+/** A cursor to begin from counts for the first page only. */
+function withoutCursor(query: readonly QueryPair[], last: RowsPage | undefined): readonly QueryPair[] {
+  return last === undefined ? query : query.filter(([name]) => name !== 'cursor');
+}
+
+function line(row: unknown): string {
+  return `${JSON.stringify(row)}\n`;
+}

@@ -1,0 +1,272 @@
+import type { ContractEntry } from './all.ts';
+import {
+  dryRunParameter,
+  errorCodesOf,
+  idempotencyKeyParameter,
+  ifMatchParameter,
+  ifPlanParameter,
+  type Json,
+  parametersIn,
+  previewRef,
+  problemResponses,
+  requestIdHeader,
+  schemaOf,
+} from './openapi-parts.ts';
+import { batchLinesMax, batchRequestsPerMinuteMax, type FilterOp, jsonLinesMediaType } from './rows.ts';
+import { Batch } from './rows-endpoints.shapes.ts';
+
+/** What a row operation speaks of: the rows of any table, or those of one. */
+export interface RowTerms {
+  /** Of the path. */
+  params: readonly Json[];
+  /** Null where the caller may write rows but not be shown them. */
+  row: Json | null;
+  insert: Json;
+  update: Json;
+  /** The columns to filter by. */
+  columns: readonly Json[];
+  examples?: RowExamples;
+}
+
+export interface RowExamples {
+  row: Json;
+  insert: Json;
+  update: Json;
+  /** By the name of a parameter. */
+  query: Readonly<Record<string, unknown>>;
+}
+
+/** Parameters, body and answers of one operation on rows; what it is called is the caller's to say. */
+export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
+  const { endpoint } = entry;
+  const describe = operations[endpoint.id];
+  if (!describe) throw new Error(`${endpoint.id} is no operation on rows.`);
+  const { headers = [], body, answers } = describe(terms, entry);
+  const { query, problems } = commonOf(entry);
+  const named = query.map((parameter) => {
+    const example = terms.examples?.query[String(parameter.name)];
+    return example === undefined ? parameter : { ...parameter, example };
+  });
+  const filters = endpoint.id === 'rows.list' || endpoint.id === 'rows.count' ? terms.columns : [];
+  const changing = endpoint.kind === 'mutate' ? [dryRunParameter, ifPlanParameter] : [];
+  return {
+    parameters: [...terms.params, ...named, ...filters, ...changing, ...headers],
+    ...(body ? { requestBody: { required: true, content: body } } : {}),
+    responses: { ...answers, ...problems },
+  };
+}
+
+interface Common {
+  query: readonly Json[];
+  problems: Record<string, Json>;
+  answer: Json;
+}
+
+/** What is the same for every table, worked out once: an app may have hundreds of them. */
+function commonOf(entry: ContractEntry): Common {
+  let common = commons.get(entry);
+  if (!common) {
+    const { endpoint, shape } = entry;
+    common = {
+      query: parametersIn('query', shape.query),
+      problems: problemResponses(errorCodesOf(endpoint, shape)),
+      answer: schemaOf(shape.answer, 'output'),
+    };
+    commons.set(entry, common);
+  }
+  return common;
+}
+
+const commons = new WeakMap<ContractEntry, Common>();
+
+interface Described {
+  headers?: readonly Json[];
+  body?: Json;
+  answers: Record<string, Json>;
+}
+
+const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry) => Described>> = {
+  'rows.list': (terms, entry) => {
+    const page = commonOf(entry).answer as { properties: Json };
+    const schema = {
+      ...page,
+      properties: { ...page.properties, data: { type: 'array', items: terms.row ?? {} } },
+    };
+    return {
+      answers: {
+        200: answer('The rows.', {
+          'application/json': { schema, ...example(terms.examples && pageOf(terms.examples.row)) },
+          [jsonLinesMediaType]: {
+            schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
+            ...example(terms.examples && lines([terms.examples.row])),
+          },
+        }),
+      },
+    };
+  },
+  'rows.count': (_, entry) => ({
+    answers: { 200: answer('The number.', { 'application/json': { schema: commonOf(entry).answer } }) },
+  }),
+  'rows.get': (terms) => ({
+    headers: [ifNoneMatch],
+    answers: {
+      200: answer('The row.', rowContent(terms), etag),
+      304: answer('The row is as it was.', undefined, etag),
+    },
+  }),
+  'rows.insert': ({ row, insert, examples }) => ({
+    headers: [preferResolution, idempotencyKeyParameter],
+    body: {
+      'application/json': { schema: insert, ...example(examples?.insert) },
+      ...Object.fromEntries(
+        [jsonLinesMediaType, 'application/jsonl'].map((type) => [
+          type,
+          { schema: manyLines, ...example(examples && lines([examples.insert])) },
+        ]),
+      ),
+    },
+    answers: {
+      200: answer('With dry_run: the plan.', { 'application/json': { schema: previewRef } }),
+      201: answer(
+        row
+          ? 'The row, or no body with `Prefer: return=minimal`; of many rows how many there were, and their ids.'
+          : 'Of one row no body, since it may not be read; of many how many there were, and their ids.',
+        {
+          'application/json': {
+            schema: row ? { anyOf: [row, batchRef] } : batchRef,
+            ...(row ? example(examples?.row) : {}),
+          },
+        },
+        { ...etag, Location: { schema: { type: 'string' }, description: 'Of one row.' } },
+      ),
+    },
+  }),
+  'rows.update': (terms) => ({
+    headers: [ifMatchParameter, prefer],
+    body: { 'application/json': { schema: terms.update, ...example(terms.examples?.update) } },
+    answers: {
+      200: answer(
+        terms.row ? 'The row, or with dry_run the plan.' : 'With dry_run: the plan.',
+        { 'application/json': { schema: terms.row ? { anyOf: [terms.row, previewRef] } : previewRef } },
+        etag,
+      ),
+      204: answer(
+        terms.row ? 'Done, with `Prefer: return=minimal`.' : 'Done; the row may not be read.',
+        undefined,
+        etag,
+      ),
+    },
+  }),
+  'rows.delete': () => ({
+    headers: [ifMatchParameter],
+    answers: {
+      200: answer('With dry_run: the plan.', { 'application/json': { schema: previewRef } }),
+      204: answer('Done.'),
+    },
+  }),
+};
+
+/** How a condition is written with each operator. */
+export const operatorForms: Readonly<Record<FilterOp, string>> = {
+  eq: '`eq.v` equal',
+  neq: '`neq.v` not equal',
+  gt: '`gt.v` greater',
+  gte: '`gte.v` greater or equal',
+  lt: '`lt.v` less',
+  lte: '`lte.v` less or equal',
+  in: '`in.(v,w,"x,y")` one of',
+  is: '`is.null`, `is.not_null`',
+  like: '`like.v` with `%` or `*` for any run and `_` for one character',
+  ilike: '`ilike.v` the same, whatever the case',
+  sw: '`sw.v` starts with',
+  ew: '`ew.v` ends with',
+  has: '`has.v` contains',
+  isw: '`isw.v` starts with, whatever the case',
+  iew: '`iew.v` ends with, whatever the case',
+  ihas: '`ihas.v` contains, whatever the case',
+  between: '`between.(v,w)` from v to w',
+  cs: '`cs.{"a":1}` contains',
+  cd: '`cd.{"a":1}` is contained in',
+  hk: '`hk.a` has the key',
+};
+
+/** Of any table: what is in its rows is the table's to say. */
+export const anyRow: Omit<RowTerms, 'params'> = {
+  row: { type: 'object', additionalProperties: true },
+  insert: { type: 'object', additionalProperties: true },
+  update: { type: 'object', additionalProperties: true },
+  columns: [
+    {
+      name: 'column',
+      in: 'query',
+      required: false,
+      style: 'form',
+      explode: true,
+      schema: { type: 'object', additionalProperties: { type: 'string' } },
+      description:
+        'Every column is a parameter of its own name, and may stand several times; all conditions must hold. ' +
+        '`age=3` compares, `age=op.value` does so by an operator, `not.` before it negates. A value that does not ' +
+        'begin with an operator and a dot is meant literally. What `v` is fits the type of the column: ' +
+        `${Object.values(operatorForms).join('; ')}.`,
+    },
+  ],
+};
+
+export const batchSchema = schemaOf(Batch, 'output');
+const batchRef = { $ref: '#/components/schemas/Batch' };
+
+const manyLines = {
+  type: 'string',
+  description:
+    `One row as JSON per line, at most ${batchLinesMax} lines; all are stored or none is. ` +
+    `An app may send ${batchRequestsPerMinuteMax} such requests a minute.`,
+};
+
+const etag = { ETag: { schema: { type: 'string' }, description: 'The version of the row.' } };
+
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'An `ETag` from before: 304 while the row is as it was.',
+};
+
+const prefer = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: '`return=minimal` answers without the row.',
+};
+
+const preferResolution = {
+  ...prefer,
+  description:
+    '`return=minimal` answers without the row. `resolution=merge-duplicates` changes rows that are there, ' +
+    '`resolution=ignore-duplicates` leaves them as they are.',
+};
+
+function answer(description: string, content?: Json, headers: Json = {}): Json {
+  return {
+    description,
+    headers: { ...requestIdHeader, ...headers },
+    ...(content ? { content } : {}),
+  };
+}
+
+function rowContent({ row, examples }: RowTerms): Json {
+  return { 'application/json': { schema: row ?? {}, ...example(examples?.row) } };
+}
+
+function pageOf(row: Json): Json {
+  return { data: [row], page: 1, per_page: 50, has_more: false, next_cursor: null };
+}
+
+function lines(rows: readonly Json[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+}
+
+function example(value: unknown): Json {
+  return value === undefined ? {} : { example: value };
+}

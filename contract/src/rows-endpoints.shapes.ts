@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { perPageDefault, perPageMax } from './limits.ts';
+import { countCap, countModes, pageMax, sortKeysMax } from './rows.ts';
+import { empty, ref, text } from './shapes.ts';
+import { tableName } from './tables.shapes.ts';
+
+/** By the names of the columns that are visible; what types they have is the table's to say. */
+export const Row = z.record(z.string(), z.unknown());
+
+export const RowPage = z.object({
+  data: z.array(Row),
+  page: z.int(),
+  per_page: z.int(),
+  has_more: z.boolean(),
+  /** For the page after this one; null where there is none. */
+  next_cursor: z.string().nullable(),
+});
+
+/** What a batch answers; `updated` where it was told what to do with rows that are there. */
+export const Batch = z.object({
+  inserted: z.int(),
+  updated: z.int().optional(),
+  ids: z.array(z.union([z.string(), z.int(), z.null()])),
+});
+
+const tableParams = z.object({ tenant: ref, app: ref, table: tableName.or(ref) });
+const rowParams = tableParams.extend({
+  id: text.min(1).meta({ description: 'The id of the row; a text `_count` is written `%5Fcount`.' }),
+});
+
+const select = text
+  .meta({ description: 'Columns to show, `a,b`; `alias:a` shows one under another name.' })
+  .optional();
+const several = (description: string) => z.array(text).meta({ description }).optional();
+const group = 'a.eq.1,and(b.gt.2,c.is.null)';
+
+/** Beside these, every column is a parameter of its own name: `age=gt.3`. */
+const conditions = {
+  select,
+  sort: text
+    .meta({
+      description: `At most ${sortKeysMax} columns, \`-a,b\`: a minus for descending. The id comes last.`,
+    })
+    .optional(),
+  filter: several('`column=value` or `column=op.value`, as if it were a parameter of the column.'),
+  or: several(`One of these must hold: \`(${group})\`.`),
+  and: several(`All of these must hold: \`(${group})\`.`),
+  not: several(`Not all of these may hold: \`(${group})\`.`),
+  'not.and': several(`Not all of these may hold: \`(${group})\`.`),
+  'not.or': several(`None of these may hold: \`(${group})\`.`),
+};
+const paging = {
+  page: z.int().min(1).max(pageMax).default(1),
+  per_page: z.int().min(1).max(perPageMax).default(perPageDefault),
+};
+
+export const listRows = {
+  params: tableParams,
+  query: z.looseObject({
+    ...conditions,
+    ...paging,
+    cursor: text
+      .min(1)
+      .meta({ description: 'The `next_cursor` of the page before, with the same sort; in place of `page`.' })
+      .optional(),
+  }),
+  answer: RowPage,
+};
+export const countRows = {
+  params: tableParams,
+  query: z.looseObject({
+    ...conditions,
+    ...paging,
+    count: z
+      .enum(countModes)
+      .meta({
+        description: `\`capped\` stops at ${countCap}; \`estimated\` asks the statistics beyond that.`,
+      })
+      .optional(),
+  }),
+  answer: z.object({ count: z.int(), mode: z.enum(countModes).optional() }),
+};
+export const getRow = { params: rowParams, query: z.strictObject({ select }), answer: Row };
+export const insertRows = {
+  params: tableParams,
+  query: z.strictObject({
+    on_conflict: text
+      .min(1)
+      .meta({
+        description:
+          'Columns of a unique constraint, `a,b`, by which a row that is there is known; the id when absent.',
+      })
+      .optional(),
+  }),
+  body: Row,
+  answer: z.union([Row, Batch]),
+};
+export const updateRow = { params: rowParams, body: Row, answer: Row };
+export const deleteRow = { params: rowParams, answer: empty };

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { appParams } from './apps.shapes.ts';
+import { parseColumnSpec } from './column-spec.ts';
+import {
+  columnDefaultBytesMax,
+  columnsPerIndexMax,
+  columnsPerTableMax,
+  columnTypes,
+  isColumnName,
+  namePattern,
+  tableDescriptionBytesMax,
+} from './columns.ts';
+import { empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
+import { principalTypes, tableActions } from './tables.ts';
+
+const nameExpected = 'must be 1 to 63 of a-z, 0-9 and _, and begin with a letter';
+export const tableName = z.string().regex(namePattern, nameExpected);
+export const columnName = z
+  .string()
+  .regex(namePattern, nameExpected)
+  .refine(isColumnName, { error: 'is reserved for queries' });
+
+const defaultText = text.refine((value) => Buffer.byteLength(value) <= columnDefaultBytesMax, {
+  error: `must be at most ${columnDefaultBytesMax} bytes`,
+});
+/** A literal of the column's type as text, number or boolean, or `now()`, `gen_random_uuid()`; null for none. */
+const columnDefault = z
+  .union([defaultText, z.number().transform(String), z.boolean().transform(String)])
+  .nullable()
+  .meta({ description: "A literal of the column's type, `now()` or `gen_random_uuid()`; null for none." });
+
+const columnObject = z.strictObject({
+  name: columnName,
+  type: z.enum(columnTypes),
+  nullable: z.boolean().default(false),
+  default: columnDefault.default(null),
+});
+/** An object, or the text `name:type[:nullable][:default]`. */
+export const columnInput = z.union([
+  columnObject,
+  text.max(columnDefaultBytesMax + 200).transform((spec, ctx) => {
+    const parsed = parseColumnSpec(spec);
+    const wrong = typeof parsed === 'string' ? parsed : columnName.safeParse(parsed.name).error?.issues[0];
+    if (typeof parsed !== 'string' && wrong === undefined) return parsed;
+    ctx.addIssue({ code: 'custom', message: typeof wrong === 'string' ? wrong : `name ${wrong?.message}` });
+    return z.NEVER;
+  }),
+]);
+
+const description = text.refine((value) => Buffer.byteLength(value) <= tableDescriptionBytesMax, {
+  error: `must be at most ${tableDescriptionBytesMax} bytes`,
+});
+
+export const Column = z.object({
+  name: z.string(),
+  type: z.enum(columnTypes),
+  nullable: z.boolean(),
+  default: z.string().nullable(),
+  /** Kept by the service: `created_at` and `updated_at` that were not declared, and `id` when it is generated. */
+  generated: z.boolean(),
+});
+
+export const Table = z.object({
+  id: uuid,
+  app_id: uuid,
+  name: z.string(),
+  description: z.string(),
+  owner_column: z.string().nullable(),
+  columns: z.array(Column),
+  /** Grows with every change of the table's shape. */
+  version: z.int(),
+  created_by: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+export const Index = z.object({
+  id: uuid,
+  name: z.string(),
+  columns: z.array(z.string()),
+  unique: z.boolean(),
+  created_at: timestamp,
+});
+
+export const TableGrant = z.object({
+  id: uuid,
+  table_id: uuid,
+  principal_type: z.enum(principalTypes),
+  principal_id: z.string(),
+  actions: z.array(z.enum(tableActions)),
+  created_by: z.string(),
+  created_at: timestamp,
+});
+
+const tableParams = appParams.extend({ table: ref });
+const columnParams = tableParams.extend({ column: ref });
+const indexName = tableName.meta({ description: 'Made from the columns when absent.' });
+
+export const listTables = { params: appParams, query: pageQuery, answer: page(Table) };
+export const createTable = {
+  params: appParams,
+  body: z.strictObject({
+    name: tableName,
+    columns: z.array(columnInput).max(columnsPerTableMax).default([]),
+    owner_column: columnName.nullable().default(null),
+    description: description.default(''),
+  }),
+  answer: Table,
+};
+export const getTable = { params: tableParams, answer: Table };
+export const updateTable = {
+  params: tableParams,
+  body: z.strictObject({ name: tableName.optional(), description: description.optional() }),
+  answer: Table,
+};
+export const dropTable = { params: tableParams, answer: empty };
+
+export const addColumn = { params: tableParams, body: columnInput, answer: Table };
+export const updateColumn = {
+  params: columnParams,
+  body: z.strictObject({
+    name: columnName.optional(),
+    nullable: z.boolean().optional(),
+    default: columnDefault.optional(),
+  }),
+  answer: Table,
+};
+export const dropColumn = { params: columnParams, answer: empty };
+
+export const listIndexes = { params: tableParams, query: pageQuery, answer: page(Index) };
+export const addIndex = {
+  params: tableParams,
+  body: z.strictObject({
+    name: indexName.optional(),
+    columns: z.array(columnName).min(1).max(columnsPerIndexMax),
+    unique: z.boolean().default(false),
+  }),
+  answer: Index,
+};
+export const dropIndex = { params: tableParams.extend({ index: ref }), answer: empty };
+
+export const listTableGrants = { params: tableParams, query: pageQuery, answer: page(TableGrant) };
+export const issueTableGrant = {
+  params: tableParams,
+  body: z.strictObject({
+    principal_type: z.enum(principalTypes),
+    principal_id: ref.meta({
+      description: 'A user id or e-mail address, an app id or slug, or the name of a role.',
+    }),
+    actions: z
+      .array(z.enum(tableActions))
+      .min(1)
+      .transform((actions) => tableActions.filter((action) => actions.includes(action))),
+  }),
+  answer: TableGrant,
+};
+export const revokeTableGrant = { params: tableParams.extend({ grantID: ref }), answer: empty };

@@ -1,0 +1,108 @@
+import type { FilterOp } from '@svc/contract/rows.ts';
+import { type Scalar, toItem, toJson, toText } from './encode.ts';
+
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined };
+
+/** The row API's own names: `sw`, `ew`, `has` start, end, contain; `isw`, `iew`, `ihas` whatever the case. */
+export type Operator = FilterOp;
+
+/** What a column of this type is compared with. */
+export type Operand<T> = unknown extends T
+  ? Scalar
+  :
+      | Extract<NonNullable<T>, string | number | boolean>
+      | (number extends NonNullable<T> ? bigint : never)
+      | (string extends NonNullable<T> ? Date : never);
+
+export type IsOperand = null | 'not_null' | boolean;
+
+type Value<T, Op extends Operator> = Op extends 'in'
+  ? readonly Operand<T>[]
+  : Op extends 'between'
+    ? readonly [Operand<T>, Operand<T>]
+    : Op extends 'is'
+      ? IsOperand
+      : Op extends 'cs' | 'cd'
+        ? Json
+        : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk'
+          ? string
+          : Operand<T>;
+
+/** `['done', 'is', true]`, `['title', 'not.sw', 'Re:']`. */
+type Test<Row> = {
+  [C in keyof Row & string]: {
+    [Op in Operator]: readonly [column: C, op: Op | `not.${Op}`, value: Value<Row[C], Op>];
+  }[Operator];
+}[keyof Row & string];
+
+/** One test, or a group of them; groups nest. */
+export type Condition<Row> =
+  | Test<Row>
+  | { readonly and: readonly Condition<Row>[] }
+  | { readonly or: readonly Condition<Row>[] }
+  | { readonly not: Condition<Row> };
+
+/** The same without the types of the columns, as it is kept. */
+export type AnyCondition =
+  | readonly [column: string, op: string, value: unknown]
+  | { readonly and: readonly AnyCondition[] }
+  | { readonly or: readonly AnyCondition[] }
+  | { readonly not: AnyCondition };
+
+/** A condition that stands by itself: name and value of a parameter. */
+export function toParameter(condition: AnyCondition): [name: string, value: string] {
+  if (isTest(condition)) {
+    const [column, op, value] = condition;
+    return [column, `${op}.${operandText(op, value, (text) => text)}`];
+  }
+  const [name, list] = groupOf(condition);
+  return [name, list];
+}
+
+function inGroup(condition: AnyCondition): string {
+  if (isTest(condition)) {
+    const [column, op, value] = condition;
+    return `${column}.${op}.${operandText(op, value, toItem)}`;
+  }
+  return groupOf(condition).join('');
+}
+
+/** A group of nothing would hold for all or for none, depending on whom you ask. */
+function groupOf(condition: Exclude<AnyCondition, readonly unknown[]>): [name: string, list: string] {
+  if ('not' in condition) {
+    const inner = condition.not;
+    if (isTest(inner) || 'not' in inner) return ['not', `(${inGroup(inner)})`];
+    const [name, list] = groupOf(inner);
+    return [`not.${name}`, list];
+  }
+  const [name, parts] =
+    'or' in condition ? (['or', condition.or] as const) : (['and', condition.and] as const);
+  if (parts.length === 0) throw new TypeError(`.${name}([]) has no condition.`);
+  return [name, `(${parts.map(inGroup).join(',')})`];
+}
+
+function operandText(op: string, value: unknown, write: (text: string) => string): string {
+  switch (op.replace(/^not\./, '')) {
+    case 'in':
+    case 'between':
+      if (!Array.isArray(value)) throw new TypeError(`${op} takes a list.`);
+      return `(${value.map((item) => toItem(toText(item))).join(',')})`;
+    case 'is':
+      return String(value);
+    case 'cs':
+    case 'cd':
+      return write(toJson(value));
+    default:
+      return write(toText(value));
+  }
+}
+
+function isTest(condition: AnyCondition): condition is readonly [string, string, unknown] {
+  return Array.isArray(condition);
+}

@@ -1,0 +1,62 @@
+/** What can stand for a value in a query. */
+export type Scalar = string | number | bigint | boolean | Date;
+
+/** A value as the row API reads it in an address: no digit lost, times in UTC. */
+export function toText(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'number':
+      return numberText(value);
+    default:
+      if (value instanceof Date) return value.toISOString();
+      throw new TypeError(
+        value === null || value === undefined
+          ? `Nothing compares with ${value}; ask with .is(column, null).`
+          : 'A value in a query is a string, number, bigint, boolean or Date.',
+      );
+  }
+}
+
+/** In lists and groups: between quotes whatever could be taken for their punctuation. */
+export function toItem(text: string): string {
+  return /^[\w.:-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/**
+ * JSON as `JSON.stringify` makes it, but a bigint becomes its digits, and a number that JSON can not hold is an error
+ * rather than a null.
+ */
+export function toJson(value: unknown): string {
+  const json = jsonOf(value);
+  if (json === undefined) throw new TypeError('This can not be written as JSON.');
+  return json;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if ('toJSON' in value && typeof value.toJSON === 'function') return jsonOf(value.toJSON());
+  if (Array.isArray(value)) return `[${value.map((item) => jsonOf(item) ?? 'null').join(',')}]`;
+  const fields = Object.entries(value).flatMap(([name, item]) => {
+    const json = jsonOf(item);
+    return json === undefined ? [] : [`${JSON.stringify(name)}:${json}`];
+  });
+  return `{${fields.join(',')}}`;
+}
+
+function numberText(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`${value} can not be stored or compared.`);
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** One step of a path. These few would be read as something else, however they are encoded. */
+export function toPathStep(value: Scalar): string {
+  const text = toText(value);
+  if (['', '.', '..'].includes(text)) throw new TypeError(`\`${text}\` can not be part of an address.`);
+  return encodeURIComponent(text).replace(/^_/, '%5F');
+}

@@ -1,0 +1,14 @@
+export type Exclusive = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** One at a time: in all tabs of the origin where browsers can do that, else in this program. */
+export function createExclusive(name: string): Exclusive {
+  const locks = globalThis.navigator?.locks;
+  if (locks && typeof document !== 'undefined')
+    return async (work) => await locks.request(name, async () => await work());
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => {});
+    return turn;
+  };
+}

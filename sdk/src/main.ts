@@ -1,0 +1,15 @@
+/** The package's door: what is not named here may change without a word. */
+export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.ts';
+export type { Condition, Json, Operand, Operator } from './condition.ts';
+export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
+export type { CallOptions, CountOptions, Page, Query } from './query.ts';
+export {
+  createSignIn,
+  type SignedIn,
+  type SignIn,
+  SignInError,
+  type SignInOptions,
+  type SignInStorage,
+  type User,
+} from './sign-in.ts';
+export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.ts';

@@ -1,0 +1,261 @@
+import type { CountMode } from '@svc/contract/rows.ts';
+import {
+  type AnyCondition,
+  type Condition,
+  type IsOperand,
+  type Json,
+  type Operand,
+  type Operator,
+  toParameter,
+} from './condition.ts';
+import { SvcNetworkError } from './errors.ts';
+import { readJsonLines } from './json-lines.ts';
+import { readJson } from './read-json.ts';
+import type { Call, Transport } from './transport.ts';
+
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+export interface CountOptions extends CallOptions {
+  /** `exact` by default; `capped` stops at 10,000; `estimated` asks the database's statistics beyond that. */
+  mode?: CountMode;
+}
+
+export interface Page<Row> {
+  data: Row[];
+  page: number;
+  perPage: number;
+  hasMore: boolean;
+  /** For `.after(…)`; null on the last page. */
+  nextCursor: string | null;
+}
+
+/** Where a query is asked, and with what. */
+export interface Place {
+  transport: Transport;
+  /** `/data/{tenant}/{app}/{table}` */
+  path: string;
+}
+
+interface Asked {
+  select: readonly string[];
+  where: readonly AnyCondition[];
+  sort: readonly string[];
+  page: number | null;
+  perPage: number | null;
+  cursor: string | null;
+}
+
+type Column<Row> = keyof Row & string;
+/** A column, or columns under other names: `{ when: 'created_at' }`. */
+type Selection<Row> = Column<Row> | Readonly<Record<string, Column<Row>>>;
+type Selected<Row, S> = S extends keyof Row
+  ? Pick<Row, S>
+  : S extends Readonly<Record<string, keyof Row>>
+    ? { [Alias in keyof S]: Row[S[Alias]] }
+    : never;
+type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
+  ? { [K in keyof I]: I[K] }
+  : never;
+
+const nothingAsked: Asked = { select: [], where: [], sort: [], page: null, perPage: null, cursor: null };
+const perPageMax = 200;
+
+/** Immutable: each step gives a new query, so that one can be kept and narrowed in several ways. Conditions are ANDed. */
+export class Query<Row extends object, Out = Row> {
+  protected readonly place: Place;
+  readonly #asked: Asked;
+
+  constructor(place: Place, asked: Asked = nothingAsked) {
+    this.place = place;
+    this.#asked = asked;
+  }
+
+  select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(
+    ...columns: S
+  ): Query<Row, Merged<Selected<Row, S[number]>>> {
+    const select = columns.flatMap((item) =>
+      typeof item === 'string' ? [item] : Object.entries(item).map(([alias, column]) => `${alias}:${column}`),
+    );
+    return new Query(this.place, { ...this.#asked, select });
+  }
+
+  eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'eq', value]);
+  }
+  neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'neq', value]);
+  }
+  gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'gt', value]);
+  }
+  gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'gte', value]);
+  }
+  lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'lt', value]);
+  }
+  lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+    return this.#and([column, 'lte', value]);
+  }
+  in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]) {
+    return this.#and([column, 'in', values]);
+  }
+  between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>) {
+    return this.#and([column, 'between', [low, high]]);
+  }
+  /** `.is('done', true)`, `.is('due', null)`, `.is('due', 'not_null')`. */
+  is(column: Column<Row>, value: IsOperand) {
+    return this.#and([column, 'is', value]);
+  }
+
+  /** `%` or `*` any run, `_` one, `\` escapes. */
+  like(column: Column<Row>, pattern: string) {
+    return this.#and([column, 'like', pattern]);
+  }
+  ilike(column: Column<Row>, pattern: string) {
+    return this.#and([column, 'ilike', pattern]);
+  }
+  startsWith(column: Column<Row>, text: string) {
+    return this.#and([column, 'sw', text]);
+  }
+  endsWith(column: Column<Row>, text: string) {
+    return this.#and([column, 'ew', text]);
+  }
+  contains(column: Column<Row>, text: string) {
+    return this.#and([column, 'has', text]);
+  }
+  /** These three whatever the case. */
+  istartsWith(column: Column<Row>, text: string) {
+    return this.#and([column, 'isw', text]);
+  }
+  iendsWith(column: Column<Row>, text: string) {
+    return this.#and([column, 'iew', text]);
+  }
+  icontains(column: Column<Row>, text: string) {
+    return this.#and([column, 'ihas', text]);
+  }
+
+  /** The column's JSON holds this. */
+  jsonContains(column: Column<Row>, value: Json) {
+    return this.#and([column, 'cs', value]);
+  }
+  /** This holds the column's JSON. */
+  jsonContainedIn(column: Column<Row>, value: Json) {
+    return this.#and([column, 'cd', value]);
+  }
+  hasKey(column: Column<Row>, key: string) {
+    return this.#and([column, 'hk', key]);
+  }
+
+  /** `.not(['title', 'sw', 'Re:'])`, `.not({ or: […] })`. */
+  not(condition: Condition<Row>) {
+    return this.#and({ not: condition as AnyCondition });
+  }
+  /** `.or([['done', 'is', true], { and: [['n', 'gt', 2], ['n', 'lt', 5]] }])`. */
+  or(conditions: readonly Condition<Row>[]) {
+    return this.#and({ or: conditions as readonly AnyCondition[] });
+  }
+  and(conditions: readonly Condition<Row>[]) {
+    return this.#and({ and: conditions as readonly AnyCondition[] });
+  }
+  /** Any operator by the row API's own name. */
+  where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
+    return this.#and([column, op, value]);
+  }
+
+  /** `.sort('-created_at', 'title')`; the id is always the last key. */
+  sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, sort: keys });
+  }
+  page(page: number): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, page, cursor: null });
+  }
+  perPage(perPage: number): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, perPage });
+  }
+  /** Goes on behind a page, however many rows have come or gone before it. */
+  after(cursor: string): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, cursor, page: null });
+  }
+
+  async list(options: CallOptions = {}): Promise<Page<Out>> {
+    const body = await this.#get<ListAnswer<Out>>('', [...this.#filters(), ...this.#window()], options);
+    const { data, page, per_page: perPage, has_more: hasMore, next_cursor: nextCursor } = body;
+    return { data, page, perPage, hasMore, nextCursor };
+  }
+
+  async first(options: CallOptions = {}): Promise<Out | null> {
+    return (await this.perPage(1).list(options)).data[0] ?? null;
+  }
+
+  /** Every row from here on, a page at a time. */
+  async *all(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
+    let query = this.#asked.perPage === null ? this.perPage(perPageMax) : this;
+    for (;;) {
+      const { data, nextCursor } = await query.list(options);
+      yield* data;
+      if (nextCursor === null) return;
+      query = query.after(nextCursor);
+    }
+  }
+
+  /** Every row as one stream, of one moment; an error if it is cut short. */
+  async *export(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
+    const { page, perPage, cursor } = this.#asked;
+    if (page !== null || perPage !== null || cursor !== null) throw new TypeError('An export has no pages.');
+    const body = await this.place.transport.exchange(
+      {
+        ...this.#call('', this.#filters(), options),
+        headers: { accept: 'application/x-ndjson' },
+        isStream: true,
+      },
+      async (response) => {
+        if (!response.body) throw new SvcNetworkError('The answer has no body.');
+        return response.body;
+      },
+    );
+    yield* readJsonLines<Out>(body);
+  }
+
+  async count({ mode, ...options }: CountOptions = {}): Promise<number> {
+    const query: [string, string][] = this.#asked.where.map(toParameter);
+    if (mode !== undefined) query.push(['count', mode]);
+    return (await this.#get<{ count: number }>('/_count', query, options)).count;
+  }
+
+  #and(condition: AnyCondition): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, where: [...this.#asked.where, condition] });
+  }
+
+  #filters(): [string, string][] {
+    const { select, where, sort } = this.#asked;
+    const query = where.map(toParameter);
+    if (select.length > 0) query.push(['select', select.join(',')]);
+    if (sort.length > 0) query.push(['sort', sort.join(',')]);
+    return query;
+  }
+
+  #window(): [string, string][] {
+    const { page, perPage, cursor } = this.#asked;
+    const given = { page, per_page: perPage, cursor };
+    return Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
+  }
+
+  #call(path: string, query: Call['query'], { signal }: CallOptions): Call {
+    return { method: 'GET', path: this.place.path + path, query: query ?? [], onFault: 'repeat', signal };
+  }
+
+  #get<T>(path: string, query: Call['query'], options: CallOptions): Promise<T> {
+    return this.place.transport.exchange(this.#call(path, query, options), readJson<T>);
+  }
+}
+
+interface ListAnswer<Row> {
+  data: Row[];
+  page: number;
+  per_page: number;
+  has_more: boolean;
+  next_cursor: string | null;
+}

@@ -1,0 +1,214 @@
+import { nobodySignedIn } from './errors.ts';
+import { createExclusive } from './exclusive.ts';
+import { createProvider, SignInError, type Tokens } from './provider.ts';
+import { base64Url, randomText } from './random-text.ts';
+import { defaultStorage, type SignInStorage, tabStorage } from './storage.ts';
+
+export { SignInError } from './provider.ts';
+export type { SignInStorage } from './storage.ts';
+
+export interface SignInOptions {
+  /** Of the platform, e.g. `https://svc.example.com`. */
+  baseUrl: string;
+  /** The app's id, which is its client id. */
+  appId: string;
+  /** A page of the app's own host, or of this machine while the app is being made; it calls `handleRedirect`. */
+  redirectUri: string;
+  /** Where the sign-in is kept; that of the browser for this origin unless said, and memory outside of browsers. */
+  storage?: SignInStorage;
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** How to leave for the sign-in page; `location.assign` unless said. */
+  navigate?: (url: string) => void;
+}
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+}
+
+export interface SignedIn {
+  user: User;
+  /** As given to `signIn`. */
+  returnTo: string | null;
+}
+
+/** The person who is signed in through the app; all that the client asks is asked as them. */
+export interface SignIn {
+  /** Leaves the page for the platform's sign-in. */
+  signIn(options?: { returnTo?: string; loginHint?: string }): Promise<void>;
+  /** To be called when the page loads: takes up a sign-in that leads back to it, or gives null where there is none. */
+  handleRedirect(url?: string): Promise<SignedIn | null>;
+  getUser(): User | null;
+  /** A token that is good for a while yet, renewed if need be; `insteadOf` one that was refused. */
+  getToken(options?: { insteadOf?: string }): Promise<string>;
+  /** Ends the sign-in here at once, and at the platform; rejects if the platform could not be told. */
+  signOut(): Promise<void>;
+  /** Called whenever somebody signs in or out, in other tabs too. Gives the means to stop it. */
+  onChange(listener: (user: User | null) => void): () => void;
+}
+
+interface Kept extends Tokens {
+  user: User;
+}
+
+interface Pending {
+  state: string;
+  nonce: string;
+  verifier: string;
+  returnTo: string | null;
+}
+
+/** With less time left than this, a token is renewed before it is used. */
+const renewedBeforeMs = 30_000;
+const answerParameters = ['code', 'state', 'iss', 'error', 'error_description', 'session_state'];
+
+export function createSignIn(options: SignInOptions): SignIn {
+  const { appId, redirectUri } = options;
+  const storage = options.storage ?? defaultStorage();
+  const pendingStorage = tabStorage() ?? storage;
+  const provider = createProvider({
+    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    appId,
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+  });
+  const key = `svc.sign-in.${appId}`;
+  const pendingKey = `${key}.pending`;
+  const exclusive = createExclusive(key);
+  const listeners = new Set<(user: User | null) => void>();
+  let handling: Promise<SignedIn | null> | null = null;
+
+  const kept = () => parsed<Kept>(storage.getItem(key));
+  const getUser = () => kept()?.user ?? null;
+  const tell = (user: User | null) => {
+    for (const listener of listeners) listener(user);
+  };
+  const keep = (next: Kept | null) => {
+    if (next) storage.setItem(key, JSON.stringify(next));
+    else storage.removeItem(key);
+  };
+  // Other tabs share the storage; this event is theirs alone.
+  globalThis.addEventListener?.('storage', (event) => {
+    if ('key' in event && (event.key === key || event.key === null)) tell(getUser());
+  });
+
+  async function redeem(url: URL): Promise<SignedIn> {
+    const answer = Object.fromEntries(url.searchParams);
+    const pending = parsed<Pending>(pendingStorage.getItem(pendingKey));
+    pendingStorage.removeItem(pendingKey);
+    if (!pending || pending.state !== answer.state)
+      throw new SignInError('state_mismatch', 'This sign-in was not begun here. Begin again.');
+    if (answer.iss !== undefined && answer.iss !== provider.issuer)
+      throw new SignInError('issuer_mismatch', `The answer is of ${answer.iss}, not of ${provider.issuer}.`);
+    if (answer.error !== undefined)
+      throw new SignInError(answer.error, answer.error_description ?? answer.error);
+    const { verifier, nonce, returnTo } = pending;
+    const { tokens, subject } = await provider.redeem({
+      code: answer.code ?? '',
+      verifier,
+      redirectUri,
+      nonce,
+    });
+    const user = await provider.userOf(tokens.accessToken);
+    if (user.id !== subject) throw new SignInError('subject_mismatch', 'The answers name different people.');
+    await exclusive(async () => keep({ ...tokens, user }));
+    tell(user);
+    return { user, returnTo };
+  }
+
+  async function renewed(stale: string, mayUseOld: boolean): Promise<string> {
+    return exclusive(async () => {
+      const now = kept();
+      if (!now) throw nobodySignedIn();
+      // Another tab was faster.
+      if (now.accessToken !== stale) return now.accessToken;
+      try {
+        const tokens = await provider.renew(now.refreshToken);
+        keep({ ...now, ...tokens });
+        return tokens.accessToken;
+      } catch (error) {
+        if (error instanceof SignInError) {
+          keep(null);
+          tell(null);
+          throw nobodySignedIn();
+        }
+        if (mayUseOld && now.expiresAt > Date.now()) return now.accessToken;
+        throw error;
+      }
+    });
+  }
+
+  return {
+    getUser,
+
+    async signIn({ returnTo, loginHint } = {}) {
+      if (!globalThis.crypto?.subtle)
+        throw new SignInError('insecure_context', 'Signing in needs a page over https, or of this machine.');
+      const pending: Pending = {
+        state: randomText(),
+        nonce: randomText(),
+        verifier: randomText(),
+        returnTo: returnTo ?? null,
+      };
+      const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier));
+      pendingStorage.setItem(pendingKey, JSON.stringify(pending));
+      const { state, nonce } = pending;
+      const challenge = base64Url(new Uint8Array(digest));
+      const url = provider.signInUrl({ state, nonce, challenge, redirectUri, loginHint });
+      if (options.navigate) options.navigate(url);
+      else location.assign(url);
+    },
+
+    handleRedirect(href = globalThis.location?.href ?? '') {
+      const url = URL.canParse(href) ? new URL(href) : null;
+      const isAnswer =
+        url?.searchParams.has('state') && (url.searchParams.has('code') || url.searchParams.has('error'));
+      if (!url || !isAnswer) return handling ?? Promise.resolve(null);
+      forgetAnswer(url);
+      handling = redeem(url).finally(() => {
+        handling = null;
+      });
+      return handling;
+    },
+
+    async getToken({ insteadOf } = {}) {
+      const now = kept();
+      if (!now) throw nobodySignedIn();
+      const isFresh = now.expiresAt - Date.now() > renewedBeforeMs;
+      if (now.accessToken !== insteadOf && isFresh) return now.accessToken;
+      return renewed(now.accessToken, now.accessToken !== insteadOf);
+    },
+
+    async signOut() {
+      const ended = await exclusive(async () => {
+        const now = kept();
+        keep(null);
+        return now;
+      });
+      if (!ended) return;
+      tell(null);
+      await provider.revoke(ended.refreshToken);
+    },
+
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** The code is good once; in the address it would be tried again by a reload, and be seen by whoever is told of it. */
+function forgetAnswer(url: URL): void {
+  if (globalThis.location?.href !== url.href) return;
+  const clean = new URL(url);
+  for (const name of answerParameters) clean.searchParams.delete(name);
+  history.replaceState(history.state, '', clean);
+}
+
+function parsed<T>(text: string | null): T | null {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

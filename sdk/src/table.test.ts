@@ -1,0 +1,209 @@
+import { expect, test } from 'bun:test';
+import { createClient } from './client.ts';
+import { SvcBatchError, SvcError, SvcNetworkError } from './errors.ts';
+import { emptyPage, problem, scriptedServer } from './testing.ts';
+
+const server = scriptedServer();
+const options = { baseUrl: server.baseUrl, tenant: 'acme', app: 'todo', auth: { apiKey: 'k' } };
+const todos = createClient(options).table('todos');
+
+const caught = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => null,
+    (error: unknown) => error,
+  );
+async function codeOf(attempt: Promise<unknown>): Promise<string> {
+  const error = await caught(attempt);
+  return error instanceof SvcError ? error.code : String(error);
+}
+
+test('rows are written digit by digit: bigints, dates, what is left out, numbers that JSON has no word for', async () => {
+  server.answerWith(() => Response.json({ id: '1' }, { status: 201, headers: { etag: '"1.1"' } }));
+  const when = new Date(0);
+  const row = {
+    big: 2n ** 63n - 1n,
+    list: [1n, undefined, { a: 1.5 }],
+    when,
+    none: null,
+    left: undefined,
+    'a"b': 'x',
+  };
+  expect(await todos.insert(row)).toEqual({ row: { id: '1' }, etag: '"1.1"' });
+  expect(server.seen[0]!.body).toBe(
+    '{"big":9223372036854775807,"list":[1,null,{"a":1.5}],"when":"1970-01-01T00:00:00.000Z","none":null,"a\\"b":"x"}',
+  );
+  expect(server.seen[0]!.headers.get('content-type')).toBe('application/json');
+  expect(await caught(todos.insert({ n: Number.NaN }))).toBeInstanceOf(TypeError);
+});
+
+test('an insert that wants nothing back learns the id; a dry run gets the plan', async () => {
+  const location = '/data/acme/todo/todos/%5Fa%2Fb';
+  server.answerWith(() => new Response(null, { status: 201, headers: { location, etag: '"1.1"' } }));
+  expect(await todos.insert({}, { returning: 'minimal', idempotencyKey: 'k1' })).toEqual({
+    id: '_a/b',
+    etag: '"1.1"',
+  });
+  const { headers } = server.seen[0]!;
+  expect([headers.get('prefer'), headers.get('idempotency-key')]).toEqual(['return=minimal', 'k1']);
+  const plan = { operation: 'rows.insert' };
+  server.answerWith(() => Response.json({ dry_run: true, plan }));
+  expect(await todos.insert({}, { dryRun: true })).toMatchObject({ plan });
+  expect(server.seen[0]!.query).toEqual([['dry_run', 'true']]);
+});
+
+test('one row is read with its ETag, or not at all when it is known', async () => {
+  server.answerWith(() => Response.json({ id: 'x' }, { headers: { etag: '"7.1"' } }));
+  expect(await todos.get('a/b?c')).toEqual({ row: { id: 'x' }, etag: '"7.1"' });
+  expect(server.seen[0]!.path).toBe('/data/acme/todo/todos/a%2Fb%3Fc');
+  server.answerWith(() => new Response(null, { status: 304, headers: { etag: '"7.1"' } }));
+  expect(await todos.get(5n, { ifNoneMatch: '"7.1"' })).toEqual({ row: null, etag: '"7.1"' });
+  expect(server.seen[0]!.headers.get('if-none-match')).toBe('"7.1"');
+  for (const id of ['', '.', '..']) expect(await caught(todos.get(id))).toBeInstanceOf(TypeError);
+});
+
+test('a change and a deletion can be bound to what was read', async () => {
+  server.answerWith(() => Response.json({ id: 'x' }, { headers: { etag: '"8.1"' } }));
+  await todos.update('x', { done: true }, { ifMatch: '"7.1"' });
+  expect([server.seen[0]!.method, server.seen[0]!.headers.get('if-match')]).toEqual(['PATCH', '"7.1"']);
+  server.answerWith(() => problem(412, 'precondition_failed'));
+  expect(await codeOf(todos.delete('x', { ifMatch: '"7.1"' }))).toBe('precondition_failed');
+  server.answerWith(() => new Response(null, { status: 204 }));
+  expect(await todos.delete('x')).toBeUndefined();
+});
+
+test('a refusal has its code, status, places and request id; a stranger has a code of its own', async () => {
+  const errors = [{ column: 'title', code: 'required', detail: 'is missing' }];
+  server.answerWith(() => problem(400, 'validation_failed', { errors }));
+  const error = await caught(todos.insert({}));
+  expect(error).toBeInstanceOf(SvcError);
+  expect(error).toMatchObject({
+    code: 'validation_failed',
+    status: 400,
+    errors,
+    requestId: 'r-1',
+    retryAfter: null,
+  });
+  server.answerWith(() => new Response('<h1>Bad gateway</h1>', { status: 502 }));
+  expect(await caught(todos.list())).toMatchObject({ code: 'unexpected_answer', status: 502 });
+  server.answerWith(() => new Response('<h1>Hello</h1>'));
+  expect(await caught(todos.list())).toMatchObject({ code: 'unexpected_answer', status: 200 });
+});
+
+test('who is turned away comes back when told to, if the call can be repeated, and not for ever', async () => {
+  const busy = () => problem(429, 'rate_limited', { headers: { 'retry-after': '0' } });
+  server.answerWith(busy, () => problem(503, 'unavailable'), emptyPage);
+  expect((await todos.list()).data).toEqual([]);
+  expect(server.seen.length).toBe(3);
+  server.answerWith(busy);
+  expect(
+    await codeOf(
+      createClient({ ...options, retriesMax: 1 })
+        .table('todos')
+        .list(),
+    ),
+  ).toBe('rate_limited');
+  expect(server.seen.length).toBe(2);
+  for (const attempt of [() => todos.insert({}), () => todos.update('x', {}), () => todos.delete('x')]) {
+    server.answerWith(busy);
+    expect(await codeOf(attempt())).toBe('rate_limited');
+    expect(server.seen.length).toBe(1);
+  }
+  server.answerWith(() => problem(429, 'rate_limited', { headers: { 'retry-after': '3600' } }));
+  expect(await caught(todos.list())).toMatchObject({ code: 'rate_limited', retryAfter: 3600 });
+  expect(server.seen.length).toBe(1);
+});
+
+test('a server that is not there, or does not answer in time, is a fault of the network', async () => {
+  const nowhere = createClient({ ...options, baseUrl: 'http://127.0.0.1:1', retriesMax: 0 });
+  expect(await caught(nowhere.table('todos').list())).toBeInstanceOf(SvcNetworkError);
+  server.answerWith(() => new Promise(() => {}));
+  const hasty = createClient({ ...options, timeoutMs: 50, retriesMax: 0 });
+  const error = await caught(hasty.table('todos').insert({}));
+  expect(error).toBeInstanceOf(SvcNetworkError);
+  expect(String(error)).toContain('0.05 seconds');
+});
+
+test('a call that is given up ends with the reason given', async () => {
+  server.answerWith(() => new Promise(() => {}));
+  const stop = new AbortController();
+  const ended = caught(todos.list({ signal: stop.signal }));
+  stop.abort(new Error('enough'));
+  expect(await ended).toMatchObject({ message: 'enough' });
+});
+
+test('many rows go in batches of lines, each with a key of its own', async () => {
+  let next = 0;
+  server.answerWith(({ body }) => {
+    const lines = body.trimEnd().split('\n');
+    return Response.json({ inserted: lines.length, ids: lines.map(() => String(next++)) }, { status: 201 });
+  });
+  async function* rows() {
+    for (let n = 0n; n < 5n; n++) yield { n };
+  }
+  const progress: number[] = [];
+  const result = await todos.insertMany(rows(), {
+    batchSize: 2,
+    onConflict: 'n',
+    resolution: 'merge',
+    onBatch: (inserted) => progress.push(inserted),
+  });
+  expect(result).toEqual({ inserted: 5, updated: 0, ids: ['0', '1', '2', '3', '4'] });
+  expect(progress).toEqual([2, 4, 5]);
+  expect(server.seen.map(({ body }) => body)).toEqual([
+    '{"n":0}\n{"n":1}\n',
+    '{"n":2}\n{"n":3}\n',
+    '{"n":4}\n',
+  ]);
+  expect(new Set(server.seen.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(3);
+  const [{ headers, query }] = server.seen as [(typeof server.seen)[0]];
+  expect(query).toEqual([['on_conflict', 'n']]);
+  expect(headers.get('prefer')).toBe('resolution=merge-duplicates');
+  expect(headers.get('content-type')).toBe('application/x-ndjson');
+  server.answerWith(emptyPage);
+  expect(await todos.insertMany([])).toEqual({ inserted: 0, updated: 0, ids: [] });
+  expect(server.seen).toEqual([]);
+});
+
+test('rows that are large make batches that are short', async () => {
+  server.answerWith(({ body }) => Response.json({ inserted: body.trimEnd().split('\n').length, ids: [] }));
+  const text = 'x'.repeat(3 * 1024 * 1024);
+  expect((await todos.insertMany([{ text }, { text }, { text }])).inserted).toBe(3);
+  expect(server.seen.map(({ body }) => body.length < 8 * 1024 * 1024)).toEqual([true, true]);
+});
+
+test('a batch whose answer is lost is sent again with the same key, also while the first still runs', async () => {
+  server.answerWith(
+    () => new Promise(() => {}),
+    () => problem(409, 'idempotency_in_progress'),
+    () => Response.json({ inserted: 1, ids: ['1'] }, { status: 201 }),
+  );
+  const hasty = createClient({ ...options, timeoutMs: 100 }).table('todos');
+  expect(await hasty.insertMany([{ n: 1 }])).toEqual({ inserted: 1, updated: 0, ids: ['1'] });
+  expect(server.seen.length).toBe(3);
+  expect(new Set(server.seen.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
+});
+
+test('a refused batch says which lines of all are wrong, and how many rows are stored before it', async () => {
+  const errors = [{ line: 2, column: 'n', code: 'invalid', detail: 'is no number' }];
+  server.answerWith(
+    () => Response.json({ inserted: 2, ids: ['1', '2'] }, { status: 201 }),
+    () => problem(400, 'validation_failed', { errors }),
+  );
+  const error = await caught(todos.insertMany([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 'x' }], { batchSize: 2 }));
+  expect(error).toBeInstanceOf(SvcBatchError);
+  expect(error).toMatchObject({ code: 'validation_failed', inserted: 2, errors: [{ line: 4, column: 'n' }] });
+});
+
+test('a token that is refused is asked for again, once', async () => {
+  const tokens = ['old', 'new', 'new'];
+  const client = createClient({ ...options, auth: { token: () => tokens.shift() ?? 'new' } });
+  server.answerWith(() => problem(401, 'unauthenticated'), emptyPage);
+  await client.table('todos').list();
+  expect(server.seen.map(({ headers }) => headers.get('authorization'))).toEqual([
+    'Bearer old',
+    'Bearer new',
+  ]);
+  server.answerWith(() => problem(401, 'unauthenticated'));
+  expect(await codeOf(client.table('todos').list())).toBe('unauthenticated');
+  expect(server.seen.length).toBe(1);
+});

@@ -1,0 +1,145 @@
+import type { Plan, Preview } from '@svc/contract/plan.ts';
+import { type BatchOptions, type BatchResult, insertBatches } from './batches.ts';
+import { type Scalar, toJson, toPathStep } from './encode.ts';
+import { type CallOptions, Query } from './query.ts';
+import { readJson } from './read-json.ts';
+import type { Call } from './transport.ts';
+
+export type { Plan } from '@svc/contract/plan.ts';
+export type { BatchOptions } from './batches.ts';
+
+export type Id = Scalar;
+
+export interface Found<Row> {
+  row: Row;
+  /** For `ifNoneMatch` and `ifMatch`. */
+  etag: string;
+}
+
+export interface InsertOptions extends CallOptions {
+  /** `minimal`: the row is not sent back. */
+  returning?: 'minimal';
+  /** The same key and row again stores nothing and gives the same answer: with one, faults are answered by new tries. */
+  idempotencyKey?: string;
+}
+
+export interface UpdateOptions extends CallOptions {
+  /** Only if the row is still as it was read; otherwise `precondition_failed`. */
+  ifMatch?: string;
+}
+
+interface DryRun {
+  /** What would happen, and nothing happens. */
+  dryRun: true;
+}
+
+export class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
+  get(
+    id: Id,
+    options: CallOptions & { ifNoneMatch: string },
+  ): Promise<Found<Row> | { row: null; etag: string }>;
+  get(id: Id, options?: CallOptions & { ifNoneMatch?: undefined }): Promise<Found<Row>>;
+  async get(
+    id: Id,
+    options: CallOptions & { ifNoneMatch?: string } = {},
+  ): Promise<Found<Row> | { row: null; etag: string }> {
+    const headers: Record<string, string> =
+      options.ifNoneMatch === undefined ? {} : { 'if-none-match': options.ifNoneMatch };
+    return this.#exchange(
+      { method: 'GET', path: this.#pathOf(id), headers, onFault: 'repeat', signal: options.signal },
+      async (response) =>
+        response.status === 304 ? { row: null, etag: etagOf(response) } : rowOf<Row>(response),
+    );
+  }
+
+  insert(row: Insert, options: InsertOptions & DryRun): Promise<{ plan: Plan }>;
+  insert(
+    row: Insert,
+    options: InsertOptions & { returning: 'minimal' },
+  ): Promise<{ id: string; etag: string }>;
+  insert(row: Insert, options?: InsertOptions): Promise<Found<Row>>;
+  async insert(row: Insert, options: InsertOptions & Partial<DryRun> = {}) {
+    const { idempotencyKey, returning } = options;
+    const call: Call = {
+      ...this.#write('POST', this.place.path, row, options),
+      onFault: idempotencyKey === undefined ? 'give_up' : 'repeat',
+    };
+    if (idempotencyKey !== undefined) call.headers = { ...call.headers, 'idempotency-key': idempotencyKey };
+    if (options.dryRun) return this.#exchange(call, planOf);
+    if (returning !== 'minimal') return this.#exchange(call, rowOf<Row>);
+    call.headers = { ...call.headers, prefer: 'return=minimal' };
+    return this.#exchange(call, async (response) => ({ id: idIn(response), etag: etagOf(response) }));
+  }
+
+  /**
+   * Any number of rows, in batches that are stored wholly or not at all. Each has a key of its own, so that one whose
+   * answer is lost is sent again without being stored twice. A refused batch ends it with a `SvcBatchError`.
+   */
+  insertMany(
+    rows: Iterable<Insert> | AsyncIterable<Insert>,
+    options: BatchOptions = {},
+  ): Promise<BatchResult> {
+    return insertBatches(this.place, rows, options);
+  }
+
+  update(id: Id, changes: Update, options: UpdateOptions & DryRun): Promise<{ plan: Plan }>;
+  update(id: Id, changes: Update, options?: UpdateOptions): Promise<Found<Row>>;
+  async update(id: Id, changes: Update, options: UpdateOptions & Partial<DryRun> = {}) {
+    const call = this.#write('PATCH', this.#pathOf(id), changes, options);
+    if (options.ifMatch !== undefined) call.headers = { ...call.headers, 'if-match': options.ifMatch };
+    return options.dryRun ? this.#exchange(call, planOf) : this.#exchange(call, rowOf<Row>);
+  }
+
+  delete(id: Id, options: UpdateOptions & DryRun): Promise<{ plan: Plan }>;
+  delete(id: Id, options?: UpdateOptions): Promise<void>;
+  async delete(id: Id, options: UpdateOptions & Partial<DryRun> = {}) {
+    const call = this.#write('DELETE', this.#pathOf(id), undefined, options);
+    if (options.ifMatch !== undefined) call.headers = { ...call.headers, 'if-match': options.ifMatch };
+    return options.dryRun ? this.#exchange(call, planOf) : this.#exchange(call, async () => {});
+  }
+
+  #write(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body: object | undefined,
+    { signal, dryRun }: CallOptions & Partial<DryRun>,
+  ): Call {
+    return {
+      method,
+      path,
+      onFault: 'give_up',
+      signal,
+      ...(dryRun ? { query: [['dry_run', 'true']] } : {}),
+      ...(body === undefined ? {} : { body: toJson(body), headers: { 'content-type': 'application/json' } }),
+    };
+  }
+
+  #exchange<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    return this.place.transport.exchange(call, read);
+  }
+
+  #pathOf(id: Id): string {
+    return `${this.place.path}/${toPathStep(id)}`;
+  }
+}
+
+async function rowOf<Row>(response: Response): Promise<Found<Row>> {
+  const text = await response.text();
+  // Whoever may write but not read gets no row; it is stored all the same.
+  if (text === '')
+    throw new TypeError("Done, but you may not read the row: ask with returning: 'minimal' or dryRun.");
+  return { row: JSON.parse(text), etag: etagOf(response) };
+}
+
+async function planOf(response: Response): Promise<{ plan: Plan }> {
+  const { plan } = await readJson<Preview>(response);
+  return { plan };
+}
+
+function etagOf(response: Response): string {
+  return response.headers.get('etag') ?? '';
+}
+
+function idIn(response: Response): string {
+  return decodeURIComponent(response.headers.get('location')?.split('/').at(-1) ?? '');
+}

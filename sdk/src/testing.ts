@@ -1,0 +1,69 @@
+import { afterAll } from 'bun:test';
+
+export interface Seen {
+  method: string;
+  path: string;
+  /** As it was sent, decoded once. */
+  query: [string, string][];
+  headers: Headers;
+  body: string;
+}
+
+type Answer = (seen: Seen) => Response | Promise<Response>;
+
+/** A server that answers by a script, in order; the last answer stays. */
+export function scriptedServer() {
+  const seen: Seen[] = [];
+  let answers: Answer[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 5,
+    async fetch(request) {
+      const url = new URL(request.url);
+      const one: Seen = {
+        method: request.method,
+        path: url.pathname,
+        query: [...url.searchParams],
+        headers: request.headers,
+        body: await request.text(),
+      };
+      seen.push(one);
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      return answer ? answer(one) : new Response(null, { status: 500 });
+    },
+  });
+  afterAll(() => server.stop(true));
+  return {
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    seen,
+    /** Forgets what was seen. */
+    answerWith(...next: Answer[]) {
+      answers = next;
+      seen.length = 0;
+    },
+  };
+}
+
+export function problem(
+  status: number,
+  code: string,
+  more: { errors?: unknown[]; headers?: Record<string, string> } = {},
+): Response {
+  const body = {
+    type: 'about:blank',
+    title: code,
+    status,
+    detail: `It is ${code}.`,
+    code,
+    request_id: 'r-1',
+    ...(more.errors ? { errors: more.errors } : {}),
+  };
+  return Response.json(body, {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...more.headers },
+  });
+}
+
+export const emptyPage = () =>
+  Response.json({ data: [], page: 1, per_page: 50, has_more: false, next_cursor: null });

@@ -1,0 +1,144 @@
+import { errorOf, SvcError, SvcNetworkError } from './errors.ts';
+
+export interface Transport {
+  /** `read` is part of the exchange: what is cut while it reads is a fault of the network. */
+  exchange<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T>;
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: readonly (readonly [name: string, value: string])[];
+  headers?: Record<string, string>;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** `repeat`: sent twice it does the same as once, so that a fault of the network can be answered by another try. */
+  onFault: 'repeat' | 'give_up';
+  signal?: AbortSignal | undefined;
+  /** Its answer has no end in sight: the time limit is for its beginning. */
+  isStream?: boolean;
+}
+
+/** How a request shows who asks. */
+export interface Credential {
+  headers(): Promise<Record<string, string>>;
+  /** After a 401: whether another try has a chance, with what `headers` gives now. */
+  renew?(refused: Record<string, string>): Promise<boolean>;
+}
+
+export interface TransportOptions {
+  baseUrl: string;
+  credential: Credential;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  timeoutMs: number;
+  retriesMax: number;
+}
+
+/** Not worth waiting for: the caller is told instead. */
+const waitSecondsMax = 60;
+const firstPauseMs = 200;
+
+export function createTransport(options: TransportOptions): Transport {
+  return {
+    async exchange(call, read) {
+      const state = {
+        triesLeft: call.onFault === 'repeat' ? options.retriesMax : 0,
+        renewed: false,
+        tries: 0,
+      };
+      for (;;) {
+        const headers = { ...call.headers, ...(await options.credential.headers()) };
+        try {
+          return await once(options, call, headers, read);
+        } catch (error) {
+          const pauseMs = await pauseAfter(options, state, headers, error);
+          if (pauseMs === null) throw error;
+          if (pauseMs > 0) await pause(pauseMs, call.signal);
+        }
+      }
+    },
+  };
+}
+
+/** How long to wait before the next try; null when there is none. */
+async function pauseAfter(
+  { credential }: TransportOptions,
+  state: { triesLeft: number; renewed: boolean; tries: number },
+  headers: Record<string, string>,
+  error: unknown,
+): Promise<number | null> {
+  if (error instanceof SvcError && error.code === 'unauthenticated' && !state.renewed) {
+    state.renewed = true;
+    return (await credential.renew?.(headers)) ? 0 : null;
+  }
+  const isFault = error instanceof SvcNetworkError;
+  const isBusy =
+    error instanceof SvcError &&
+    // The last: the try before this one is still under way; its answer will be ours.
+    (error.status === 429 || error.status === 503 || error.code === 'idempotency_in_progress');
+  if ((!isFault && !isBusy) || state.triesLeft === 0) return null;
+  const asked = isBusy ? (error.retryAfter ?? 0) : 0;
+  if (asked > waitSecondsMax) return null;
+  state.triesLeft--;
+  // Not all at the same moment, when many were turned away at once.
+  return Math.max(asked * 1000, firstPauseMs * 2 ** state.tries++) + Math.random() * firstPauseMs;
+}
+
+async function once<T>(
+  options: TransportOptions,
+  call: Call,
+  headers: Record<string, string>,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  call.signal?.throwIfAborted();
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(call.signal?.reason);
+  call.signal?.addEventListener('abort', onAbort);
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    stop.abort();
+  }, options.timeoutMs);
+  try {
+    const response = await options.fetch(addressOf(options, call), {
+      method: call.method,
+      headers,
+      signal: stop.signal,
+      // The credential is in a header; cookies have no part in it.
+      credentials: 'omit',
+      ...(call.body === undefined ? {} : { body: call.body }),
+    });
+    if (!response.ok && response.status !== 304) throw errorOf(response, await response.text());
+    if (call.isStream) clearTimeout(timer);
+    return await read(response);
+  } catch (error) {
+    if (error instanceof SvcError) throw error;
+    call.signal?.throwIfAborted();
+    const seconds = options.timeoutMs / 1000;
+    throw new SvcNetworkError(
+      timedOut ? `No answer within ${seconds} seconds.` : 'The server could not be reached.',
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(timer);
+    if (!call.isStream) call.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function addressOf({ baseUrl }: TransportOptions, { path, query = [] }: Call): string {
+  const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
+  return `${baseUrl}${path}${search === '' ? '' : `?${search}`}`;
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,51 @@
+import { coOwnersMax } from '@svc/contract/apps.ts';
+import { userTag } from '../identity/tags.ts';
+import type { AppMutationCtx } from '../plumbing/context.ts';
+import { fail, invalid } from '../plumbing/problem.ts';
+import { appTag } from '../tables/catalogue.ts';
+import { holdMember } from '../tenants/find-member.ts';
+import { findUser } from '../users/find-user.ts';
+import type { OwnerRecord } from './rules.ts';
+import { insertCoOwnerRow, listCoOwnerRows, lockAppRow } from './store.ts';
+
+export async function addCoOwner(ctx: AppMutationCtx, { user }: { user: string }): Promise<OwnerRecord> {
+  const app = await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
+  if (!app) throw fail('not_found');
+  // The relation was seen before the lock; who has handed the app over while waiting for it adds nobody.
+  if (app.owner_id !== ctx.caller.userId) throw fail('forbidden');
+  const member = await holdMember(ctx.db, ctx.tenant.id, user);
+  const person = member?.status === 'active' ? await findUser(ctx, { ref: member.userId }) : null;
+  if (!person) throw invalid('user_id', 'is not an active member of this tenant', 'unknown_user');
+  const coOwners = await listCoOwnerRows(ctx.db, ctx.tenant.id, app.id);
+  if (person.id === app.owner_id || coOwners.some((row) => row.user_id === person.id)) {
+    throw fail('unique_violation', {
+      detail: `${person.email} is an owner of ${app.slug} already.`,
+      errors: [{ field: 'user_id', code: 'unique_violation', detail: 'is an owner already' }],
+    });
+  }
+  if (coOwners.length >= coOwnersMax)
+    throw fail('limit_reached', { detail: `An app has at most ${coOwnersMax} co-owners.` });
+
+  await insertCoOwnerRow(ctx.db, {
+    app_id: app.id,
+    user_id: person.id,
+    added_by: ctx.caller.userId,
+    created_at: ctx.now,
+  });
+  ctx.audit({
+    action: 'coOwners.add',
+    appId: app.id,
+    target: { kind: 'app', id: app.id, name: app.slug },
+    before: { co_owner: null },
+    after: { co_owner: { user_id: person.id, email: person.email } },
+  });
+  ctx.changed(appTag(app.id));
+  ctx.changed(userTag(person.id));
+  return {
+    user_id: person.id,
+    email: person.email,
+    name: person.name,
+    role: 'co_owner',
+    since: ctx.now.toISOString(),
+  };
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { visibilities } from '@svc/contract/apps.ts';
+import { sql } from 'kysely';
+import { heardAfterMs, loginOf, patOf, type ServerCopy } from '../identity/testing.ts';
+import type { Db } from '../plumbing/db.ts';
+import { newTenant, newUser, type TestDatabase, testDatabase } from '../testing.ts';
+import { copyWithApps, newApp } from './testing.ts';
+
+let database: TestDatabase;
+let db: Db;
+let server: ServerCopy;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  server = await copyWithApps(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+/** A tenant with an admin, an owner, a co-owner and a member who is neither; each with a login. */
+async function world() {
+  const { tenant, admin, member } = await newTenant(db);
+  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const people = { admin, member, owner, coOwner };
+  const logins = {
+    admin: await loginOf(database, admin),
+    member: await loginOf(database, member),
+    owner: await loginOf(database, owner),
+    coOwner: await loginOf(database, coOwner),
+  };
+  return { tenant, people, logins, path: `/api/v1/tenants/${tenant.slug}/apps` };
+}
+
+test('who creates an app owns it, and it is private', async () => {
+  const { tenant, people, logins, path } = await world();
+  const { status, body } = await server.call(logins.member, 'POST', path, { name: 'Pet Shop (EU)' });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    tenant_id: tenant.id,
+    slug: 'pet-shop-eu',
+    name: 'Pet Shop (EU)',
+    owner_id: people.member.userId,
+    visibility: 'private',
+  });
+  for (const ref of [body.slug, body.id, body.id.toUpperCase()])
+    expect(await server.call(logins.member, 'GET', `${path}/${ref}`)).toEqual({ status: 200, body });
+  const audit = await server.call(logins.admin, 'GET', `/api/v1/tenants/${tenant.slug}/audit`);
+  expect(audit.body.items).toMatchObject([
+    { action: 'apps.create', target: { kind: 'app', id: body.id, name: 'pet-shop-eu' } },
+  ]);
+});
+
+test('a slug is taken once per tenant, also by an app that one can not see, and free in another tenant', async () => {
+  const { logins, path } = await world();
+  const elsewhere = await world();
+  const body = { name: 'Shop', slug: 'shop' };
+  expect((await server.call(logins.owner, 'POST', path, body)).status).toBe(201);
+  const again = await server.call(logins.member, 'POST', path, { name: 'SHOP' });
+  expect([again.status, again.body.code, again.body.errors[0].field]).toEqual([
+    409,
+    'unique_violation',
+    'slug',
+  ]);
+  expect((await server.call(elsewhere.logins.owner, 'POST', elsewhere.path, body)).status).toBe(201);
+});
+
+test('of several who ask for one slug at once, one gets it', async () => {
+  const { logins, path } = await world();
+  const answers = await Promise.all(
+    Object.values(logins).map((login) => server.call(login, 'POST', path, { name: 'Race' })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+});
+
+test('a name without a usable slug asks for one, and a slug in the form of an id is refused', async () => {
+  const { logins, path } = await world();
+  for (const body of [
+    { name: '商店' },
+    { name: 'abcdef01-0000-7000-8000-000000000000' },
+    { name: 'Shop', slug: 'abcdef01-0000-7000-8000-000000000000' },
+    { name: 'Shop', slug: 'Shop' },
+    { name: ' ' },
+  ]) {
+    const { status, body: answer } = await server.call(logins.owner, 'POST', path, body);
+    expect([body, status, answer.code]).toEqual([body, 400, 'validation_failed']);
+  }
+});
+
+test('a list holds what one could get, in every visibility and for every relation', async () => {
+  const { tenant, people, logins, path } = await world();
+  const apps = new Map<string, { id: string; slug: string }>();
+  for (const visibility of visibilities) {
+    apps.set(visibility, await newApp(db, tenant, people.owner, { visibility, coOwners: [people.coOwner] }));
+  }
+  const gone = await newApp(db, tenant, people.owner, { visibility: 'public' });
+  await sql`update svc.apps set record = 'deleted' where id = ${gone.id}`.execute(db);
+
+  const all = [...visibilities];
+  const seen = { owner: all, coOwner: all, admin: all, member: ['public', 'internet'] as typeof all };
+  for (const who of ['owner', 'coOwner', 'admin', 'member'] as const) {
+    const listed = await server.call(logins[who], 'GET', path);
+    const slugs = seen[who].map((visibility) => apps.get(visibility)!.slug).sort();
+    expect([who, listed.body.total, listed.body.items.map(({ slug }: { slug: string }) => slug)]).toEqual([
+      who,
+      slugs.length,
+      slugs,
+    ]);
+    for (const [visibility, { id }] of apps) {
+      const expected = seen[who].some((it) => it === visibility) ? 200 : 404;
+      const { status } = await server.call(logins[who], 'GET', `${path}/${id}`);
+      expect([who, visibility, status]).toEqual([who, visibility, expected]);
+    }
+    expect((await server.call(logins[who], 'GET', `${path}/${gone.slug}`)).status).toBe(404);
+  }
+  const second = await server.call(logins.owner, 'GET', `${path}?per_page=3&page=2`);
+  expect(second.body).toMatchObject({ page: 2, per_page: 3, total: 4 });
+  expect(second.body.items).toHaveLength(1);
+});
+
+test('an app that one can not see is told from none by nothing', async () => {
+  const { tenant, people, logins, path } = await world();
+  const app = await newApp(db, tenant, people.owner);
+  const paths = (ref: string) => [
+    ['GET', `${path}/${ref}`],
+    ['GET', `${path}/${ref}/co-owners`],
+    ['POST', `${path}/${ref}/co-owners`, { user_id: people.member.userId }],
+    ['POST', `${path}/${ref}/co-owners?dry_run=true`, {}],
+    ['DELETE', `${path}/${ref}/co-owners/${people.member.userId}`],
+  ];
+  const ask = async (ref: string) => {
+    const answers = [];
+    for (const [method, address, body] of paths(ref))
+      answers.push(await server.call(logins.member, String(method), String(address), body));
+    return answers;
+  };
+  const hidden = await ask(app.slug);
+  expect(hidden.map(({ status, body }) => `${status} ${body.code}`)).toEqual(
+    paths('').map(() => '404 not_found'),
+  );
+  for (const ref of [app.id, 'no-such-app', Bun.randomUUIDv7(), 'No App', '%00'])
+    expect([ref, await ask(ref)]).toEqual([ref, hidden]);
+});
+
+test('an app that one sees but does not own answers 403 for what owners do', async () => {
+  const { tenant, people, logins, path } = await world();
+  const app = await newApp(db, tenant, people.owner, { visibility: 'public', coOwners: [people.coOwner] });
+  const owners = `${path}/${app.slug}/co-owners`;
+  const code = async (...call: Parameters<ServerCopy['call']>) => (await server.call(...call)).body.code;
+  expect(await code(logins.member, 'GET', owners)).toBe('forbidden');
+  expect(await code(logins.member, 'DELETE', `${owners}/${people.coOwner.userId}`)).toBe('forbidden');
+  for (const who of ['member', 'coOwner', 'admin'] as const)
+    expect(await code(logins[who], 'POST', owners, { user_id: people.member.userId })).toBe('forbidden');
+});
+
+test('an app of one tenant is not found through another, even by one who is in both', async () => {
+  const { tenant, people } = await world();
+  const elsewhere = await world();
+  await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+    values (${elsewhere.tenant.id}, ${people.owner.userId}, 'tenant_admin', now())`.execute(db);
+  const app = await newApp(db, tenant, people.owner);
+  const login = await loginOf(database, people.owner);
+  expect((await server.call(login, 'GET', `${elsewhere.path}/${app.id}`)).status).toBe(404);
+  expect((await server.call(login, 'GET', elsewhere.path)).body.total).toBe(0);
+});
+
+test('a token is limited to apps that its issuer sees, kept by their ids, and lists no apps itself', async () => {
+  const { tenant, people, logins, path } = await world();
+  const own = await newApp(db, tenant, people.owner);
+  const hidden = await newApp(db, tenant, people.coOwner);
+  const pats = `/api/v1/tenants/${tenant.slug}/pats`;
+  const create = (...apps: string[]) => server.call(logins.owner, 'POST', pats, { name: 'ci', apps });
+  expect((await create(own.slug, own.id, own.id.toUpperCase())).body.apps).toEqual([own.id]);
+  const refused = await create(own.slug, hidden.slug, 'no-such-app');
+  expect([refused.status, refused.body.code]).toEqual([400, 'validation_failed']);
+  expect(refused.body.errors).toEqual(
+    [hidden.slug, 'no-such-app'].map((ref) => ({
+      field: 'apps',
+      code: 'unknown_app',
+      detail: `no such app: ${ref}`,
+    })),
+  );
+  const pat = await patOf(server, logins.owner, tenant.slug);
+  expect((await server.call(pat.headers, 'GET', path)).body.code).toBe('login_required');
+});
+
+test('a member who becomes admin sees every app at once, and one who is none any more does not', async () => {
+  const { tenant, people, logins, path } = await world();
+  const app = await newApp(db, tenant, people.owner);
+  const member = `/api/v1/tenants/${tenant.slug}/members/${people.member.userId}`;
+  const sees = async () => (await server.call(logins.member, 'GET', `${path}/${app.slug}`)).status === 200;
+  const become = (role: string) => server.call(logins.admin, 'PUT', member, { role });
+  expect(await sees()).toBe(false);
+  expect((await become('tenant_admin')).status).toBe(200);
+  expect(await heardAfterMs([async () => !(await sees())])).toBeLessThan(1_000);
+  expect((await become('tenant_member')).status).toBe(200);
+  expect(await heardAfterMs([sees])).toBeLessThan(1_000);
+});

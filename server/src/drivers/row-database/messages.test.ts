@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { BackendMessages, rowValues, ServerError, serverError } from './backend-messages.ts';
+import { FrontendMessages } from './frontend-messages.ts';
+
+/** A message as the server sends it. */
+function message(type: string, body: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+function dataRow(values: readonly (string | null)[]): Buffer {
+  const parts = values.map((value) => {
+    const bytes = Buffer.from(value ?? '');
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(value === null ? -1 : bytes.length);
+    return Buffer.concat([length, bytes]);
+  });
+  const count = Buffer.alloc(2);
+  count.writeInt16BE(values.length);
+  return message('D', Buffer.concat([count, ...parts]));
+}
+
+const errorBody = (fields: Record<string, string>) =>
+  Buffer.from(
+    `${Object.entries(fields)
+      .map(([name, value]) => `${name}${value}\0`)
+      .join('')}\0`,
+  );
+
+type Read = { row: (string | null)[] } | { type: string; body: string };
+
+function readIn(chunks: readonly Buffer[]): Read[] {
+  const read: Read[] = [];
+  const incoming = new BackendMessages();
+  for (const chunk of chunks) {
+    // As a socket does: the memory is used again once the handler is done.
+    const own = Buffer.from(chunk);
+    incoming.read(own, {
+      row: (bytes, start) => read.push({ row: rowValues(bytes, start) }),
+      message: (type, bytes, start, end) =>
+        read.push({ type: String.fromCharCode(type), body: bytes.toString('latin1', start, end) }),
+    });
+    own.fill(0xff);
+  }
+  return read;
+}
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const borders = [
+    0,
+    ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
+  return borders.slice(1).map((border, at) => bytes.subarray(borders[at], border));
+}
+
+const value = fc.option(fc.string({ unit: 'grapheme' }));
+
+describe('what the server sends', () => {
+  test('is read the same wherever the chunks begin and end, in the middle of a character too', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.array(value), fc.constantFrom('Z', 'C', '1', '2', 'n')), { maxLength: 8 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (items, places) => {
+          const bytes = Buffer.concat(
+            items.map((item) => (typeof item === 'string' ? message(item, Buffer.from('x')) : dataRow(item))),
+          );
+          const expected = items.map((item) =>
+            typeof item === 'string' ? { type: item, body: 'x' } : { row: item },
+          );
+          expect(readIn(cut(bytes, places))).toEqual(expected);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is read byte by byte', () => {
+    const bytes = Buffer.concat([dataRow(['ü😀', null, '']), message('Z', Buffer.from('I'))]);
+    expect(readIn([...bytes].map((byte) => Buffer.from([byte])))).toEqual([
+      { row: ['ü😀', null, ''] },
+      { type: 'Z', body: 'I' },
+    ]);
+  });
+
+  test('a row much larger than a chunk is put together', () => {
+    const long = 'ä'.repeat(700_000);
+    const bytes = dataRow([long]);
+    const places = Array.from({ length: 50 }, (_, at) => at * 16_411);
+    expect(readIn(cut(bytes, places))).toEqual([{ row: [long] }]);
+  });
+
+  test('an error carries its state, our names and the place in a COPY, never the detail with values', () => {
+    const body = errorBody({
+      S: 'FEHLER',
+      V: 'ERROR',
+      C: '23505',
+      M: 'duplicate key',
+      D: 'Key (email)=(secret@example.test) already exists.',
+      n: 'i_1',
+      c: 'c2',
+      W: 'COPY t, line 3',
+    });
+    const error = serverError(body, 0, body.length);
+    expect(error).toBeInstanceOf(ServerError);
+    expect({ ...error, message: error.message }).toMatchObject({
+      severity: 'ERROR',
+      code: '23505',
+      constraint: 'i_1',
+      column: 'c2',
+      where: 'COPY t, line 3',
+    });
+    expect(JSON.stringify({ ...error, message: error.message })).not.toContain('secret');
+  });
+
+  test('an error that is cut short is still an error', () => {
+    for (const text of ['', '\0', 'C23505', 'C23505\0M']) {
+      const bytes = Buffer.from(text);
+      expect(serverError(bytes, 0, bytes.length)).toBeInstanceOf(ServerError);
+    }
+  });
+});
+
+/** What we send, taken apart as the server does it. */
+function sent(bytes: Buffer): { type: string; body: Buffer }[] {
+  const found = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readInt32BE(at + 1);
+    found.push({ type: String.fromCharCode(bytes[at] ?? 0), body: bytes.subarray(at + 5, at + 1 + length) });
+    at += 1 + length;
+  }
+  return found;
+}
+
+function boundValues(body: Buffer): (string | null)[] {
+  const portalEnd = body.indexOf(0);
+  const nameEnd = body.indexOf(0, portalEnd + 1);
+  expect(body.readInt16BE(nameEnd + 1)).toBe(0);
+  const count = body.readInt16BE(nameEnd + 3);
+  let at = nameEnd + 5;
+  const values = Array.from({ length: count }, () => {
+    const length = body.readInt32BE(at);
+    at += 4;
+    if (length < 0) return null;
+    at += length;
+    return body.toString('utf8', at - length, at);
+  });
+  expect(body.subarray(at)).toEqual(Buffer.from([0, 0]));
+  return values;
+}
+
+describe('what we send', () => {
+  test('binds any values as text, null as null, and nothing of the one before', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(value), { maxLength: 6 }), (statements) => {
+        const out = new FrontendMessages();
+        for (const values of statements) out.bind('s1', values);
+        const found = sent(out.take());
+        expect(found.map(({ type, body }) => [type, boundValues(body)])).toEqual(
+          statements.map((values) => ['B', values]),
+        );
+        expect(out.isEmpty).toBe(true);
+      }),
+    );
+  });
+
+  test('values larger than the buffer make it grow', () => {
+    const out = new FrontendMessages();
+    const long = '😀'.repeat(100_000);
+    out.bind('s', ['a']);
+    out.bind('s', [long, null, long]);
+    out.sync();
+    const [first, second, third] = sent(out.take());
+    expect(boundValues(first?.body ?? Buffer.alloc(0))).toEqual(['a']);
+    expect(boundValues(second?.body ?? Buffer.alloc(0))).toEqual([long, null, long]);
+    expect(third?.type).toBe('S');
+  });
+
+  test('what was taken is not written over by what comes after', () => {
+    const out = new FrontendMessages();
+    const taken: { bytes: Buffer; copy: Buffer }[] = [];
+    for (let i = 0; i < 400; i++) {
+      out.parse(`s${i}`, `select ${'x'.repeat(i)}`);
+      out.copyData(Buffer.from(String(i)));
+      const bytes = out.take();
+      taken.push({ bytes, copy: Buffer.from(bytes) });
+    }
+    for (const { bytes, copy } of taken) expect(bytes.equals(copy)).toBe(true);
+  });
+
+  test('each message has its type and length', () => {
+    const out = new FrontendMessages();
+    out.parse('n', 'select 1');
+    out.execute();
+    out.closeStatement('n');
+    out.flush();
+    out.copyData(Buffer.from('1\n'));
+    out.copyDone();
+    out.copyFail();
+    out.sync();
+    expect(sent(out.take()).map(({ type, body }) => [type, body.toString('latin1')])).toEqual([
+      ['P', 'n\0select 1\0\0\0'],
+      ['E', '\0\0\0\0\0'],
+      ['C', 'Sn\0'],
+      ['H', ''],
+      ['d', '1\n'],
+      ['c', ''],
+      ['f', '\0'],
+      ['S', ''],
+    ]);
+  });
+});

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type FreshDatabase, freshDatabase, query } from '../database/testing.ts';
+import { createRowDatabase, type RowDatabase, type RowDatabaseOptions } from './row-database.ts';
+
+let database: FreshDatabase;
+const opened: RowDatabase[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(async () => {
+  for (const rows of opened) rows.close();
+  await database.drop();
+});
+
+function open(more: Partial<RowDatabaseOptions> = {}): RowDatabase {
+  const rows = createRowDatabase({
+    url: database.controlUrl,
+    statementMsMax: 5_000,
+    transactionStatementMsMax: 30_000,
+    ...more,
+  });
+  opened.push(rows);
+  return rows;
+}
+
+async function table(rows: RowDatabase, name: string): Promise<string> {
+  await rows.run('write', `create table ${name} (a int primary key)`, []);
+  return name;
+}
+
+const first = async (rows: RowDatabase, text: string, values: (string | null)[] = []) =>
+  (await rows.run('read', text, values)).rows[0]?.[0];
+const codeOf = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => 'done',
+    (error: { code?: string; message: string }) => error.code ?? error.message,
+  );
+
+describe('a transaction', () => {
+  test('is committed when the work says so, rolled back when it says so or throws', async () => {
+    const rows = open();
+    const name = await table(rows, 'ends');
+    const insert = `insert into ${name} values ($1::int)`;
+    const ended = (a: string, end: 'commit' | 'rollback') =>
+      rows.transaction(async (tx) => {
+        await tx.query(insert, [a]);
+        return { end, value: a };
+      });
+    expect(await ended('1', 'commit')).toBe('1');
+    expect(await ended('2', 'rollback')).toBe('2');
+    const thrown = rows.transaction(async (tx) => {
+      await tx.query(insert, ['3']);
+      throw new Error('changed my mind');
+    });
+    await expect(thrown).rejects.toThrow('changed my mind');
+    const failed = rows.transaction(async (tx) => {
+      await tx.query(insert, ['4']);
+      await tx.query(insert, ['1']);
+      return { end: 'commit', value: null };
+    });
+    expect(await codeOf(failed)).toBe('23505');
+    expect(await first(rows, `select string_agg(a::text, ',') from ${name}`)).toBe('1');
+  });
+
+  test('leaves neither setting nor role nor open transaction on its connection, however it ends', async () => {
+    const rows = open({ statementMsMax: 300 });
+    const messy = (last: string) =>
+      rows.transaction(async (tx) => {
+        await tx.query("set local statement_timeout = '77s'", []);
+        await tx.query("set local timezone = 'Asia/Tokyo'", []);
+        await tx.query("set local search_path = 'nowhere'", []);
+        await tx.query(last, []);
+        return { end: 'commit', value: null };
+      });
+    const cancelled = `set local statement_timeout = 50`;
+    const ends = [
+      messy('select 1'),
+      messy('select 1/0'),
+      messy('select * from not_there'),
+      rows.transaction(async (tx) => {
+        await tx.query("set local timezone = 'Asia/Tokyo'", []);
+        await tx.query(cancelled, []);
+        await tx.query('select pg_sleep(5)', []);
+        return { end: 'commit', value: null };
+      }),
+    ];
+    expect(await Promise.all(ends.map(codeOf))).toEqual(['done', '22012', '42P01', '57014']);
+    const settings = `select current_setting('timezone') || ' ' || current_setting('statement_timeout')
+      || ' ' || current_setting('search_path') || ' ' || (current_user = session_user)::text`;
+    const found = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        rows.transaction(async (tx) => ({
+          end: 'rollback',
+          value: (await tx.query(settings, [])).rows[0]?.[0],
+        })),
+      ),
+    );
+    expect(new Set(found)).toEqual(new Set(['UTC 300ms "$user", public true']));
+    await untilCount("state like 'idle in transaction%'", 0);
+  });
+
+  test('waits for a connection no longer than allowed', async () => {
+    const rows = open({ waitMsMax: 150 });
+    const held = Promise.withResolvers<void>();
+    const started: Promise<void>[] = [];
+    const holders = Array.from({ length: 12 }, () => {
+      const begun = Promise.withResolvers<void>();
+      started.push(begun.promise);
+      return rows.transaction(async (tx) => {
+        await tx.query('select 1', []);
+        begun.resolve();
+        await held.promise;
+        return { end: 'rollback', value: null };
+      });
+    });
+    await Promise.all(started);
+    const work = async () => ({ end: 'rollback', value: null }) as const;
+    expect(await codeOf(rows.transaction(work))).toBe('timeout exceeded when trying to connect');
+    held.resolve();
+    await Promise.all(holders);
+    expect(await codeOf(rows.transaction(work))).toBe('done');
+  });
+
+  test('whose connection is lost fails, and the next one has a new connection', async () => {
+    const rows = open();
+    const lost = rows.transaction(async (tx) => {
+      const [[pid] = []] = (await tx.query('select pg_backend_pid()::text', [])).rows;
+      await query(database.adminUrl, `select pg_terminate_backend(${pid})`);
+      await tx.query('select 1', []);
+      return { end: 'commit', value: null };
+    });
+    expect(await codeOf(lost)).toBe('ECONNRESET');
+    const next = rows.transaction(async (tx) => ({
+      end: 'commit',
+      value: (await tx.query('select 1::text', [])).rows,
+    }));
+    expect(await next).toEqual([['1']]);
+  });
+});
+
+describe('statements', () => {
+  test('a quick one does not wait behind a long one', async () => {
+    const rows = open();
+    const quick = 'select $1::int::text';
+    for (let at = 0; at < 5; at++) await first(rows, quick, [String(at)]);
+    const long = rows.run('read', 'select pg_sleep(1.5)', []);
+    const begun = performance.now();
+    for (let at = 0; at < 20; at++) expect(await first(rows, quick, [String(at)])).toBe(String(at));
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    await long;
+  });
+
+  test('one that turns slow among the quick ones delays those behind it only until others take over', async () => {
+    const rows = open();
+    const text = 'select pg_sleep($1::float8)::text';
+    for (let at = 0; at < 5; at++) await rows.run('read', text, ['0']);
+    const slow = rows.run('read', text, ['1.5']);
+    await untilCount("state = 'active' and now() - query_start > interval '80 ms'", 1);
+    const begun = performance.now();
+    await rows.run('read', text, ['0']);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    await slow;
+  });
+
+  test('one that takes too long is ended by the database, and its connection serves on', async () => {
+    const rows = open({ statementMsMax: 200 });
+    expect(await codeOf(rows.run('read', 'select pg_sleep(5)', []))).toBe('57014');
+    expect(await first(rows, 'select 1::text')).toBe('1');
+  });
+
+  test('go on after every connection was cut', async () => {
+    const rows = open();
+    const text = 'select $1::text';
+    const ask = (at: number) => first(rows, text, [String(at)]);
+    for (let at = 0; at < 20; at++) await ask(at);
+    await query(
+      database.adminUrl,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'svc rows'`,
+    );
+    const codes = await Promise.all(Array.from({ length: 50 }, (_, at) => codeOf(ask(at))));
+    for (const code of codes) expect(['done', 'ECONNRESET']).toContain(code);
+    for (let at = 0; at < 20; at++) expect(await ask(at)).toBe(String(at));
+  });
+
+  test('thousands of different shapes at once get each their own answer', async () => {
+    const rows = open();
+    await Promise.all(
+      Array.from({ length: 4_000 }, async (_, at) => {
+        const columns = 1 + (at % 17);
+        const nonce = crypto.randomUUID();
+        const text = `select ${Array.from({ length: columns }, (_, i) => `$1::text || '-${i}'`).join(', ')}`;
+        const result = await rows.run(at % 2 === 0 ? 'read' : 'write', text, [nonce]);
+        expect(result.rows).toEqual([Array.from({ length: columns }, (_, i) => `${nonce}-${i}`)]);
+      }),
+    );
+  });
+
+  test('after close nothing stays open: what is under way ends, and its connection with it', async () => {
+    const rows = open();
+    const under = Array.from({ length: 6 }, () => codeOf(rows.run('write', 'select pg_sleep(0.3)', [])));
+    await untilCount("state = 'active' and query like '%pg_sleep(0.3)%'", 6);
+    for (const each of opened) each.close();
+    expect(await Promise.all(under)).toEqual(under.map(() => 'done'));
+    await untilCount('true', 0);
+  });
+});
+
+async function untilCount(condition: string, wanted: number): Promise<void> {
+  for (const deadline = performance.now() + 5_000; ; ) {
+    const [row] = await query(
+      database.adminUrl,
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and application_name = 'svc rows' and ${condition}`,
+    );
+    if (row?.count === wanted) return;
+    if (performance.now() > deadline) throw new Error(`${row?.count} connections where ${condition}`);
+  }
+}

@@ -1,0 +1,41 @@
+import type { RowDatabase } from '../drivers/row-database/row-database.ts';
+import type { Caller } from '../plumbing/context.ts';
+import type { DirectAnswer } from '../plumbing/direct.ts';
+import type { Gate } from '../plumbing/gate.ts';
+import type { Cursors } from './cursor.ts';
+import type { Reached } from './reach.ts';
+import type { Sent } from './sent.ts';
+
+/** What every call on rows gets: who asks, of which table, with which rights. */
+export interface RowsCtx extends Reached {
+  caller: Caller;
+  rowDb: RowDatabase;
+  cursors: Cursors;
+  sent: Sent;
+  batchGate: Gate;
+  request: Request;
+  /** Without the query. */
+  path: string;
+  search: string;
+  patient(): void;
+  /** Whether the caller may still read here: asked again by what takes long. */
+  stillReached(): Promise<boolean>;
+}
+
+export type RowsAnswer = Promise<DirectAnswer>;
+
+export function jsonAnswer(
+  status: number,
+  body: string | Uint8Array,
+  headers?: Record<string, string>,
+): DirectAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+    body,
+  };
+}
+
+export function emptyAnswer(status: number, headers: Record<string, string> = {}): DirectAnswer {
+  return { status, headers, body: null };
+}

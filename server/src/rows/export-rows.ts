@@ -1,0 +1,101 @@
+import { jsonLinesMediaType } from '@svc/contract/rows.ts';
+import type { Transaction } from '../drivers/row-database/row-database.ts';
+import type { DirectAnswer } from '../plumbing/direct.ts';
+import { fail } from '../plumbing/problem.ts';
+import type { RowsCtx } from './context.ts';
+import { JsonRows } from './json-rows.ts';
+import { parseQuery } from './parse-query.ts';
+import { type ListPlan, planList } from './plan.ts';
+import { exportSql } from './sql.ts';
+
+/** Rows fetched at once: that many are in memory, however many there are and however slow the client is. */
+const fetchedRows = 500;
+const exportsMax = 4;
+const newline = 0x0a;
+/** A client that takes nothing for so long holds a connection of the database for nothing. */
+const stalledMsMax = 30_000;
+
+let running = 0;
+
+/**
+ * Every row as one line, of one instant: a cursor in the database, read on as the client takes the lines. Whether the
+ * caller still may is asked again and again; a stream that may not or can not go on is broken off, never ended as if
+ * it were whole.
+ */
+export async function exportRows(ctx: RowsCtx): Promise<DirectAnswer> {
+  const query = parseQuery(ctx.search, 'list');
+  if (query.page !== null || query.perPage !== null || query.cursor !== null) {
+    throw fail('validation_failed', {
+      detail: 'An export has no pages: leave out page, per_page and cursor.',
+    });
+  }
+  const plan = planList(ctx.table, ctx.access.ownRowsOf, query, () => []);
+  const head = {
+    status: 200,
+    headers: { 'content-type': jsonLinesMediaType, 'cache-control': 'no-store' },
+  };
+  // Nobody would read a stream begun for it.
+  if (ctx.request.method === 'HEAD') return { ...head, body: null };
+  if (running >= exportsMax) throw fail('unavailable', { detail: 'Too many exports at once; try again.' });
+  running++;
+  ctx.patient();
+  const begun = Promise.withResolvers<void>();
+  // One chunk waits at most: the writer waits for the reader.
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(
+    {},
+    { highWaterMark: 1 },
+    { highWaterMark: 1 },
+  );
+  const writer = writable.getWriter();
+  const work = ctx.rowDb.transaction(async (tx) => {
+    await copyOut(tx, plan, begun.resolve, async (chunk) => {
+      await withinTime(writer.ready);
+      if (!(await ctx.stillReached())) throw fail('not_found');
+      void writer.write(chunk).catch(() => {});
+    });
+    await withinTime(writer.ready);
+    return { end: 'rollback', value: undefined };
+  });
+  work
+    .then(
+      () => writer.close(),
+      (error: unknown) => writer.abort(error),
+    )
+    .catch(() => {})
+    .finally(() => running--);
+  // The first rows are there before the head is sent, so that what can be refused is refused with a status.
+  await Promise.race([begun.promise, work]);
+  return { ...head, body: readable };
+}
+
+async function copyOut(
+  tx: Transaction,
+  plan: ListPlan,
+  begun: () => void,
+  send: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const { text, values } = exportSql(plan);
+  await tx.query(`declare exported no scroll cursor for ${text}`, values);
+  for (;;) {
+    const lines = new JsonRows();
+    let rows = 0;
+    await tx.query(`fetch ${fetchedRows} from exported`, [], (bytes, start) => {
+      lines.row(plan.output.shape, bytes, start);
+      lines.byte(newline);
+      rows++;
+    });
+    begun();
+    if (rows > 0) await send(lines.taken());
+    if (rows < fetchedRows) return;
+  }
+}
+
+async function withinTime<T>(promise: Promise<T>): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('The client takes no more of the export.')), stalledMsMax);
+  try {
+    return await Promise.race([promise, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,160 @@
+import type { ProblemItem } from '@svc/contract/problem.ts';
+import { fail } from '../plumbing/problem.ts';
+import type { CatalogueColumn, ColumnDefault } from '../tables/catalogue.ts';
+import { sequenceOf } from '../tables/catalogue.ts';
+import type { RowAccess } from './access-rules.ts';
+import { scanObject } from './json-object.ts';
+import type { RowTable } from './row-table.ts';
+import { fromJson } from './values.ts';
+
+/** One row as it was sent, by the column's place in the table; undefined where its key was absent. */
+export type SentRow = (string | null | undefined)[];
+
+export type ItemError = Pick<ProblemItem, 'column' | 'code' | 'detail'>;
+
+/** Checks one JSON object against the table. What is wrong with it is returned, all of it, never a value of it. */
+export function readObject(table: RowTable, text: string, start: number, end: number): SentRow | ItemError[] {
+  const sent: SentRow = new Array(table.catalogue.columns.length);
+  let errors: ItemError[] | null = null;
+  const places = placesOf(table);
+  const malformed = scanObject(text, start, end, (key, rawStart, rawEnd) => {
+    const place = places.get(key);
+    if (place === undefined) {
+      errors ??= [];
+      errors.push({
+        column: key.slice(0, 63),
+        code: 'unknown_column',
+        detail: 'is not a column of this table',
+      });
+      return;
+    }
+    const column = table.catalogue.columns[place.at];
+    const result = fromJson(place.type, text.slice(rawStart, rawEnd));
+    if (result.ok) {
+      // Of a key that is there twice, the last one counts.
+      sent[place.at] = result.value;
+      return;
+    }
+    errors ??= [];
+    errors.push({ column: column?.name ?? key, code: 'invalid_value', detail: result.detail });
+  });
+  if (malformed !== null) return [{ code: 'malformed_json', detail: malformed }];
+  return errors ?? sent;
+}
+
+const places = new WeakMap<RowTable, ReadonlyMap<string, { at: number; type: CatalogueColumn['type'] }>>();
+
+function placesOf(table: RowTable) {
+  let known = places.get(table);
+  if (!known) {
+    known = new Map(table.catalogue.columns.map((column, at) => [column.name, { at, type: column.type }]));
+    places.set(table, known);
+  }
+  return known;
+}
+
+export interface Filling {
+  userId: string;
+  access: RowAccess;
+  /** For `now()`: in a statement of its own SQL's, in a batch the time of its transaction. */
+  now: string | { sql: string };
+  /** The next number of the id; in a batch it was fetched before. */
+  nextNumber: () => string | { sql: string };
+}
+
+export type Filled = string | null | { sql: string };
+
+/** Fills in what the row leaves out: defaults, the owner, what the service keeps itself. */
+export function fillIn(table: RowTable, sent: SentRow, filling: Filling): Filled[] | ItemError[] {
+  const errors: ItemError[] = [];
+  const filled = table.catalogue.columns.map((column, at): Filled => {
+    const value = sent[at];
+    const refuse = (code: string, detail: string) => {
+      errors.push({ column: column.name, code, detail });
+      return null;
+    };
+    if (column.role === 'created_at' || column.role === 'updated_at') {
+      return value === undefined ? filling.now : refuse('read_only', 'is kept by the service');
+    }
+    if (column.role === 'owner') {
+      if (value === undefined) return filling.userId;
+      if (filling.access.ownRowsOf !== null && value !== filling.userId) {
+        return refuse('read_only', 'is filled in with who inserts the row');
+      }
+    }
+    if (column.role === 'id' && typeof value === 'string' && /^\.{0,2}$/.test(value)) {
+      // No address could name the row: in a path these are other places.
+      return refuse('invalid_value', 'must not be empty, a dot or two dots');
+    }
+    if (value === undefined) {
+      if (column.default) return evaluated(column.default, filling);
+      if (column.nullable) return null;
+      return refuse('required', 'has no default and must be given');
+    }
+    if (value === null && !column.nullable) return refuse('not_null', 'must not be null');
+    return value;
+  });
+  return errors.length > 0 ? errors : filled;
+}
+
+function evaluated(rule: ColumnDefault, filling: Filling): Filled {
+  switch (rule.kind) {
+    case 'literal':
+      return rule.text;
+    case 'now':
+      return filling.now;
+    case 'random_uuid':
+      return crypto.randomUUID();
+    case 'uuid_v7':
+      return Bun.randomUUIDv7();
+    case 'sequence':
+      return filling.nextNumber();
+  }
+}
+
+export function isErrors(row: Filled[] | SentRow | ItemError[]): row is ItemError[] {
+  const [first] = row;
+  return typeof first === 'object' && first !== null && 'code' in first;
+}
+
+/** The columns that a change sets; what the service keeps itself, the id and the owner are not to be changed. */
+export function readChanges(
+  table: RowTable,
+  text: string,
+): { column: CatalogueColumn; value: string | null }[] {
+  const sent = readObject(table, text, 0, text.length);
+  if (isErrors(sent)) throw refused(sent);
+  const errors: ItemError[] = [];
+  const changes: { column: CatalogueColumn; value: string | null }[] = [];
+  for (const [at, column] of table.catalogue.columns.entries()) {
+    const value = sent[at];
+    if (value === undefined) continue;
+    if (column.role !== 'plain') {
+      errors.push({ column: column.name, code: 'read_only', detail: 'can not be changed' });
+    } else if (value === null && !column.nullable) {
+      errors.push({ column: column.name, code: 'not_null', detail: 'must not be null' });
+    } else changes.push({ column, value });
+  }
+  if (errors.length > 0) throw refused(errors);
+  return changes;
+}
+
+export function refused(errors: readonly (ItemError & { line?: number })[]) {
+  const [first] = errors;
+  const code =
+    first?.code === 'unknown_column' || first?.code === 'malformed_json' ? first.code : 'validation_failed';
+  const place = first?.line === undefined ? '' : `line ${first.line}: `;
+  const name = first?.column === undefined ? '' : `${first.column} `;
+  return fail(code, { detail: `${place}${name}${first?.detail ?? ''}`, errors: [...errors] });
+}
+
+export const nextNumberSql = (table: RowTable) =>
+  `nextval('"${table.catalogue.schema}"."${sequenceOf(table.catalogue.id)}"')`;
+
+let versions = 0;
+
+/** Of a new row: no two are alike, so that a row made anew under an old id does not look like the old one. */
+export function newVersion(): string {
+  versions = (versions + 1) % 1000;
+  return `${Date.now()}${String(versions).padStart(3, '0')}`;
+}

@@ -1,0 +1,141 @@
+import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/rows.ts';
+import type { RowDatabase } from '../drivers/row-database/row-database.ts';
+import type { Credential } from '../identity/find-credential.ts';
+import type { DirectAnswer, DirectHandle } from '../plumbing/direct.ts';
+import { createGate } from '../plumbing/gate.ts';
+import { fail } from '../plumbing/problem.ts';
+import { createBatchLimit } from './batch-limit.ts';
+import type { RowsCtx } from './context.ts';
+import { countRows } from './count-rows.ts';
+import { createCursors } from './cursor.ts';
+import { deleteRow } from './delete-row.ts';
+import { exportRows } from './export-rows.ts';
+import { getRow } from './get-row.ts';
+import { insertBatch } from './insert-batch.ts';
+import { insertRow } from './insert-row.ts';
+import { asOneLine, isSeveralLines } from './jsonl.ts';
+import { listRows } from './list-rows.ts';
+import { parseQuery } from './parse-query.ts';
+import { pathOf, type RowsPath } from './path.ts';
+import type { Reach } from './reach.ts';
+import { failureOfRow, isOutdated } from './row-errors.ts';
+import { createSent } from './sent.ts';
+import { updateRow } from './update-row.ts';
+import { planUpsert } from './upsert-rows.ts';
+import { idempotencyKeyOf, preferencesOf } from './write-options.ts';
+
+export interface RowsParts {
+  rowDb: RowDatabase;
+  findCredential: (request: Request) => Promise<Credential | null>;
+  reach: Reach;
+  cursorKey: string;
+}
+
+export const rowsPrefix = '/data/';
+/** Each holds its whole body, several times over; more at once would not be quicker. */
+const batchesAtOnce = 2;
+
+/** Answers `/data/{tenant}/{app}/{table}…`: who asks, of which table, with which right, then what. */
+export function createRows(parts: RowsParts): DirectHandle {
+  const cursors = createCursors(parts.cursorKey);
+  const batchLimit = createBatchLimit(parts.rowDb);
+  const batchGate = createGate({ atOnceMax: batchesAtOnce, waitMsMax: 20_000 });
+
+  return {
+    prefix: rowsPrefix,
+    async answer(request, path, search, { patient }) {
+      const credential = await parts.findCredential(request);
+      if (!credential) throw fail('unauthenticated');
+      const { caller } = credential;
+      const place = pathOf(path);
+      if (!place) throw fail('not_found');
+      const sent = createSent(request, batchLimit);
+      // Tried once more where the table turns out to have changed since it was looked up.
+      for (let attempt = 1; ; attempt++) {
+        const reached = await parts.reach.find(caller, place);
+        if (!reached) throw fail('not_found');
+        const ctx: RowsCtx = {
+          app: reached.app,
+          table: reached.table,
+          access: reached.access,
+          caller,
+          rowDb: parts.rowDb,
+          cursors,
+          sent,
+          batchGate,
+          request,
+          path: place.tablePath,
+          search,
+          patient,
+          stillReached: async () =>
+            (await parts.findCredential(request)) !== null &&
+            (await parts.reach.find(caller, place))?.access.read === true,
+        };
+        try {
+          return await dispatch(ctx, place);
+        } catch (error) {
+          if (isOutdated(error) && attempt === 1) {
+            parts.reach.forget(caller, place);
+            continue;
+          }
+          const failure = failureOfRow(error, reached.table);
+          if (failure) throw failure;
+          if (isOutdated(error)) throw fail('unavailable', {}, { cause: error });
+          throw error;
+        }
+      }
+    },
+  };
+}
+
+async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer> {
+  const { method } = ctx.request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (!allowedMethods[rest.kind].includes(method)) {
+    throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
+  }
+  // That the table is there is no secret to whoever has a part in it.
+  if (isRead ? !ctx.access.read : !ctx.access.write) throw fail('forbidden');
+  if (!isRead && ctx.app.record === 'archived') throw fail('app_not_active');
+  if (rest.kind === 'count') return countRows(ctx);
+  if (rest.kind === 'table') {
+    if (!isRead) return insert(ctx);
+    return acceptsLines(ctx.request) ? exportRows(ctx) : listRows(ctx);
+  }
+  if (isRead) return getRow(ctx, rest.id);
+  const { dryRun } = parseQuery(ctx.search, 'change');
+  return method === 'DELETE'
+    ? deleteRow(ctx, rest.id, dryRun)
+    : updateRow(ctx, rest.id, await ctx.sent.body(rowBytesMax), dryRun);
+}
+
+const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
+  table: ['GET', 'HEAD', 'POST'],
+  count: ['GET', 'HEAD'],
+  row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
+};
+
+function acceptsLines(request: Request): boolean {
+  return request.headers.get('accept')?.includes(jsonLinesMediaType) === true;
+}
+
+async function insert(ctx: RowsCtx): Promise<DirectAnswer> {
+  const query = parseQuery(ctx.search, 'insert');
+  const options = { dryRun: query.dryRun, key: idempotencyKeyOf(ctx.request) };
+  const upsert = planUpsert(ctx.table, query.onConflict, preferencesOf(ctx.request).resolution);
+  const batch = async (body: string) => {
+    await ctx.sent.countAsBatch(ctx.app.id);
+    return insertBatch(ctx, body, { ...options, upsert });
+  };
+  if (ctx.sent.isLines) {
+    // Counted before its body is taken in.
+    await ctx.sent.countAsBatch(ctx.app.id);
+    return ctx.batchGate.pass(async () => batch(await ctx.sent.body(batchBytesMax)));
+  }
+  const oneOrMany = async (body: string) => {
+    if (isSeveralLines(body)) return batch(body);
+    return upsert ? batch(asOneLine(body)) : insertRow(ctx, body, options);
+  };
+  if (ctx.sent.bytesAnnounced <= rowBytesMax) return oneOrMany(await ctx.sent.body(rowBytesMax));
+  return ctx.batchGate.pass(async () => oneOrMany(await ctx.sent.body(batchBytesMax)));
+}

@@ -1,0 +1,162 @@
+import { escapeIdentifier as ident } from 'pg';
+import type { Transaction } from '../drivers/row-database/row-database.ts';
+import { fail } from '../plumbing/problem.ts';
+import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
+import type { RowsCtx } from './context.ts';
+import { idJson } from './id-json.ts';
+import { type LineError, refusedLines, type SentBatch } from './jsonl.ts';
+import { newVersion } from './read-row.ts';
+import { failureOfRow } from './row-errors.ts';
+import { columnNamed, type RowTable } from './row-table.ts';
+import { arrayText, sqlTypes } from './sql.ts';
+
+export interface Upsert {
+  /** The columns that tell which row is meant; a unique index covers exactly these. */
+  on: readonly CatalogueColumn[];
+  resolution: 'merge' | 'ignore';
+}
+
+export function planUpsert(
+  table: RowTable,
+  onConflict: string | null,
+  resolution: 'merge' | 'ignore' | null,
+): Upsert | null {
+  if (onConflict === null) {
+    if (resolution === null) return null;
+    return { on: [table.catalogue.idColumn], resolution };
+  }
+  const on = onConflict.split(',').map((name) => columnNamed(table, name));
+  const unique = [[table.catalogue.idColumn], ...table.catalogue.unique.map(({ columns }) => columns)];
+  const isUnique = unique.some(
+    (columns) => columns.length === on.length && columns.every((column) => on.includes(column)),
+  );
+  if (!isUnique) {
+    const detail = 'names columns that no unique constraint covers';
+    throw fail('validation_failed', {
+      detail: `on_conflict ${detail}.`,
+      errors: [{ field: 'on_conflict', code: 'invalid', detail }],
+    });
+  }
+  if (resolution === null) {
+    throw fail('validation_failed', {
+      detail: 'on_conflict needs Prefer: resolution=merge-duplicates or resolution=ignore-duplicates.',
+      errors: [{ field: 'Prefer', code: 'required', detail: 'resolution is missing' }],
+    });
+  }
+  return { on, resolution };
+}
+
+export interface Upserted {
+  inserted: number;
+  updated: number;
+  ids: (string | number | null)[];
+}
+
+/**
+ * Rows that are new are inserted; of those that are there, the columns that their line gives are changed, or nothing
+ * is. Lines that give the same columns go together in one statement.
+ */
+export async function upsertRows(
+  ctx: RowsCtx,
+  tx: Transaction,
+  batch: SentBatch,
+  rows: readonly (readonly (string | null)[])[],
+  upsert: Upsert,
+): Promise<Upserted> {
+  refuseTwice(ctx.table, batch, rows, upsert);
+  const groups = new Map<string, number[]>();
+  for (const [at, sent] of batch.rows.entries()) {
+    // By place: what the line leaves out is a hole, which `map` would leave out too.
+    const given = Array.from(sent, (value) => (value === undefined ? '0' : '1')).join('');
+    const group = groups.get(given);
+    if (group) group.push(at);
+    else groups.set(given, [at]);
+  }
+  const total: Upserted = { inserted: 0, updated: 0, ids: [] };
+  for (const members of groups.values()) {
+    const sent = batch.rows[members[0] ?? 0] ?? [];
+    const { text, values } = upsertSql(ctx, upsert, (at) => sent[at] !== undefined, members, rows);
+    const result = await tx.query(text, values).catch((error: unknown) => {
+      throw failureOfRow(error, ctx.table) ?? error;
+    });
+    // A row of somebody else's stood in the way, which this caller can neither see nor change.
+    if (upsert.resolution === 'merge' && result.rows.length < members.length) throw fail('unique_violation');
+    for (const [place, [id, isNew]] of result.rows.entries()) {
+      const shown = idJson(ctx.table.catalogue.idColumn.type, id ?? null);
+      // Every line has its row then, and the statement gives them in the order of its lines.
+      if (upsert.resolution === 'merge') total.ids[members[place] ?? 0] = shown;
+      else total.ids.push(shown);
+      if (isNew === 'true') total.inserted++;
+      else total.updated++;
+    }
+  }
+  return total;
+}
+
+/** PostgreSQL refuses to change a row twice in one statement, and would not say which. */
+function refuseTwice(
+  { catalogue }: RowTable,
+  batch: SentBatch,
+  rows: readonly (readonly (string | null)[])[],
+  { on }: Upsert,
+): void {
+  const places = on.map((column) => catalogue.columns.indexOf(column));
+  const seen = new Set<string>();
+  const errors: LineError[] = [];
+  for (const [at, row] of rows.entries()) {
+    const key = places.map((place) => row[place] ?? null);
+    if (key.includes(null)) continue;
+    const text = JSON.stringify(key);
+    if (seen.has(text)) {
+      errors.push({
+        line: batch.lines[at] ?? 0,
+        column: on[0]?.name ?? '',
+        code: 'duplicate_in_batch',
+        detail: 'is given by an earlier line too',
+      });
+    }
+    seen.add(text);
+  }
+  if (errors.length > 0) throw refusedLines(errors.slice(0, 100));
+}
+
+function upsertSql(
+  ctx: RowsCtx,
+  upsert: Upsert,
+  isGiven: (at: number) => boolean,
+  members: readonly number[],
+  rows: readonly (readonly (string | null)[])[],
+) {
+  const { columns, idColumn, owner } = ctx.table.catalogue;
+  const values: (string | null)[] = columns.map((_, place) =>
+    arrayText(members.map((member) => rows[member]?.[place] ?? null)),
+  );
+  // An array of JSON texts is one of texts: within an array of jsonb they would have to be escaped once more.
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type === 'jsonb' ? 'text' : sqlTypes[type]}[]`);
+  const items = columns.map(({ type }, at) => (type === 'jsonb' ? `u.x${at}::jsonb` : `u.x${at}`));
+  values.push(newVersion());
+  const names = columns.map(({ physical }) => ident(physical));
+  const from = `unnest(${arrays.join(', ')}) as u (${columns.map((_, at) => `x${at}`).join(', ')})`;
+  const target = upsert.on.map(({ physical }) => ident(physical)).join(', ');
+  const sets = columns
+    .filter(
+      (column, at) => isGiven(at) && column !== idColumn && column !== owner && !upsert.on.includes(column),
+    )
+    .map(({ physical }) => `${ident(physical)} = excluded.${ident(physical)}`);
+  const touched = columns.find(({ role }) => role === 'updated_at');
+  if (touched) sets.push(`${ident(touched.physical)} = now()`);
+  sets.push(`${versionColumn} = t.${versionColumn} + 1`);
+  let action = 'do nothing';
+  if (upsert.resolution === 'merge') {
+    action = `do update set ${sets.join(', ')}`;
+    if (owner && ctx.access.ownRowsOf !== null) {
+      values.push(ctx.access.ownRowsOf);
+      action += ` where t.${ident(owner.physical)} = $${values.length}::${sqlTypes[owner.type]}`;
+    }
+  }
+  const text =
+    `insert into ${ctx.table.from} as t (${names.join(', ')}, ${versionColumn}) ` +
+    `select ${items.join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
+    `on conflict (${target}) ${action} returning t.${ident(idColumn.physical)}::text, (t.xmax = 0)::text`;
+  return { text, values };
+}
