@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ran, type Svc, svcFor } from './support/commands.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
-import { root, temporaryFolder } from './support/server.ts';
+import { root, startServer, temporaryFolder } from './support/server.ts';
+import { until } from './support/until.ts';
 
 let world: RowsWorld;
 let svc: Svc;
@@ -227,6 +228,51 @@ describe('an import that is killed', () => {
     expect(kills).toBeGreaterThan(0);
     console.log(`cli-rows: an import killed ${kills} times, ${count} rows, none missing, none twice`);
   });
+});
+
+test('an import outlives its server: killed and started again, every line is there once', async () => {
+  const first = await startServer();
+  const own = await rowsWorld(first);
+  const table = await own.table(['n:int']);
+  const file = join(temporaryFolder(), 'many.jsonl');
+  const count = 15_000;
+  await Bun.write(file, Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join(''));
+  const args = [
+    'rows',
+    'import',
+    table.name,
+    '--app',
+    own.app.slug,
+    '--from-file',
+    file,
+    '--batch-size',
+    '100',
+  ];
+  const importing = Bun.spawn([join(root, 'svc'), ...args, '--execute', '--json'], {
+    env: envOf(own),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const stored = async () => (await table.send('GET', '/_count')).body.count as number;
+  await until('some of it is stored', async () => (await stored()) > 500);
+  first.signal('SIGKILL');
+  await first.exited;
+  const { dataDir, port } = first;
+  await startServer({ dataDir, port });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(importing.stdout).text(),
+    new Response(importing.stderr).text(),
+    importing.exited,
+  ]);
+  expect([code, stderr.includes('"code"')]).toEqual([0, false]);
+  expect(JSON.parse(stdout)).toMatchObject({ inserted: count, batches: 150 });
+  const found = await table.send('GET', '?select=n&sort=n', undefined, { accept: 'application/x-ndjson' });
+  const numbers = found.text
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text).n);
+  expect(numbers).toEqual([...Array(count).keys()]);
 });
 
 test('200,000 lines are imported and exported without the memory for them', async () => {

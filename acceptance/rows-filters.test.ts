@@ -288,7 +288,8 @@ describe('wide tables', () => {
     const batch = await table.send('POST', '', `{}\n${JSON.stringify(row)}`, {
       'content-type': 'application/jsonl',
     });
-    expect([batch.status, batch.body.errors[0].line]).toEqual([400, 2]);
+    // PostgreSQL writes such rows many at a time and does not tell which it was.
+    expect([batch.status, batch.body.errors]).toMatchObject([400, [{ code: 'invalid_value' }]]);
     expect((await table.send('GET', '/_count')).body.count).toBe(0);
   });
 });

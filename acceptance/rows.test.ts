@@ -69,6 +69,24 @@ describe('one row', () => {
     expect((await table.send('GET', '/_count?a=gt.1')).text).toBe('{"count":0}');
   });
 
+  test('beyond ten thousand rows a capped count stops, an estimate goes on, an exact one is exact', async () => {
+    const table = await world.table(['a:int']);
+    for (const size of [10_000, 700]) await table.batch(Array.from({ length: size }, (_, a) => ({ a })));
+    const count = async (search: string) => (await table.send('GET', `/_count?${search}`)).body;
+    expect(await count('')).toEqual({ count: 10_700 });
+    expect(await count('count=capped')).toEqual({ count: 10_000, mode: 'capped' });
+    expect(await count('count=capped&a=lt.700')).toEqual({ count: 1_400, mode: 'capped' });
+    for (const search of [
+      'count=estimated',
+      'count=estimated&a=gte.0',
+      'count=estimated&or=(a.gt.5,a.lte.5)',
+    ]) {
+      const { count: expected, mode } = await count(search);
+      expect([mode, expected > 10_000 && expected < 1_000_000]).toEqual(['estimated', true]);
+    }
+    expect(await count('count=estimated&a=lt.700')).toEqual({ count: 1_400, mode: 'estimated' });
+  });
+
   test('return=minimal answers an insert without a body, yet says where the row is', async () => {
     const table = await world.table(['a:int']);
     const created = await table.send('POST', '', { a: 1 }, { prefer: 'return=minimal' });

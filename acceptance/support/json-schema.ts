@@ -17,6 +17,7 @@ const checks: Readonly<Record<string, Check>> = {
   description: says,
   default: says,
   format: says,
+  readOnly: says,
   type: (type: string | string[], value, at) =>
     [type].flat().includes(typeOf(value)) || ([type].flat().includes('number') && typeof value === 'number')
       ? []

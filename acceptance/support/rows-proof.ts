@@ -1,3 +1,5 @@
+import pg from 'pg';
+import { databaseUrlOf } from './database.ts';
 import { type Answered, newPerson, newTenant, type Person, type Tenant } from './people.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { type App, newApp } from './world.ts';
@@ -47,6 +49,21 @@ export function placesOf(tenant: Tenant, app: App): Pick<Ground, 'tables' | 'dat
 /** On the embedded database, whose inside the test looks at, also when the rest of the suite runs on another. */
 export function startEmbedded(options: Parameters<typeof startServer>[0] = {}): Promise<RunningServer> {
   return startServer({ ...options, env: { SVC_DATABASE_URL: '', SVC_LOG_LEVEL: 'warn', ...options.env } });
+}
+
+/** Two servers on one database, of which each hears what the other does only through that. */
+export async function startTwo(): Promise<[RunningServer, RunningServer]> {
+  // It lends its PostgreSQL: to both, one of an operator's own.
+  const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
+  const name = `two_${Bun.randomUUIDv7().slice(-12)}`;
+  const client = new pg.Client({ connectionString: databaseUrlOf(host) });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  const url = Object.assign(new URL(databaseUrlOf(host)), { pathname: `/${name}` }).href;
+  const start = () =>
+    startServer({ env: { SVC_DATABASE_URL: url, SVC_SEED: 'none', SVC_LOG_LEVEL: 'warn' } });
+  return Promise.all([start(), start()]);
 }
 
 export async function newTable(

@@ -14,7 +14,7 @@ export interface Sent {
 export type Send = (
   method: string,
   path?: string,
-  body?: string | Uint8Array | object,
+  body?: string | Uint8Array<ArrayBuffer> | object,
   headers?: Record<string, string>,
 ) => Promise<Sent>;
 

@@ -80,7 +80,11 @@ export function createSignIn(options: SignInOptions): SignIn {
 
   const kept = () => parsed<Kept>(storage.getItem(key));
   const getUser = () => kept()?.user ?? null;
+  let told = getUser()?.id;
   const tell = (user: User | null) => {
+    // A renewal is no news.
+    if (user?.id === told) return;
+    told = user?.id;
     for (const listener of listeners) listener(user);
   };
   const keep = (next: Kept | null) => {

@@ -208,6 +208,7 @@ describe('--resume', () => {
 
   test('goes on after Ctrl-C', async () => {
     const args = await interrupted(numbers(6));
+    expect((await svc(args.slice(0, -1))).out).toContain('is unfinished: 2 lines are done');
     expect((await svc([...args, '--resume'])).exit).toBe(0);
     expect(stored()).toEqual(counted(6));
   });

@@ -10,13 +10,7 @@ import { type BadLine, type Batch, batches, readAhead } from './batches.ts';
 import { deliverBatch } from './deliver-batch.ts';
 import type { ImportJob } from './import-job.ts';
 import { openSource } from './import-source.ts';
-import {
-  type ImportState,
-  type ImportStateFile,
-  importStateFile,
-  noStateFile,
-  type UnderWay,
-} from './import-state.ts';
+import { type ImportState, type ImportStateFile, stateFileOf, type UnderWay } from './import-state.ts';
 import { count, type Progress, startProgress } from './progress.ts';
 import { refusedLines } from './refused-lines.ts';
 import { resumePoint } from './resume-point.ts';
@@ -25,10 +19,7 @@ import { sendBatch } from './send-batch.ts';
 /** Sends the file batch by batch, one after the other, writing down before each how far it has come. */
 export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Promise<Result> {
   const { source } = job;
-  const stateFile =
-    source.path === null
-      ? noStateFile
-      : importStateFile((await ctx.session()).configDir, rows.place, source.path);
+  const stateFile = await stateFileOf(ctx, rows, source);
   const opened = await openSource(ctx, rows, source, { types: job.types, check: 'by the server' });
   const point = await resumePoint(opened, { job, before: stateFile.read(), now: ctx.io.now() });
   const { state } = point;
@@ -36,7 +27,11 @@ export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Pr
   if (resumed && point.finishedAt !== null) ctx.note(`This import ended at ${point.finishedAt}.`);
   else if (resumed) ctx.note(`Going on after ${count(state.records)} lines that are done.`);
   const badLines = await openBadLines(job.skip?.to ?? null, { header: opened.header, resumed });
-  const progress = await startProgress(ctx, { doing: 'Importing', bytesTotal: source.bytes });
+  const progress = await startProgress(ctx, {
+    doing: 'Importing',
+    bytesTotal: source.bytes,
+    rowsBefore: state.inserted + state.updated,
+  });
   const run: Run = { ctx, rows, job, state, stateFile, progress, badLines, sent: 0 };
   const limits = { lines: job.batchSize, firstRecords: state.under_way?.records };
   const begun = { batches: state.batches, hasher: point.hasher };

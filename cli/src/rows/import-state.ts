@@ -2,8 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
-import type { RowsPlace } from '../rows-client.ts';
+import type { RowsClient, RowsPlace } from '../rows-client.ts';
+import type { ImportSource } from './import-source.ts';
 import type { LineFault } from './refused-lines.ts';
 
 /** How far an import has come, in a file, so that it can go on after it was killed. No row is in it. */
@@ -53,8 +55,17 @@ export interface ImportStateFile {
   prune(now: Date): void;
 }
 
+export async function stateFileOf(
+  ctx: Ctx,
+  { place }: RowsClient,
+  source: ImportSource,
+): Promise<ImportStateFile> {
+  if (source.path === null) return noStateFile;
+  return importStateFile((await ctx.session()).configDir, place, source.path);
+}
+
 /** One for each file and table. */
-export function importStateFile(configDir: string, place: RowsPlace, path: string): ImportStateFile {
+function importStateFile(configDir: string, place: RowsPlace, path: string): ImportStateFile {
   const folder = join(configDir, 'imports');
   const key = JSON.stringify([place.baseUrl, place.tenant, place.app, place.table, path]);
   const file = join(folder, `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.json`);
@@ -91,7 +102,7 @@ export function importStateFile(configDir: string, place: RowsPlace, path: strin
 const keptDays = 30;
 
 /** For standard input, which can not be read again. */
-export const noStateFile: ImportStateFile = {
+const noStateFile: ImportStateFile = {
   read: () => null,
   write: async () => {},
   remove: () => {},

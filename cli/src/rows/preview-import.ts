@@ -7,6 +7,7 @@ import { batches } from './batches.ts';
 import { deliverBatch } from './deliver-batch.ts';
 import { type ImportJob, ignoredNote } from './import-job.ts';
 import { openSource } from './import-source.ts';
+import { stateFileOf } from './import-state.ts';
 import { count } from './progress.ts';
 import { type LineFault, refusedLines } from './refused-lines.ts';
 import { checkBatch } from './send-batch.ts';
@@ -42,7 +43,13 @@ export async function previewImport(ctx: Ctx, rows: RowsClient, job: ImportJob):
     await deliverBatch({ ctx, job, ignored, leftOut: new Set(), advice, bad, send }, sound);
   }
   if (found.faults.length > 0 && job.skip === null) throw refusedLines(found.faults, advice);
+  const before = (await stateFileOf(ctx, rows, job.source)).read();
   const warnings = [
+    ...(before?.finished_at === null
+      ? [
+          `An import of this file is unfinished: ${count(before.records)} lines are done, and --resume goes on behind them.`,
+        ]
+      : []),
     ...(found.batches > 1
       ? [
           `The server has checked the first ${count(checked)} lines; the others only whether they can be read.`,

@@ -11,9 +11,17 @@ const terminalMsMin = 100;
 const elsewhereMsMin = 10_000;
 const barChars = 24;
 
+export interface ProgressOptions {
+  doing: string;
+  /** Null where it is not known. */
+  bytesTotal: number | null;
+  /** Done by an earlier run. */
+  rowsBefore?: number;
+}
+
 export async function startProgress(
   ctx: Ctx,
-  { doing, bytesTotal }: { doing: string; bytesTotal: number | null },
+  { doing, bytesTotal, rowsBefore = 0 }: ProgressOptions,
 ): Promise<Progress> {
   const terminal = await ctx.io.isTerminal('stderr');
   const { format, quiet } = ctx.globals;
@@ -28,7 +36,7 @@ export async function startProgress(
       const now = performance.now();
       if (now - shownAt < pauseMs) return;
       shownAt = now;
-      const perSecond = Math.round(rows / Math.max(0.001, (now - began) / 1000));
+      const perSecond = Math.round((rows - rowsBefore) / Math.max(0.001, (now - began) / 1000));
       const part = bytesTotal ? Math.min(1, bytes / bytesTotal) : null;
       const text = `${doing} ${part === null ? '' : `${percent(part)} `}${count(rows)} rows, ${count(perSecond)}/s`;
       if (!terminal) return ctx.io.err(`${text}\n`);

@@ -18,6 +18,8 @@ export function inTransaction(
   return ctx.rowDb.transaction(async (tx) => {
     if (options.dryRun) return { end: 'rollback', value: await work(tx, 'preview') };
     const plan = ifPlanOf(ctx.request);
+    // Preview and execution see one picture of the rows, chosen before the key is looked up, which reads already.
+    if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
     const execute = plan === null ? () => work(tx, 'execute') : () => asPlanned(tx, plan, work);
     if (options.key === null) return { end: 'commit', value: await execute() };
     const request = {
@@ -39,10 +41,9 @@ export function ifPlanOf(request: Request): string | null {
   return request.headers.get('if-plan')?.replace(/^"|"$/g, '') ?? null;
 }
 
-/** Both on one picture of the rows: what another changes in between makes the plan stale. */
+/** What another changes in between makes the plan stale. */
 async function asPlanned(tx: Transaction, fingerprint: string, work: Work): Promise<DirectAnswer> {
   try {
-    await tx.query('set transaction isolation level repeatable read', []);
     await tx.query('savepoint previewed', []);
     const { plan } = JSON.parse(textOf((await work(tx, 'preview')).body));
     await tx.query('rollback to savepoint previewed', []);

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { violations } from './support/json-schema.ts';
+import { ndjson, type RowsWorld, rowsWorld, type Send, sender, type TestTable } from './support/rows.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is as deep as it is.
+type Any = any;
+
+const types = ['text', 'int', 'bigint', 'float', 'bool', 'timestamptz', 'uuid', 'jsonb'];
+const columns = [
+  ...types.map((type) => `${type}_a:${type}`),
+  ...types.map((type) => `${type}_b:${type}:nullable`),
+  'text_c:text:draft, (or not)',
+  'int_c:int:-7',
+  'bigint_c:bigint:9223372036854775807',
+  'float_c:float:0.25',
+  'bool_c:bool:false',
+  'timestamptz_c:timestamptz:2026-01-01T00:00:00+09:00',
+  'timestamptz_d:timestamptz:now()',
+  'uuid_c:uuid:gen_random_uuid()',
+  'jsonb_c:jsonb:{"a":[1,"b"]}',
+  'keeper:uuid',
+];
+
+let world: RowsWorld;
+let table: TestTable;
+let document: Any;
+let at: Send;
+
+beforeAll(async () => {
+  world = await rowsWorld();
+  table = await world.table(columns, { owner_column: 'keeper', description: 'All there is.' });
+  at = sender(world.server, { authorization: `Bearer ${world.owner.token}` });
+  document = await fetchDocument();
+});
+
+const documentPath = () => `${world.tenant.base}/apps/${world.app.slug}/openapi.json`;
+
+async function fetchDocument(): Promise<Any> {
+  const answer = await at('GET', documentPath());
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+/** What a reference stands for; schemas hold no other. */
+function resolved(value: Any): Any {
+  if (typeof value?.$ref !== 'string') return value;
+  return value.$ref
+    .split('/')
+    .slice(1)
+    .reduce((found: Any, part: string) => found[part], document);
+}
+
+const schema = (kind: string) => document.components.schemas[`${table.name}${kind}`];
+const path = () => `/data/${world.tenant.slug}/${world.app.slug}/${table.name}`;
+const query = (name: string, value: unknown) =>
+  `?${[value]
+    .flat()
+    .map((each) => `${name}=${encodeURIComponent(String(each))}`)
+    .join('&')}`;
+
+describe("an app's own OpenAPI document", () => {
+  test('is valid, says where the server is, and has a version that stays while the tables do', async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect([result.errors, result.valid]).toEqual([undefined, true]);
+    expect(document.servers).toEqual([{ url: world.server.baseUrl }]);
+    expect(Object.keys(document.paths).sort()).toEqual([path(), `${path()}/_count`, `${path()}/{id}`]);
+    const { headers } = await at('GET', documentPath());
+    const same = await at('GET', documentPath(), undefined, { 'if-none-match': headers.get('etag') ?? '' });
+    expect(same.status).toBe(304);
+    const other = await world.table(['a:int']);
+    expect((await fetchDocument()).info.version).not.toBe(document.info.version);
+    expect((await other.shape('DELETE')).status).toBe(204);
+    expect((await fetchDocument()).info.version).toBe(document.info.version);
+  });
+
+  test('has an example row that is taken as it is and comes back as the schema of rows says', async () => {
+    const { content } = document.paths[path()].post.requestBody;
+    const { example } = content['application/json'];
+    expect(Object.keys(example).length).toBe(columns.length - 1);
+    expect(violations(schema('Insert'), example)).toEqual([]);
+    const made = await at('POST', path(), example);
+    expect([made.status, made.body.code]).toEqual([201, undefined]);
+    const read = await at('GET', `${path()}/${made.body.id}`);
+    expect(read.text).toBe(made.text);
+    expect(violations(schema('Row'), read.body)).toEqual([]);
+    expect(Object.keys(read.body).sort()).toEqual(Object.keys(schema('Row').properties).sort());
+    for (const [name, value] of Object.entries<Any>(example)) {
+      const isTime = name.startsWith('timestamptz');
+      const [sent, got] = isTime
+        ? [new Date(value).getTime(), new Date(read.body[name]).getTime()]
+        : [value, read.body[name]];
+      expect([name, got]).toEqual([name, sent]);
+    }
+    const lines = await at('POST', path(), content['application/x-ndjson'].example, ndjson);
+    expect([lines.status, lines.body.inserted]).toEqual([201, 1]);
+    expect(violations(document.components.schemas.Batch, lines.body)).toEqual([]);
+    const listed = await at('GET', path());
+    const { example: page, schema: pageSchema } =
+      document.paths[path()].get.responses[200].content['application/json'];
+    expect(Object.keys(listed.body)).toEqual(Object.keys(page));
+    const whole = { ...pageSchema.properties, data: { type: 'array', items: schema('Row') } };
+    expect(violations({ ...pageSchema, properties: whole }, listed.body)).toEqual([]);
+    expect(violations(schema('Row'), page.data[0])).toEqual([]);
+  });
+
+  test('names what a row must have: each absence is refused, the rest may be left out', async () => {
+    const { required, properties } = schema('Insert');
+    expect(required.sort()).toEqual(types.map((type) => `${type}_a`).sort());
+    const { example } = document.paths[path()].post.requestBody.content['application/json'];
+    const least = Object.fromEntries(required.map((name: string) => [name, example[name]]));
+    expect((await at('POST', path(), least)).status).toBe(201);
+    for (const name of required) {
+      const { [name]: _, ...rest } = least;
+      const refused = await at('POST', path(), rest);
+      expect([name, refused.status, refused.body.errors[0].column]).toEqual([name, 400, name]);
+    }
+    for (const name of ['created_at', 'updated_at', 'nothing']) {
+      expect(properties).not.toHaveProperty(name);
+      expect((await at('POST', path(), { ...least, [name]: null })).status).toBe(400);
+    }
+    const { body } = await at('POST', path(), least);
+    for (const [name, { default: value }] of Object.entries<Any>(properties)) {
+      if (value === undefined) continue;
+      const got = name.startsWith('timestamptz') ? new Date(body[name]).getTime() : body[name];
+      expect([name, got]).toEqual([name, name.startsWith('timestamptz') ? Date.parse(value) : value]);
+    }
+  });
+
+  test('has a change that is taken, and names no column that can not be changed', async () => {
+    const { example } = document.paths[path()].post.requestBody.content['application/json'];
+    const made = await at('POST', path(), example);
+    const one = `${path()}/${made.body.id}`;
+    const change = document.paths[`${path()}/{id}`].patch.requestBody.content['application/json'].example;
+    expect(Object.keys(change)).toHaveLength(1);
+    expect((await at('PATCH', one, change)).status).toBe(200);
+    for (const name of Object.keys(schema('Row').properties)) {
+      const { status } = await at('PATCH', one, { [name]: made.body[name] });
+      expect([name, status]).toEqual([name, name in schema('Update').properties ? 200 : 400]);
+    }
+  });
+
+  test('has for every parameter of a list and a count an example, or none, that is taken; each column finds rows', async () => {
+    const { example } = document.paths[path()].post.requestBody.content['application/json'];
+    const { body } = await at('POST', path(), example);
+    for (const call of [path(), `${path()}/_count`]) {
+      const parameters: Any[] = document.paths[call].get.parameters.map(resolved);
+      const names = parameters.map(({ name }) => name);
+      for (const name of Object.keys(schema('Row').properties)) expect(names).toContain(name);
+      for (const parameter of parameters.filter((it) => it.example !== undefined)) {
+        const answer = await at('GET', call + query(parameter.name, parameter.example));
+        expect([parameter.name, answer.status]).toEqual([parameter.name, 200]);
+      }
+    }
+    for (const name of Object.keys(example)) {
+      const { example: condition } = resolved(
+        document.paths[path()].get.parameters.map(resolved).find((it: Any) => it.name === name),
+      );
+      const found = await at('GET', `${path()}${query(name, condition)}&per_page=200&select=id`);
+      expect([name, found.body.data.some(({ id }: Any) => id === body.id)]).toEqual([name, true]);
+    }
+  });
+
+  test('names for each column the operators that it can be filtered by, and no other', async () => {
+    const all = document.info.description.match(/^- `(\w+)\./gm).map((line: string) => line.slice(3, -1));
+    expect(all.length).toBe(20);
+    for (const parameter of Object.values<Any>(document.components.parameters)) {
+      const named = /operators: ([\w, ]+)\./.exec(parameter.description)![1]!.split(', ');
+      const [value] = parameter.example.map((each: string) => each.slice(each.indexOf('.') + 1));
+      for (const op of all) {
+        const operand = { is: 'null', in: '()', between: `("${value}","${value}")`, hk: 'a' }[op as string];
+        const quoted = op === 'between' && String(value).includes('"') ? '({},{})' : operand;
+        const answer = await at('GET', path() + query(parameter.name, `${op}.${quoted ?? value}`));
+        expect([parameter.name, op, answer.status]).toEqual([
+          ...[parameter.name, op, named.includes(op) ? 200 : 400],
+        ]);
+      }
+    }
+  });
+
+  test('is for whoever was let into a table the document of that table, as far as they may', async () => {
+    const { member: owner, admin, outsider } = world.tenant;
+    expect(owner.id).toBe(world.owner.id);
+    const read = (person: typeof admin) => person.call('GET', documentPath());
+    expect((await read(admin)).body.paths).toEqual({});
+    expect((await read(outsider)).status).toBe(404);
+    const grant = { principal_type: 'user', principal_id: admin.id, actions: ['read'] };
+    expect((await table.shape('POST', '/grants', grant)).status).toBe(201);
+    const theirs = (await read(admin)).body;
+    expect(Object.values<Any>(theirs.paths).flatMap((methods) => Object.keys(methods))).toEqual([
+      ...['get', 'get', 'get'],
+    ]);
+    expect(Object.keys(theirs.components.schemas)).not.toContain(`${table.name}Insert`);
+    const pat = await world.pat(owner);
+    const refused = await sender(world.server, { 'x-api-key': pat })('GET', documentPath());
+    expect([refused.status, refused.body.code]).toEqual([403, 'login_required']);
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { newPerson, type Person } from './support/people.ts';
+import { grant, told } from './support/row-access.ts';
+import { bearer, lines, ndjson, type RowsWorld, rowsWorld } from './support/rows.ts';
+
+let world: RowsWorld;
+let member: Person;
+let admin: Person;
+
+beforeAll(async () => {
+  world = await rowsWorld();
+  admin = world.tenant.admin;
+  member = await newPerson(world.server, { tenant: world.tenant.id, role: 'tenant_member' });
+});
+
+async function owned(type = 'text') {
+  const table = await world.table(['a:int', `by:${type}`, 'k:text:nullable'], { owner_column: 'by' });
+  await table.shape('POST', '/indexes', { columns: ['k'], unique: true });
+  await grant(table, 'role', 'tenant_member', ['read', 'write']);
+  return { table, theirs: world.as(bearer(member), table), others: world.as(bearer(admin), table) };
+}
+
+test('an owner column is filled in with who inserts; those who come by grant see and change their own rows only', async () => {
+  for (const type of ['text', 'uuid']) {
+    const { table, theirs, others } = await owned(type);
+    const mine = (await theirs('POST', '', { a: 1 })).body;
+    const other = (await others('POST', '', { a: 2 })).body;
+    const [owners] = await table.insert({ a: 3 });
+    expect([mine.by, other.by, owners.by]).toEqual([member.id, admin.id, world.owner.id]);
+    expect((await theirs('GET')).body.data).toEqual([mine]);
+    expect((await theirs('GET', '/_count?or=(a.gt.0,by.is.not_null)')).body).toEqual({
+      count: 1,
+    });
+    for (const count of ['exact', 'capped', 'estimated'])
+      expect((await theirs('GET', `/_count?count=${count}`)).body.count).toBe(1);
+    expect((await theirs('GET', '', undefined, { accept: 'application/x-ndjson' })).text).toBe(
+      `${JSON.stringify(mine)}\n`,
+    );
+    const absent = Bun.randomUUIDv7();
+    for (const id of [other.id, owners.id]) {
+      for (const [method, body, headers] of [
+        ['GET', undefined, {}],
+        ['PATCH', { a: 9 }, {}],
+        ['DELETE', undefined, {}],
+        ['PATCH', { a: 9 }, { 'if-match': '*' }],
+        ['DELETE', undefined, { 'if-match': '"1.1"' }],
+      ] as const) {
+        const [foreign, none] = [
+          await theirs(method, `/${id}`, body, headers),
+          await theirs(method, `/${absent}`, body, headers),
+        ];
+        expect(told(foreign)).toEqual(told(none));
+        expect(foreign.status).toBe(404);
+      }
+    }
+    // The app’s owners act on all rows.
+    expect(await table.list('?sort=a')).toEqual([mine, other, owners]);
+    expect((await table.send('PATCH', `/${mine.id}`, { a: 5 })).status).toBe(200);
+  }
+});
+
+test('an owner column can not be set to somebody else by those who come by grant, nor changed by anyone', async () => {
+  const { table, theirs } = await owned();
+  for (const by of [admin.id, '', member.id.toUpperCase()]) {
+    const answer = await theirs('POST', '', { a: 1, by });
+    expect([answer.status, answer.body.errors]).toMatchObject([400, [{ column: 'by', code: 'read_only' }]]);
+    expect((await theirs('POST', '', lines([{ a: 1 }, { a: 1, by }]), ndjson)).body.errors).toMatchObject([
+      { line: 2, column: 'by' },
+    ]);
+  }
+  const mine = (await theirs('POST', '', { a: 1, by: member.id })).body;
+  for (const send of [theirs, table.send])
+    expect((await send('PATCH', `/${mine.id}`, { by: member.id })).status).toBe(400);
+  const [given] = await table.insert({ a: 2, by: admin.id });
+  expect(given.by).toBe(admin.id);
+  expect((await table.send('GET', '/_count')).body.count).toBe(2);
+});
+
+test('an owner column holds in an upsert: a row of somebody else’s is neither changed nor shown', async () => {
+  const { table, theirs } = await owned();
+  const [foreign] = await table.insert({ a: 1, k: 'x' });
+  const prefer = (resolution: string) => ({ ...ndjson, prefer: `resolution=${resolution}-duplicates` });
+  const merged = await theirs(
+    'POST',
+    '?on_conflict=k',
+    lines([
+      { a: 9, k: 'x' },
+      { a: 8, k: 'y' },
+    ]),
+    prefer('merge'),
+  );
+  expect([merged.status, merged.body.code]).toEqual([409, 'unique_violation']);
+  const ignored = await theirs(
+    'POST',
+    '?on_conflict=k',
+    lines([
+      { a: 9, k: 'x' },
+      { a: 8, k: 'y' },
+    ]),
+    prefer('ignore'),
+  );
+  expect([ignored.status, ignored.body.inserted]).toEqual([201, 1]);
+  expect(JSON.stringify([merged.body, ignored.body])).not.toContain(foreign.id);
+  expect((await table.send('GET', `/${foreign.id}`)).body).toEqual(foreign);
+});
+
+test('an owner column keeps a token to what its issuer may: own rows by a grant, all rows of an owner', async () => {
+  const { table } = await owned();
+  const [row] = await table.insert({ a: 1 });
+  const byGrant = world.as({ 'x-api-key': await world.pat(member) }, table);
+  expect((await byGrant('GET', `/${row.id}`)).status).toBe(404);
+  expect((await byGrant('POST', '', { a: 2 })).body.by).toBe(member.id);
+  const byOwner = world.as({ 'x-api-key': await world.pat(world.owner) }, table);
+  expect((await byOwner('GET', '/_count')).body.count).toBe(2);
+});

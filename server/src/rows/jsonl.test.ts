@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import { batchLinesMax, rowBytesMax } from '@svc/contract/rows.ts';
+import fc from 'fast-check';
+import { Failure } from '../plumbing/problem.ts';
+import { asOneLine, isSeveralLines, readLines } from './jsonl.ts';
+import { testTable } from './testing.ts';
+
+const table = testTable();
+const nameAt = table.catalogue.columns.findIndex(({ name }) => name === 'name');
+const names = (body: string) => readLines(table, body).rows.map((row) => row[nameAt]);
+const refusal = (body: string) => {
+  try {
+    readLines(table, body);
+    throw new Error('It was taken.');
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+};
+
+describe('lines', () => {
+  test('hold a row each; blank ones count and hold none', () => {
+    const body = '\n{"name":"a"}\r\n \t\r\n{"name":"b"}';
+    expect(names(body)).toEqual(['a', 'b']);
+    expect(readLines(table, body).lines).toEqual([2, 4]);
+  });
+
+  test('any texts come back from their lines, whatever characters they hold', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }), (texts) => {
+        fc.pre(texts.every((text) => text.isWellFormed() && !text.includes('\0')));
+        expect(names(texts.map((name) => JSON.stringify({ name })).join('\n'))).toEqual(texts);
+      }),
+    );
+  });
+
+  test('of a key given twice the last counts; one left out is told from null', () => {
+    const { rows } = readLines(table, '{"name":"a","name":"b","text":null}');
+    expect(rows[0]?.[nameAt]).toBe('b');
+    const at = (name: string) => table.catalogue.columns.findIndex((column) => column.name === name);
+    expect([rows[0]?.[at('text')], rows[0]?.[at('int')]]).toEqual([null, undefined]);
+  });
+
+  test('that are wrong are named with their numbers, all of a line, a hundred at most', () => {
+    const { code, errors } = refusal('{"name":"a"}\n\n{"name":1,"nope":1}\n[1]\n{"name":"b"}\n{"name"');
+    expect([code, errors]).toMatchObject([
+      'validation_failed',
+      [
+        { line: 3, column: 'name', code: 'invalid_value' },
+        { line: 3, column: 'nope', code: 'unknown_column' },
+        { line: 4, code: 'malformed_json' },
+        { line: 6, code: 'malformed_json' },
+      ],
+    ]);
+    expect(refusal('1\n'.repeat(5_000)).errors).toHaveLength(100);
+  });
+
+  test('none at all, or only blank ones, are refused', () => {
+    for (const body of ['', '\n', ' \r\n\t']) expect(refusal(body).code).toBe('validation_failed');
+  });
+
+  test('too many, or one too long in bytes, are refused', () => {
+    expect(readLines(table, '{}\n'.repeat(batchLinesMax)).rows).toHaveLength(batchLinesMax);
+    expect(refusal('{}\n'.repeat(batchLinesMax + 1)).code).toBe('payload_too_large');
+    const half = 'ä'.repeat(rowBytesMax / 4 + 1);
+    expect(refusal(`{}\n{"name":"${half}","text":"${half}"}`).errors).toMatchObject([
+      { line: 2, code: 'too_large' },
+    ]);
+    expect(readLines(table, `{"name":"${'ä'.repeat(rowBytesMax / 2 - 20)}"}`).rows).toHaveLength(1);
+  });
+});
+
+describe('under application/json', () => {
+  test('several lines are several only where the first is an object by itself and another follows', () => {
+    for (const body of ['{}\n{}', '{"a":1}\r\n{"a":2}\r\n', '\n {"a":1} \n{', '{"a":"}"}\nx']) {
+      expect([body, isSeveralLines(body)]).toEqual([body, true]);
+    }
+    for (const body of [
+      '',
+      '{}',
+      '{}\n',
+      '{}\n \n',
+      '\n{}',
+      '{\n"a":1}',
+      '{"a":\n1}',
+      '[\n{}]',
+      '{"a":{\n}}',
+      '1\n2',
+    ])
+      expect([body, isSeveralLines(body)]).toEqual([body, false]);
+  });
+
+  test('one object on many lines is one line for JSON, and nothing else becomes valid by it', () => {
+    expect(JSON.parse(asOneLine('{\n"a"\r\n:\n1\n}\n'))).toEqual({ a: 1 });
+    expect(asOneLine('{\n"a":1\n}')).not.toContain('\n');
+    expect(() => JSON.parse(asOneLine('{"a":"x\ny"}'))).toThrow();
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test';
+import { pathOf } from './path.ts';
+
+const place = { tenant: 't', app: 'a', table: 'x', tablePath: '/data/t/a/x' };
+
+test('a path is a table, its count or one of its rows', () => {
+  expect(pathOf('/data/t/a/x')).toEqual({ ...place, rest: { kind: 'table' } });
+  expect(pathOf('/data/t/a/x/_count')).toEqual({ ...place, rest: { kind: 'count' } });
+  expect(pathOf('/data/t/a/x/7')).toEqual({ ...place, rest: { kind: 'row', id: '7' } });
+});
+
+test('an id is decoded once, so that a slash, a percent sign and _count itself can be ids', () => {
+  for (const [sent, id] of [
+    ['a%2Fb', 'a/b'],
+    ['a%252Fb', 'a%2Fb'],
+    ['%5Fcount', '_count'],
+    ['_Count', '_Count'],
+    ['%E6%BC%A2', '漢'],
+    ['+', '+'],
+    ['%20', ' '],
+  ] as const) {
+    expect([sent, pathOf(`/data/t/a/x/${sent}`)?.rest]).toEqual([sent, { kind: 'row', id }]);
+  }
+});
+
+test('names are decoded as well; the table’s path stays as it was sent', () => {
+  expect(pathOf('/data/%74/a/x%79/1')).toEqual({
+    tenant: 't',
+    app: 'a',
+    table: 'xy',
+    tablePath: '/data/%74/a/x%79',
+    rest: { kind: 'row', id: '1' },
+  });
+});
+
+test('what is too short, too long, empty or not well encoded is no path of rows', () => {
+  const paths = ['/data/', '/data/t', '/data/t/a', '/data/t/a/', '/data//a/x', '/data/t//x', '/data/t/a/x/'];
+  paths.push('/data/t/a/x/1/', '/data/t/a/x/1/2', '/data/t/a/x//', '/data/t/a/x/%', '/data/t/a/x/%E0%A4');
+  paths.push('/data/t/a/%ff', '/data/%/a/x');
+  for (const path of paths) expect([path, pathOf(path)]).toEqual([path, null]);
+});
