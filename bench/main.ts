@@ -2,6 +2,8 @@
 const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   cli: () => import('./cli-start.ts'),
   rows: () => import('./rows.ts'),
+  'rows-scale': () => import('./rows-scale.ts'),
+  'rows-memory': () => import('./rows-memory.ts'),
 };
 
 const name = process.argv[2] ?? '';

@@ -142,7 +142,17 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
     });
     const api = createApi(
-      { db, outbox, now, authenticate, tenantAccess, appAccess, rows, checkAnswers: config.checkAnswers },
+      {
+        db,
+        outbox,
+        now,
+        authenticate,
+        tenantAccess,
+        appAccess,
+        rows,
+        onCommitted: invalidation.tell,
+        checkAnswers: config.checkAnswers,
+      },
       routesOf(config),
     );
     const rowDb = createRowDatabase({

@@ -20,6 +20,8 @@ export interface ApiParts {
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
   appAccess: (tenant: TenantAccess, ref: string, caller: Caller) => Promise<AppAccess | null>;
   rows: RowsPlace;
+  /** See `MutationBase`. */
+  onCommitted?: (tag: string) => void;
   /** In tests: an answer that breaks its own schema becomes a 500. */
   checkAnswers: boolean;
 }
@@ -103,7 +105,13 @@ async function answerRoute(
 
   const key = request.method === 'POST' ? idempotencyKeyOf(request) : undefined;
   const result = await runMutation(
-    { ...base, db: parts.db, outbox: parts.outbox, rows: parts.rows },
+    {
+      ...base,
+      db: parts.db,
+      outbox: parts.outbox,
+      rows: parts.rows,
+      ...(parts.onCommitted ? { onCommitted: parts.onCommitted } : {}),
+    },
     {
       mode,
       operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },

@@ -14,6 +14,8 @@ const heartbeatAnswerMs = 500;
 export interface Invalidation {
   isLive(): boolean;
   onChange(listener: (tag: string | null) => void): void;
+  /** What this copy has just committed: it need not wait to hear of it. */
+  tell(tag: string): void;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -74,6 +76,7 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
   return {
     isLive: () => live,
     onChange: (listener) => void listeners.push(listener),
+    tell,
     start: connect,
     async stop() {
       stopped = true;

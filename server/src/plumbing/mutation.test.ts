@@ -342,3 +342,30 @@ async function dump(): Promise<string> {
   );
   return parts.join('\n');
 }
+
+test('this copy drops what it has cached as soon as a change is committed, and only then', async () => {
+  const { tenant } = await newTenant(database.db);
+  const told: string[] = [];
+  const change = (mode: 'preview' | 'execute', verb: (ctx: MutationCtx) => Promise<StoredAnswer>) =>
+    runMutation(
+      {
+        ...{ db: database.db, outbox, caller: caller(), requestId: 'req-00000001', log: silentLog },
+        onCommitted: (tag) => told.push(tag),
+      },
+      { mode, operation: { id: 'test', irreversible: false }, auditTenantId: tenant.id, verb },
+    );
+  const tagging = (tag: string) => async (ctx: MutationCtx) => {
+    ctx.changed(tag);
+    expect(told).toEqual([]);
+    return ok;
+  };
+  await change('preview', tagging('previewed'));
+  const failing = async (ctx: MutationCtx): Promise<StoredAnswer> => {
+    ctx.changed('failed');
+    throw new Error('no');
+  };
+  await change('execute', failing).catch(() => {});
+  expect(told).toEqual([]);
+  await change('execute', tagging('done'));
+  expect(told).toEqual(['done']);
+});

@@ -26,6 +26,8 @@ export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
   outbox: Outbox;
   /** Absent: apps' tables are not touched. */
   rows?: RowsPlace;
+  /** Told each tag once it is committed, so that who changed something sees it changed at once. */
+  onCommitted?: (tag: string) => void;
 }
 
 export interface RowsPlace {
@@ -46,6 +48,7 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
   for (let attempt = 1; ; attempt++) {
     const tx = await base.db.startTransaction().execute();
     let beside: Tx | null = null;
+    const tags = new Set<string>();
     const rows: RowsAccess = {
       role: base.rows?.role ?? null,
       tx: async () => {
@@ -55,10 +58,11 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
       },
     };
     try {
-      const result = await runOnce(base, tx, rows, request);
+      const result = await runOnce(base, tx, rows, tags, request);
       // The caller was told that it failed: then it has.
       if (request.deadline?.aborted) throw fail('query_timeout');
       for (const each of [beside, tx]) await end(each, result.kind === 'previewed' ? 'rollback' : 'commit');
+      if (result.kind === 'done') for (const tag of tags) base.onCommitted?.(tag);
       return result;
     } catch (error) {
       for (const each of [beside, tx]) await end(each, 'rollback').catch(() => {});
@@ -77,6 +81,7 @@ async function runOnce(
   base: MutationBase,
   tx: Tx,
   rows: RowsAccess,
+  tags: Set<string>,
   request: MutationRequest,
 ): Promise<MutationResult> {
   const now = await transactionTime(tx);
@@ -90,7 +95,6 @@ async function runOnce(
   const ids = new Set<string>();
   const changes: AuditedChange[] = [];
   const effects: QueuedEffect[] = [];
-  const tags = new Set<string>();
   const warnings: string[] = [];
   const newId = () => {
     const id = Bun.randomUUIDv7();

@@ -104,9 +104,9 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer>
   }
   if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
-  return method === 'DELETE'
-    ? deleteRow(ctx, rest.id, dryRun)
-    : updateRow(ctx, rest.id, await ctx.sent.body(rowBytesMax), dryRun);
+  if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
+  if (ctx.sent.isLines) throw fail('unsupported_media_type', { detail: 'A change is one JSON object.' });
+  return updateRow(ctx, rest.id, await ctx.sent.body(rowBytesMax), dryRun);
 }
 
 const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
