@@ -96,6 +96,7 @@ describe('a batch', () => {
       [2, 'a'],
       [2, 'b'],
       [2, 'c'],
+      [3, 'a'],
     ]);
     const many = await table.send('POST', '', '{"a":"x"}\n'.repeat(5_000), ndjson);
     expect(many.body.errors).toHaveLength(100);

@@ -3,7 +3,7 @@ import { measureBatches } from './rows/batch-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
 import { type Loads, loadsOfPlatformatic, loadsOfServer } from './rows/loads.ts';
-import { bestOf, type Measured, measured } from './rows/measured.ts';
+import { bestOf, type Counted, type Measured, measured, type Parts } from './rows/measured.ts';
 import { type Peer, startPlatformatic } from './rows/platformatic.ts';
 import { type Prepared, prepare } from './rows/prepare.ts';
 import { report, reportTail } from './rows/report.ts';
@@ -99,12 +99,12 @@ async function measureCase(
   reportTail(svc);
   if (name === 'point') await reportCostOfIds(prepared, tools, cleanup);
 
-  async function warmed(
-    parts: Parameters<typeof measured>[0],
-    run: (time: number) => ReturnType<typeof runWrk>,
-  ) {
-    await run(warmUpSeconds);
-    return measured(parts, () => run(seconds));
+  function warmed(parts: Parts, run: (time: number) => Promise<Counted>): Promise<Measured> {
+    return measured(
+      parts,
+      () => run(warmUpSeconds),
+      () => run(seconds),
+    );
   }
 }
 
@@ -141,9 +141,15 @@ async function reportCostOfIds(prepared: Prepared, tools: Tools, cleanup: Cleanu
   const { server } = prepared;
   const statement = await statementOf(server, () => request('point', prepared));
   const run = async (name: string, script: Script) => {
-    const options = { name, connections: 8, seconds: 4, cleanup };
+    const timed = (seconds: number) =>
+      runPgbench(tools.pgbench, server, script, { name, connections: 8, seconds, cleanup });
     const parts = { server: null, postmaster: server.postmaster };
-    return (await measured(parts, () => runPgbench(tools.pgbench, server, script, options))).perSecond;
+    const result = await measured(
+      parts,
+      () => timed(1),
+      () => timed(4),
+    );
+    return result.perSecond;
   };
   const given = scriptOf(statement, { uuid: fixedId }, null);
   const worked = scriptOf(statement, { uuid: computedId }, null);

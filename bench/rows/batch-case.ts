@@ -30,9 +30,11 @@ export async function measureBatches(
 
   const api = async () => {
     const parts = { server: server.pid, postmaster: server.postmaster };
-    const result = await measured(parts, async () => {
+    const warmUp = async () => {
       await refill(server, reads, batches.physical);
       await sendAll(bodies.slice(0, warmUpBatches));
+    };
+    const result = await measured(parts, warmUp, async () => {
       const begun = performance.now();
       const times = await sendAll(bodies);
       return figures(times, (performance.now() - begun) / 1000);
@@ -46,8 +48,8 @@ export async function measureBatches(
       writeFileSync(file, copyLines(rowCount + at * linesPerBatch, linesPerBatch, options));
       return file;
     });
-    const result = await measured({ server: null, postmaster: server.postmaster }, async () => {
-      await refill(server, reads, copied);
+    const warmUp = () => refill(server, reads, copied);
+    const result = await measured({ server: null, postmaster: server.postmaster }, warmUp, async () => {
       const sessions = Array.from({ length: atOnce }, (_, session) =>
         files.filter((_, at) => at % atOnce === session).map((file) => `\\copy ${copied} from '${file}'`),
       );

@@ -7,6 +7,12 @@ export interface Figures {
   p99Ms: number;
 }
 
+/** Figures with what they are of. */
+export interface Counted extends Figures {
+  count: number;
+  seconds: number;
+}
+
 export interface Measured extends Figures {
   cpu: { serverUs: number; postgresUs: number };
   /** Cores that others used meanwhile. */
@@ -23,11 +29,13 @@ const attemptsMax = 3;
 /** Once more, up to a limit, where others took part of the machine meanwhile; the least disturbed counts. */
 export async function measured(
   parts: Parts,
-  work: () => Promise<Figures & { count: number; seconds: number }>,
+  warmUp: () => Promise<unknown>,
+  work: () => Promise<Counted>,
 ): Promise<Measured> {
   let best: Measured | null = null;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     await untilQuiet();
+    await warmUp();
     const before = cpuTimes(parts);
     const { count, seconds, ...figures } = await work();
     const used = cpuBetween(before, cpuTimes(parts));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from './cleanup.ts';
-import { type Figures, percentile } from './measured.ts';
+import { type Counted, percentile } from './measured.ts';
 import type { Server } from './start-server.ts';
 import type { Script } from './statement-of.ts';
 
@@ -14,7 +14,7 @@ export async function runPgbench(
   server: Server,
   { text, fixed }: Script,
   options: { name: string; connections: number; seconds: number; cleanup: Cleanup },
-): Promise<Figures & { count: number; seconds: number }> {
+): Promise<Counted> {
   const path = join(server.folder, `${options.name}.sql`);
   writeFileSync(path, text);
   const prefix = `pgbench-${options.name}-${options.connections}`;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from './cleanup.ts';
-import type { Figures } from './measured.ts';
+import type { Counted } from './measured.ts';
 
 export interface Load {
   name: string;
@@ -24,7 +24,7 @@ export async function runWrk(
   folder: string,
   { name, port, script }: Load,
   options: { seconds: number; cleanup: Cleanup },
-): Promise<Figures & { count: number; seconds: number }> {
+): Promise<Counted> {
   const path = join(folder, `${name}.lua`);
   writeFileSync(path, script + done);
   const child = Bun.spawn(

@@ -1,20 +1,35 @@
+import type { Account } from './byte-budget.ts';
 import { fail } from './problem.ts';
 
 /** A client that sends its body slower than this is cut off. */
 export const bodyReceiveMsMax = 30_000;
 
 /** The whole body, bounded in size and in time. */
-export async function readBody(
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
+  const { chunks, size } = await readChunks(request, limits);
+  return joined(chunks, size);
+}
+
+export interface BodyLimits {
+  bytesMax: number;
+  /** How long the client may let us wait, all in all. */
+  msMax?: number;
+  /** Asked before a chunk is kept; where memory is short it waits. */
+  account?: Pick<Account, 'take'>;
+}
+
+/** The whole body as it came in, for what is too large to be copied without need. */
+export async function readChunks(
   request: Request,
-  limits: { bytesMax: number; msMax?: number },
-): Promise<Uint8Array<ArrayBuffer>> {
+  limits: BodyLimits,
+): Promise<{ chunks: Uint8Array[]; size: number }> {
   const encoding = request.headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
   }
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
-  if (request.body === null) return new Uint8Array();
+  if (request.body === null) return { chunks: [], size: 0 };
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -28,6 +43,7 @@ export async function readBody(
       if (done) break;
       size += value.byteLength;
       if (size > limits.bytesMax) throw tooLarge(limits.bytesMax);
+      await limits.account?.take(value.byteLength);
       chunks.push(value);
     }
   } catch (error) {
@@ -37,7 +53,7 @@ export async function readBody(
   } finally {
     clearTimeout(timer);
   }
-  return joined(chunks, size);
+  return { chunks, size };
 }
 
 /** Exactly one JSON text in UTF-8 under exactly that content type; anything looser lets parsers disagree. */

@@ -24,7 +24,7 @@ export async function changeRow(ctx: RowsCtx, change: RowChange): Promise<Direct
   if (!change.dryRun && ifPlanOf(ctx.request) === null) {
     return change.answer(await changed(ctx, change, write(ctx)));
   }
-  return inTransaction(ctx, { dryRun: change.dryRun, key: null, body: '' }, async (tx, mode) => {
+  return inTransaction(ctx, { dryRun: change.dryRun, key: null, bodyHash: () => '' }, async (tx, mode) => {
     if (mode === 'execute') return change.answer(await changed(ctx, change, tx.query));
     const { all } = ctx.table;
     const before = await oneRow(tx.query, oneSql(ctx.table, all, change.row), all, 1);

@@ -1,7 +1,6 @@
 import type { RowDatabase } from '../drivers/row-database/row-database.ts';
 import type { Caller } from '../plumbing/context.ts';
 import type { DirectAnswer } from '../plumbing/direct.ts';
-import type { Gate } from '../plumbing/gate.ts';
 import type { Cursors } from './cursor.ts';
 import type { Reached } from './reach.ts';
 import type { Sent } from './sent.ts';
@@ -12,7 +11,6 @@ export interface RowsCtx extends Reached {
   rowDb: RowDatabase;
   cursors: Cursors;
   sent: Sent;
-  batchGate: Gate;
   request: Request;
   /** Without the query. */
   path: string;

@@ -12,7 +12,7 @@ export type Work = (tx: Transaction, mode: WriteMode) => Promise<DirectAnswer>;
 /** A write that is previewed (and undone), bound to a preview (If-Plan), or to a key (and done once). */
 export function inTransaction(
   ctx: RowsCtx,
-  options: { dryRun: boolean; key: string | null; body: string },
+  options: { dryRun: boolean; key: string | null; bodyHash: () => string },
   work: Work,
 ): Promise<DirectAnswer> {
   return ctx.rowDb.transaction(async (tx) => {
@@ -26,7 +26,7 @@ export function inTransaction(
       callerId: ctx.caller.userId,
       key: options.key,
       requestHash: sha256(
-        `${ctx.request.method} ${ctx.path}?${ctx.search}\n${ctx.request.headers.get('prefer') ?? ''}\n${options.body}`,
+        `${ctx.request.method} ${ctx.path}?${ctx.search}\n${ctx.request.headers.get('prefer') ?? ''}\n${options.bodyHash()}`,
       ),
     };
     const answer = await once(tx, request, async () => {

@@ -1,4 +1,5 @@
 import { rowBytesMax } from '@svc/contract/rows.ts';
+import { sha256 } from '../plumbing/canonical.ts';
 import { assignedOnExecution, timeOfExecution } from '../plumbing/plan.ts';
 import { fail } from '../plumbing/problem.ts';
 import { emptyAnswer, jsonAnswer, type RowsCtx } from './context.ts';
@@ -45,7 +46,7 @@ export async function insertRow(
     output,
   );
   if (isPlain) return answerOf(ctx, await oneRow(write(ctx), statement, output, 2), minimal);
-  return inTransaction(ctx, { ...options, body }, async (tx, mode) => {
+  return inTransaction(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
     const row = await oneRow(tx.query, statement, output, 2);
     return mode === 'preview' ? preview(ctx, sent, row) : answerOf(ctx, row, minimal);
   });

@@ -2,10 +2,18 @@ import { describe, expect, test } from 'bun:test';
 import { batchLinesMax, rowBytesMax } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../plumbing/problem.ts';
-import { asOneLine, isSeveralLines, readLines } from './jsonl.ts';
+import { asOneLine, isSeveralLines, LineReader } from './jsonl.ts';
+import { SentBody } from './sent-body.ts';
 import { testTable } from './testing.ts';
 
 const table = testTable();
+/** As a batch reads them: the pieces of its body, one after the other. */
+function readLines(of: typeof table, body: string) {
+  const reader = new LineReader();
+  const read = [...SentBody.of(body).pieces()].flatMap((piece) => reader.read(of, piece));
+  reader.end();
+  return { rows: read.map(({ row }) => row), lines: read.map(({ line }) => line) };
+}
 const nameAt = table.catalogue.columns.findIndex(({ name }) => name === 'name');
 const names = (body: string) => readLines(table, body).rows.map((row) => row[nameAt]);
 const refusal = (body: string) => {

@@ -3,37 +3,47 @@ import { fail } from '../plumbing/problem.ts';
 import { type ItemError, isErrors, readObject, refused, type SentRow } from './read-row.ts';
 import type { RowTable } from './row-table.ts';
 
-/** A batch, line by line; blank lines count as lines but hold no row. */
-export interface SentBatch {
-  rows: SentRow[];
-  /** The line of each row, from 1. */
-  lines: number[];
+/** One line's row; blank lines count as lines but hold none. */
+export interface SentLine {
+  line: number;
+  row: SentRow;
 }
 
 export type LineError = ItemError & { line: number };
 
-export function readLines(table: RowTable, body: string): SentBatch {
-  const rows: SentRow[] = [];
-  const lines: number[] = [];
-  const errors: LineError[] = [];
-  let line = 0;
-  for (let start = 0; start < body.length && errors.length < batchErrorsMax; ) {
-    const newline = body.indexOf('\n', start);
-    const end = newline < 0 ? body.length : newline;
-    line++;
-    const read = readLine(table, body, start, end);
-    start = end + 1;
-    if (read === null) continue;
-    if (rows.length >= batchLinesMax) {
-      throw fail('payload_too_large', { detail: `A batch is at most ${batchLinesMax} lines.` });
+/** Reads lines piece by piece and collects what is wrong with them, up to as much as is told. */
+export class LineReader {
+  readonly errors: LineError[] = [];
+  #line = 0;
+  #rows = 0;
+
+  read(table: RowTable, piece: string): SentLine[] {
+    const rows: SentLine[] = [];
+    for (let start = 0; start < piece.length && this.errors.length < batchErrorsMax; ) {
+      const newline = piece.indexOf('\n', start);
+      const end = newline < 0 ? piece.length : newline;
+      this.#line++;
+      const row = readLine(table, piece, start, end);
+      start = end + 1;
+      if (row === null) continue;
+      if (++this.#rows > batchLinesMax) {
+        throw fail('payload_too_large', { detail: `A batch is at most ${batchLinesMax} lines.` });
+      }
+      if (isErrors(row)) this.refuse(this.#line, row);
+      else rows.push({ line: this.#line, row });
     }
-    lines.push(line);
-    if (isErrors(read)) addErrors(errors, line, read);
-    else rows.push(read);
+    return rows;
   }
-  if (errors.length > 0) throw refusedLines(errors);
-  if (rows.length === 0) throw fail('validation_failed', { detail: 'The body holds no row.' });
-  return { rows, lines };
+
+  refuse(line: number, found: readonly ItemError[]): void {
+    for (const error of found) if (this.errors.length < batchErrorsMax) this.errors.push({ line, ...error });
+  }
+
+  /** All or nothing: one bad line refuses them all. */
+  end(): void {
+    if (this.errors.length > 0) throw refusedLines(this.errors.sort((a, b) => a.line - b.line));
+    if (this.#rows === 0) throw fail('validation_failed', { detail: 'The body holds no row.' });
+  }
 }
 
 function readLine(table: RowTable, body: string, start: number, end: number): SentRow | ItemError[] | null {
@@ -46,10 +56,6 @@ function readLine(table: RowTable, body: string, start: number, end: number): Se
 /** A UTF-16 unit takes at most three bytes, so most lines need no counting. */
 function isTooLong(body: string, start: number, end: number): boolean {
   return (end - start) * 3 > rowBytesMax && Buffer.byteLength(body.slice(start, end)) > rowBytesMax;
-}
-
-export function addErrors(errors: LineError[], line: number, found: readonly ItemError[]): void {
-  for (const error of found) if (errors.length < batchErrorsMax) errors.push({ line, ...error });
 }
 
 /** A line that is no JSON is a bad line like any other. */

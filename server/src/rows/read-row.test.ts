@@ -18,7 +18,7 @@ const columns: CatalogueColumn[] = [
   created,
 ];
 const table = testTable({ columns, owner });
-const filling = (more: Partial<Filling> = {}): Filling => ({
+const filling = (more: Partial<Filling<string>> = {}): Filling<string> => ({
   userId: 'u1',
   access: { read: true, write: true, ownRowsOf: null },
   now: 'the time',

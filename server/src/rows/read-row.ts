@@ -53,51 +53,73 @@ function placesOf(table: RowTable) {
   return known;
 }
 
-export interface Filling {
+/** `N`: how what the database fills in is written, as SQL in a statement or as a value in a batch. */
+export interface Filling<N> {
   userId: string;
   access: RowAccess;
-  /** For `now()`: in a statement of its own SQL's, in a batch the time of its transaction. */
-  now: string | { sql: string };
-  /** The next number of the id; in a batch it was fetched before. */
-  nextNumber: () => string | { sql: string };
+  now: N;
+  /** The next number of the id. */
+  nextNumber: () => N;
 }
-
-export type Filled = string | null | { sql: string };
 
 /** Fills in what the row leaves out: defaults, the owner, what the service keeps itself. */
-export function fillIn(table: RowTable, sent: SentRow, filling: Filling): Filled[] | ItemError[] {
-  const errors: ItemError[] = [];
-  const filled = table.catalogue.columns.map((column, at): Filled => {
+export function fillIn<N extends string | { sql: string }>(
+  table: RowTable,
+  sent: SentRow,
+  filling: Filling<N>,
+): (string | null | N)[] | ItemError[] {
+  const { columns } = table.catalogue;
+  const filled: (string | null | N)[] = new Array(columns.length);
+  let errors: ItemError[] | null = null;
+  for (let at = 0; at < columns.length; at++) {
+    const column = columns[at];
+    if (!column) continue;
     const value = sent[at];
-    const refuse = (code: string, detail: string) => {
-      errors.push({ column: column.name, code, detail });
-      return null;
-    };
-    if (column.role === 'created_at' || column.role === 'updated_at') {
-      return value === undefined ? filling.now : refuse('read_only', 'is kept by the service');
-    }
-    if (column.role === 'owner') {
-      if (value === undefined) return filling.userId;
-      if (filling.access.ownRowsOf !== null && value !== filling.userId) {
-        return refuse('read_only', 'is filled in with who inserts the row');
-      }
-    }
-    if (column.role === 'id' && typeof value === 'string' && /^\.{0,2}$/.test(value)) {
-      // No address could name the row: in a path these are other places.
-      return refuse('invalid_value', 'must not be empty, a dot or two dots');
-    }
-    if (value === undefined) {
-      if (column.default) return evaluated(column.default, filling);
-      if (column.nullable) return null;
-      return refuse('required', 'has no default and must be given');
-    }
-    if (value === null && !column.nullable) return refuse('not_null', 'must not be null');
-    return value;
-  });
-  return errors.length > 0 ? errors : filled;
+    const wrong = refusalOf(column, value, filling);
+    if (wrong) {
+      errors ??= [];
+      errors.push({ column: column.name, ...wrong });
+    } else filled[at] = value === undefined ? leftOut(column, filling) : value;
+  }
+  return errors ?? filled;
 }
 
-function evaluated(rule: ColumnDefault, filling: Filling): Filled {
+function refusalOf(
+  column: CatalogueColumn,
+  value: string | null | undefined,
+  { userId, access }: Filling<unknown>,
+): Omit<ItemError, 'column'> | null {
+  if (value === undefined) return isFilled(column) ? null : refusals.required;
+  if (column.role === 'created_at' || column.role === 'updated_at') return refusals.kept;
+  if (column.role === 'owner' && access.ownRowsOf !== null && value !== userId) return refusals.owner;
+  if (value === null) return column.nullable ? null : refusals.notNull;
+  // No address could name the row: in a path these are other places.
+  if (column.role === 'id' && value.length <= 2 && /^\.{0,2}$/.test(value)) return refusals.id;
+  return null;
+}
+
+const refusals = {
+  required: { code: 'required', detail: 'has no default and must be given' },
+  kept: { code: 'read_only', detail: 'is kept by the service' },
+  owner: { code: 'read_only', detail: 'is filled in with who inserts the row' },
+  notNull: { code: 'not_null', detail: 'must not be null' },
+  id: { code: 'invalid_value', detail: 'must not be empty, a dot or two dots' },
+} as const;
+
+function isFilled({ role, default: rule, nullable }: CatalogueColumn): boolean {
+  return role === 'created_at' || role === 'updated_at' || role === 'owner' || rule !== null || nullable;
+}
+
+function leftOut<N extends string | { sql: string }>(
+  column: CatalogueColumn,
+  filling: Filling<N>,
+): string | null | N {
+  if (column.role === 'created_at' || column.role === 'updated_at') return filling.now;
+  if (column.role === 'owner') return filling.userId;
+  return column.default ? evaluated(column.default, filling) : null;
+}
+
+function evaluated<N extends string | { sql: string }>(rule: ColumnDefault, filling: Filling<N>): string | N {
   switch (rule.kind) {
     case 'literal':
       return rule.text;
@@ -112,7 +134,7 @@ function evaluated(rule: ColumnDefault, filling: Filling): Filled {
   }
 }
 
-export function isErrors(row: Filled[] | SentRow | ItemError[]): row is ItemError[] {
+export function isErrors(row: readonly unknown[]): row is ItemError[] {
   const [first] = row;
   return typeof first === 'object' && first !== null && 'code' in first;
 }

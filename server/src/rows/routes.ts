@@ -1,8 +1,9 @@
 import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/rows.ts';
 import type { RowDatabase } from '../drivers/row-database/row-database.ts';
 import type { Credential } from '../identity/find-credential.ts';
+import { createByteBudget } from '../plumbing/byte-budget.ts';
+import type { Caller } from '../plumbing/context.ts';
 import type { DirectAnswer, DirectHandle } from '../plumbing/direct.ts';
-import { createGate } from '../plumbing/gate.ts';
 import { fail } from '../plumbing/problem.ts';
 import { createBatchLimit } from './batch-limit.ts';
 import type { RowsCtx } from './context.ts';
@@ -17,9 +18,10 @@ import { asOneLine, isSeveralLines } from './jsonl.ts';
 import { listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { pathOf, type RowsPath } from './path.ts';
-import type { Reach } from './reach.ts';
+import type { Reach, Reached } from './reach.ts';
 import { failureOfRow, isOutdated } from './row-errors.ts';
 import { createSent } from './sent.ts';
+import { SentBody } from './sent-body.ts';
 import { updateRow } from './update-row.ts';
 import { planUpsert } from './upsert-rows.ts';
 import { idempotencyKeyOf, preferencesOf } from './write-options.ts';
@@ -32,14 +34,15 @@ export interface RowsParts {
 }
 
 export const rowsPrefix = '/data/';
-/** Each holds its whole body, several times over; more at once would not be quicker. */
-const batchesAtOnce = 2;
+/** Of all bodies that are arriving or being stored; while it is stored, one counts twice. */
+const bodiesBytesMax = 40 * 1024 * 1024;
+const waitMsMax = 30_000;
 
 /** Answers `/data/{tenant}/{app}/{table}…`: who asks, of which table, with which right, then what. */
 export function createRows(parts: RowsParts): DirectHandle {
   const cursors = createCursors(parts.cursorKey);
   const batchLimit = createBatchLimit(parts.rowDb);
-  const batchGate = createGate({ atOnceMax: batchesAtOnce, waitMsMax: 20_000 });
+  const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax });
 
   return {
     prefix: rowsPrefix,
@@ -49,43 +52,58 @@ export function createRows(parts: RowsParts): DirectHandle {
       const { caller } = credential;
       const place = pathOf(path);
       if (!place) throw fail('not_found');
-      const sent = createSent(request, batchLimit);
-      // Tried once more where the table turns out to have changed since it was looked up.
-      for (let attempt = 1; ; attempt++) {
-        const reached = await parts.reach.find(caller, place);
-        if (!reached) throw fail('not_found');
-        const ctx: RowsCtx = {
-          app: reached.app,
-          table: reached.table,
-          access: reached.access,
-          caller,
-          rowDb: parts.rowDb,
-          cursors,
-          sent,
-          batchGate,
-          request,
-          path: place.tablePath,
-          search,
-          patient,
-          stillReached: async () =>
-            (await parts.findCredential(request)) !== null &&
-            (await parts.reach.find(caller, place))?.access.read === true,
-        };
-        try {
-          return await dispatch(ctx, place);
-        } catch (error) {
-          if (isOutdated(error) && attempt === 1) {
-            parts.reach.forget(caller, place);
-            continue;
-          }
-          const failure = failureOfRow(error, reached.table);
-          if (failure) throw failure;
-          if (isOutdated(error)) throw fail('unavailable', {}, { cause: error });
-          throw error;
-        }
+      const sent = createSent(request, { batchLimit, budget });
+      try {
+        return await tryTwice(caller, place, (reached) =>
+          dispatch(
+            {
+              app: reached.app,
+              table: reached.table,
+              access: reached.access,
+              caller,
+              rowDb: parts.rowDb,
+              cursors,
+              sent,
+              request,
+              path: place.tablePath,
+              search,
+              patient,
+              stillReached: async () =>
+                (await parts.findCredential(request)) !== null &&
+                (await parts.reach.find(caller, place))?.access.read === true,
+            },
+            place,
+          ),
+        );
+      } finally {
+        sent.close();
       }
     },
   };
+
+  /** Once more where the table turns out to have changed since it was looked up. */
+  async function tryTwice(
+    caller: Caller,
+    place: RowsPath,
+    call: (reached: Reached) => Promise<DirectAnswer>,
+  ): Promise<DirectAnswer> {
+    for (let attempt = 1; ; attempt++) {
+      const reached = await parts.reach.find(caller, place);
+      if (!reached) throw fail('not_found');
+      try {
+        return await call(reached);
+      } catch (error) {
+        if (isOutdated(error) && attempt === 1) {
+          parts.reach.forget(caller, place);
+          continue;
+        }
+        const failure = failureOfRow(error, reached.table);
+        if (failure) throw failure;
+        if (isOutdated(error)) throw fail('unavailable', {}, { cause: error });
+        throw error;
+      }
+    }
+  }
 }
 
 async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer> {
@@ -106,7 +124,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer>
   const { dryRun } = parseQuery(ctx.search, 'change');
   if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
   if (ctx.sent.isLines) throw fail('unsupported_media_type', { detail: 'A change is one JSON object.' });
-  return updateRow(ctx, rest.id, await ctx.sent.body(rowBytesMax), dryRun);
+  return updateRow(ctx, rest.id, (await ctx.sent.body(rowBytesMax)).text(), dryRun);
 }
 
 const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
@@ -123,19 +141,31 @@ async function insert(ctx: RowsCtx): Promise<DirectAnswer> {
   const query = parseQuery(ctx.search, 'insert');
   const options = { dryRun: query.dryRun, key: idempotencyKeyOf(ctx.request) };
   const upsert = planUpsert(ctx.table, query.onConflict, preferencesOf(ctx.request).resolution);
-  const batch = async (body: string) => {
+  const batch = async (body: SentBody) => {
     await ctx.sent.countAsBatch(ctx.app.id);
+    // In memory once more while it is stored.
+    await ctx.sent.keepMore(body.size);
     return insertBatch(ctx, body, { ...options, upsert });
   };
   if (ctx.sent.isLines) {
     // Counted before its body is taken in.
     await ctx.sent.countAsBatch(ctx.app.id);
-    return ctx.batchGate.pass(async () => batch(await ctx.sent.body(batchBytesMax)));
+    return batch(await ctx.sent.body(batchBytesMax));
   }
-  const oneOrMany = async (body: string) => {
-    if (isSeveralLines(body)) return batch(body);
-    return upsert ? batch(asOneLine(body)) : insertRow(ctx, body, options);
-  };
-  if (ctx.sent.bytesAnnounced <= rowBytesMax) return oneOrMany(await ctx.sent.body(rowBytesMax));
-  return ctx.batchGate.pass(async () => oneOrMany(await ctx.sent.body(batchBytesMax)));
+  const body = await ctx.sent.body(batchBytesMax);
+  const isLarge = body.size > rowBytesMax;
+  const text = isLarge ? firstLines(body) : body.text();
+  if (isSeveralLines(text)) return batch(body);
+  if (isLarge) throw fail('payload_too_large', { detail: `A row may be at most ${rowBytesMax} bytes.` });
+  return upsert ? batch(SentBody.of(asOneLine(text))) : insertRow(ctx, text, options);
+}
+
+/** Enough of it to see whether it is several lines. */
+function firstLines(body: SentBody): string {
+  let text = '';
+  for (const piece of body.pieces()) {
+    text += piece;
+    if (text.trim().includes('\n')) break;
+  }
+  return text;
 }

@@ -1,36 +1,41 @@
 import { jsonLinesMediaTypes } from '@svc/contract/rows.ts';
+import type { Account, ByteBudget } from '../plumbing/byte-budget.ts';
 import { fail } from '../plumbing/problem.ts';
-import { readBody } from '../plumbing/read-body.ts';
+import { readChunks } from '../plumbing/read-body.ts';
 import type { BatchLimit } from './batch-limit.ts';
+import { SentBody } from './sent-body.ts';
 
 /** What a request brings, taken once however often the call is tried. */
 export interface Sent {
   /** One object per line, by its content type. */
   isLines: boolean;
-  /** Infinite where the client does not say. */
-  bytesAnnounced: number;
-  body(bytesMax: number): Promise<string>;
+  body(bytesMax: number): Promise<SentBody>;
   countAsBatch(appId: string): Promise<void>;
+  /** Waits until so much more may be kept in memory for it. */
+  keepMore(bytes: number): Promise<void>;
+  /** Gives back what was kept of it. */
+  close(): void;
 }
 
-export function createSent(request: Request, batchLimit: BatchLimit): Sent {
-  let body: Promise<string> | undefined;
+export function createSent(request: Request, parts: { batchLimit: BatchLimit; budget: ByteBudget }): Sent {
+  let account: Account | undefined;
+  let body: Promise<SentBody> | undefined;
   let counted: Promise<void> | undefined;
   return {
     get isLines() {
       return jsonLinesMediaTypes.includes(contentType(request));
     },
-    get bytesAnnounced() {
-      return Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY);
-    },
     body: (bytesMax) => {
-      body ??= bodyText(request, bytesMax);
+      account ??= parts.budget.open();
+      body ??= received(request, bytesMax, account);
       return body;
     },
     countAsBatch: (appId) => {
-      counted ??= batchLimit(appId);
+      counted ??= parts.batchLimit(appId);
       return counted;
     },
+    keepMore: async (bytes) => account?.take(bytes),
+    close: () => account?.close(),
   };
 }
 
@@ -40,10 +45,8 @@ function contentType(request: Request): string {
 }
 
 const otherCharset = /;\s*charset\s*=\s*"?(?!utf-8)/i;
-/** Leaves out a byte order mark. */
-const decoder = new TextDecoder('utf-8', { fatal: true });
 
-async function bodyText(request: Request, bytesMax: number): Promise<string> {
+async function received(request: Request, bytesMax: number, account: Account): Promise<SentBody> {
   const type = contentType(request);
   const isTaken = type === 'application/json' || jsonLinesMediaTypes.includes(type);
   if (!isTaken || otherCharset.test(request.headers.get('content-type') ?? '')) {
@@ -51,10 +54,6 @@ async function bodyText(request: Request, bytesMax: number): Promise<string> {
       detail: 'Send a row as application/json, many as application/x-ndjson, in UTF-8.',
     });
   }
-  const bytes = await readBody(request, { bytesMax });
-  try {
-    return decoder.decode(bytes);
-  } catch (error) {
-    throw fail('malformed_json', { detail: 'The body is not valid UTF-8.' }, { cause: error });
-  }
+  const { chunks, size } = await readChunks(request, { bytesMax, account });
+  return new SentBody(chunks, size);
 }

@@ -4,8 +4,8 @@ import { fail } from '../plumbing/problem.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import type { RowsCtx } from './context.ts';
 import { idJson } from './id-json.ts';
-import { type LineError, refusedLines, type SentBatch } from './jsonl.ts';
-import { newVersion } from './read-row.ts';
+import { LineReader, refusedLines } from './jsonl.ts';
+import { newVersion, type SentRow } from './read-row.ts';
 import { failureOfRow } from './row-errors.ts';
 import { columnNamed, type RowTable } from './row-table.ts';
 import { arrayText, sqlTypes } from './sql.ts';
@@ -56,68 +56,78 @@ export interface Upserted {
  * Rows that are new are inserted; of those that are there, the columns that their line gives are changed, or nothing
  * is. Lines that give the same columns go together in one statement.
  */
-export async function upsertRows(
-  ctx: RowsCtx,
-  tx: Transaction,
-  batch: SentBatch,
-  rows: readonly (readonly (string | null)[])[],
-  upsert: Upsert,
-): Promise<Upserted> {
-  refuseTwice(ctx.table, batch, rows, upsert);
-  const groups = new Map<string, number[]>();
-  for (const [at, sent] of batch.rows.entries()) {
+export class UpsertRows {
+  readonly #ctx: RowsCtx;
+  readonly #upsert: Upsert;
+  readonly #lines: number[] = [];
+  readonly #rows: (readonly (string | null)[])[] = [];
+  /** Places of rows, by which columns their lines give. */
+  readonly #groups = new Map<string, number[]>();
+
+  constructor(ctx: RowsCtx, upsert: Upsert) {
+    this.#ctx = ctx;
+    this.#upsert = upsert;
+  }
+
+  add(line: number, values: readonly (string | null)[], sent: SentRow): void {
     // By place: what the line leaves out is a hole, which `map` would leave out too.
     const given = Array.from(sent, (value) => (value === undefined ? '0' : '1')).join('');
-    const group = groups.get(given);
-    if (group) group.push(at);
-    else groups.set(given, [at]);
+    const group = this.#groups.get(given);
+    if (group) group.push(this.#rows.length);
+    else this.#groups.set(given, [this.#rows.length]);
+    this.#lines.push(line);
+    this.#rows.push(values);
   }
-  const total: Upserted = { inserted: 0, updated: 0, ids: [] };
-  for (const members of groups.values()) {
-    const sent = batch.rows[members[0] ?? 0] ?? [];
-    const { text, values } = upsertSql(ctx, upsert, (at) => sent[at] !== undefined, members, rows);
-    const result = await tx.query(text, values).catch((error: unknown) => {
-      throw failureOfRow(error, ctx.table) ?? error;
-    });
-    // A row of somebody else's stood in the way, which this caller can neither see nor change.
-    if (upsert.resolution === 'merge' && result.rows.length < members.length) throw fail('unique_violation');
-    for (const [place, [id, isNew]] of result.rows.entries()) {
-      const shown = idJson(ctx.table.catalogue.idColumn.type, id ?? null);
-      // Every line has its row then, and the statement gives them in the order of its lines.
-      if (upsert.resolution === 'merge') total.ids[members[place] ?? 0] = shown;
-      else total.ids.push(shown);
-      if (isNew === 'true') total.inserted++;
-      else total.updated++;
-    }
-  }
-  return total;
-}
 
-/** PostgreSQL refuses to change a row twice in one statement, and would not say which. */
-function refuseTwice(
-  { catalogue }: RowTable,
-  batch: SentBatch,
-  rows: readonly (readonly (string | null)[])[],
-  { on }: Upsert,
-): void {
-  const places = on.map((column) => catalogue.columns.indexOf(column));
-  const seen = new Set<string>();
-  const errors: LineError[] = [];
-  for (const [at, row] of rows.entries()) {
-    const key = places.map((place) => row[place] ?? null);
-    if (key.includes(null)) continue;
-    const text = JSON.stringify(key);
-    if (seen.has(text)) {
-      errors.push({
-        line: batch.lines[at] ?? 0,
-        column: on[0]?.name ?? '',
-        code: 'duplicate_in_batch',
-        detail: 'is given by an earlier line too',
+  async store(tx: Transaction): Promise<Upserted> {
+    const { table } = this.#ctx;
+    this.#refuseTwice();
+    const total: Upserted = { inserted: 0, updated: 0, ids: [] };
+    for (const [given, members] of this.#groups) {
+      const { text, values } = upsertSql(
+        this.#ctx,
+        this.#upsert,
+        (at) => given[at] === '1',
+        members,
+        this.#rows,
+      );
+      const result = await tx.query(text, values).catch((error: unknown) => {
+        throw failureOfRow(error, table) ?? error;
       });
+      const isMerge = this.#upsert.resolution === 'merge';
+      // A row of somebody else's stood in the way, which this caller can neither see nor change.
+      if (isMerge && result.rows.length < members.length) throw fail('unique_violation');
+      for (const [place, [id, isNew]] of result.rows.entries()) {
+        const shown = idJson(table.catalogue.idColumn.type, id ?? null);
+        // Every line has its row then, and the statement gives them in the order of its lines.
+        if (isMerge) total.ids[members[place] ?? 0] = shown;
+        else total.ids.push(shown);
+        if (isNew === 'true') total.inserted++;
+        else total.updated++;
+      }
     }
-    seen.add(text);
+    return total;
   }
-  if (errors.length > 0) throw refusedLines(errors.slice(0, 100));
+
+  /** PostgreSQL refuses to change a row twice in one statement, and would not say which. */
+  #refuseTwice(): void {
+    const { on } = this.#upsert;
+    const places = on.map((column) => this.#ctx.table.catalogue.columns.indexOf(column));
+    const seen = new Set<string>();
+    const reader = new LineReader();
+    for (const [at, row] of this.#rows.entries()) {
+      const key = places.map((place) => row[place] ?? null);
+      if (key.includes(null)) continue;
+      const text = JSON.stringify(key);
+      if (seen.has(text)) {
+        const detail = 'is given by an earlier line too';
+        const column = on[0]?.name ?? '';
+        reader.refuse(this.#lines[at] ?? 0, [{ column, code: 'duplicate_in_batch', detail }]);
+      }
+      seen.add(text);
+    }
+    if (reader.errors.length > 0) throw refusedLines(reader.errors);
+  }
 }
 
 function upsertSql(

@@ -97,7 +97,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
           current.prepares = null;
           return;
         case 0x47: // CopyInResponse
-          sendCopy(current);
+          void sendCopy(current);
           return;
         case 0x45: // ErrorResponse
           current.error = serverError(bytes, start, end);
@@ -203,13 +203,29 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     });
   }
 
-  function sendCopy(current: Pending): void {
+  /** No more than the socket takes: what waits in it would be in memory a second time. */
+  async function sendCopy(current: Pending): Promise<void> {
     for (const bytes of current.copyData ?? []) {
-      outgoing.copyData(bytes);
+      outgoing.copyHead(bytes.length);
       socket.write(outgoing.take());
+      if (!socket.write(bytes)) await drained();
+      // Refused meanwhile, or the connection is gone.
+      if (current.copyData === null || !open) return;
     }
     outgoing.copyDone();
     endCopy(current);
+  }
+
+  function drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        socket.off('drain', done);
+        socket.off('close', done);
+        resolve();
+      };
+      socket.on('drain', done);
+      socket.on('close', done);
+    });
   }
 
   function endCopy(current: Pending): void {

@@ -185,7 +185,7 @@ describe('what we send', () => {
     const taken: { bytes: Buffer; copy: Buffer }[] = [];
     for (let i = 0; i < 400; i++) {
       out.parse(`s${i}`, `select ${'x'.repeat(i)}`);
-      out.copyData(Buffer.from(String(i)));
+      out.copyHead(i);
       const bytes = out.take();
       taken.push({ bytes, copy: Buffer.from(bytes) });
     }
@@ -198,7 +198,6 @@ describe('what we send', () => {
     out.execute();
     out.closeStatement('n');
     out.flush();
-    out.copyData(Buffer.from('1\n'));
     out.copyDone();
     out.copyFail();
     out.sync();
@@ -207,10 +206,12 @@ describe('what we send', () => {
       ['E', '\0\0\0\0\0'],
       ['C', 'Sn\0'],
       ['H', ''],
-      ['d', '1\n'],
       ['c', ''],
       ['f', '\0'],
       ['S', ''],
     ]);
+    out.copyHead(2);
+    const copied = sent(Buffer.concat([out.take(), Buffer.from('1\n')]));
+    expect(copied.map(({ type, body }) => [type, body.toString('latin1')])).toEqual([['d', '1\n']]);
   });
 });
