@@ -77,7 +77,7 @@ async function copyOut(
   const { text, values } = exportSql(plan);
   await tx.query(`declare exported no scroll cursor for ${text}`, values);
   for (;;) {
-    const lines = new JsonRows();
+    const lines = new JsonRows(64 * 1024);
     let rows = 0;
     await tx.query(`fetch ${fetchedRows} from exported`, [], (bytes, start) => {
       lines.row(plan.output.shape, bytes, start);

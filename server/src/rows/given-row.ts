@@ -25,7 +25,7 @@ export async function oneRow(
 ): Promise<GivenRow | null> {
   let given: GivenRow | null = null;
   await run(text, values, (bytes, start) => {
-    const row = new JsonRows();
+    const row = new JsonRows(1024);
     const end = row.row(output.shape, bytes, start);
     given = { json: row.taken(), rest: valuesFrom(bytes, end, restCount) };
   });
@@ -35,7 +35,7 @@ export async function oneRow(
 export const read =
   (ctx: RowsCtx): Run =>
   (text, values, onRow) =>
-    ctx.rowDb.run('read', text, values, onRow);
+    ctx.rowDb.run('point', text, values, onRow);
 export const write =
   (ctx: RowsCtx): Run =>
   (text, values, onRow) =>

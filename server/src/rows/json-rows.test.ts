@@ -21,7 +21,7 @@ const shapeOf = (types: readonly ColumnType[], keys = types.map((_, at) => `k${a
   rowShape(types.map((type, at) => ({ column: testColumn(`c${at}`, at, { type }), key: keys[at] ?? '' })));
 
 function written(types: readonly ColumnType[], values: readonly (string | null)[], keys?: string[]): string {
-  const rows = new JsonRows();
+  const rows = new JsonRows(64);
   rows.row(shapeOf(types, keys), wireRow(values), 0);
   return rows.taken().toString('utf8');
 }
@@ -118,7 +118,7 @@ describe('a row is written', () => {
     });
     fc.assert(
       fc.property(fc.array(fc.array(column, { maxLength: 12 }), { maxLength: 30 }), (rows) => {
-        const out = new JsonRows();
+        const out = new JsonRows(64);
         out.text('[');
         for (const [at, columns] of rows.entries()) {
           if (at > 0) out.byte(0x2c);
@@ -147,7 +147,7 @@ describe('a row is written', () => {
     const before = Buffer.from('garbage');
     const row = wireRow(['ä', '1', 'key', null, '']);
     const bytes = Buffer.concat([before, row, before]);
-    const out = new JsonRows();
+    const out = new JsonRows(64);
     const end = out.row(shapeOf(['text', 'int']), bytes, before.length);
     expect(out.taken().toString()).toBe('{"k0":"ä","k1":1}');
     expect(valuesFrom(bytes, end, 3)).toEqual(['key', null, '']);

@@ -29,8 +29,12 @@ const hex = Buffer.from('0123456789abcdef');
 const safeDigits = 15;
 
 export class JsonRows {
-  bytes: Buffer = Buffer.allocUnsafe(8 * 1024);
+  bytes: Buffer;
   end = 0;
+
+  constructor(bytesExpected: number) {
+    this.bytes = Buffer.allocUnsafe(bytesExpected);
+  }
 
   text(text: string): void {
     this.#reserve(text.length * 3);

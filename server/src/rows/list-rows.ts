@@ -12,7 +12,7 @@ export async function listRows(ctx: RowsCtx) {
     ctx.cursors.read(ctx.table, token, sort),
   );
   const { text, values } = listSql(plan);
-  const page = new JsonRows();
+  const page = new JsonRows(8 * 1024);
   page.text('{"data":[');
   let rows = 0;
   let lastKeys: (string | null)[] = [];

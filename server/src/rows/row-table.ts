@@ -17,6 +17,8 @@ export interface RowTable {
 export interface Output {
   columns: readonly OutputColumn[];
   shape: RowShape;
+  /** `t."c1", t."c2"`: what a statement selects for it. */
+  sql: string;
 }
 
 export interface OutputColumn {
@@ -34,7 +36,23 @@ export function rowTable(catalogue: TableCatalogue): RowTable {
 }
 
 export function outputOf(columns: readonly OutputColumn[]): Output {
-  return { columns, shape: rowShape(columns) };
+  return {
+    columns,
+    shape: rowShape(columns),
+    sql: columns.map(({ column }) => columnRef(column)).join(', '),
+  };
+}
+
+const refs = new WeakMap<CatalogueColumn, string>();
+
+/** `t."c3"`: the column in a statement whose table goes by `t`. */
+export function columnRef(column: CatalogueColumn): string {
+  let ref = refs.get(column);
+  if (ref === undefined) {
+    ref = `t.${ident(column.physical)}`;
+    refs.set(column, ref);
+  }
+  return ref;
 }
 
 export function columnNamed(table: RowTable, name: string): CatalogueColumn {

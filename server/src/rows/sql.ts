@@ -3,7 +3,7 @@ import { countCap } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import type { ListPlan, PlannedCondition, PlannedSort, PlannedTest } from './plan.ts';
-import type { Output, RowTable } from './row-table.ts';
+import { columnRef, type Output, type RowTable } from './row-table.ts';
 
 /** A statement whose text holds names of the catalogue only; values travel beside it. */
 export interface Statement {
@@ -29,7 +29,10 @@ export function listSql(plan: ListPlan): Statement {
   const conditions = whereSql(plan.where, values);
   if (plan.after) conditions.push(afterSql(plan.sort, plan.after, values));
   let text =
-    `select ${columnsSql(plan.output, plan.sort)} from ${plan.table.from} t${where(conditions)}` +
+    `select ${columnsSql(
+      plan.output,
+      plan.sort.map(({ column }) => columnRef(column)),
+    )} from ${plan.table.from} t${where(conditions)}` +
     ` order by ${orderSql(plan.sort)} limit ${plan.perPage + 1}`;
   if (plan.page > 1) text += ` offset ${bind(values, String((plan.page - 1) * plan.perPage), 'bigint')}`;
   return { text, values };
@@ -40,7 +43,7 @@ export function exportSql(plan: ListPlan): Statement {
   const values: (string | null)[] = [];
   const conditions = whereSql(plan.where, values);
   const text =
-    `select ${columnsSql(plan.output, [])} from ${plan.table.from} t` +
+    `select ${plan.output.sql} from ${plan.table.from} t` +
     `${where(conditions)} order by ${orderSql(plan.sort)}`;
   return { text, values };
 }
@@ -67,7 +70,7 @@ export function estimateSql(table: RowTable, planned: readonly PlannedCondition[
 /** The columns shown, then the version. */
 export function oneSql(table: RowTable, output: Output, planned: readonly PlannedCondition[]): Statement {
   const values: (string | null)[] = [];
-  const text = `select ${columnsSql(output, [], versionColumn)} from ${table.from} t${where(whereSql(planned, values))}`;
+  const text = `select ${columnsSql(output, [versionRef])} from ${table.from} t${where(whereSql(planned, values))}`;
   return { text, values };
 }
 
@@ -140,22 +143,22 @@ function guarded(
 
 /** Of a write: the columns shown, then id and version. */
 function returningSql(table: RowTable, output: Output): string {
-  return ` returning ${columnsSql(output, [], table.catalogue.idColumn.physical, versionColumn)}`;
+  return ` returning ${columnsSql(output, [columnRef(table.catalogue.idColumn), versionRef])}`;
 }
 
-function columnsSql({ columns }: Output, sort: readonly PlannedSort[], ...more: readonly string[]): string {
-  const names = [...columns, ...sort].map(({ column }) => column.physical);
-  return [...names, ...more].map((name) => `t.${ident(name)}`).join(', ');
+/** What is shown, then more columns that are not. */
+function columnsSql({ sql }: Output, more: readonly string[]): string {
+  return [...(sql === '' ? [] : [sql]), ...more].join(', ');
 }
+
+const versionRef = `t.${ident(versionColumn)}`;
 
 function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 
 function orderSql(sort: readonly PlannedSort[]): string {
-  return sort
-    .map(({ column, descending }) => `t.${ident(column.physical)}${descending ? ' desc' : ''}`)
-    .join(', ');
+  return sort.map(({ column, descending }) => `${columnRef(column)}${descending ? ' desc' : ''}`).join(', ');
 }
 
 function whereSql(planned: readonly PlannedCondition[], values: (string | null)[]): string[] {
@@ -179,7 +182,7 @@ const containments = { cs: '@>', cd: '<@' } as const;
 
 function testSql(test: PlannedTest, values: (string | null)[]): string {
   const { type } = test.column;
-  const name = `t.${ident(test.column.physical)}`;
+  const name = columnRef(test.column);
   switch (test.op) {
     case 'eq':
     case 'neq':
@@ -237,7 +240,7 @@ function afterSql(
     ({ column, descending }) => !column.nullable && descending === first?.descending,
   );
   if (isPlain && first) {
-    const names = sort.map(({ column }) => `t.${ident(column.physical)}`);
+    const names = sort.map(({ column }) => columnRef(column));
     const bounds = sort.map(({ column }, i) => bind(values, after[i] ?? null, column.type));
     return `(${names.join(', ')}) ${first.descending ? '<' : '>'} (${bounds.join(', ')})`;
   }
@@ -256,7 +259,7 @@ function beyondSql(
   values: (string | null)[],
 ): string | null {
   if (!key) return null;
-  const name = `t.${ident(key.column.physical)}`;
+  const name = columnRef(key.column);
   if (value === null) return key.descending ? `${name} is not null` : null;
   const bound = bind(values, value, key.column.type);
   if (key.descending) return `${name} < ${bound}`;
@@ -264,7 +267,7 @@ function beyondSql(
 }
 
 function equalSql(key: PlannedSort, value: string | null, values: (string | null)[]): string {
-  const name = `t.${ident(key.column.physical)}`;
+  const name = columnRef(key.column);
   return value === null ? `${name} is null` : `${name} = ${bind(values, value, key.column.type)}`;
 }
 

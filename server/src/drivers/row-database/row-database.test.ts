@@ -199,7 +199,7 @@ describe('statements', () => {
 
   test('after close nothing stays open: what is under way ends, and its connection with it', async () => {
     const rows = open();
-    const under = Array.from({ length: 6 }, () => codeOf(rows.run('write', 'select pg_sleep(0.3)', [])));
+    const under = Array.from({ length: 6 }, () => codeOf(rows.run('read', 'select pg_sleep(0.3)', [])));
     await untilCount("state = 'active' and query like '%pg_sleep(0.3)%'", 6);
     for (const each of opened) each.close();
     expect(await Promise.all(under)).toEqual(under.map(() => 'done'));

@@ -9,12 +9,15 @@ import {
 
 /** Where apps' rows are: statements that stand alone, and transactions. */
 export interface RowDatabase {
-  /** One statement, committed by itself. `kind` says which it competes with. */
-  run(kind: 'read' | 'write', text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
+  /** One statement, committed by itself. */
+  run(kind: StatementKind, text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
   /** A connection of its own for the length of the work; rolled back unless the work says to commit. */
   transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
   close(): void;
 }
+
+/** `point`: a read by a key, which is quick whatever the table holds. */
+export type StatementKind = 'point' | 'read' | 'write';
 
 export interface Transaction {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
@@ -59,8 +62,8 @@ export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
   return {
     async run(kind, text, values, onRow) {
       const begun = performance.now();
-      const lane = kind === 'read' ? reads : writes;
-      const shared = quickness.isQuick(text) ? lane.next() : null;
+      const lane = kind === 'write' ? writes : reads;
+      const shared = quickness.isQuick(text, kind) ? lane.next() : null;
       if (shared) {
         const result = await (await shared).query(text, values, onRow);
         quickness.note(text, performance.now() - begun, 'shared');
@@ -101,6 +104,13 @@ interface Lane {
   close(): void;
 }
 
+interface Slot {
+  connection: Connection | null;
+  opening: Promise<Connection> | null;
+  /** Who waits for it to open. */
+  waiting: number;
+}
+
 const sharedDepthMax = 256;
 const heldUpMs = 50;
 
@@ -108,13 +118,15 @@ function createLane(options: {
   connections: number;
   open: (onClose: () => void) => Promise<Connection>;
 }): Lane {
-  const slots: { connection: Connection | null; opening: Promise<Connection> | null }[] = Array.from(
-    { length: options.connections },
-    () => ({ connection: null, opening: null }),
-  );
+  const slots: Slot[] = Array.from({ length: options.connections }, () => ({
+    connection: null,
+    opening: null,
+    waiting: 0,
+  }));
   let closed = false;
 
-  function opened(slot: (typeof slots)[number]): Promise<Connection> {
+  function opened(slot: Slot): Promise<Connection> {
+    slot.waiting++;
     slot.opening ??= options
       .open(() => {
         slot.connection = null;
@@ -126,6 +138,7 @@ function createLane(options: {
       })
       .finally(() => {
         slot.opening = null;
+        slot.waiting = 0;
       });
     return slot.opening;
   }
@@ -133,17 +146,19 @@ function createLane(options: {
   return {
     next() {
       let best: Connection | null = null;
+      let unopened: Slot | null = null;
       for (const slot of slots) {
-        if (!slot.connection) {
-          // Opened when there is nobody free; meanwhile others take over.
-          if (best === null || best.pending > 0) return opened(slot);
+        const { connection } = slot;
+        if (!connection) {
+          if (unopened === null || slot.waiting < unopened.waiting) unopened = slot;
           continue;
         }
-        const { connection } = slot;
         if (connection.pending >= sharedDepthMax || connection.headMs() > heldUpMs) continue;
         if (best === null || connection.pending < best.pending) best = connection;
         if (best.pending === 0) break;
       }
+      // One more is opened when nobody is free.
+      if (unopened && (best === null || best.pending > 0)) return opened(unopened);
       return best ? Promise.resolve(best) : null;
     },
     close() {
@@ -219,16 +234,17 @@ function createPool(options: {
 const quickMs = 15;
 const textsMax = 2_000;
 
-/** How long statements of the same text have taken of late. One that is not known yet runs alone the first time. */
+/** How long statements of the same text have taken of late. A read of many rows runs alone until that is known. */
 function createQuickness() {
   const means = new Map<string, number>();
   return {
-    isQuick: (text: string) => (means.get(text) ?? Number.POSITIVE_INFINITY) < quickMs,
+    isQuick: (text: string, kind: StatementKind) =>
+      (means.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < quickMs,
     note(text: string, ms: number, how: 'alone' | 'shared') {
-      const mean = means.get(text);
-      if (mean === undefined && means.size >= textsMax) means.clear();
       // Shared, the time holds the wait behind others: only what is far beyond quick counts.
       if (how === 'shared' && ms < quickMs * 10) return;
+      const mean = means.get(text);
+      if (mean === undefined && means.size >= textsMax) means.clear();
       means.set(text, mean === undefined || how === 'alone' ? ms : mean * 0.5 + ms * 0.5);
     },
   };
