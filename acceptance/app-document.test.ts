@@ -104,6 +104,23 @@ describe("an app's own OpenAPI document", () => {
     expect(violations(schema('Row'), page.data[0])).toEqual([]);
   });
 
+  test('describes rows of which some columns were selected, in a list and alone', async () => {
+    const { example } = document.paths[path()].post.requestBody.content['application/json'];
+    const { body } = await at('POST', path(), example);
+    const answerOf = (call: string) =>
+      document.paths[call].get.responses[200].content['application/json'].schema;
+    const some = '?select=id,label:text_a';
+    const one = await at('GET', `${path()}/${body.id}${some}`);
+    expect(Object.keys(one.body)).toEqual(['id', 'label']);
+    expect(violations(resolved(answerOf(`${path()}/{id}`)), one.body)).toEqual([]);
+    const { properties, ...page } = answerOf(path());
+    const items = resolved(properties.data.items);
+    const listed = await at('GET', path() + some);
+    expect(Object.keys(listed.body.data[0])).toEqual(['id', 'label']);
+    const whole = { ...properties, data: { type: 'array', items } };
+    expect(violations({ ...page, properties: whole }, listed.body)).toEqual([]);
+  });
+
   test('names what a row must have: each absence is refused, the rest may be left out', async () => {
     const { required, properties } = schema('Insert');
     expect(required.sort()).toEqual(types.map((type) => `${type}_a`).sort());

@@ -187,6 +187,34 @@ describe('svc tables create', () => {
     });
   });
 
+  test('sends numbers of a default as they are written, from YAML and from JSON', async () => {
+    const folder = newFolder();
+    const lines = ['9007199254740993', '1.10', '1e400', '0x1f', 'true', 'null', "'7'"];
+    const yaml = lines.map((value, at) => `  - { name: c${at}, type: bigint, default: ${value} }\n`).join('');
+    await Bun.write(`${folder}/a.yaml`, `columns:\n${yaml}`);
+    const defaults = async (path: string) =>
+      (await sent(`svc tables create new --app shop --schema ${path}`)).columns.map(
+        (column: { default: unknown }) => column.default,
+      );
+    expect(await defaults(`${folder}/a.yaml`)).toEqual([
+      ...['9007199254740993', '1.10', '1e400', 31, true, null, '7'],
+    ]);
+    await Bun.write(
+      `${folder}/a.json`,
+      '{"columns":[{"name":"a","type":"bigint","default":9007199254740993}]}',
+    );
+    expect(await defaults(`${folder}/a.json`)).toEqual(['9007199254740993']);
+  });
+
+  test('refuses a file of another table', async () => {
+    const path = `${newFolder()}/cats.yaml`;
+    await Bun.write(path, 'name: cats\ncolumns: [name:text]\n');
+    server.seen = [];
+    const ran = await run(`svc tables create pets --app shop --schema ${path}`);
+    expect([ran.exit, server.seen, ran.err.includes('"cats"')]).toEqual([2, [], true]);
+    expect((await run(`svc tables create cats --app shop --schema ${path}`)).exit).toBe(0);
+  });
+
   test.each([
     ['--column name', 'lacks a type'],
     ['--column name:string', 'string'],

@@ -43,7 +43,9 @@ function changeLine(change: PlanChange, style: Style): string {
 /** JSON where it tells more: an empty text, a list, a number that is one. */
 function value(given: unknown): string {
   if (given === undefined || given === null) return 'none';
-  return typeof given === 'object' || given === '' ? plain(JSON.stringify(given)) : cell(given);
+  // A text that reads like the absence of a value is told apart from it.
+  const isOdd = given === '' || given === 'null' || given === 'none';
+  return typeof given === 'object' || isOdd ? plain(JSON.stringify(given)) : cell(given);
 }
 
 /** The line as typed, with `--execute` instead of any `--dry-run`, and without a `--plan` that may be stale. */

@@ -2,8 +2,9 @@ import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
 import type { OpenContext, Run } from './context.ts';
-import { AdvisedProblem, BrokenPipeError, CliError, clientCodes, nextStep } from './errors.ts';
+import { AdvisedProblem, BrokenPipeError, CliError, clientCodes } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
+import { type Asked, credentialOf, nextStep } from './next-step.ts';
 import { plain } from './output.ts';
 
 /** Says on standard error what failed, by which code, and what to do; returns the exit code. */
@@ -11,7 +12,9 @@ export function reportError({ io, words, ctx }: Run, cause: unknown): number {
   // The reader has what it wanted: `svc … | head` is no failure.
   if (cause instanceof BrokenPipeError) return 0;
   const format = ctx?.globals.format ?? formatAsked(io.argv);
-  const report = cause instanceof ProblemError ? ofProblem(cause) : ofClient(cause, words, ctx);
+  const report = cause instanceof ProblemError
+      ? ofProblem(cause, { words, credential: credentialOf(io.env, words) })
+      : ofClient(cause, words, ctx);
   if (format === 'json' || format === 'jsonl') {
     io.err(`${JSON.stringify(report.problem, null, format === 'json' ? 2 : 0)}\n`);
     return report.exit;
@@ -32,24 +35,34 @@ interface Report {
 }
 
 function text({ problem, next }: Report): string {
+  const said = problem.detail ?? problem.title ?? '';
+  const items = (problem.errors ?? []).map((item) => {
+    const line = item.line === undefined ? [] : [`line ${item.line}`];
+    const where = [...line, item.field ?? item.column ?? []].flat().join(', ');
+    return `${where === '' ? '' : `${where}: `}${item.detail}`;
+  });
   return [
-    `Error: ${plain(problem.detail ?? problem.title ?? '')} (${plain(problem.code)})\n`,
-    ...(problem.errors ?? []).map((item) => {
-      const line = item.line === undefined ? [] : [`line ${item.line}`];
-      const where = [...line, item.field ?? item.column ?? []].flat().join(', ');
-      return `  ${where === '' ? '' : `${plain(where)}: `}${plain(item.detail)}\n`;
-    }),
+    `Error: ${plain(said)} (${plain(problem.code)})\n`,
+    ...items.filter((item) => !isSame(item, said)).map((item) => `  ${plain(item)}\n`),
     ...(next === undefined ? [] : [`Next: ${next}\n`]),
     ...(problem.request_id === '' ? [] : [`Request id: ${plain(problem.request_id)}\n`]),
   ].join('');
 }
 
-function ofProblem(error: ProblemError): Report {
+/** The first fault is often the whole of the message. */
+function isSame(item: string, said: string): boolean {
+  const [a, b] = [item, said].map((text) => text.replaceAll(/[\s.,:]/g, ''));
+  return a === b;
+}
+
+function ofProblem(error: ProblemError, asked: Asked): Report {
   const { problem } = error;
   const exit = isErrorCode(problem.code) ? errorCodes[problem.code].exit : exitOfStatus(problem.status);
-  if (error instanceof AdvisedProblem)
-    return { exit, problem: { ...problem, next: error.next }, next: error.next };
-  return { exit, problem, next: nextStep(problem.code, error.retryAfterSeconds) };
+  const next =
+    error instanceof AdvisedProblem
+      ? error.next
+      : nextStep(problem.code, asked, error.retryAfterSeconds);
+  return { exit, problem: { ...problem, ...(next !== undefined && { next }) }, next };
 }
 
 /** For codes that a newer server knows and this tool does not. */

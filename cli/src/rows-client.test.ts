@@ -139,6 +139,32 @@ test('what is inserted or changed goes to the letter as it was given', async () 
     expect((await svc(['insert', 'pets', '--data', wrong], pat)).exit).toBe(2);
 });
 
+test('an id is a row, whatever it is called', async () => {
+  await svc(['get', 'pets', '_count'], pat);
+  await svc(['update', 'pets', '_count', '--data', '{"age":4}', '--execute'], pat);
+  await svc(['delete', 'pets', '_count', '--execute'], pat);
+  const path = '/data/demo/shop/pets/%5Fcount';
+  expect(server.seen.map((seen) => [seen.method, seen.path])).toEqual([
+    ['GET', path],
+    ['PATCH', path],
+    ['DELETE', path],
+  ]);
+  expect((await svc(['count', 'pets'], pat)).out).toBe('2\n');
+});
+
+test('an id that no address can hold is refused before any request', async () => {
+  for (const id of ['.', '..']) {
+    for (const args of [
+      ['get', 'pets', id],
+      ['delete', 'pets', id, '--execute'],
+    ]) {
+      const ran = await svc(args, pat);
+      expect([ran.exit, ran.err.includes('address')]).toEqual([2, true]);
+    }
+  }
+  expect(server.seen).toEqual([]);
+});
+
 describe('an export', () => {
   const lines = '{"id":1,"n":12345678901234567890,"t":"a,\\"b\\"\\n"}\n{"id":2,"n":null,"t":""}\n';
 

@@ -1,4 +1,5 @@
 import { answerError, UnexpectedAnswerError } from '@svc/contract/client.ts';
+import { isRowSegment, rowPath, tablePath } from '@svc/contract/row-path.ts';
 import type { Ctx } from './context.ts';
 import { usage } from './errors.ts';
 import { parseExact } from './exact-json.ts';
@@ -20,8 +21,8 @@ export interface RowsPlace {
 
 export interface RowCall {
   method?: 'POST' | 'PATCH' | 'DELETE';
-  /** What follows the table in the path: an id, or `_count`. */
-  below?: string;
+  /** Of the table where it is absent. */
+  of?: { id: string } | 'count';
   query?: readonly QueryPair[];
   headers?: Record<string, string>;
   /** JSON or JSON lines, sent as it is. */
@@ -73,10 +74,16 @@ async function tenantOf(ctx: Ctx, credential: string): Promise<string> {
   return (await import('./tenant.ts')).resolveTenant(ctx);
 }
 
-function addressOf(place: RowsPlace, { below, query = [] }: RowCall): string {
-  const parts = ['data', place.tenant, place.app, place.table, ...(below === undefined ? [] : [below])];
+function addressOf(place: RowsPlace, { of, query = [] }: RowCall): string {
   const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
-  return `${place.baseUrl}/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`;
+  return `${place.baseUrl}${pathOf(place, of)}${search === '' ? '' : `?${search}`}`;
+}
+
+function pathOf({ tenant, app, table }: RowsPlace, of: RowCall['of']): string {
+  if (of === undefined) return tablePath(tenant, app, table);
+  if (of === 'count') return `${tablePath(tenant, app, table)}/_count`;
+  if (!isRowSegment(of.id)) throw usage(`No address can end in the id \`${of.id}\`.`);
+  return rowPath(tenant, app, table, of.id);
 }
 
 function initOf({ method = undefined, headers, body, signal }: RowCall): RequestInit {

@@ -30,6 +30,24 @@ export function columnSpecText({ name, type, nullable, default: text }: ColumnSp
   return [name, type, ...(nullable ? ['nullable'] : []), ...(text === null ? [] : [text])].join(':');
 }
 
+/**
+ * The text of a default that came as JSON. A number that JSON can not carry with all its digits is refused, and one for
+ * a column whose values are no numbers: what was meant can no longer be told.
+ */
+export function literalText(
+  type: ColumnType,
+  given: string | number | boolean | null,
+): { ok: true; text: string | null } | { ok: false; detail: string } {
+  if (given === null || typeof given === 'string') return { ok: true, text: given };
+  if (writtenAsText.includes(type)) return { ok: false, detail: `of a ${type} column must be a text` };
+  if (typeof given === 'number' && Math.abs(given) > Number.MAX_SAFE_INTEGER) {
+    return { ok: false, detail: 'is a number whose digits may be lost in JSON; write it as a text' };
+  }
+  return { ok: true, text: String(given) };
+}
+
+const writtenAsText: readonly ColumnType[] = ['text', 'uuid', 'timestamptz', 'jsonb'];
+
 export function isColumnType(text: string): text is ColumnType {
   return columnTypes.some((type) => type === text);
 }

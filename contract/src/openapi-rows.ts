@@ -21,6 +21,8 @@ export interface RowTerms {
   params: readonly Json[];
   /** Null where the caller may write rows but not be shown them. */
   row: Json | null;
+  /** The same as a list and a get show it: with `select` some of its columns, and under other names. */
+  selected: Json | null;
   insert: Json;
   update: Json;
   /** The columns to filter by. */
@@ -90,7 +92,7 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     const page = commonOf(entry).answer as { properties: Json };
     const schema = {
       ...page,
-      properties: { ...page.properties, data: { type: 'array', items: terms.row ?? {} } },
+      properties: { ...page.properties, data: { type: 'array', items: terms.selected ?? {} } },
     };
     return {
       answers: {
@@ -193,6 +195,7 @@ export const operatorForms: Readonly<Record<FilterOp, string>> = {
 /** Of any table: what is in its rows is the table's to say. */
 export const anyRow: Omit<RowTerms, 'params'> = {
   row: { type: 'object', additionalProperties: true },
+  selected: { type: 'object', additionalProperties: true },
   insert: { type: 'object', additionalProperties: true },
   update: { type: 'object', additionalProperties: true },
   columns: [
@@ -255,8 +258,8 @@ function answer(description: string, content?: Json, headers: Json = {}): Json {
   };
 }
 
-function rowContent({ row, examples }: RowTerms): Json {
-  return { 'application/json': { schema: row ?? {}, ...example(examples?.row) } };
+function rowContent({ selected, examples }: RowTerms): Json {
+  return { 'application/json': { schema: selected ?? {}, ...example(examples?.row) } };
 }
 
 function pageOf(row: Json): Json {

@@ -1,40 +1,54 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
-import { parseColumnSpec } from './column-spec.ts';
+import { literalText, parseColumnSpec } from './column-spec.ts';
 import {
   columnDefaultBytesMax,
   columnsPerIndexMax,
   columnsPerTableMax,
   columnTypes,
-  isColumnName,
   namePattern,
+  reservedNames,
   tableDescriptionBytesMax,
+  writeParameters,
 } from './columns.ts';
 import { empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
 import { principalTypes, tableActions } from './tables.ts';
 
 const nameExpected = 'must be 1 to 63 of a-z, 0-9 and _, and begin with a letter';
-export const tableName = z.string().regex(namePattern, nameExpected);
-export const columnName = z
-  .string()
-  .regex(namePattern, nameExpected)
-  .refine(isColumnName, { error: 'is reserved for queries' });
+const name = z.string().regex(namePattern, nameExpected);
+const isReserved = { error: ({ input }: { input?: unknown }) => `\`${input}\` is reserved for queries` };
+export const tableName = name.refine((value) => !reservedNames.includes(value), isReserved);
+export const columnName = name.refine(
+  (value) => !reservedNames.includes(value) && !writeParameters.includes(value),
+  isReserved,
+);
 
 const defaultText = text.refine((value) => Buffer.byteLength(value) <= columnDefaultBytesMax, {
   error: `must be at most ${columnDefaultBytesMax} bytes`,
 });
 /** A literal of the column's type as text, number or boolean, or `now()`, `gen_random_uuid()`; null for none. */
 const columnDefault = z
-  .union([defaultText, z.number().transform(String), z.boolean().transform(String)])
+  .union([defaultText, z.number(), z.boolean()])
   .nullable()
-  .meta({ description: "A literal of the column's type, `now()` or `gen_random_uuid()`; null for none." });
+  .meta({
+    description:
+      "A literal of the column's type, `now()` or `gen_random_uuid()`; null for none. A number only up to 2^53−1 in " +
+      'size; beyond that its digits as a text.',
+  });
 
-const columnObject = z.strictObject({
-  name: columnName,
-  type: z.enum(columnTypes),
-  nullable: z.boolean().default(false),
-  default: columnDefault.default(null),
-});
+const columnObject = z
+  .strictObject({
+    name: columnName,
+    type: z.enum(columnTypes),
+    nullable: z.boolean().default(false),
+    default: columnDefault.default(null),
+  })
+  .transform((column, ctx) => {
+    const literal = literalText(column.type, column.default);
+    if (literal.ok) return { ...column, default: literal.text };
+    ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
+    return z.NEVER;
+  });
 /** An object, or the text `name:type[:nullable][:default]`. */
 export const columnInput = z.union([
   columnObject,
@@ -94,7 +108,7 @@ export const TableGrant = z.object({
 
 const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
-const indexName = tableName.meta({ description: 'Made from the columns when absent.' });
+const indexName = name.meta({ description: 'Made from the columns when absent.' });
 
 export const listTables = { params: appParams, query: pageQuery, answer: page(Table) };
 export const createTable = {

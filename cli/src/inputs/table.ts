@@ -55,6 +55,13 @@ export function tableBody(
   flags: FlagValues<typeof tableFlags>,
   file: Record<string, unknown>,
 ): TableBody {
+  // One that was printed, told by its id, may be copied under another name.
+  if (file.name !== undefined && file.name !== table && file.id === undefined) {
+    throw usage(
+      `${flags.schema} is of table ${JSON.stringify(file.name)}, and the line says ${JSON.stringify(table)}.`,
+      'Give the same name in both, or leave it out of the file.',
+    );
+  }
   const columns = [...columnsOf(flags.schema, file.columns), ...(flags.column ?? [])];
   refuseTwice(columns.map(columnName));
   // What else the file holds is checked by the server, which knows all the rules and names the field. A table as it

@@ -49,7 +49,10 @@ export async function sendBatch(ctx: Ctx, rows: RowsClient, batch: BatchRequest)
       }
       const seconds = limited ?? Math.min(backoffMsMax, 250 * 2 ** retries) / 1000;
       if (seconds >= 2) ctx.say(`${reasonOf(cause)}; going on in ${Math.ceil(seconds)} s.`);
-      await pause(ctx, seconds * 1000);
+      await pause(ctx, seconds * 1000).catch((ended: unknown) => {
+        // The time was spent on waiting as the server asked: that is what the end is to say.
+        throw limited !== null && ended instanceof CliError && ended.code === 'timeout' ? cause : ended;
+      });
     }
   }
 }

@@ -4,6 +4,7 @@ import { sha256 } from './canonical.ts';
 import { type AppAccess, type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
 import type { Db } from './db.ts';
 import type { StoredAnswer } from './idempotency.ts';
+import { isEnough } from './is-enough.ts';
 import { type RowsPlace, runMutation } from './mutation.ts';
 import type { Outbox } from './outbox-rows.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
@@ -76,15 +77,14 @@ async function answerRoute(
 ): Promise<Response> {
   const { endpoint, shape } = route;
   // Who asks is settled before the body is looked at.
-  const caller = await callerFor(parts, route, request);
-  const tenant = await tenantFor(parts, route, rawParams, caller);
-  const app = tenant && (await appFor(parts, route, rawParams, tenant, caller));
-  const place = { ...(tenant ? { tenant } : {}), ...(app ? { app } : {}) };
+  const before = await judge(parts, route, rawParams, request);
   const query = new URLSearchParams(url.search);
   const mode = modeOf(endpoint.kind, query);
   const params = parseParams(shape.params, rawParams);
   const parsedQuery = parseQuery(shape.query, query);
   const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  // And once more behind it: a body may take half a minute, and what ended meanwhile has ended.
+  const { caller, place } = request.body === null ? before : await judge(parts, route, rawParams, request);
   const body = parseBody(shape.body, json);
   const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
 
@@ -115,7 +115,7 @@ async function answerRoute(
     {
       mode,
       operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
-      auditTenantId: tenant?.id ?? platformTenantId,
+      auditTenantId: place.tenant?.id ?? platformTenantId,
       deadline: info.deadline,
       ...ifPlanOf(request),
       ...(key === undefined
@@ -134,6 +134,19 @@ async function answerRoute(
   );
   if (result.kind === 'done') return send(result.answer);
   return send({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
+}
+
+/** Who asks, and what they are to the tenant and the app of the path; a refusal where that is not enough. */
+async function judge(
+  parts: ApiParts,
+  route: Route,
+  params: Record<string, string>,
+  request: Request,
+): Promise<{ caller: Caller; place: { tenant?: TenantAccess; app?: AppAccess } }> {
+  const caller = await callerFor(parts, route, request);
+  const tenant = await tenantFor(parts, route, params, caller);
+  const app = tenant && (await appFor(parts, route, params, tenant, caller));
+  return { caller, place: { ...(tenant ? { tenant } : {}), ...(app ? { app } : {}) } };
 }
 
 async function callerFor(parts: ApiParts, route: Route, request: Request): Promise<Caller> {
@@ -170,15 +183,7 @@ async function appFor(
   if (!wanted) return undefined;
   const app = await parts.appAccess(tenant, params.app ?? '', caller);
   if (!app) throw fail('not_found');
-  const isOwner = app.relation === 'owner';
-  const isOneOfOwners = isOwner || app.relation === 'co_owner';
-  const allowed = {
-    visible: true,
-    owner: isOwner,
-    owners: isOneOfOwners,
-    owners_or_admin: isOneOfOwners || tenant.role === 'tenant_admin',
-  }[wanted];
-  if (!allowed) throw fail('forbidden');
+  if (!isEnough(wanted, app, tenant)) throw fail('forbidden');
   return app;
 }
 

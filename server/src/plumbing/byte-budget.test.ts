@@ -18,7 +18,7 @@ const settled = async (promise: Promise<unknown>) => {
 
 test('who would go beyond the budget waits until another is done', async () => {
   const budget = createByteBudget({ bytesMax: 100, waitMsMax: 10_000 });
-  const [first, second] = [budget.open(), budget.open()];
+  const [first, second] = [budget.open('a'), budget.open('b')];
   await first.take(60);
   const more = second.take(50);
   expect(await settled(more)).toBe('waits');
@@ -28,7 +28,7 @@ test('who would go beyond the budget waits until another is done', async () => {
 
 test('the one that began first always goes on, so that nobody waits for ever', async () => {
   const budget = createByteBudget({ bytesMax: 100, waitMsMax: 10_000 });
-  const [first, second] = [budget.open(), budget.open()];
+  const [first, second] = [budget.open('a'), budget.open('b')];
   await second.take(90);
   expect(await settled(first.take(50))).toBe('goes on');
   const more = second.take(20);
@@ -39,19 +39,27 @@ test('the one that began first always goes on, so that nobody waits for ever', a
 
 test('one that has sent little holds up nobody', async () => {
   const budget = createByteBudget({ bytesMax: 100, waitMsMax: 10_000 });
-  await budget.open().take(1);
+  await budget.open('a').take(1);
   for (let i = 0; i < 50; i++) {
-    const account = budget.open();
+    const account = budget.open('b');
     await account.take(80);
     account.close();
   }
 });
 
+test('one who sends much at once leaves half of it to others', async () => {
+  const budget = createByteBudget({ bytesMax: 100, waitMsMax: 10_000 });
+  await budget.open('a').take(40);
+  const more = budget.open('a').take(20);
+  expect(await settled(more)).toBe('waits');
+  expect(await settled(budget.open('b').take(50))).toBe('goes on');
+});
+
 test('who waits too long is told to come again', async () => {
   const budget = createByteBudget({ bytesMax: 100, waitMsMax: 10 });
-  await budget.open().take(100);
+  await budget.open('a').take(100);
   const refusal = await budget
-    .open()
+    .open('b')
     .take(1)
     .catch((error: unknown) => error);
   expect((refusal as Failure).code).toBe('unavailable');

@@ -2,10 +2,11 @@ import { fail } from './problem.ts';
 
 /**
  * How much all large requests together may keep in memory. Who would go beyond waits until others are done, except the
- * one that began first: so somebody always goes on, and who has sent little holds up nobody.
+ * one that began first: so somebody always goes on. One owner gets half of it at most, so that who sends much and slowly
+ * holds up themself.
  */
 export interface ByteBudget {
-  open(): Account;
+  open(owner: string): Account;
 }
 
 export interface Account {
@@ -16,7 +17,7 @@ export interface Account {
 
 export function createByteBudget(options: { bytesMax: number; waitMsMax: number }): ByteBudget {
   /** In the order in which they began. */
-  const accounts = new Set<{ bytes: number }>();
+  const accounts = new Set<{ owner: string; bytes: number }>();
   const waiting = new Set<() => boolean>();
   let total = 0;
 
@@ -25,11 +26,16 @@ export function createByteBudget(options: { bytesMax: number; waitMsMax: number 
   }
 
   return {
-    open() {
-      const account = { bytes: 0 };
+    open(owner) {
+      const account = { owner, bytes: 0 };
       accounts.add(account);
       const isFirst = () => accounts.values().next().value === account;
-      const fits = (bytes: number) => total + bytes <= options.bytesMax || isFirst();
+      const fits = (bytes: number) => {
+        if (isFirst()) return true;
+        const own = [...accounts].filter((each) => each.owner === owner);
+        const ownBytes = own.reduce((sum, each) => sum + each.bytes, bytes);
+        return total + bytes <= options.bytesMax && (own[0] === account || ownBytes <= options.bytesMax / 2);
+      };
       const add = (bytes: number) => {
         account.bytes += bytes;
         total += bytes;

@@ -19,7 +19,7 @@ export interface ControlDatabase {
 const statementMsMax = 5_000;
 const lockMsMax = 2_000;
 const idleInTransactionMsMax = 10_000;
-const connectMsMax = 2_000;
+const connectMsMax = 4_000;
 
 export function openControlDatabase(
   url: string,

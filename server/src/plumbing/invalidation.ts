@@ -36,7 +36,7 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
     const next = new pg.Client({
       connectionString: options.url,
       application_name: 'svc listen',
-      connectionTimeoutMillis: 2_000,
+      connectionTimeoutMillis: 4_000,
       query_timeout: heartbeatAnswerMs,
       keepAlive: true,
     });

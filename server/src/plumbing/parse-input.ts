@@ -1,5 +1,6 @@
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { z } from 'zod';
+import { issueText } from './issue-text.ts';
 import { fail } from './problem.ts';
 
 const itemsMax = 100;
@@ -25,7 +26,7 @@ export function parseQuery(schema: z.ZodType | undefined, query: URLSearchParams
     }
     values[name] = value;
   }
-  const result = (schema ?? z.strictObject({})).safeParse(values);
+  const result = (schema ?? z.strictObject({})).safeParse(values, { error: issueText });
   if (result.success) return schema ? result.data : undefined;
   const unknown = result.error.issues.find((issue) => issue.code === 'unrecognized_keys');
   if (unknown?.code === 'unrecognized_keys') {
@@ -47,7 +48,7 @@ export function parseBody(schema: z.ZodType | undefined, body: unknown): unknown
     if (body === undefined) return undefined;
     throw fail('validation_failed', { detail: 'This endpoint takes no body.' });
   }
-  const result = schema.safeParse(body);
+  const result = schema.safeParse(body, { error: issueText });
   if (result.success) return result.data;
   throw invalidInput(result.error);
 }

@@ -4,6 +4,9 @@ import { fail } from './problem.ts';
 /** A client that sends its body slower than this is cut off. */
 export const bodyReceiveMsMax = 30_000;
 
+/** Of a body that has begun to come: it must not stop for longer. */
+const silenceMsMax = 10_000;
+
 /** The whole body, bounded in size and in time. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   const { chunks, size } = await readChunks(request, limits);
@@ -33,13 +36,13 @@ export async function readChunks(
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let timer: Timer | undefined;
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(fail('request_timeout')), limits.msMax ?? bodyReceiveMsMax);
-  });
+  let msLeft = limits.msMax ?? bodyReceiveMsMax;
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), overdue]);
+      const begun = performance.now();
+      const { done, value } = await within(Math.min(msLeft, silenceMsMax), reader.read());
+      // Only what the client takes counts: what we let it wait for memory is not its fault.
+      msLeft -= performance.now() - begun;
       if (done) break;
       size += value.byteLength;
       if (size > limits.bytesMax) throw tooLarge(limits.bytesMax);
@@ -50,10 +53,18 @@ export async function readChunks(
     // Not awaited: a client that has stopped sending may never settle it.
     reader.cancel().catch(() => {});
     throw error;
+  }
+  return { chunks, size };
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(fail('request_timeout')), Math.max(ms, 0));
+  try {
+    return await Promise.race([promise, overdue]);
   } finally {
     clearTimeout(timer);
   }
-  return { chunks, size };
 }
 
 /** Exactly one JSON text in UTF-8 under exactly that content type; anything looser lets parsers disagree. */

@@ -115,6 +115,7 @@ function termsOf({ catalogue, access }: DescribedTable): Omit<RowTerms, 'params'
   const names = [...new Set([idColumn.name, first.name])];
   return {
     row: access.read ? ref('Row') : null,
+    selected: access.read ? ref('Selected') : null,
     insert: ref('Insert'),
     update: ref('Update'),
     columns: columns.map((column) => ({ $ref: `#/components/parameters/${name}.${column.name}` })),
@@ -143,12 +144,16 @@ function tableSchemas({ catalogue, access }: DescribedTable): Json {
   });
   const row = {
     type: 'object',
-    description: 'Every column; with `select`, those that it names.',
     required: columns.map((column) => column.name),
     properties: properties(columns, columnSchema),
   };
+  const selected = {
+    type: 'object',
+    description: 'Every column; with `select`, those that it names, under the names that it gives them.',
+    properties: row.properties,
+  };
   return {
-    ...(access.read ? { [`${name}Row`]: row } : {}),
+    ...(access.read ? { [`${name}Row`]: row, [`${name}Selected`]: selected } : {}),
     ...(access.write
       ? {
           [`${name}Insert`]: {

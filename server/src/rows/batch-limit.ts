@@ -11,9 +11,9 @@ export type BatchLimit = (appId: string) => Promise<void>;
  */
 export function createBatchLimit(rowDb: RowDatabase): BatchLimit {
   return async (appId) => {
-    const { rows } = await rowDb.run('write', takeSql, [appId]);
+    const { rows } = await rowDb.of(appId).run('write', takeSql, [appId]);
     if (rows.length > 0) return;
-    const oldest = await rowDb.run('read', waitSql, [appId]);
+    const oldest = await rowDb.of(appId).run('read', waitSql, [appId]);
     const seconds = Math.max(1, Math.ceil(Number(oldest.rows[0]?.[0] ?? 1)));
     throw fail('rate_limited', {
       detail: `An app may send ${batchRequestsPerMinuteMax} batches a minute.`,

@@ -1,3 +1,4 @@
+import { rowBytesMax } from '@svc/contract/rows.ts';
 import type { DirectAnswer } from '../plumbing/direct.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { RowsCtx } from './context.ts';
@@ -13,6 +14,8 @@ export interface RowChange {
   /** Which row it is, and that the caller may see it. */
   row: readonly PlannedCondition[];
   dryRun: boolean;
+  /** Whether the row could become longer than a row may be. */
+  grows?: boolean;
   operation: { id: string; irreversible: boolean };
   /** Bound to a version of the row, or to none; gives back every column. */
   statement(version: string | null): Statement;
@@ -21,11 +24,15 @@ export interface RowChange {
 
 /** An update or a delete of one row: by itself where nothing more is asked, else in a transaction. */
 export async function changeRow(ctx: RowsCtx, change: RowChange): Promise<DirectAnswer> {
-  if (!change.dryRun && ifPlanOf(ctx.request) === null) {
+  if (!change.dryRun && !change.grows && ifPlanOf(ctx.request) === null) {
     return change.answer(await changed(ctx, change, write(ctx)));
   }
   return inTransaction(ctx, { dryRun: change.dryRun, key: null, bodyHash: () => '' }, async (tx, mode) => {
-    if (mode === 'execute') return change.answer(await changed(ctx, change, tx.query));
+    if (mode === 'execute') {
+      const given = await changed(ctx, change, tx.query);
+      if (change.grows && given.json.length > storedBytesMax) throw fail('payload_too_large');
+      return change.answer(given);
+    }
     const { all } = ctx.table;
     const before = await oneRow(tx.query, oneSql(ctx.table, all, change.row), all, 1);
     const after = await changed(ctx, change, tx.query);
@@ -36,6 +43,9 @@ export async function changeRow(ctx: RowsCtx, change: RowChange): Promise<Direct
     });
   });
 }
+
+/** Shown, a row may be longer than it was sent: spaces in JSON, escapes in texts. */
+const storedBytesMax = 2 * rowBytesMax;
 
 /** The row after the change; where there is none, why. */
 async function changed(ctx: RowsCtx, change: RowChange, run: Run): Promise<GivenRow> {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { fail } from '../plumbing/problem.ts';
-import type { ListPlan, PlannedSort } from './plan.ts';
+import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
 import type { RowTable } from './row-table.ts';
 
 /**
@@ -9,17 +9,23 @@ import type { RowTable } from './row-table.ts';
  */
 export interface Cursors {
   write(plan: ListPlan, lastKeys: readonly (string | null)[]): string;
-  read(table: RowTable, token: string, sort: readonly PlannedSort[]): readonly (string | null)[];
+  read(table: RowTable, token: string, sort: readonly PlannedSort[]): readonly AfterKey[];
 }
 
 const signatureBytes = 16;
+/** A longer key would not fit into an address: it is looked up in its row instead. */
+const keyCharsMax = 512;
+const lookedUp = 1;
 
 export function createCursors(key: string): Cursors {
   const sign = (payload: string) =>
     new Bun.CryptoHasher('sha256', key).update(payload).digest().subarray(0, signatureBytes);
   return {
     write(plan, lastKeys) {
-      const payload = JSON.stringify([boundTo(plan.table, plan.sort), ...lastKeys]);
+      const keys = lastKeys.map((value, at) =>
+        value !== null && value.length > keyCharsMax && !isId(plan.table, plan.sort[at]) ? lookedUp : value,
+      );
+      const payload = JSON.stringify([boundTo(plan.table, plan.sort), ...keys]);
       return `${Buffer.from(payload).toString('base64url')}.${sign(payload).toString('base64url')}`;
     },
     read(table, token, sort) {
@@ -32,10 +38,16 @@ export function createCursors(key: string): Cursors {
       const [bound, ...keys]: unknown[] = JSON.parse(payload);
       if (bound !== boundTo(table, sort) || keys.length !== sort.length) throw fail('invalid_cursor');
       // Signed, and bound to columns that keep their type for good: the texts are the database's own.
-      return keys.map((value) => (typeof value === 'string' ? value : null));
+      const id = keys[sort.findIndex((key) => isId(table, key))];
+      return keys.map((value) => {
+        if (value === lookedUp && typeof id === 'string') return { ofRow: id };
+        return typeof value === 'string' ? value : null;
+      });
     },
   };
 }
+
+const isId = (table: RowTable, key: PlannedSort | undefined) => key?.column === table.catalogue.idColumn;
 
 /** By physical names: a rename keeps a cursor good, a column dropped and made again does not. */
 function boundTo(table: RowTable, sort: readonly PlannedSort[]): string {

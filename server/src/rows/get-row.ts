@@ -1,11 +1,11 @@
 import { fail } from '../plumbing/problem.ts';
+import { fromText } from '../tables/values.ts';
 import { emptyAnswer, jsonAnswer, type RowsCtx } from './context.ts';
 import { isNotModified, rowEtag } from './etag.ts';
 import { oneRow, read } from './given-row.ts';
 import { parseQuery } from './parse-query.ts';
 import { ownRows, type PlannedCondition, planSelect } from './plan.ts';
 import { oneSql } from './sql.ts';
-import { fromText } from './values.ts';
 
 export async function getRow(ctx: RowsCtx, id: string) {
   const { select } = parseQuery(ctx.search, 'one');

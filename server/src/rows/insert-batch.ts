@@ -5,7 +5,7 @@ import { CopyRows } from './copy-rows.ts';
 import { inTransaction } from './in-transaction.ts';
 import { LineReader, type SentLine } from './jsonl.ts';
 import { previewAnswer } from './preview.ts';
-import { fillIn, isErrors, nextNumberSql, type SentRow } from './read-row.ts';
+import { fillIn, isErrors, nextNumberSql, numberToPass, passNumberSql, type SentRow } from './read-row.ts';
 import type { SentBody } from './sent-body.ts';
 import { type Upsert, UpsertRows } from './upsert-rows.ts';
 
@@ -23,12 +23,14 @@ export async function insertBatch(
 ): Promise<DirectAnswer> {
   const rows: BatchRows = options.upsert ? new UpsertRows(ctx, options.upsert) : new CopyRows(ctx.table);
   // What is wrong with a line is told before a connection is taken.
-  await collect(ctx, body, rows);
+  const given = await collect(ctx, body, rows);
   return inTransaction(ctx, { ...options, bodyHash: () => body.sha256() }, async (tx, mode) => {
     await tx.query(`set local statement_timeout = ${batchStatementMsMax}`, []);
     const result = await rows.store(tx);
-    if (mode === 'execute') return jsonAnswer(201, JSON.stringify(result));
+    if (given !== null && mode === 'execute') await tx.query(passNumberSql(ctx.table), [given]);
     const { ids: _, ...counts } = result;
+    // Who may not read is not told of rows that were there before.
+    if (mode === 'execute') return jsonAnswer(201, JSON.stringify(ctx.access.read ? result : counts));
     return previewAnswer(
       ctx,
       { id: 'rows.insert', irreversible: false },
@@ -43,12 +45,17 @@ export async function insertBatch(
  */
 const collectedEvery = 4 * 1024 * 1024;
 
-async function collect(ctx: RowsCtx, body: SentBody, rows: BatchRows): Promise<void> {
+/** Returns the highest number that is given for an id. */
+async function collect(ctx: RowsCtx, body: SentBody, rows: BatchRows): Promise<string | null> {
+  const { columns, idColumn } = ctx.table.catalogue;
+  const idAt = columns.indexOf(idColumn);
+  let given: string | null = null;
   const reader = new LineReader();
   let read = 0;
   for (const piece of body.pieces()) {
     const lines = reader.read(ctx.table, piece);
     const numbers = await numbersFor(ctx, lines);
+    given = numberToPass(ctx.table, [given, ...lines.map(({ row }) => row[idAt])]);
     const filling = {
       userId: ctx.caller.userId,
       access: ctx.access,
@@ -69,6 +76,7 @@ async function collect(ctx: RowsCtx, body: SentBody, rows: BatchRows): Promise<v
     Bun.gc(true);
   }
   reader.end();
+  return given;
 }
 
 /** For ids that are numbered and not given, the last first. */

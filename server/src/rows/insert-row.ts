@@ -12,6 +12,8 @@ import {
   isErrors,
   newVersion,
   nextNumberSql,
+  numberToPass,
+  passNumberSql,
   readObject,
   refused,
   type SentRow,
@@ -45,9 +47,16 @@ export async function insertRow(
     newVersion(),
     output,
   );
-  if (isPlain) return answerOf(ctx, await oneRow(write(ctx), statement, output, 2), minimal);
+  const idAt = ctx.table.catalogue.columns.indexOf(ctx.table.catalogue.idColumn);
+  const number = numberToPass(ctx.table, [sent[idAt]]);
+  if (isPlain) {
+    const row = await oneRow(write(ctx), statement, output, 2);
+    if (number !== null) await ctx.rowDb.run('write', passNumberSql(ctx.table), [number]);
+    return answerOf(ctx, row, minimal);
+  }
   return inTransaction(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
     const row = await oneRow(tx.query, statement, output, 2);
+    if (number !== null && mode === 'execute') await tx.query(passNumberSql(ctx.table), [number]);
     return mode === 'preview' ? preview(ctx, sent, row) : answerOf(ctx, row, minimal);
   });
 }

@@ -61,8 +61,8 @@ export class JsonRows {
       const from = at + 4;
       const to = from + (length < 0 ? 0 : length);
       const key = keys[i];
-      // Escapes make at most six bytes of one.
-      this.#reserve((key?.length ?? 0) + (to - from) * (types[i] === 'text' ? 6 : 1) + 16);
+      const escapes = types[i] === 'text' ? escapesIn(row, from, to) : 0;
+      this.#reserve((key?.length ?? 0) + (to - from) + escapes * 5 + 16);
       if (key) this.#put(key, 0, key.length);
       if (length < 0) this.#put(nullBytes, 0, 4);
       else this.#value(types[i] ?? 'text', row, from, to);
@@ -160,6 +160,17 @@ export class JsonRows {
   taken(): Buffer {
     return this.bytes.subarray(0, this.end);
   }
+}
+
+/** How many bytes are to be escaped, each to six at most; of short texts simply all of them. */
+function escapesIn(row: Buffer, from: number, to: number): number {
+  if (to - from <= 256) return to - from;
+  let count = 0;
+  for (let at = from; at < to; at++) {
+    const byte = row[at] ?? 0;
+    if (byte < 0x20 || byte === quote || byte === backslash) count++;
+  }
+  return count;
 }
 
 /** Whether a JSON number holds it in every client. */

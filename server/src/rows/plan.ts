@@ -3,9 +3,9 @@ import { perPageDefault } from '@svc/contract/limits.ts';
 import { type FilterOp, filterOps, type IsKeyword } from '@svc/contract/rows.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { fromUrl } from '../tables/values.ts';
 import type { Condition, ParsedQuery, SelectItem, SortKey, Test } from './query-syntax.ts';
 import { columnNamed, type Output, outputOf, type RowTable } from './row-table.ts';
-import { fromText } from './values.ts';
 
 /** A query against one table, with every name resolved and every value checked: what is refused is refused by now. */
 export interface ListPlan {
@@ -14,10 +14,13 @@ export interface ListPlan {
   where: readonly PlannedCondition[];
   sort: readonly PlannedSort[];
   /** Where the page before ended, key by key; null for the beginning. */
-  after: readonly (string | null)[] | null;
+  after: readonly AfterKey[] | null;
   page: number;
   perPage: number;
 }
+
+/** A key of the row that the page before ended with: its value, or, where that is too long to travel, the row's id. */
+export type AfterKey = string | null | { ofRow: string };
 
 export type PlannedCondition = PlannedGroup | PlannedTest;
 
@@ -51,7 +54,7 @@ export function planList(
   table: RowTable,
   ownRowsOf: string | null,
   query: ParsedQuery,
-  readCursor: (token: string, sort: readonly PlannedSort[]) => readonly (string | null)[],
+  readCursor: (token: string, sort: readonly PlannedSort[]) => readonly AfterKey[],
 ): ListPlan {
   const sort = planSort(table, query.sort);
   return {
@@ -139,7 +142,7 @@ function checked(column: CatalogueColumn, text: string): string {
 }
 
 function checkedAs(column: CatalogueColumn, type: ColumnType, text: string): string {
-  const result = fromText(type, text);
+  const result = fromUrl(type, text);
   if (result.ok) return result.value;
   throw misfit(column, result.detail);
 }

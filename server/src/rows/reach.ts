@@ -1,8 +1,10 @@
+import { namePattern } from '@svc/contract/columns.ts';
 import { findAppOfTenant } from '../apps/find-app-of-tenant.ts';
 import { credentialTag, userTag } from '../identity/tags.ts';
 import type { TaggedCache } from '../plumbing/cache.ts';
 import type { AppAccess, Caller, TenantAccess } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
+import { isUuid } from '../plumbing/ref.ts';
 import { appTag, tableTag } from '../tables/catalogue.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { tableGrantsOf } from '../tables/table-grants-of.ts';
@@ -49,6 +51,7 @@ export function createReach(parts: ReachParts): Reach {
 }
 
 async function load({ db, tenantAccess }: ReachParts, caller: Caller, place: Place) {
+  if (!isTableRef(place.table)) return null;
   const tenant = await tenantAccess(place.tenant, caller);
   if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) return null;
   const { userId } = caller;
@@ -68,3 +71,6 @@ async function load({ db, tenantAccess }: ReachParts, caller: Caller, place: Pla
   ];
   return { value: { app, table: rowTable(catalogue), access }, tags };
 }
+
+/** What can name no table is not looked up: PostgreSQL would have a word to say about it, and only where the app is. */
+const isTableRef = (text: string) => isUuid(text) || namePattern.test(text);

@@ -2,10 +2,10 @@ import type { ProblemItem } from '@svc/contract/problem.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { CatalogueColumn, ColumnDefault } from '../tables/catalogue.ts';
 import { sequenceOf } from '../tables/catalogue.ts';
+import { fromJson } from '../tables/values.ts';
 import type { RowAccess } from './access-rules.ts';
 import { scanObject } from './json-object.ts';
 import type { RowTable } from './row-table.ts';
-import { fromJson } from './values.ts';
 
 /** One row as it was sent, by the column's place in the table; undefined where its key was absent. */
 export type SentRow = (string | null | undefined)[];
@@ -170,8 +170,21 @@ export function refused(errors: readonly (ItemError & { line?: number })[]) {
   return fail(code, { detail: `${place}${name}${first?.detail ?? ''}`, errors: [...errors] });
 }
 
-export const nextNumberSql = (table: RowTable) =>
-  `nextval('"${table.catalogue.schema}"."${sequenceOf(table.catalogue.id)}"')`;
+const sequenceName = ({ catalogue }: RowTable) => `"${catalogue.schema}"."${sequenceOf(catalogue.id)}"`;
+
+export const nextNumberSql = (table: RowTable) => `nextval('${sequenceName(table)}')`;
+
+/** After numbers were given by hand: the next one is beyond them, or it would meet them one by one. */
+export const passNumberSql = (table: RowTable) =>
+  `select setval('${sequenceName(table)}', $1::int8)::text from ${sequenceName(table)} where last_value < $1::int8`;
+
+/** The highest number that is given where they are numbered otherwise; null for none. */
+export function numberToPass(table: RowTable, ids: readonly (string | null | undefined)[]): string | null {
+  if (table.catalogue.idColumn.default?.kind !== 'sequence') return null;
+  let highest = 0n;
+  for (const id of ids) if (typeof id === 'string' && BigInt(id) > highest) highest = BigInt(id);
+  return highest > 0n ? String(highest) : null;
+}
 
 let versions = 0;
 

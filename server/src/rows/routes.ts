@@ -10,7 +10,7 @@ import type { RowsCtx } from './context.ts';
 import { countRows } from './count-rows.ts';
 import { createCursors } from './cursor.ts';
 import { deleteRow } from './delete-row.ts';
-import { exportRows } from './export-rows.ts';
+import { createExports, exportRows } from './export-rows.ts';
 import { getRow } from './get-row.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow } from './insert-row.ts';
@@ -35,7 +35,7 @@ export interface RowsParts {
 
 export const rowsPrefix = '/data/';
 /** Of all bodies that are arriving or being stored; while it is stored, one counts twice. */
-const bodiesBytesMax = 40 * 1024 * 1024;
+const bodiesBytesMax = 32 * 1024 * 1024;
 const waitMsMax = 30_000;
 
 /** Answers `/data/{tenant}/{app}/{table}…`: who asks, of which table, with which right, then what. */
@@ -43,43 +43,67 @@ export function createRows(parts: RowsParts): DirectHandle {
   const cursors = createCursors(parts.cursorKey);
   const batchLimit = createBatchLimit(parts.rowDb);
   const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax });
+  const exports = createExports();
 
   return {
     prefix: rowsPrefix,
     async answer(request, path, search, { patient }) {
-      const credential = await parts.findCredential(request);
-      if (!credential) throw fail('unauthenticated');
-      const { caller } = credential;
       const place = pathOf(path);
+      const caller = await callerOf(request);
+      if (place === 'malformed') throw fail('validation_failed', { detail: 'The path is not well encoded.' });
       if (!place) throw fail('not_found');
-      const sent = createSent(request, { batchLimit, budget });
+      const sent = createSent(request, { batchLimit, budget, callerId: caller.userId });
       try {
-        return await tryTwice(caller, place, (reached) =>
-          dispatch(
+        // A body may be long on its way: whether its sender may is asked before it is taken in, and once it is there.
+        if (request.method === 'POST' || request.method === 'PATCH') {
+          const reached = await reachedBy(caller, place);
+          mayCall(reached, request.method, place);
+          if (sent.isLines && request.method === 'POST') await sent.countAsBatch(reached.app.id);
+          await sent.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
+          await callerOf(request);
+        }
+        return await tryTwice(caller, place, (reached) => {
+          mayCall(reached, request.method, place);
+          return dispatch(
             {
               app: reached.app,
               table: reached.table,
               access: reached.access,
               caller,
-              rowDb: parts.rowDb,
+              rowDb: parts.rowDb.of(reached.app.id),
               cursors,
               sent,
+              exports,
               request,
               path: place.tablePath,
               search,
               patient,
-              stillReached: async () =>
-                (await parts.findCredential(request)) !== null &&
-                (await parts.reach.find(caller, place))?.access.read === true,
+              stillReached: async () => {
+                const again =
+                  (await parts.findCredential(request)) && (await parts.reach.find(caller, place));
+                return !!again && isSameView(again, reached);
+              },
             },
             place,
-          ),
-        );
+          );
+        });
       } finally {
         sent.close();
       }
     },
   };
+
+  async function callerOf(request: Request): Promise<Caller> {
+    const credential = await parts.findCredential(request);
+    if (!credential) throw fail('unauthenticated');
+    return credential.caller;
+  }
+
+  async function reachedBy(caller: Caller, place: RowsPath): Promise<Reached> {
+    const reached = await parts.reach.find(caller, place);
+    if (!reached) throw fail('not_found');
+    return reached;
+  }
 
   /** Once more where the table turns out to have changed since it was looked up. */
   async function tryTwice(
@@ -88,8 +112,7 @@ export function createRows(parts: RowsParts): DirectHandle {
     call: (reached: Reached) => Promise<DirectAnswer>,
   ): Promise<DirectAnswer> {
     for (let attempt = 1; ; attempt++) {
-      const reached = await parts.reach.find(caller, place);
-      if (!reached) throw fail('not_found');
+      const reached = await reachedBy(caller, place);
       try {
         return await call(reached);
       } catch (error) {
@@ -106,15 +129,28 @@ export function createRows(parts: RowsParts): DirectHandle {
   }
 }
 
-async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer> {
-  const { method } = ctx.request;
-  const isRead = method === 'GET' || method === 'HEAD';
+/** The same rows: whoever now sees only their own is not to be sent those of others. */
+function isSameView(again: Reached, reached: Reached): boolean {
+  return (
+    again.access.read &&
+    again.access.ownRowsOf === reached.access.ownRowsOf &&
+    again.table.catalogue.id === reached.table.catalogue.id
+  );
+}
+
+function mayCall({ access, app }: Reached, method: string, { rest }: RowsPath): void {
   if (!allowedMethods[rest.kind].includes(method)) {
     throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
   }
+  const isRead = method === 'GET' || method === 'HEAD';
   // That the table is there is no secret to whoever has a part in it.
-  if (isRead ? !ctx.access.read : !ctx.access.write) throw fail('forbidden');
-  if (!isRead && ctx.app.record === 'archived') throw fail('app_not_active');
+  if (isRead ? !access.read : !access.write) throw fail('forbidden');
+  if (!isRead && app.record === 'archived') throw fail('app_not_active');
+}
+
+async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer> {
+  const { method } = ctx.request;
+  const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
   if (rest.kind === 'table') {
     if (!isRead) return insert(ctx);
@@ -124,7 +160,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<DirectAnswer>
   const { dryRun } = parseQuery(ctx.search, 'change');
   if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
   if (ctx.sent.isLines) throw fail('unsupported_media_type', { detail: 'A change is one JSON object.' });
-  return updateRow(ctx, rest.id, (await ctx.sent.body(rowBytesMax)).text(), dryRun);
+  return updateRow(ctx, rest.id, ctx.sent.body().text(), dryRun);
 }
 
 const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
@@ -133,8 +169,19 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 
+/** Asked for, and not as second choice: `q=0` refuses it, and whatever has more weight goes first. */
 function acceptsLines(request: Request): boolean {
-  return request.headers.get('accept')?.includes(jsonLinesMediaType) === true;
+  const accept = request.headers.get('accept');
+  if (accept === null || !accept.includes(jsonLinesMediaType)) return false;
+  const weights = new Map(
+    accept.split(',').map((item) => {
+      const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      return [type, weight === undefined ? 1 : Number(weight.slice(2))] as const;
+    }),
+  );
+  const lines = weights.get(jsonLinesMediaType) ?? 0;
+  return lines > 0 && lines >= (weights.get('application/json') ?? 0);
 }
 
 async function insert(ctx: RowsCtx): Promise<DirectAnswer> {
@@ -143,16 +190,10 @@ async function insert(ctx: RowsCtx): Promise<DirectAnswer> {
   const upsert = planUpsert(ctx.table, query.onConflict, preferencesOf(ctx.request).resolution);
   const batch = async (body: SentBody) => {
     await ctx.sent.countAsBatch(ctx.app.id);
-    // In memory once more while it is stored.
-    await ctx.sent.keepMore(body.size);
     return insertBatch(ctx, body, { ...options, upsert });
   };
-  if (ctx.sent.isLines) {
-    // Counted before its body is taken in.
-    await ctx.sent.countAsBatch(ctx.app.id);
-    return batch(await ctx.sent.body(batchBytesMax));
-  }
-  const body = await ctx.sent.body(batchBytesMax);
+  const body = ctx.sent.body();
+  if (ctx.sent.isLines) return batch(body);
   const isLarge = body.size > rowBytesMax;
   const text = isLarge ? firstLines(body) : body.text();
   if (isSeveralLines(text)) return batch(body);

@@ -49,7 +49,9 @@ export function failureOfRow(error: unknown, table: RowTable, line?: number): Fa
 /** The table has changed since it was looked up: names that are gone, a column that must now be given. */
 export function isOutdated(error: unknown): boolean {
   const code = sqlState(error);
-  return code !== null && ['42703', '42P01', '0A000', '3F000', '42804', '23502', '26000'].includes(code);
+  return (
+    code !== null && ['42703', '42P01', '0A000', '3F000', '42804', '23502', '26000', '42P10'].includes(code)
+  );
 }
 
 function columnsOf(error: unknown, table: RowTable): string[] {

@@ -1,4 +1,4 @@
-import { jsonLinesMediaTypes } from '@svc/contract/rows.ts';
+import { jsonLinesMediaTypes, rowBytesMax } from '@svc/contract/rows.ts';
 import type { Account, ByteBudget } from '../plumbing/byte-budget.ts';
 import { fail } from '../plumbing/problem.ts';
 import { readChunks } from '../plumbing/read-body.ts';
@@ -9,32 +9,38 @@ import { SentBody } from './sent-body.ts';
 export interface Sent {
   /** One object per line, by its content type. */
   isLines: boolean;
-  body(bytesMax: number): Promise<SentBody>;
+  /** Takes the body in, within what may be kept in memory; a batch counts twice, for what is made of it. */
+  receive(bytesMax: number): Promise<void>;
+  body(): SentBody;
   countAsBatch(appId: string): Promise<void>;
-  /** Waits until so much more may be kept in memory for it. */
-  keepMore(bytes: number): Promise<void>;
   /** Gives back what was kept of it. */
   close(): void;
 }
 
-export function createSent(request: Request, parts: { batchLimit: BatchLimit; budget: ByteBudget }): Sent {
+export function createSent(
+  request: Request,
+  parts: { batchLimit: BatchLimit; budget: ByteBudget; callerId: string },
+): Sent {
   let account: Account | undefined;
-  let body: Promise<SentBody> | undefined;
+  let body: SentBody | undefined;
   let counted: Promise<void> | undefined;
   return {
     get isLines() {
       return jsonLinesMediaTypes.includes(contentType(request));
     },
-    body: (bytesMax) => {
-      account ??= parts.budget.open();
-      body ??= received(request, bytesMax, account);
+    async receive(bytesMax) {
+      account = parts.budget.open(parts.callerId);
+      body = await received(request, bytesMax, account);
+      if (this.isLines || body.size > rowBytesMax) await account.take(body.size);
+    },
+    body() {
+      if (!body) throw new Error('The body was not received.');
       return body;
     },
     countAsBatch: (appId) => {
       counted ??= parts.batchLimit(appId);
       return counted;
     },
-    keepMore: async (bytes) => account?.take(bytes),
     close: () => account?.close(),
   };
 }

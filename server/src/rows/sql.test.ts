@@ -5,7 +5,7 @@ import { filterOps } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../plumbing/problem.ts';
 import { parseQuery } from './parse-query.ts';
-import { ownRows, planList, planWhere } from './plan.ts';
+import { type AfterKey, ownRows, planList, planWhere } from './plan.ts';
 import { outputOf } from './row-table.ts';
 import {
   arrayText,
@@ -23,7 +23,7 @@ import { idColumn, nameColumn, testTable, typedColumns } from './testing.ts';
 
 const table = testTable();
 
-const plan = (search: string, after: readonly (string | null)[] | null = null) =>
+const plan = (search: string, after: readonly AfterKey[] | null = null) =>
   planList(table, null, parseQuery(search, 'list'), () => after ?? []);
 const where = (search: string, ownRowsOf: string | null = null) => {
   const { text, values } = countSql(table, planWhere(table, ownRowsOf, parseQuery(search, 'count').where));
@@ -157,16 +157,26 @@ describe('statements', () => {
     const search = 'select=id&sort=int,-name&cursor=x';
     expect(listSql(plan(search, ['1', 'b', samples.uuid])).text).toContain(
       'where (((t."c12" > $1::int4 or t."c12" is null)) or ' +
-        '(t."c12" = $3::int4 and t."c10" < $2::text) or ' +
-        '(t."c12" = $5::int4 and t."c10" = $6::text and t."c1" < $4::uuid))',
+        '(t."c12" = $1::int4 and t."c10" < $2::text) or ' +
+        '(t."c12" = $1::int4 and t."c10" = $2::text and t."c1" < $3::uuid))',
     );
     expect(listSql(plan(search, [null, 'b', samples.uuid])).text).toContain(
       'where ((t."c12" is null and t."c10" < $1::text) or ' +
-        '(t."c12" is null and t."c10" = $3::text and t."c1" < $2::uuid))',
+        '(t."c12" is null and t."c10" = $1::text and t."c1" < $2::uuid))',
     );
     expect(listSql(plan('select=id&sort=-int&cursor=x', [null, samples.uuid])).text).toContain(
       'where ((t."c12" is not null) or (t."c12" is null and t."c1" < $1::uuid))',
     );
+  });
+
+  test('a key too long to travel is looked up in the row that the page before ended with', () => {
+    const { text, values } = listSql(
+      plan('select=id&sort=name&cursor=x', [{ ofRow: samples.uuid }, samples.uuid]),
+    );
+    expect(text).toContain(
+      '(t."c10", t."c1") > ((select k."c10" from "app_1"."t_1" k where k."c1" = $1::uuid), $2::uuid)',
+    );
+    expect(values).toEqual([samples.uuid, samples.uuid]);
   });
 
   test('counts, exports and estimates', () => {

@@ -2,7 +2,7 @@ import type { ColumnType } from '@svc/contract/columns.ts';
 import { countCap } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
-import type { ListPlan, PlannedCondition, PlannedSort, PlannedTest } from './plan.ts';
+import type { AfterKey, ListPlan, PlannedCondition, PlannedSort, PlannedTest } from './plan.ts';
 import { columnRef, type Output, type RowTable } from './row-table.ts';
 
 /** A statement whose text holds names of the catalogue only; values travel beside it. */
@@ -27,7 +27,7 @@ export const sqlTypes: Readonly<Record<ColumnType, string>> = {
 export function listSql(plan: ListPlan): Statement {
   const values: (string | null)[] = [];
   const conditions = whereSql(plan.where, values);
-  if (plan.after) conditions.push(afterSql(plan.sort, plan.after, values));
+  if (plan.after) conditions.push(afterSql(plan.table, plan.sort, plan.after, values));
   let text =
     `select ${columnsSql(
       plan.output,
@@ -231,44 +231,52 @@ const literal = (text: string) => text.replace(/[\\%_]/g, '\\$&');
  * be null and all go one way it is one comparison of rows, which an index serves from the middle.
  */
 function afterSql(
+  table: RowTable,
   sort: readonly PlannedSort[],
-  after: readonly (string | null)[],
+  after: readonly AfterKey[],
   values: (string | null)[],
 ): string {
+  const bounds = sort.map((key, i) => boundOf(table, key, after[i] ?? null, values));
   const [first] = sort;
   const isPlain = sort.every(
     ({ column, descending }) => !column.nullable && descending === first?.descending,
   );
   if (isPlain && first) {
     const names = sort.map(({ column }) => columnRef(column));
-    const bounds = sort.map(({ column }, i) => bind(values, after[i] ?? null, column.type));
     return `(${names.join(', ')}) ${first.descending ? '<' : '>'} (${bounds.join(', ')})`;
   }
-  const ways = sort.flatMap((_, i) => {
-    const beyond = beyondSql(sort[i], after[i] ?? null, values);
+  const ways = sort.flatMap((key, i) => {
+    const beyond = beyondSql(key, bounds[i] ?? null);
     if (beyond === null) return [];
-    const equal = sort.slice(0, i).map((key, j) => equalSql(key, after[j] ?? null, values));
+    const equal = sort.slice(0, i).map((before, j) => equalSql(before, bounds[j] ?? null));
     return [[...equal, beyond].join(' and ')];
   });
   return ways.length === 0 ? 'false' : `(${ways.map((way) => `(${way})`).join(' or ')})`;
 }
 
-function beyondSql(
-  key: PlannedSort | undefined,
-  value: string | null,
+/** What a key is compared with, in the statement's own words; null where the last row had none. */
+function boundOf(
+  table: RowTable,
+  { column }: PlannedSort,
+  key: AfterKey,
   values: (string | null)[],
 ): string | null {
-  if (!key) return null;
-  const name = columnRef(key.column);
-  if (value === null) return key.descending ? `${name} is not null` : null;
-  const bound = bind(values, value, key.column.type);
-  if (key.descending) return `${name} < ${bound}`;
-  return key.column.nullable ? `(${name} > ${bound} or ${name} is null)` : `${name} > ${bound}`;
+  if (key === null) return null;
+  if (typeof key === 'string') return bind(values, key, column.type);
+  const { idColumn } = table.catalogue;
+  const id = bind(values, key.ofRow, idColumn.type);
+  return `(select k.${ident(column.physical)} from ${table.from} k where k.${ident(idColumn.physical)} = ${id})`;
 }
 
-function equalSql(key: PlannedSort, value: string | null, values: (string | null)[]): string {
-  const name = columnRef(key.column);
-  return value === null ? `${name} is null` : `${name} = ${bind(values, value, key.column.type)}`;
+function beyondSql({ column, descending }: PlannedSort, bound: string | null): string | null {
+  const name = columnRef(column);
+  if (bound === null) return descending ? `${name} is not null` : null;
+  if (descending) return `${name} < ${bound}`;
+  return column.nullable ? `(${name} > ${bound} or ${name} is null)` : `${name} > ${bound}`;
+}
+
+function equalSql({ column }: PlannedSort, bound: string | null): string {
+  return bound === null ? `${columnRef(column)} is null` : `${columnRef(column)} = ${bound}`;
 }
 
 function bind(values: (string | null)[], value: string | null, type: ColumnType): string {

@@ -1,5 +1,3 @@
-import { rowBytesMax } from '@svc/contract/rows.ts';
-import { fail } from '../plumbing/problem.ts';
 import { changeRow } from './change-row.ts';
 import { emptyAnswer, jsonAnswer, type RowsCtx } from './context.ts';
 import { rowEtag } from './etag.ts';
@@ -8,8 +6,10 @@ import { readChanges } from './read-row.ts';
 import { type InsertedColumn, updateSql } from './sql.ts';
 import { preferencesOf } from './write-options.ts';
 
+/** So much at a time may be added without a look at the whole row. */
+const smallChange = 4 * 1024;
+
 export async function updateRow(ctx: RowsCtx, id: string, body: string, dryRun: boolean) {
-  if (body.length > rowBytesMax) throw fail('payload_too_large');
   const row = theRow(ctx, id);
   const changes: InsertedColumn[] = readChanges(ctx.table, body);
   const touched = ctx.table.catalogue.columns.find(({ role }) => role === 'updated_at');
@@ -20,6 +20,7 @@ export async function updateRow(ctx: RowsCtx, id: string, body: string, dryRun: 
     id,
     row,
     dryRun,
+    grows: body.length > smallChange,
     operation: { id: 'rows.update', irreversible: false },
     statement: (version) => updateSql(ctx.table, changes, row, version, ctx.table.all),
     answer: ({ json, rest }) => {

@@ -1,6 +1,6 @@
 import { escapeIdentifier as ident } from 'pg';
 import type { Transaction } from '../drivers/row-database/row-database.ts';
-import { fail } from '../plumbing/problem.ts';
+import { Failure, fail } from '../plumbing/problem.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import type { RowsCtx } from './context.ts';
 import { idJson } from './id-json.ts';
@@ -80,33 +80,71 @@ export class UpsertRows {
   }
 
   async store(tx: Transaction): Promise<Upserted> {
-    const { table } = this.#ctx;
     this.#refuseTwice();
     const total: Upserted = { inserted: 0, updated: 0, ids: [] };
     for (const [given, members] of this.#groups) {
-      const { text, values } = upsertSql(
-        this.#ctx,
-        this.#upsert,
-        (at) => given[at] === '1',
-        members,
-        this.#rows,
-      );
-      const result = await tx.query(text, values).catch((error: unknown) => {
-        throw failureOfRow(error, table) ?? error;
-      });
-      const isMerge = this.#upsert.resolution === 'merge';
-      // A row of somebody else's stood in the way, which this caller can neither see nor change.
-      if (isMerge && result.rows.length < members.length) throw fail('unique_violation');
-      for (const [place, [id, isNew]] of result.rows.entries()) {
-        const shown = idJson(table.catalogue.idColumn.type, id ?? null);
-        // Every line has its row then, and the statement gives them in the order of its lines.
-        if (isMerge) total.ids[members[place] ?? 0] = shown;
-        else total.ids.push(shown);
-        if (isNew === 'true') total.inserted++;
-        else total.updated++;
-      }
+      for (const slice of this.#slices(members)) await this.#storeSlice(tx, given, slice, total);
     }
     return total;
+  }
+
+  /** Not all at once: a statement is in memory several times on its way. */
+  *#slices(members: readonly number[]): Generator<number[]> {
+    let slice: number[] = [];
+    let chars = 0;
+    for (const member of members) {
+      slice.push(member);
+      for (const value of this.#rows[member] ?? []) chars += value?.length ?? 0;
+      if (chars < sliceChars) continue;
+      yield slice;
+      slice = [];
+      chars = 0;
+    }
+    if (slice.length > 0) yield slice;
+  }
+
+  /** Where rows are refused, the half that holds the first of them is looked for, and in it again: its line is told. */
+  async #storeSlice(
+    tx: Transaction,
+    given: string,
+    members: readonly number[],
+    total: Upserted,
+  ): Promise<void> {
+    const { table } = this.#ctx;
+    const isMerge = this.#upsert.resolution === 'merge';
+    const { text, values } = upsertSql(
+      this.#ctx,
+      this.#upsert,
+      (at) => given[at] === '1',
+      members,
+      this.#rows,
+    );
+    await tx.query('savepoint slice', []);
+    const result = await tx.query(text, values).catch((error: unknown) => {
+      const refusal = failureOfRow(error, table, this.#lines[members[0] ?? 0]);
+      if (!refusal) throw error;
+      return refusal;
+    });
+    // Fewer than were sent: a row of somebody else's stood in the way, which this caller can neither see nor change.
+    const isShort = !(result instanceof Failure) && isMerge && result.rows.length < members.length;
+    if (result instanceof Failure || isShort) {
+      const refusal = result instanceof Failure ? result : taken(this.#lines[members[0] ?? 0] ?? 0);
+      if (members.length === 1) throw refusal;
+      await tx.query('rollback to savepoint slice', []);
+      const middle = members.length >> 1;
+      await this.#storeSlice(tx, given, members.slice(0, middle), total);
+      await this.#storeSlice(tx, given, members.slice(middle), total);
+      // Apart they pass and together they do not: two lines of the batch get in each other's way.
+      throw refusal;
+    }
+    for (const [place, [id, isNew]] of result.rows.entries()) {
+      const shown = idJson(table.catalogue.idColumn.type, id ?? null);
+      // Every line has its row then, and the statement gives them in the order of its lines.
+      if (isMerge) total.ids[members[place] ?? 0] = shown;
+      else total.ids.push(shown);
+      if (isNew === 'true') total.inserted++;
+      else total.updated++;
+    }
   }
 
   /** PostgreSQL refuses to change a row twice in one statement, and would not say which. */
@@ -128,6 +166,13 @@ export class UpsertRows {
     }
     if (reader.errors.length > 0) throw refusedLines(reader.errors);
   }
+}
+
+const sliceChars = 1024 * 1024;
+
+function taken(line: number) {
+  const detail = 'is in the way of a row that is not yours';
+  return fail('unique_violation', { errors: [{ line, code: 'unique_violation', detail }] });
 }
 
 function upsertSql(

@@ -1,7 +1,7 @@
 import { type ColumnType, columnDefaultBytesMax } from '@svc/contract/columns.ts';
-import { fromText } from '../rows/values.ts';
 import type { ColumnDefault } from './catalogue.ts';
 import type { ColumnRow } from './store.ts';
+import { fromText } from './values.ts';
 
 /** What takes the place of a literal, and for which type. Of a text, everything is a literal. */
 const functions: Partial<Record<ColumnType, { text: string; default: ColumnDefault }>> = {

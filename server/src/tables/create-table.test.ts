@@ -146,7 +146,7 @@ describe('a new table', () => {
     expect((await t.call('GET', '')).body.total).toBe(0);
   });
 
-  test.each(['_count', 'a-b', 'A', '', 'a b', `x"; drop table y`, 'x'.repeat(64)])(
+  test.each(['_count', 'select', 'count', 'not', 'a-b', 'A', '', 'a b', `x"; drop table y`, 'x'.repeat(64)])(
     'refuses the table name %p',
     async (name) => {
       const t = await tableWorld(database);
@@ -169,6 +169,9 @@ describe('a new table', () => {
       [{ name: 'b', type: 'text', default: 'ä'.repeat(4097) }],
       'columns.0.default',
     ],
+    ['a number that JSON rounds', [{ name: 'b', type: 'bigint', default: 2 ** 53 }], 'columns.0.default'],
+    ['a number for a text', [{ name: 'b', type: 'text', default: 1.1 }], 'columns.0.default'],
+    ['a boolean for a jsonb', [{ name: 'b', type: 'jsonb', default: true }], 'columns.0.default'],
     ['an unknown type', [{ name: 'a', type: 'varchar' }], 'columns.0.type'],
     ['an unknown type in a spec', ['a:varchar'], 'columns.0'],
     ['an unknown key', [{ name: 'a', type: 'text', primary: true }], 'columns.0.primary'],
@@ -177,6 +180,35 @@ describe('a new table', () => {
     const t = await tableWorld(database);
     const { status, body } = await t.call('POST', '', { name: 'a', columns });
     expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', field]);
+  });
+
+  test('says of a reserved name which it is, in both ways to declare a column', async () => {
+    const t = await tableWorld(database);
+    for (const column of ['select:text', { name: 'select', type: 'text' }]) {
+      const { body } = await t.call('POST', '', { name: 'a', columns: ['x:int', column] });
+      expect(body.errors).toMatchObject([{ detail: expect.stringContaining('`select` is reserved') }]);
+    }
+  });
+
+  test('no digit of a default is lost: a number beyond 2^53−1 is refused, its text is kept', async () => {
+    const t = await tableWorld(database);
+    const of = (value: unknown) => ({ name: 'n', columns: [{ name: 'b', type: 'bigint', default: value }] });
+    const refused = await t.call('POST', '', of(9007199254740993));
+    expect([refused.status, refused.body.errors[0].detail]).toMatchObject([
+      400,
+      expect.stringContaining('as a text'),
+    ]);
+    const made = await t.call('POST', '', of('9007199254740993'));
+    expect([made.status, made.body.columns[1].default]).toEqual([201, '9007199254740993']);
+    for (const value of [2 ** 53, -(2 ** 53), 1e300]) {
+      const { status, body } = await t.call('PATCH', '/n/columns/b', { default: value });
+      expect([value, status, body.errors?.[0].field]).toEqual([value, 400, 'default']);
+    }
+    const most = await t.call('PATCH', '/n/columns/b', { default: Number.MAX_SAFE_INTEGER });
+    expect(most.body.columns[1].default).toBe('9007199254740991');
+    await t.call('POST', '/n/columns', { name: 't', type: 'text', nullable: true });
+    expect((await t.call('PATCH', '/n/columns/t', { default: 1.5 })).status).toBe(400);
+    expect((await t.call('PATCH', '/n/columns/t', { default: '1.50' })).status).toBe(200);
   });
 
   test('keeps defaults of every type as they are read back, and a text is always a literal', async () => {

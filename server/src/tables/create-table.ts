@@ -1,6 +1,7 @@
 import { tablesPerAppMax } from '@svc/contract/columns.ts';
 import type { createTable as shape } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
+import { confirmApp } from '../apps/confirm-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { appTag, tableTag } from './catalogue.ts';
@@ -19,7 +20,8 @@ import {
 } from './store.ts';
 
 export async function createTable(ctx: AppMutationCtx, input: z.output<typeof shape.body>) {
-  refuseArchived(ctx.app);
+  await lockTablesOf(ctx.db, ctx.app.id);
+  refuseArchived(await confirmApp(ctx, { wanted: 'owners' }));
   const declared = draftColumns(input.columns);
   const columns = withOwnColumns(declared).map((column, at) => ({ number: at + 1, ...column }));
   await refuseTaken(ctx, input.name);
@@ -54,7 +56,6 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
 }
 
 async function refuseTaken(ctx: AppMutationCtx, name: string): Promise<void> {
-  await lockTablesOf(ctx.db, ctx.app.id);
   if (await findTableRow(ctx.db, placeOf(ctx), name)) {
     throw fail('unique_violation', { detail: `A table ${name} exists already.` });
   }

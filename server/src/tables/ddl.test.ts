@@ -39,7 +39,7 @@ test('a table is made of names of ours alone', () => {
       'constraint "p_0000000000007000800000000000000a" primary key ("c1"))',
     `grant select, insert, update, delete on ${name} to "rows ""role"""`,
     `create sequence ${schema}."s_0000000000007000800000000000000a" as int8`,
-    `grant usage on sequence ${schema}."s_0000000000007000800000000000000a" to "rows ""role"""`,
+    `grant usage, select, update on sequence ${schema}."s_0000000000007000800000000000000a" to "rows ""role"""`,
   ]);
 });
 

@@ -160,7 +160,9 @@ function sequenceSql(table: TableRow, role: string | null): Statement[] {
   const sequence = inSchema(table, sequenceOf(table.id));
   return [
     { text: `create sequence ${sequence} as ${physicalTypes[id.type]}` },
-    ...(role === null ? [] : [{ text: `grant usage on sequence ${sequence} to ${ident(role)}` }]),
+    ...(role === null
+      ? []
+      : [{ text: `grant usage, select, update on sequence ${sequence} to ${ident(role)}` }]),
   ];
 }
 

@@ -25,13 +25,13 @@ export function listTableGrantRows(db: Db, tenantId: string, tableId: string): P
     .execute();
 }
 
-/** With the names of their tables. */
-export function deleteTableGrantRowsOf(
+/** With the names of their tables, by id: PostgreSQL gives deleted rows back in any order. */
+export async function deleteTableGrantRowsOf(
   tx: Tx,
   tenantId: string,
   userId: string,
 ): Promise<(TableGrantRow & { table: string })[]> {
-  return tx
+  const rows = await tx
     .withTables<Tables & { app_tables: { id: string; name: string } }>()
     .deleteFrom('table_grants')
     .using('app_tables')
@@ -42,6 +42,7 @@ export function deleteTableGrantRowsOf(
     .returningAll('table_grants')
     .returning('app_tables.name as table')
     .execute();
+  return rows.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 export async function insertTableGrantRow(tx: Tx, row: TableGrantRow): Promise<void> {

@@ -1,3 +1,4 @@
+import { confirmApp } from '../apps/confirm-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { isUuid } from '../plumbing/ref.ts';
@@ -11,6 +12,7 @@ export async function revokeTableGrant(
   ctx: AppMutationCtx,
   input: { table: string; grantId: string },
 ): Promise<undefined> {
+  await confirmApp(ctx, { wanted: 'owners_or_admin' });
   const table = await findTable(ctx, input.table);
   if (!isUuid(input.grantId)) throw fail('not_found');
   const row = await deleteTableGrantRow(ctx.db, ctx.tenant.id, { tableId: table.id, id: input.grantId });

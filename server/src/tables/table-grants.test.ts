@@ -123,6 +123,28 @@ describe('a table grant', () => {
     expect((await t.call('DELETE', `/b/grants/${id}`)).status).toBe(404);
   });
 
+  test('is named in the order of the ids where several end at once, so that equal previews are equal', async () => {
+    const t = await world();
+    const colleague = await newUser(database.db, t.tenant.id);
+    const grants = Array.from({ length: 20 }, (_, at) => ({ id: Bun.randomUUIDv7(), table: `t_${at}` }));
+    for (const { id, table } of grants.toReversed()) {
+      const { id: tableId } = await t.table(table);
+      await sql`insert into svc.table_grants (id, tenant_id, app_id, table_id, principal_type, principal_id, actions,
+          created_by, created_at)
+        values (${id}, ${t.tenant.id}, ${t.app.id}, ${tableId}, 'user', ${colleague.userId}, '{read}',
+          ${t.owner.userId}, now())`.execute(database.db);
+    }
+    const { result } = await testMutation(
+      database.db,
+      operator,
+      (ctx) => setMember(ctx, { tenantId: t.tenant.id, userId: colleague.userId, role: 'none' }),
+      { auditTenantId: t.tenant.id, mode: 'preview' },
+    );
+    const changes = result.kind === 'previewed' ? result.plan.changes : [];
+    const ended = changes.filter(({ path }) => path === 'table_grant.table').map(({ before }) => before);
+    expect(ended).toEqual(grants.map(({ table }) => table));
+  });
+
   test('does not outlast the membership, nor come back with it', async () => {
     const t = await world();
     const colleague = await newUser(database.db, t.tenant.id);

@@ -1,3 +1,4 @@
+import { literalText } from '@svc/contract/column-spec.ts';
 import type { updateColumn as shape } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import { isSame } from '../plumbing/canonical.ts';
@@ -60,7 +61,10 @@ function changed(row: TableRow, column: ColumnRow, set: Changes): ColumnRow {
   return after;
 }
 
-function defaultText(column: ColumnRow, text: string | null): string | null {
+function defaultText(column: ColumnRow, given: Exclude<Changes['default'], undefined>): string | null {
+  const literal = literalText(column.type, given);
+  if (!literal.ok) throw invalid('default', literal.detail);
+  const { text } = literal;
   if (text === null) return null;
   const checked = checkDefault(column.type, text);
   if (!checked.ok) throw invalid('default', checked.detail);

@@ -1,8 +1,9 @@
+import type { TenantAccess } from '../plumbing/context.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 import { isUuid } from '../plumbing/ref.ts';
 
 type Tables = {
-  memberships: { tenant_id: string; user_id: string; role: string };
+  memberships: { tenant_id: string; user_id: string; role: TenantAccess['role'] };
   users: { id: string; email: string; name: string; status: string };
 };
 
@@ -11,12 +12,12 @@ export async function findMember(
   db: Db,
   tenantId: string,
   ref: string,
-): Promise<{ userId: string; email: string; status: string } | null> {
+): Promise<{ userId: string; email: string; status: string; role: TenantAccess['role'] } | null> {
   const row = await db
     .withTables<Tables>()
     .selectFrom('memberships')
     .innerJoin('users', 'users.id', 'memberships.user_id')
-    .select(['users.id', 'users.email', 'users.status'])
+    .select(['users.id', 'users.email', 'users.status', 'memberships.role'])
     .where('memberships.tenant_id', '=', tenantId)
     .where((where) =>
       isUuid(ref)
@@ -24,7 +25,7 @@ export async function findMember(
         : where(where.fn<string>('lower', ['users.email']), '=', ref.toLowerCase()),
     )
     .executeTakeFirst();
-  return row ? { userId: row.id, email: row.email, status: row.status } : null;
+  return row ? { userId: row.id, email: row.email, status: row.status, role: row.role } : null;
 }
 
 /** The same, and a member until this transaction ends: for what must not outlast the membership. */

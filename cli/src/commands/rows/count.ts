@@ -30,7 +30,7 @@ export default defineCommand({
   run: async (ctx, { flags, positionals }) => {
     const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
     const mode: QueryPair[] = flags.mode === undefined ? [] : [['count', flags.mode]];
-    const { body } = await rows.call({ below: '_count', query: [...rowQuery(flags), ...mode] });
+    const { body } = await rows.call({ of: 'count', query: [...rowQuery(flags), ...mode] });
     return { value: body, text: () => `${(body as { count: number }).count}\n` };
   },
   output: {

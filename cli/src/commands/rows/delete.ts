@@ -16,7 +16,7 @@ export default defineCommand({
   flags: appFlag,
   run: async (ctx, { flags, positionals }) => {
     const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
-    const call = { method: 'DELETE', below: positionals.id } as const;
+    const call = { method: 'DELETE', of: { id: positionals.id } } as const;
     return changeRow(ctx, rows, call, () => ({ value: { deleted: true, id: positionals.id } }));
   },
   output: {

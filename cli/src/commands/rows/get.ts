@@ -29,7 +29,7 @@ export default defineCommand({
   },
   run: async (ctx, { flags, positionals }) => {
     const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
-    const { body, headers } = await rows.call({ below: positionals.id, query: rowQuery(flags) });
+    const { body, headers } = await rows.call({ of: { id: positionals.id }, query: rowQuery(flags) });
     const row = body as Record<string, unknown>;
     const value = flags['with-etag'] ? { etag: headers.get('etag'), row } : row;
     return { ...rowsResult(ctx, value, []), view: { columns: [] } };

@@ -30,7 +30,7 @@ export default defineCommand({
     const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
     const etag = flags['if-match'];
     const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoted(etag) };
-    const call = { method: 'PATCH', below: positionals.id, body, headers } as const;
+    const call = { method: 'PATCH', of: { id: positionals.id }, body, headers } as const;
     return changeRow(ctx, rows, call, (answer) => rowsResult(ctx, answer.body, []));
   },
   output: rowOutput,

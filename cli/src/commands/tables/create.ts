@@ -16,7 +16,7 @@ export default defineCommand({
   endpoint: createTable,
   input: async ({ tenant, positionals, flags, ctx }) => ({
     params: { tenantID: tenant, app: flags.app },
-    body: tableBody(positionals.table, flags, await readDocument(ctx, flags.schema)),
+    body: tableBody(positionals.table, flags, await readDocument(ctx, flags.schema, { digits: ['default'] })),
   }),
   view: tableView,
   examples: [

@@ -69,7 +69,8 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   const outgoing = new FrontendMessages();
   /** By text, the least recently used first. */
   const statements = new Map<string, string>();
-  const queue: Pending[] = [];
+  /** In the order in which they were sent; those before the head are done, and nothing is kept of them. */
+  const queue: (Pending | undefined)[] = [];
   let head = 0;
   let made = 0;
   let open = true;
@@ -118,8 +119,12 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   watch.unref();
 
   function settle(current: Pending): void {
-    head++;
-    if (head > 512) {
+    // Its answer may be large: it is not to be kept alive from here.
+    queue[head++] = undefined;
+    if (head === queue.length) {
+      queue.length = 0;
+      head = 0;
+    } else if (head > 512) {
       queue.splice(0, head);
       head = 0;
     }
@@ -149,7 +154,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     const waiting = queue.splice(head);
     queue.length = 0;
     head = 0;
-    for (const each of waiting) each.reject(new ConnectionLost());
+    for (const each of waiting) each?.reject(new ConnectionLost());
     options.onClose();
   }
 
@@ -280,7 +285,7 @@ async function connectedSocket({ url, settings }: ConnectOptions): Promise<Socke
   const client = new pg.Client({
     connectionString: url,
     application_name: 'svc rows',
-    connectionTimeoutMillis: 2_000,
+    connectionTimeoutMillis: 4_000,
     keepAlive: true,
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)

@@ -16,7 +16,9 @@ export class FrontendMessages {
     // The socket may hold on to what it is given, so the rest of the buffer is all that is left to write into.
     this.#buffer = this.#buffer.subarray(this.#end);
     this.#end = 0;
-    if (this.#buffer.length < 4 * 1024) this.#buffer = Buffer.allocUnsafe(64 * 1024);
+    // Too little is left, or so much that keeping it would cost more than making it anew.
+    if (this.#buffer.length < 4 * 1024 || taken.length > 64 * 1024)
+      this.#buffer = Buffer.allocUnsafe(64 * 1024);
     return taken;
   }
 

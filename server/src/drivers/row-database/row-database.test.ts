@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type FreshDatabase, freshDatabase, query } from '../database/testing.ts';
-import { createRowDatabase, type RowDatabase, type RowDatabaseOptions } from './row-database.ts';
+import {
+  type AppRows,
+  createRowDatabase,
+  type RowDatabase,
+  type RowDatabaseOptions,
+} from './row-database.ts';
 
 let database: FreshDatabase;
 const opened: RowDatabase[] = [];
@@ -13,7 +18,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-function open(more: Partial<RowDatabaseOptions> = {}): RowDatabase {
+function open(more: Partial<RowDatabaseOptions> = {}): AppRows & RowDatabase {
   const rows = createRowDatabase({
     url: database.controlUrl,
     statementMsMax: 5_000,
@@ -21,15 +26,15 @@ function open(more: Partial<RowDatabaseOptions> = {}): RowDatabase {
     ...more,
   });
   opened.push(rows);
-  return rows;
+  return { ...rows, ...rows.of('an app') };
 }
 
-async function table(rows: RowDatabase, name: string): Promise<string> {
+async function table(rows: AppRows, name: string): Promise<string> {
   await rows.run('write', `create table ${name} (a int primary key)`, []);
   return name;
 }
 
-const first = async (rows: RowDatabase, text: string, values: (string | null)[] = []) =>
+const first = async (rows: AppRows, text: string, values: (string | null)[] = []) =>
   (await rows.run('read', text, values)).rows[0]?.[0];
 const codeOf = (attempt: Promise<unknown>) =>
   attempt.then(
@@ -104,7 +109,7 @@ describe('a transaction', () => {
     const rows = open({ waitMsMax: 150 });
     const held = Promise.withResolvers<void>();
     const started: Promise<void>[] = [];
-    const holders = Array.from({ length: 12 }, () => {
+    const holders = Array.from({ length: 8 }, () => {
       const begun = Promise.withResolvers<void>();
       started.push(begun.promise);
       return rows.transaction(async (tx) => {
@@ -151,16 +156,73 @@ describe('statements', () => {
     await long;
   });
 
-  test('one that turns slow among the quick ones delays those behind it only until others take over', async () => {
+  test('one that turns slow among the quick ones delays those behind it shortly, and once', async () => {
     const rows = open();
     const text = 'select pg_sleep($1::float8)::text';
-    for (let at = 0; at < 5; at++) await rows.run('read', text, ['0']);
-    const slow = rows.run('read', text, ['1.5']);
-    await untilCount("state = 'active' and now() - query_start > interval '80 ms'", 1);
+    const quick = 'select $1::text';
+    for (let at = 0; at < 5; at++)
+      await Promise.all([rows.run('read', text, ['0']), first(rows, quick, ['x'])]);
+    for (let round = 0; round < 3; round++) {
+      const slow = rows.run('read', text, ['1.2']);
+      const begun = performance.now();
+      const behind = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => first(rows, quick, [String(at)])),
+      );
+      expect(behind).toEqual(behind.map((_, at) => String(at)));
+      expect(performance.now() - begun).toBeLessThan(round === 0 ? 1_000 : 250);
+      expect((await slow).rows).toHaveLength(1);
+    }
+  });
+
+  test('one that times out again and again holds up nobody but itself', async () => {
+    const rows = open({ statementMsMax: 600 });
+    const text = 'select pg_sleep($1::float8)::text';
+    const quick = 'select $1::text';
+    for (let at = 0; at < 3; at++)
+      await Promise.all([rows.run('read', text, ['0']), first(rows, quick, ['x'])]);
+    expect(await codeOf(rows.run('read', text, ['5']))).toBe('57014');
+    const again = codeOf(rows.run('read', text, ['5']));
     const begun = performance.now();
-    await rows.run('read', text, ['0']);
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    await slow;
+    await first(rows, quick, ['y']);
+    expect(performance.now() - begun).toBeLessThan(250);
+    expect(await again).toBe('57014');
+  });
+
+  test('of one app leave connections to those of another, however many are held up', async () => {
+    const rows = open();
+    await table(rows, 'held');
+    await rows.run('write', 'insert into held values (1)', []);
+    const other = rows.of('another');
+    await rows.transaction(async (tx) => {
+      await tx.query('select a from held for update', []);
+      const stuck = Array.from({ length: 40 }, () => codeOf(rows.run('write', 'update held set a = a', [])));
+      await untilCount("wait_event_type = 'Lock'", 7);
+      const begun = performance.now();
+      await Promise.all(
+        Array.from({ length: 8 }, () => other.run('read', 'select pg_sleep(0.01)::text', [])),
+      );
+      expect(performance.now() - begun).toBeLessThan(2_000);
+      void Promise.all(stuck);
+      return { end: 'rollback', value: null };
+    });
+  });
+
+  test('what was answered is not kept: neither rows nor whoever took them', async () => {
+    const rows = open();
+    let kept = 0;
+    const registry = new FinalizationRegistry(() => kept--);
+    const take = async () => {
+      const taker = { bytes: Buffer.alloc(1024 * 1024) };
+      kept++;
+      registry.register(taker, null);
+      await rows.run('point', 'select 1', [], () => void taker.bytes.fill(1));
+    };
+    for (let at = 0; at < 50; at++) await take();
+    for (const deadline = performance.now() + 5_000; kept > 25 && performance.now() < deadline; ) {
+      Bun.gc(true);
+      await Bun.sleep(1);
+    }
+    expect(kept).toBeLessThanOrEqual(25);
   });
 
   test('one that takes too long is ended by the database, and its connection serves on', async () => {

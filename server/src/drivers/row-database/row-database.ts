@@ -1,3 +1,4 @@
+import { sqlState } from '../../plumbing/database-errors.ts';
 import {
   type Connection,
   ConnectionLost,
@@ -7,13 +8,19 @@ import {
   type Values,
 } from './connection.ts';
 
-/** Where apps' rows are: statements that stand alone, and transactions. */
+/** Where apps' rows are. */
 export interface RowDatabase {
+  /** For one app: none may take up more than its part of the connections. */
+  of(app: string): AppRows;
+  close(): void;
+}
+
+/** Statements that stand alone, and transactions. */
+export interface AppRows {
   /** One statement, committed by itself. */
   run(kind: StatementKind, text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
   /** A connection of its own for the length of the work; rolled back unless the work says to commit. */
   transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
-  close(): void;
 }
 
 /** `point`: a read by a key, which is quick whatever the table holds. */
@@ -33,63 +40,113 @@ export interface RowDatabaseOptions {
   waitMsMax?: number;
 }
 
+/** On a shared connection nothing runs longer, so that nobody waits longer behind it. */
+const sharedMsMax = 250;
+const pooledMax = 16;
+/** Of the pooled ones, by one app. */
+const pooledPerAppMax = 8;
+
 /**
- * Short statements share few connections, sent behind one another without waiting: that is what makes them fast.
- * Nothing may make them wait behind a long one, so a statement goes there only while its like has been quick; all
- * others have a connection to themselves.
+ * Short statements share few connections, sent behind one another without waiting: that is what makes them fast. A
+ * statement goes there only while its like has been quick, is broken off when it turns out not to be, and is then run
+ * again on a connection of its own, as all others are.
  */
 export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
-  const settings = {
-    timezone: 'UTC',
-    datestyle: 'ISO',
-    jit: 'off',
-    statement_timeout: String(options.statementMsMax),
-    idle_in_transaction_session_timeout: '60000',
-  };
-  const open = (onClose: () => void, answerMsMax: number) =>
-    connect({ url: options.url, settings, answerMsMax, onClose });
-  const answerMsMax = options.statementMsMax + 2_000;
+  const open = (onClose: () => void, statementMsMax: number, answerMsMax: number) =>
+    connect({
+      url: options.url,
+      settings: {
+        timezone: 'UTC',
+        datestyle: 'ISO',
+        jit: 'off',
+        statement_timeout: String(statementMsMax),
+        idle_in_transaction_session_timeout: '60000',
+      },
+      answerMsMax,
+      onClose,
+    });
+  const sharedMs = Math.min(sharedMsMax, options.statementMsMax);
+  const openShared = (onClose: () => void) => open(onClose, sharedMs, sharedMs + 2_000);
   // One connection for reads is quicker than several where cores are few; commits wait for the disk, and share the wait.
-  const reads = createLane({ connections: 1, open: (onClose) => open(onClose, answerMsMax) });
-  const writes = createLane({ connections: 8, open: (onClose) => open(onClose, answerMsMax) });
+  const reads = createLane({ connections: 1, open: openShared });
+  const writes = createLane({ connections: 8, open: openShared });
   const pool = createPool({
-    connectionsMax: 12,
+    connectionsMax: pooledMax,
+    perAppMax: pooledPerAppMax,
     waitMsMax: options.waitMsMax ?? 5_000,
-    open: (onClose) => open(onClose, options.transactionStatementMsMax + 2_000),
+    open: (onClose) => open(onClose, options.statementMsMax, options.transactionStatementMsMax + 2_000),
   });
   const quickness = createQuickness();
 
-  return {
-    async run(kind, text, values, onRow) {
-      const begun = performance.now();
-      const lane = kind === 'write' ? writes : reads;
-      const shared = quickness.isQuick(text, kind) ? lane.next() : null;
-      if (shared) {
-        const result = await (await shared).query(text, values, onRow);
-        quickness.note(text, performance.now() - begun, 'shared');
-        return result;
-      }
-      return pool.use(async (connection) => {
-        const started = performance.now();
-        const result = await connection.query(text, values, onRow);
-        quickness.note(text, performance.now() - started, 'alone');
-        return result;
+  async function shared(
+    lane: Lane,
+    text: string,
+    values: Values,
+    onRow: OnRow | undefined,
+  ): Promise<QueryResult | 'not quick'> {
+    const connection = lane.next();
+    if (!connection) return 'not quick';
+    let rows = 0;
+    const counted: OnRow | undefined =
+      onRow &&
+      ((bytes, start) => {
+        rows++;
+        onRow(bytes, start);
       });
-    },
-    transaction: (work) =>
-      pool.use(async (connection) => {
-        await connection.query('begin', []);
-        let ended = false;
-        try {
-          const { end, value } = await work(connection);
-          await connection.query(end, []);
-          ended = true;
-          return value;
-        } finally {
-          // Awaited: the connection goes to the next only when it is clean.
-          if (!ended) await connection.query('rollback', []).catch(() => connection.close());
-        }
-      }),
+    try {
+      return await (await connection).query(text, values, counted);
+    } catch (error) {
+      // Broken off by our own limit, with nothing done and nothing shown yet: then it may be run again.
+      if (sqlState(error) !== '57014' || rows > 0) throw error;
+      quickness.note(text, sharedMs);
+      return 'not quick';
+    }
+  }
+
+  const run = async (
+    app: string,
+    kind: StatementKind,
+    text: string,
+    values: Values,
+    onRow?: OnRow,
+  ): Promise<QueryResult> => {
+    if (quickness.isQuick(text, kind)) {
+      const result = await shared(kind === 'write' ? writes : reads, text, values, onRow);
+      if (result !== 'not quick') return result;
+    }
+    return pool.use(app, async (connection) => {
+      const begun = performance.now();
+      try {
+        return await connection.query(text, values, onRow);
+      } finally {
+        quickness.note(text, performance.now() - begun);
+      }
+    });
+  };
+
+  const transaction = <T>(
+    app: string,
+    work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>,
+  ): Promise<T> =>
+    pool.use(app, async (connection) => {
+      await connection.query('begin', []);
+      let ended = false;
+      try {
+        const { end, value } = await work(connection);
+        await connection.query(end, []);
+        ended = true;
+        return value;
+      } finally {
+        // Awaited: the connection goes to the next only when it is clean.
+        if (!ended) await connection.query('rollback', []).catch(() => connection.close());
+      }
+    });
+
+  return {
+    of: (app) => ({
+      run: (kind, text, values, onRow) => run(app, kind, text, values, onRow),
+      transaction: (work) => transaction(app, work),
+    }),
     close() {
       reads.close();
       writes.close();
@@ -168,25 +225,42 @@ function createLane(options: {
   };
 }
 
+interface Waiting {
+  app: string;
+  take: (connection: Connection | null) => void;
+}
+
 function createPool(options: {
   connectionsMax: number;
+  perAppMax: number;
   waitMsMax: number;
   open: (onClose: () => void) => Promise<Connection>;
 }) {
   const idle: Connection[] = [];
-  const waiting: { take: (connection: Connection | null) => void }[] = [];
+  const waiting: Waiting[] = [];
+  const inUse = new Map<string, number>();
   let made = 0;
   let closed = false;
 
-  async function acquire(): Promise<Connection> {
-    for (;;) {
-      const connection = idle.pop();
-      if (!connection) break;
-      if (connection.isOpen) return connection;
+  const hasRoom = (app: string) => (inUse.get(app) ?? 0) < options.perAppMax;
+  const count = (app: string, by: 1 | -1) => {
+    const now = (inUse.get(app) ?? 0) + by;
+    if (now === 0) inUse.delete(app);
+    else inUse.set(app, now);
+  };
+
+  /** Counted for the app from here on. */
+  async function acquire(app: string): Promise<Connection> {
+    if (hasRoom(app)) {
+      count(app, 1);
+      const connection = idle.findLast((each) => each.isOpen);
+      idle.splice(0, idle.length, ...idle.filter((each) => each !== connection && each.isOpen));
+      if (connection) return connection;
+      if (made < options.connectionsMax) return openOne(app);
+      count(app, -1);
     }
-    if (made < options.connectionsMax) return openOne();
     const { promise, resolve } = Promise.withResolvers<Connection | null>();
-    const place = { take: resolve };
+    const place: Waiting = { app, take: resolve };
     waiting.push(place);
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(place), 1);
@@ -195,33 +269,38 @@ function createPool(options: {
     const connection = await promise;
     clearTimeout(timer);
     if (connection === null) throw new Error('timeout exceeded when trying to connect');
-    return connection.isOpen ? connection : openOne();
+    return connection.isOpen ? connection : openOne(app);
   }
 
-  async function openOne(): Promise<Connection> {
+  async function openOne(app: string): Promise<Connection> {
     made++;
     try {
       return await options.open(() => void made--);
     } catch (error) {
       made--;
+      count(app, -1);
       throw error;
     }
   }
 
-  function release(connection: Connection): void {
-    const next = waiting.shift();
+  function release(app: string, connection: Connection): void {
+    count(app, -1);
+    const at = waiting.findIndex((place) => hasRoom(place.app));
+    const [next] = at < 0 ? [] : waiting.splice(at, 1);
     if (closed) connection.close();
-    else if (next) next.take(connection);
-    else if (connection.isOpen) idle.push(connection);
+    else if (next) {
+      count(next.app, 1);
+      next.take(connection);
+    } else if (connection.isOpen) idle.push(connection);
   }
 
   return {
-    async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-      const connection = await acquire();
+    async use<T>(app: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+      const connection = await acquire(app);
       try {
         return await work(connection);
       } finally {
-        release(connection);
+        release(app, connection);
       }
     },
     close() {
@@ -234,18 +313,15 @@ function createPool(options: {
 const quickMs = 15;
 const textsMax = 2_000;
 
-/** How long statements of the same text have taken of late. A read of many rows runs alone until that is known. */
+/** How long statements of the same text took when last alone. A read of many rows runs alone until that is known. */
 function createQuickness() {
-  const means = new Map<string, number>();
+  const times = new Map<string, number>();
   return {
     isQuick: (text: string, kind: StatementKind) =>
-      (means.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < quickMs,
-    note(text: string, ms: number, how: 'alone' | 'shared') {
-      // Shared, the time holds the wait behind others: only what is far beyond quick counts.
-      if (how === 'shared' && ms < quickMs * 10) return;
-      const mean = means.get(text);
-      if (mean === undefined && means.size >= textsMax) means.clear();
-      means.set(text, mean === undefined || how === 'alone' ? ms : mean * 0.5 + ms * 0.5);
+      (times.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < quickMs,
+    note(text: string, ms: number) {
+      if (!times.has(text) && times.size >= textsMax) times.clear();
+      times.set(text, ms);
     },
   };
 }

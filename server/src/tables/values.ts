@@ -7,9 +7,14 @@ export type Checked = { readonly ok: true; readonly value: string } | Refused;
 export type CheckedJson = { readonly ok: true; readonly value: string | null } | Refused;
 export type Refused = { readonly ok: false; readonly detail: string };
 
-/** A value in a URL, or the default of a column. */
+/** The default of a column, or any other value that is written without quotes. */
 export function fromText(type: ColumnType, text: string): Checked {
   return readText[type](text);
+}
+
+/** A value in a query string, where the `+` of an offset that nobody encoded has become a space. */
+export function fromUrl(type: ColumnType, text: string): Checked {
+  return fromText(type, type === 'timestamptz' ? text.replace(spaceBeforeOffset, '+') : text);
 }
 
 /** `raw` is the exact JSON source of one value, so that no digit of a number is lost on the way. */
@@ -98,7 +103,8 @@ function checkBool(text: string): Checked {
 }
 
 const timestampPattern =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(?:[Zz]|([+ -])([0-9]{2}):([0-9]{2}))$/;
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
+const spaceBeforeOffset = / (?=[0-9]{2}:[0-9]{2}$)/;
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** RFC 3339 and nothing else: PostgreSQL would also take `now`, `infinity` and `01/02/2024`. */
@@ -119,8 +125,7 @@ function checkTimestamp(text: string): Checked {
   const hours = Number(match[9]);
   const minutes = Number(match[10]);
   if (hours > 23 || minutes > 59) return notTimestamp;
-  // A `+` that nobody encoded reaches us as a space.
-  const sign = match[8] === '-' ? '-' : '+';
+  const sign = match[8];
   if (hours > 15 || year === 1 || year === 9999) {
     return inUtc(local, fraction, (sign === '-' ? -1 : 1) * (hours * 60 + minutes));
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
-import { type Checked, type CheckedJson, fromJson, fromText } from './values.ts';
+import { type Checked, type CheckedJson, fromJson, fromText, fromUrl } from './values.ts';
 
 /** What is bound, or `refused`. */
 const bound = (checked: Checked | CheckedJson) => (checked.ok ? checked.value : 'refused');
@@ -149,8 +149,31 @@ describe('timestamptz', () => {
     expect(text('timestamptz', '2026-01-02T03:04:05-00:00')).toBe('2026-01-02T03:04:05-00:00');
     expect(json('timestamptz', '"2026-01-02T03:04:05.5-03:30"')).toBe('2026-01-02T03:04:05.5-03:30');
   });
-  test('a + that nobody encoded is still a +', () => {
-    expect(text('timestamptz', '2026-01-02T03:04:05 09:00')).toBe('2026-01-02T03:04:05+09:00');
+  test('a + that nobody encoded is still a +, in a URL and nowhere else', () => {
+    const spaced = ['2026-01-02T03:04:05 09:00', '2026-01-02T03:04:05.5 16:00'];
+    expect(spaced.map((value) => bound(fromUrl('timestamptz', value)))).toEqual([
+      '2026-01-02T03:04:05+09:00',
+      '2026-01-01T11:04:05.5Z',
+    ]);
+    refusesText('timestamptz', spaced);
+    refusesJson(
+      'timestamptz',
+      spaced.map((value) => JSON.stringify(value)),
+    );
+    for (const value of ['2026-01-02 03:04:05 09:00', '2026-01-02T03:04:05  09:00', ' 09:00', ' '])
+      expect(bound(fromUrl('timestamptz', value))).toBe('refused');
+  });
+  test('in a URL any other value is what it is elsewhere', () => {
+    for (const type of columnTypes)
+      for (const value of [
+        '1',
+        ' 1',
+        'a b',
+        'true',
+        '2026-01-02T03:04:05-09:00',
+        '2026-01-02T03:04:05+09:00',
+      ])
+        expect(fromUrl(type, value)).toEqual(fromText(type, value));
   });
   test('more than six digits of a second are cut, not rounded', () => {
     expect(text('timestamptz', '2026-12-31T23:59:59.9999999Z')).toBe('2026-12-31T23:59:59.999999Z');

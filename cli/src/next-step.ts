@@ -1,0 +1,112 @@
+import type { ErrorCode } from '@svc/contract/error-codes.ts';
+
+/** What a person can do about an error of the server. */
+const steps: Record<ErrorCode, string> = {
+  validation_failed: 'Correct the values; svc <command> --help lists what is taken.',
+  malformed_json: 'Correct the JSON that was given.',
+  unknown_parameter: 'Leave it out; what is no column is no filter, and an older server may not know it yet.',
+  unknown_column: 'Check the spelling; svc tables get <table> --app <app> shows the columns.',
+  invalid_cursor: 'Start again without --cursor.',
+  ambiguous_credentials: 'Unset SVC_TOKEN or SVC_API_KEY.',
+  unauthenticated: 'Run svc login.',
+  login_required: 'Run svc login; a personal access token is good for the data API only.',
+  forbidden: 'Ask a tenant admin, or check the tenant with svc whoami and --tenant.',
+  cross_site_request: 'Send a token instead of a cookie.',
+  not_found: 'Check the id and the tenant (svc whoami); the list command shows what there is.',
+  method_not_allowed: 'Check SVC_BASE_URL, and that svc and the server are of the same version.',
+  request_timeout: 'Try again; where the line is slow, send less at a time.',
+  invalid_state_transition: 'Look at its present state first; its get command shows it.',
+  immutable_field: 'Leave this field as it is, or make a new one that has it.',
+  visibility_widen_not_allowed: 'Ask for publication with svc publish.',
+  policy_in_use: 'svc grants list shows the grants; revoke those that name the policy first.',
+  connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
+  preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',
+  preset_built_in: 'Create a preset of your own with svc presets create.',
+  grant_not_active: 'Create a new grant with svc grants create.',
+  table_busy: 'Try again in a moment, or when less is going on.',
+  not_null_violation: 'Give the column a default or make it nullable, or fill the rows in first.',
+  column_in_use: 'Keep it; to be rid of it, move the rows to a table without it.',
+  app_not_active: 'Rows can still be read and exported; ask an owner of the app to bring it back.',
+  unique_violation: 'Choose another name.',
+  last_admin: 'Make somebody else tenant_admin first: svc members set.',
+  limit_reached: 'Remove what is no longer needed.',
+  idempotency_in_progress: 'Wait a moment, then look whether it has been done.',
+  plan_stale: 'Preview again, and execute with the new --plan.',
+  precondition_failed: 'Read it again, then repeat the change.',
+  payload_too_large: 'Send less at a time.',
+  uri_too_long: 'Ask with fewer or shorter conditions.',
+  unsupported_media_type: 'Check that svc and the server are of the same version.',
+  idempotency_mismatch: 'Run the command anew.',
+  resource_tier_exceeded: 'Choose a smaller tier, or ask a tenant admin for more.',
+  rate_limited: 'Wait a moment, then try again.',
+  internal: 'Tell the operator the request id.',
+  unavailable: 'Try again in a moment.',
+  query_timeout: 'Ask for less at a time, or add an index: svc tables indexes add.',
+};
+
+/** Where a group of commands knows better; the longest words that fit count. */
+const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
+  rows: {
+    unique_violation:
+      'Give another value, or change the row that has this one; rows import takes --on-conflict.',
+    not_found: 'Check the app, the table and the id; svc tables list --app <app> shows the tables.',
+    forbidden: 'Ask an owner of the app: svc tables grants issue lets you in.',
+  },
+  tables: {
+    not_found: 'Check the names and the tenant (svc whoami); svc tables list --app <app> shows the tables.',
+  },
+  'tables grants issue': {
+    unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',
+  },
+  'tables indexes add': {
+    unique_violation: 'Choose another name; or, where rows share a value, change them or leave out --unique.',
+  },
+};
+
+/** By what the request was signed with, where the environment gave it. */
+const stepsWith: Record<Credential, Partial<Record<ErrorCode, string>>> = {
+  SVC_API_KEY: {
+    unauthenticated:
+      'SVC_API_KEY is mistyped, revoked or expired: svc pats create makes another; or unset it and run svc login.',
+    forbidden:
+      'The token in SVC_API_KEY may not do this, or its issuer may not; svc pats create --actions read,write makes one that may more.',
+  },
+  SVC_TOKEN: {
+    unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',
+  },
+};
+
+export type Credential = 'SVC_API_KEY' | 'SVC_TOKEN';
+
+export interface Asked {
+  words: string;
+  credential: Credential | null;
+}
+
+export function nextStep(
+  code: ErrorCode,
+  { words, credential }: Asked,
+  retryAfterSeconds: number | null = null,
+): string | undefined {
+  if (retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`;
+  const signed = credential === null ? undefined : stepsWith[credential][code];
+  return signed ?? ofWords(words, code) ?? steps[code];
+}
+
+function ofWords(words: string, code: ErrorCode): string | undefined {
+  const parts = words.split(' ');
+  for (let length = parts.length; length > 0; length -= 1) {
+    const step = stepsOf[parts.slice(0, length).join(' ')]?.[code];
+    if (step !== undefined) return step;
+  }
+  return undefined;
+}
+
+/** As whom a command asks, by the same rule that its session goes by. */
+export function credentialOf(
+  env: Readonly<Record<string, string | undefined>>,
+  words: string,
+): Credential | null {
+  if (env.SVC_TOKEN) return 'SVC_TOKEN';
+  return env.SVC_API_KEY && words.startsWith('rows ') ? 'SVC_API_KEY' : null;
+}
