@@ -191,7 +191,7 @@ describe('each code that the server can answer', () => {
     408: 'request_timeout',
     409: `invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
       preset_in_use preset_built_in grant_not_active unique_violation last_admin limit_reached
-      idempotency_in_progress plan_stale`,
+      idempotency_in_progress plan_stale table_busy not_null_violation column_in_use app_not_active`,
     412: 'precondition_failed',
     413: 'payload_too_large',
     414: 'uri_too_long',

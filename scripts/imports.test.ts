@@ -8,7 +8,8 @@ const files = [...new Glob('{contract,server,cli,sdk,console}/src/**/*.{ts,tsx}'
   (path) => !path.includes('node_modules'),
 );
 const production = files.filter((path) => !/\.test\.tsx?$|\/testing\.ts$/.test(path));
-const transpiler = new Transpiler({ loader: 'tsx' });
+/** By the extension: in a `.tsx` file, `<T>` before an arrow function would be an element. */
+const transpilers = { ts: new Transpiler({ loader: 'ts' }), tsx: new Transpiler({ loader: 'tsx' }) };
 
 interface Import {
   from: string;
@@ -18,6 +19,7 @@ interface Import {
 /** Imports that exist when it runs; those of types alone are free. */
 function importsOf(path: string): Import[] {
   const text = readFileSync(join(root, path), 'utf8');
+  const transpiler = transpilers[path.endsWith('.tsx') ? 'tsx' : 'ts'];
   return transpiler.scanImports(text).map(({ path: to }) => ({
     from: path,
     to: to.startsWith('.') ? normalize(join(dirname(path), to)) : to,

@@ -1,5 +1,4 @@
 import { ProblemError } from '@svc/contract/client.ts';
-import type { ErrorCode } from '@svc/contract/error-codes.ts';
 import type { ExitCode } from '@svc/contract/exit-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
 import type { Ctx } from './context.ts';

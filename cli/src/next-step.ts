@@ -52,6 +52,11 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     not_found: 'Check the app, the table and the id; svc tables list --app <app> shows the tables.',
     forbidden: 'Ask an owner of the app: svc tables grants issue lets you in.',
   },
+  'rows import': {
+    validation_failed: 'Nothing was stored. Correct what is named, then run the same line again.',
+    unique_violation:
+      'Nothing was stored. --on-conflict and --resolution say what to do with rows that are there already.',
+  },
   tables: {
     not_found: 'Check the names and the tenant (svc whoami); svc tables list --app <app> shows the tables.',
   },

@@ -26,14 +26,18 @@ describe('an error of the server', () => {
       expect([code, ran.exit, ran.out]).toEqual([code, row.exit, '']);
       expect(ran.err).toContain(`(${code})`);
       expect(ran.err).toContain('Request id: req-1');
+      expect(ran.err).toMatch(/^Next: .*[.?]$/m);
     }
   });
 
-  test('is with --json the problem itself, and nothing else', async () => {
+  test('is with --json the problem itself with the next step, and nothing else', async () => {
     server.intercept = () => problem('policy_in_use');
     for (const format of [['--json'], ['-o', 'json'], ['-o', 'jsonl']]) {
       const ran = await svc(['policies', 'delete', 'x', '--dry-run=false', ...format]);
-      expect(JSON.parse(ran.err)).toEqual(await problem('policy_in_use').json());
+      expect(JSON.parse(ran.err)).toEqual({
+        ...(await problem('policy_in_use').json()),
+        next: expect.stringContaining('svc grants list'),
+      });
     }
   });
 
@@ -41,6 +45,37 @@ describe('an error of the server', () => {
     const errors = [{ field: 'name', code: 'too_long', detail: 'must be 1 to 100 characters' }];
     server.intercept = () => problem('validation_failed', { errors });
     expect((await svc(['grants', 'mine'])).err).toContain('  name: must be 1 to 100 characters');
+  });
+
+  test('does not say the same twice', async () => {
+    const name = { field: 'name', code: 'invalid', detail: 'must be given' };
+    const detail = 'name: must be given';
+    server.intercept = () => problem('validation_failed', { detail, errors: [name] });
+    expect((await svc(['grants', 'mine'])).err.match(/must be given/g)).toHaveLength(1);
+    const line = { line: 2, column: 'qty', code: 'invalid', detail: 'must be a whole number' };
+    const errors = [line, { ...line, line: 3 }];
+    server.intercept = () =>
+      problem('validation_failed', { detail: 'line 2: qty must be a whole number.', errors });
+    expect((await svc(['grants', 'mine'])).err.match(/whole number/g)).toHaveLength(2);
+  });
+
+  test('is answered by what the command and the credential are', async () => {
+    const next = async (code: ErrorCode, line: string[], own: RunOptions['env'] = {}) => {
+      server.intercept = () => problem(code);
+      const ran = await svc(line, { env: { ...env, ...own } });
+      return /^Next: (.*)$/m.exec(ran.err)?.[1];
+    };
+    const rows = ['rows', 'get', 'pets', '1', '--app', 'shop'];
+    const pat = { SVC_TOKEN: undefined, SVC_API_KEY: 'svcpat_x' };
+    expect(await next('unauthenticated', rows, pat)).toContain('SVC_API_KEY');
+    expect(await next('forbidden', rows, pat)).toContain('svc pats create');
+    expect(await next('forbidden', rows)).not.toContain('SVC_API_KEY');
+    expect(await next('unauthenticated', rows)).toContain('SVC_TOKEN');
+    const insert = ['rows', 'insert', 'pets', '--app', 'shop', '--data', '{"a":1}'];
+    expect(await next('unique_violation', insert)).not.toContain('name');
+    const issue = 'tables grants issue --app shop --table pets --principal-type role';
+    const grant = [...issue.split(' '), '--principal-id', 'tenant_member', '--actions', 'read'];
+    expect(await next('unique_violation', grant)).toContain('tables grants revoke');
   });
 
   test('says when to try again', async () => {

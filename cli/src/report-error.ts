@@ -12,7 +12,8 @@ export function reportError({ io, words, ctx }: Run, cause: unknown): number {
   // The reader has what it wanted: `svc … | head` is no failure.
   if (cause instanceof BrokenPipeError) return 0;
   const format = ctx?.globals.format ?? formatAsked(io.argv);
-  const report = cause instanceof ProblemError
+  const report =
+    cause instanceof ProblemError
       ? ofProblem(cause, { words, credential: credentialOf(io.env, words) })
       : ofClient(cause, words, ctx);
   if (format === 'json' || format === 'jsonl') {
@@ -59,9 +60,7 @@ function ofProblem(error: ProblemError, asked: Asked): Report {
   const { problem } = error;
   const exit = isErrorCode(problem.code) ? errorCodes[problem.code].exit : exitOfStatus(problem.status);
   const next =
-    error instanceof AdvisedProblem
-      ? error.next
-      : nextStep(problem.code, asked, error.retryAfterSeconds);
+    error instanceof AdvisedProblem ? error.next : nextStep(problem.code, asked, error.retryAfterSeconds);
   return { exit, problem: { ...problem, ...(next !== undefined && { next }) }, next };
 }
 

@@ -26,10 +26,18 @@ export interface ClientOptions {
 // biome-ignore lint/suspicious/noExplicitAny: a table that nobody described takes and gives anything.
 type Anything = Record<string, any>;
 
-export interface Client<DB extends DatabaseTypes<DB> = Record<never, never>> {
+/** Of the tables that are described, and no other; where none is, of any. */
+export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof DB] extends [never]
+  ? AnyClient
+  : DescribedClient<DB>;
+
+interface DescribedClient<DB extends DatabaseTypes<DB>> {
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+}
+
+interface AnyClient {
   table<
     Row extends object = Anything,
     Insert extends object = Partial<Row>,

@@ -46,10 +46,16 @@ export class SvcBatchError extends SvcError {
     const errors = cause.errors.map((item) =>
       item.line === undefined ? item : { ...item, line: item.line + linesBefore },
     );
-    super({ ...factsOf(cause), errors }, { cause });
+    super({ ...factsOf(cause), errors, detail: lineText(errors[0]) ?? cause.detail }, { cause });
     this.name = 'SvcBatchError';
     this.inserted = inserted;
   }
+}
+
+/** The server counted the lines of the batch; its text would name another line than the list. */
+function lineText(item: ProblemItem | undefined): string | null {
+  if (item?.line === undefined) return null;
+  return `line ${item.line}:${item.column === undefined ? '' : ` ${item.column}`} ${item.detail}`;
 }
 
 /** No answer, or not all of it: whether the request had its effect is not known. */

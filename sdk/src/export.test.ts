@@ -102,3 +102,41 @@ test('an export that is refused is refused like any call, and has no pages', asy
   expect(error.code).toBe('not_found');
   expect(await rowsOf(todos.perPage(5).export()).catch((caught) => caught)).toBeInstanceOf(TypeError);
 });
+
+/** A signal that tells how many listen to it. */
+function countedSignal(): { signal: AbortSignal; stop(): void; listeners(): number } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let count = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: unknown[]) => {
+    count++;
+    Reflect.apply(addEventListener, signal, args);
+  };
+  signal.removeEventListener = (...args: unknown[]) => {
+    count--;
+    Reflect.apply(removeEventListener, signal, args);
+  };
+  return { signal, stop: () => controller.abort(), listeners: () => count };
+}
+
+test('a signal ends a stream that is under way, and nothing listens to it once the stream is over', async () => {
+  const { signal, stop, listeners } = countedSignal();
+  server.answerWith(() => streamOf(['{"n":1}\n', '{"n":2}\n']));
+  for await (const _ of todos.export({ signal })) expect(listeners()).toBe(1);
+  expect(listeners()).toBe(0);
+  for await (const _ of todos.export({ signal })) break;
+  expect(listeners()).toBe(0);
+  server.answerWith(() => streamOf(['{"n":1}\n', '{"n"']));
+  expect(await rowsOf(todos.export({ signal })).catch((error) => error)).toBeInstanceOf(SvcNetworkError);
+  expect(listeners()).toBe(0);
+  server.answerWith(() => problem(404, 'not_found'));
+  expect(await rowsOf(todos.export({ signal })).catch((error) => error)).toBeInstanceOf(SvcError);
+  expect(listeners()).toBe(0);
+  server.answerWith(() => new Response(new ReadableStream({ start: (to) => to.enqueue(`{"n":1}\n`) })));
+  const ended = (async () => {
+    for await (const _ of todos.export({ signal })) stop();
+  })();
+  expect((await ended.catch((error) => error)).name).toBe('AbortError');
+  expect(listeners()).toBe(0);
+});

@@ -205,18 +205,22 @@ export class Query<Row extends object, Out = Row> {
   async *export(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
     const { page, perPage, cursor } = this.#asked;
     if (page !== null || perPage !== null || cursor !== null) throw new TypeError('An export has no pages.');
-    const body = await this.place.transport.exchange(
+    const { body, release } = await this.place.transport.exchange(
       {
         ...this.#call('', this.#filters(), options),
         headers: { accept: 'application/x-ndjson' },
         isStream: true,
       },
-      async (response) => {
+      async (response, release) => {
         if (!response.body) throw new SvcNetworkError('The answer has no body.');
-        return response.body;
+        return { body: response.body, release };
       },
     );
-    yield* readJsonLines<Out>(body);
+    try {
+      yield* readJsonLines<Out>(body);
+    } finally {
+      release();
+    }
   }
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {

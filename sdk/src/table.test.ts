@@ -192,6 +192,11 @@ test('a refused batch says which lines of all are wrong, and how many rows are s
   const error = await caught(todos.insertMany([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 'x' }], { batchSize: 2 }));
   expect(error).toBeInstanceOf(SvcBatchError);
   expect(error).toMatchObject({ code: 'validation_failed', inserted: 2, errors: [{ line: 4, column: 'n' }] });
+  // The text names the same line as the list.
+  expect(error).toMatchObject({
+    detail: 'line 4: n is no number',
+    message: expect.stringContaining('line 4'),
+  });
 });
 
 test('a token that is refused is asked for again, once', async () => {
@@ -206,4 +211,13 @@ test('a token that is refused is asked for again, once', async () => {
   server.answerWith(() => problem(401, 'unauthenticated'));
   expect(await codeOf(client.table('todos').list())).toBe('unauthenticated');
   expect(server.seen.length).toBe(1);
+});
+
+test('a client of described tables knows no other, by type', () => {
+  type Described = { todos: { Row: { id: string }; Insert: object; Update: object } };
+  const client = createClient<Described>(options);
+  client.table('todos');
+  // @ts-expect-error: it is not described.
+  client.table('zzz');
+  createClient(options).table('zzz');
 });

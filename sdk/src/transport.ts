@@ -2,8 +2,11 @@ import { errorOf, SvcError, SvcNetworkError } from './errors.ts';
 
 export interface Transport {
   /** `read` is part of the exchange: what is cut while it reads is a fault of the network. */
-  exchange<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T>;
+  exchange<T>(call: Call, read: Read<T>): Promise<T>;
 }
+
+/** `release` is for who reads a stream, to be called at its end: until then, the call's signal ends it. */
+export type Read<T> = (response: Response, release: () => void) => Promise<T>;
 
 export interface Call {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -87,12 +90,13 @@ async function once<T>(
   options: TransportOptions,
   call: Call,
   headers: Record<string, string>,
-  read: (response: Response) => Promise<T>,
+  read: Read<T>,
 ): Promise<T> {
   call.signal?.throwIfAborted();
   const stop = new AbortController();
   const onAbort = () => stop.abort(call.signal?.reason);
   call.signal?.addEventListener('abort', onAbort);
+  const release = () => call.signal?.removeEventListener('abort', onAbort);
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -109,8 +113,11 @@ async function once<T>(
     });
     if (!response.ok && response.status !== 304) throw errorOf(response, await response.text());
     if (call.isStream) clearTimeout(timer);
-    return await read(response);
+    const value = await read(response, release);
+    if (!call.isStream) release();
+    return value;
   } catch (error) {
+    release();
     if (error instanceof SvcError) throw error;
     call.signal?.throwIfAborted();
     const seconds = options.timeoutMs / 1000;
@@ -120,7 +127,6 @@ async function once<T>(
     );
   } finally {
     clearTimeout(timer);
-    if (!call.isStream) call.signal?.removeEventListener('abort', onAbort);
   }
 }
 

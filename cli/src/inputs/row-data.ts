@@ -39,6 +39,9 @@ async function readText(ctx: Ctx, path: string): Promise<string> {
     return await Bun.file(path).text();
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-    throw new CliError('file_unreadable', `${path} can not be read${why}.`, { cause });
+    throw new CliError('file_unreadable', `${path} can not be read${why}.`, {
+      next: 'Check the path, and that you may read the file.',
+      cause,
+    });
   }
 }

@@ -77,7 +77,7 @@ test('an empty line is no record, unless the file has one column', () => {
   expect(convertJsonLine(record('  '))).toBeNull();
 });
 
-test.each(['a,a', 'a,', 'a,unknown', '"a'])('a header like %j is refused', (header) => {
+test.each(['a,a', 'a,', 'a,unknown', '"a', 'a;b', 'a\tb'])('a header like %j is refused', (header) => {
   const refused = (() => {
     try {
       return csvConverter(record(header), parseTypes(['a:text']));

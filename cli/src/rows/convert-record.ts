@@ -95,7 +95,9 @@ function headerColumns(line: number, header: string, known: KnownColumns): CsvCo
   if (typeof names === 'string') throw wrong(names);
   const other = names.length === 1 ? /[;\t|]/.exec(header)?.[0] : undefined;
   if (other !== undefined) {
-    throw wrong(`has ${other === '\t' ? 'tabs' : `\`${other}\``} between its names; fields are separated by commas`);
+    throw wrong(
+      `has ${other === '\t' ? 'tabs' : `\`${other}\``} between its names; fields are separated by commas`,
+    );
   }
   const seen = new Set<string>();
   return names.map((name) => {
@@ -103,7 +105,8 @@ function headerColumns(line: number, header: string, known: KnownColumns): CsvCo
     if (seen.has(name)) throw wrong('is named twice', name);
     seen.add(name);
     const column = known.get(name);
-    if (column === undefined) throw wrong(`is no column whose type is known; known are ${[...known.keys()].join(', ')}`, name);
+    if (column === undefined)
+      throw wrong(`is no column whose type is known; known are ${[...known.keys()].join(', ')}`, name);
     return { name, key: JSON.stringify(name), ...column };
   });
 }

@@ -16,6 +16,10 @@ export interface ImportJob {
 /** Columns that the service keeps itself, as an export has them. */
 export const keptColumns: readonly string[] = ['created_at', 'updated_at'];
 
+export function endedNote(at: string): string {
+  return `This import ended at ${at}.`;
+}
+
 export function ignoredNote(columns: readonly string[]): string {
   return `${columns.join(' and ')} of the file ${columns.length === 1 ? 'is' : 'are'} left out: the service keeps them itself.`;
 }

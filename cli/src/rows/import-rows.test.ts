@@ -103,7 +103,10 @@ describe('a bad line', () => {
     expect([again.exit, again.err.includes('import_unfinished'), stored().length]).toEqual([6, true, 6]);
     await file('pets.jsonl', lines.with(7, '{"n":7}'));
     const resumed = await svc([...args, '--resume', '--json']);
-    expect([resumed.exit, JSON.parse(resumed.out).inserted]).toEqual([0, 10]);
+    expect([resumed.exit, JSON.parse(resumed.out)]).toMatchObject([
+      0,
+      { inserted: 4, total: { inserted: 10 } },
+    ]);
     expect([stored(), unfinished()]).toEqual([counted(10), []]);
   });
 
@@ -164,6 +167,26 @@ describe('when the server', () => {
     expect([stored(), performance.now() - began >= 1000]).toEqual([counted(4), true]);
   });
 
+  test('is limited for longer than --timeout, the end says how long to wait, and exits 8', async () => {
+    server.intercept = () => problem('rate_limited', {}, { 'retry-after': '42' });
+    const path = await file('pets.jsonl', numbers(4));
+    const ran = await svc(['--from-file', path, '--execute', '--timeout', '200ms']);
+    expect([ran.exit, ran.err.includes('42 s')]).toEqual([8, true]);
+  });
+
+  test.each(['not_found', 'validation_failed', 'unsupported_media_type'] as const)(
+    'refuses the first batch with %s, nobody is told to resume',
+    async (code) => {
+      server.intercept = () => problem(code);
+      const ran = await svc(['--from-file', await file('pets.jsonl', numbers(4)), '--execute']);
+      expect([
+        ran.err.includes(`(${code})`),
+        ran.err.includes('Next: '),
+        ran.err.includes('--resume'),
+      ]).toEqual([...[true, true, false]]);
+    },
+  );
+
   test('can not answer just now, though it stored the batch, the same key makes it count once', async () => {
     disturb(2, 'after', () => problem('unavailable'));
     const path = await file('pets.jsonl', numbers(6));
@@ -178,7 +201,25 @@ describe('when the server', () => {
     expect([failed.exit, failed.err.includes('--resume')]).toEqual([13, true]);
     // Another size of batches does not matter: the one under way is cut as it was.
     const resumed = await svc([...args, '--batch-size', '3', '--resume', '--json']);
-    expect([resumed.exit, JSON.parse(resumed.out).inserted, stored()]).toEqual([0, 7, counted(7)]);
+    expect([resumed.exit, JSON.parse(resumed.out).total.inserted, stored()]).toEqual([0, 7, counted(7)]);
+  });
+
+  test('is still at the batch, it is asked again with the same key', async () => {
+    disturb(1, 'after', () => problem('idempotency_in_progress'));
+    const path = await file('pets.jsonl', numbers(2));
+    const ran = await svc(['--from-file', path, '--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.out).inserted, stored()]).toEqual([0, 2, counted(2)]);
+    expect(new Set(keys()).size).toBe(1);
+  });
+
+  test('does not say whether the batch was stored, it stays under way with its key', async () => {
+    disturb(1, 'after', () => problem('idempotency_mismatch'));
+    const args = ['--from-file', await file('pets.jsonl', numbers(2)), '--execute'];
+    const failed = await svc(args);
+    expect(failed.exit).toBe(7);
+    expect(unfinished()[0].under_way).toMatchObject({ records: 2, key: keys()[0] });
+    expect((await svc([...args, '--resume'])).exit).toBe(0);
+    expect([stored(), new Set(keys()).size]).toEqual([counted(2), 1]);
   });
 
   test('is not there, nothing is begun', async () => {
@@ -235,8 +276,22 @@ describe('--resume', () => {
     const never = await svc([...args, '--resume']);
     expect([never.exit, never.err.includes('nothing_to_resume'), stored()]).toEqual([5, true, []]);
     expect((await svc(args)).exit).toBe(0);
-    const again = await svc([...args, '--resume', '--json']);
-    expect([again.exit, JSON.parse(again.out).inserted, stored()]).toEqual([0, 4, counted(4)]);
+    const [ended] = states();
+    for (const _ of [1, 2]) {
+      const again = await svc([...args, '--resume', '--json'], { now: new Date(Date.now() + 60_000) });
+      expect([again.exit, JSON.parse(again.out), stored()]).toMatchObject([
+        ...[0, { inserted: 0, batches: 0, total: { inserted: 4, batches: 1 } }, counted(4)],
+      ]);
+      expect(states()).toEqual([ended]);
+    }
+    server.seen = [];
+    const preview = await svc(['--from-file', args[1] ?? '', '--resume', '--json']);
+    const { plan } = JSON.parse(preview.out);
+    expect([preview.exit, plan.changes, plan.warnings, server.seen]).toEqual([
+      ...[0, [], [`This import ended at ${ended.finished_at}.`], []],
+    ]);
+    expect((await svc([...args, '--resume'])).err).toContain(plan.warnings[0]);
+    expect((await svc([...args, '--resume', '--plan', plan.fingerprint])).exit).toBe(0);
     // Without it the file is imported once more, as any file is.
     expect((await svc(args)).exit).toBe(0);
     expect(stored()).toHaveLength(8);

@@ -8,9 +8,10 @@ import type { RowsClient } from '../rows-client.ts';
 import { openBadLines } from './bad-lines-file.ts';
 import { type BadLine, type Batch, batches, readAhead } from './batches.ts';
 import { deliverBatch } from './deliver-batch.ts';
-import type { ImportJob } from './import-job.ts';
+import { endedNote, type ImportJob } from './import-job.ts';
 import { openSource } from './import-source.ts';
 import { type ImportState, type ImportStateFile, stateFileOf, type UnderWay } from './import-state.ts';
+import { isRefusal } from './is-refusal.ts';
 import { count, type Progress, startProgress } from './progress.ts';
 import { refusedLines } from './refused-lines.ts';
 import { resumePoint } from './resume-point.ts';
@@ -23,8 +24,10 @@ export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Pr
   const opened = await openSource(ctx, rows, source, { types: job.types, check: 'by the server' });
   const point = await resumePoint(opened, { job, before: stateFile.read(), now: ctx.io.now() });
   const { state } = point;
+  const recordsBefore = state.records;
   const resumed = job.start === 'resume';
-  if (resumed && point.finishedAt !== null) ctx.note(`This import ended at ${point.finishedAt}.`);
+  const before = totalOf(state);
+  if (resumed && point.finishedAt !== null) ctx.note(endedNote(point.finishedAt));
   else if (resumed) ctx.note(`Going on after ${count(state.records)} lines that are done.`);
   const badLines = await openBadLines(job.skip?.to ?? null, { header: opened.header, resumed });
   const progress = await startProgress(ctx, {
@@ -48,10 +51,13 @@ export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Pr
     await badLines.close();
   }
   const now = ctx.io.now();
-  state.finished_at = now.toISOString();
-  await save(run, null);
+  // One that had ended, to which nothing was added, ended when it did.
+  if (point.finishedAt === null || state.records > recordsBefore) {
+    state.finished_at = now.toISOString();
+    await save(run, null);
+  }
   stateFile.prune(now);
-  return resultOf(job, state);
+  return resultOf(job, state, before);
 }
 
 interface Run {
@@ -133,9 +139,7 @@ async function setAside(
 
 /** Writes down where it ended; where nothing was stored, there is nothing to go on from. */
 async function leaveOff(run: Run, cause: unknown): Promise<void> {
-  // These say for sure that nothing of the batch was stored.
-  const refused = cause instanceof ProblemError && [400, 409, 413, 415, 422].includes(cause.problem.status);
-  const underWay = refused ? null : run.state.under_way;
+  const underWay = isRefusal(cause) ? null : run.state.under_way;
   if (run.state.records === 0 && underWay === null) run.stateFile.remove();
   else await save(run, underWay);
 }
@@ -144,10 +148,20 @@ async function leaveOff(run: Run, cause: unknown): Promise<void> {
 function advised(run: Run, cause: unknown): unknown {
   if (cause instanceof AdvisedProblem) return cause;
   const next = resumeAdvice(run);
-  if (cause instanceof ProblemError) return new AdvisedProblem(cause.problem, next);
+  if (cause instanceof ProblemError) {
+    if (run.state.records === 0 && isFinal(cause)) return cause;
+    const { retryAfterSeconds } = cause;
+    const wait = retryAfterSeconds === null ? '' : `Wait ${retryAfterSeconds} s. `;
+    return new AdvisedProblem(cause.problem, wait + next);
+  }
   if (cause instanceof CliError && ['interrupted', 'no_connection', 'timeout'].includes(cause.code))
     return new CliError(cause.code, cause.message, { next, cause });
   return cause;
+}
+
+/** Refused for what it is, the table or a flag: the same again would be refused again. */
+function isFinal({ problem: { status, code } }: ProblemError): boolean {
+  return status < 500 && ![408, 429].includes(status) && code !== 'idempotency_in_progress';
 }
 
 /** Whether the lines that were being sent are stored can no longer be found out: with others the key is another. */
@@ -171,13 +185,32 @@ function resumeAdvice({ job, state }: Run): string {
     : `Nothing was stored; correct the file and run the same line again${skip}.`;
 }
 
-function resultOf(job: ImportJob, state: ImportState): Result {
-  const { inserted, updated, skipped, batches: sent, ignored_columns, errors } = state;
-  const value = { file: job.source.name, inserted, updated, skipped, batches: sent, ignored_columns, errors };
-  const parts = [
-    `${count(inserted)} rows inserted`,
-    ...(updated > 0 ? [`${count(updated)} updated`] : []),
-    ...(skipped > 0 ? [`${count(skipped)} bad lines skipped`] : []),
-  ];
-  return { value, text: () => `${parts.join(', ')}.\n` };
+type Total = Pick<ImportState, 'inserted' | 'updated' | 'skipped' | 'batches'>;
+
+const totalOf = ({ inserted, updated, skipped, batches: sent }: ImportState): Total => ({
+  inserted,
+  updated,
+  skipped,
+  batches: sent,
+});
+
+/** What this run did; apart from it, what all runs of the import did together. */
+function resultOf(job: ImportJob, state: ImportState, before: Total): Result {
+  const total = totalOf(state);
+  const done: Total = {
+    inserted: total.inserted - before.inserted,
+    updated: total.updated - before.updated,
+    skipped: total.skipped - before.skipped,
+    batches: total.batches - before.batches,
+  };
+  const { ignored_columns, errors } = state;
+  const value = { file: job.source.name, ...done, total, ignored_columns, errors };
+  const parts = ({ inserted, updated, skipped }: Total) =>
+    [
+      `${count(inserted)} rows inserted`,
+      ...(updated > 0 ? [`${count(updated)} updated`] : []),
+      ...(skipped > 0 ? [`${count(skipped)} bad lines skipped`] : []),
+    ].join(', ');
+  const inAll = before.batches > 0 ? ` In all: ${parts(total)}.` : '';
+  return { value, text: () => `${parts(done)}.${inAll}\n` };
 }

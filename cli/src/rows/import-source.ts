@@ -50,9 +50,9 @@ async function* readable(file: Bun.BunFile, name: string): AsyncGenerator<Uint8A
 function unreadable(name: string, cause: unknown): CliError {
   const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
   return new CliError('file_unreadable', `${name} can not be read${why}.`, {
-      next: 'Check the path, and that you may read the file.',
-      cause,
-    });
+    next: 'Check the path, and that you may read the file.',
+    cause,
+  });
 }
 
 /** The records of the file, and what makes rows of them. */

@@ -5,11 +5,12 @@ import { planStale } from '../errors.ts';
 import type { RowsClient } from '../rows-client.ts';
 import { batches } from './batches.ts';
 import { deliverBatch } from './deliver-batch.ts';
-import { type ImportJob, ignoredNote } from './import-job.ts';
-import { openSource } from './import-source.ts';
-import { stateFileOf } from './import-state.ts';
+import { endedNote, type ImportJob, ignoredNote } from './import-job.ts';
+import { type OpenSource, openSource } from './import-source.ts';
+import { type ImportState, stateFileOf } from './import-state.ts';
 import { count } from './progress.ts';
 import { type LineFault, refusedLines } from './refused-lines.ts';
+import { resumePoint } from './resume-point.ts';
 import { checkBatch } from './send-batch.ts';
 
 const advice = 'Correct these lines, or leave them out with --skip-bad-lines.';
@@ -17,14 +18,16 @@ const advice = 'Correct these lines, or leave them out with --skip-bad-lines.';
 /** Reads the whole file, lets the server check the first batch, and tells what would happen. */
 export async function previewImport(ctx: Ctx, rows: RowsClient, job: ImportJob): Promise<Preview> {
   const opened = await openSource(ctx, rows, job.source, { types: job.types, check: 'here' });
+  const before = (await stateFileOf(ctx, rows, job.source)).read();
+  const left = await leftOf(ctx, job, opened, before);
   const hasher = fingerprintHasher(rows, job, opened.header);
   const found = { rows: 0, batches: 0, bad: 0, faults: [] as LineFault[] };
   const ignored = new Set<string>();
   let checked = 0;
   let sha256 = '';
   const begun = { batches: 0, hasher };
-  const limits = { lines: job.batchSize };
-  for await (const batch of batches(opened.records, opened.convert, limits, begun)) {
+  const limits = { lines: job.batchSize, firstRecords: left.underWay?.records };
+  for await (const batch of batches(left.records, opened.convert, limits, begun)) {
     if (ctx.signal.aborted) throw ctx.signal.reason;
     sha256 = batch.sha256;
     found.rows += batch.rows.length;
@@ -40,12 +43,15 @@ export async function previewImport(ctx: Ctx, rows: RowsClient, job: ImportJob):
     const send = (body: string) =>
       checkBatch(rows, { body, conflict: job.conflict }).then(() => ({ inserted: 0, updated: 0 }));
     const sound = { ...batch, faults: [] };
-    await deliverBatch({ ctx, job, ignored, leftOut: new Set(), advice, bad, send }, sound);
+    await deliverBatch(
+      { ctx, job, ignored, leftOut: new Set(left.underWay?.skipped_lines), advice, bad, send },
+      sound,
+    );
   }
   if (found.faults.length > 0 && job.skip === null) throw refusedLines(found.faults, advice);
-  const before = (await stateFileOf(ctx, rows, job.source)).read();
   const warnings = [
-    ...(before?.finished_at === null
+    ...(left.finishedAt === null ? [] : [endedNote(left.finishedAt)]),
+    ...(before?.finished_at === null && job.start !== 'resume'
       ? [
           `An import of this file is unfinished: ${count(before.records)} lines are done, and --resume goes on behind them.`,
         ]
@@ -64,7 +70,10 @@ export async function previewImport(ctx: Ctx, rows: RowsClient, job: ImportJob):
     plan: {
       operation: 'rows.import',
       target: targetOf(rows),
-      changes: [{ path: 'rows', before: null, after: found.rows, effect: 'create' }],
+      changes:
+        found.rows === 0 && left.finishedAt !== null
+          ? []
+          : [{ path: 'rows', before: null, after: found.rows, effect: 'create' }],
       warnings,
       irreversible: false,
       fingerprint: sha256 || hasher.digest('hex'),
@@ -80,13 +89,22 @@ export async function checkImportPlan(
   plan: string,
 ): Promise<void> {
   const opened = await openSource(ctx, rows, job.source, { types: job.types, check: 'by the server' });
+  const before = (await stateFileOf(ctx, rows, job.source)).read();
+  const { records } = await leftOf(ctx, job, opened, before);
   const hasher = fingerprintHasher(rows, job, opened.header);
   let sha256 = '';
   const begun = { batches: 0, hasher };
-  for await (const batch of batches(opened.records, () => null, { lines: job.batchSize }, begun))
+  for await (const batch of batches(records, () => null, { lines: job.batchSize }, begun))
     sha256 = batch.sha256;
   if ((sha256 || hasher.digest('hex')) === plan) return;
   throw planStale();
+}
+
+/** Of a file that is resumed, what the execution would begin with; otherwise all of it. */
+async function leftOf(ctx: Ctx, job: ImportJob, opened: OpenSource, before: ImportState | null) {
+  if (job.start !== 'resume') return { records: opened.records, underWay: null, finishedAt: null };
+  const { records, state, finishedAt } = await resumePoint(opened, { job, before, now: ctx.io.now() });
+  return { records, underWay: state.under_way, finishedAt };
 }
 
 function fingerprintHasher(rows: RowsClient, job: ImportJob, header: string | null): Bun.CryptoHasher {

@@ -105,7 +105,9 @@ describe('the document of an app', () => {
     expect(new Set(operationsIn(write).map((line) => line.split(' ')[0]))).toEqual(
       new Set(['POST', 'PATCH', 'DELETE']),
     );
-    expect(Object.keys(read.components.schemas!).sort()).toEqual(['Batch', 'Preview', 'Problem', 'petsRow']);
+    expect(Object.keys(read.components.schemas!).sort()).toEqual([
+      ...['Batch', 'Preview', 'Problem', 'petsRow', 'petsSelected'],
+    ]);
     expect(schemaIn(write, 'petsRow')).toBeUndefined();
     expect(write.components.parameters).toEqual({});
   });

@@ -1,3 +1,4 @@
+import { rowSegment } from '@svc/contract/row-path.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import { assignedOnExecution, timeOfExecution } from '../plumbing/plan.ts';
@@ -65,8 +66,7 @@ function answerOf(ctx: RowsCtx, row: GivenRow | null, minimal: boolean) {
   const [id, version] = row?.rest ?? [];
   if (!row || !id || !version) throw new Error('An insert gave no row back.');
   const headers = {
-    // A text id may look like a path of ours, or hold what has a meaning in one.
-    location: `${ctx.path}/${encodeURIComponent(id).replace(/^_/, '%5F')}`,
+    location: `${ctx.path}/${rowSegment(id)}`,
     etag: rowEtag(ctx.table, version),
   };
   return minimal ? emptyAnswer(201, headers) : jsonAnswer(201, row.json, headers);

@@ -193,7 +193,7 @@ describe('a new table', () => {
   test('no digit of a default is lost: a number beyond 2^53−1 is refused, its text is kept', async () => {
     const t = await tableWorld(database);
     const of = (value: unknown) => ({ name: 'n', columns: [{ name: 'b', type: 'bigint', default: value }] });
-    const refused = await t.call('POST', '', of(9007199254740993));
+    const refused = await t.call('POST', '', of(Number('9007199254740993')));
     expect([refused.status, refused.body.errors[0].detail]).toMatchObject([
       400,
       expect.stringContaining('as a text'),
@@ -335,6 +335,37 @@ describe('names are the app’s own', () => {
     expect((await t.call('PATCH', '/c', { name: 'b' })).body.code).toBe('unique_violation');
     const same = await t.call('PATCH', '/c', { name: 'c', description: 'new' });
     expect([same.status, same.body.version]).toEqual([200, 3]);
+  });
+
+  test('a preview of its drop tells what is lost: rows, indexes and grants', async () => {
+    const t = await tableWorld(database);
+    const table = await t.table('lost', ['a:int']);
+    await t.call('POST', '/lost/indexes', { columns: ['a'] });
+    const grant = { principal_type: 'role', principal_id: 'tenant_member', actions: ['read'] };
+    await t.call('POST', '/lost/grants', grant);
+    const lost = async () => {
+      const { body } = await t.call('DELETE', '/lost?dry_run=true');
+      return Object.fromEntries(
+        body.plan.changes.map(({ path, before }: { path: string; before: unknown }) => [path, before]),
+      );
+    };
+    expect(await lost()).toMatchObject({
+      rows: 0,
+      indexes: ['a_idx: (a)'],
+      grants: ['role tenant_member: read'],
+    });
+    const place = physicalName(t.app, table);
+    const fill = (count: number) =>
+      withClient(database.url, (client) =>
+        client.query(
+          `insert into ${place} select gen_random_uuid(), n, now(), now(), 1 from generate_series(1, ${count}) n`,
+        ),
+      );
+    await fill(10_000);
+    expect((await lost()).rows).toBe(10_000);
+    await fill(1);
+    expect((await lost()).rows).toBe('at least 10000');
+    expect((await t.call('DELETE', '/lost')).status).toBe(204);
   });
 
   test('a table that is dropped and made again under its name has nothing of the old one', async () => {

@@ -121,6 +121,17 @@ export default defineCommand({
       updated: { type: 'integer' },
       skipped: { type: 'integer' },
       batches: { type: 'integer' },
+      total: {
+        type: 'object',
+        description: 'With the runs before, where it was resumed.',
+        properties: {
+          inserted: { type: 'integer' },
+          updated: { type: 'integer' },
+          skipped: { type: 'integer' },
+          batches: { type: 'integer' },
+        },
+        required: ['inserted', 'updated', 'skipped', 'batches'],
+      },
       ignored_columns: { type: 'array', items: { type: 'string' } },
       errors: {
         type: 'array',
@@ -136,7 +147,7 @@ export default defineCommand({
         },
       },
     },
-    required: ['file', 'inserted', 'updated', 'skipped', 'batches', 'ignored_columns', 'errors'],
+    required: ['file', 'inserted', 'updated', 'skipped', 'batches', 'total', 'ignored_columns', 'errors'],
   },
   examples: [
     {
