@@ -312,8 +312,16 @@ test('200,000 lines are imported and exported without the memory for them', asyn
 });
 
 /** How much memory it took at most. */
+/** What the system counts for a child includes what its parent held when it was made: the child's own is asked for. */
 async function measured(command: string[]) {
   const child = Bun.spawn(command, { env: envOf(world), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  let bytes = 0;
+  const look = setInterval(() => {
+    const status = `/proc/${child.pid}/status`;
+    const most = existsSync(status) && /VmHWM:\s+(\d+) kB/.exec(readFileSync(status, 'utf8'))?.[1];
+    if (most) bytes = Math.max(bytes, Number(most) * 1024);
+  }, 20);
   const [stdout, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
-  return { code, stdout, bytes: child.resourceUsage()?.maxRSS ?? 0 };
+  clearInterval(look);
+  return { code, stdout, bytes };
 }

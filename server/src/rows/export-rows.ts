@@ -13,7 +13,7 @@ const chunkBytes = 512 * 1024;
 const fetchedRowsMax = 1_000;
 const exportsMax = 8;
 /** So that the exports of one app leave room for those of others. */
-const exportsPerAppMax = 3;
+const exportsPerAppMax = 4;
 /** Each holds a connection, and keeps the table from being changed. */
 const exportMsMax = 30 * 60_000;
 const newline = 0x0a;
