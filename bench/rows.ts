@@ -38,7 +38,7 @@ export async function main(): Promise<void> {
       if (only === null || only === name) await measureCase(name, prepared, peer, tools, cleanup);
     }
     if (only !== null && only !== 'batch') return;
-    const { svc, copy } = await measureBatches(prepared, tools, rounds);
+    const { svc, copy } = await measureBatches(prepared, tools, { rounds, cleanup });
     const lines = [
       { name: 'svc', result: svc },
       { name: 'COPY, 2 x psql', result: copy },

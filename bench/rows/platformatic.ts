@@ -19,7 +19,7 @@ const database = 'bench_platformatic';
 /** Platformatic DB on the same PostgreSQL, over tables of the same rows and indexes in a database of its own. */
 export async function startPlatformatic(server: Server, tools: Tools, cleanup: Cleanup): Promise<Peer> {
   install();
-  await makeTables(server, tools);
+  await makeTables(server, tools, cleanup);
   const port = freePort();
   const child = Bun.spawn([nodePath(), 'serve.mjs', server.urlOfDatabase(database), String(port)], {
     cwd: folder,
@@ -58,7 +58,7 @@ function versionOf(name: string): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-async function makeTables(server: Server, tools: Tools): Promise<void> {
+async function makeTables(server: Server, tools: Tools, cleanup: Cleanup): Promise<void> {
   await server.sql(`create database ${database}`);
   const client = new pg.Client({ connectionString: server.urlOfDatabase(database) });
   await client.connect();
@@ -78,7 +78,7 @@ async function makeTables(server: Server, tools: Tools): Promise<void> {
       create table inserts (like items including all)`);
     const file = join(server.folder, 'items.copy');
     writeFileSync(file, copyLines(1, rowCount, { ids: 'numbered' }));
-    await psqlRuns(tools.psql, server, { database, sessions: [[`\\copy items from '${file}'`]] });
+    await psqlRuns(tools.psql, server, { database, sessions: [[`\\copy items from '${file}'`]], cleanup });
     await client.query('insert into inserts select * from items');
     await client.query('vacuum analyze');
   } finally {

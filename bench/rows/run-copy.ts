@@ -1,10 +1,11 @@
+import type { Cleanup } from './cleanup.ts';
 import type { Server } from './start-server.ts';
 
 /** Sessions of psql side by side, each command of theirs a transaction; the time from the first command to the last. */
 export async function psqlRuns(
   psql: string,
   server: Server,
-  options: { database: string; sessions: readonly (readonly string[])[] },
+  options: { database: string; sessions: readonly (readonly string[])[]; cleanup: Cleanup },
 ): Promise<{ seconds: number }> {
   const children = options.sessions.map(() =>
     Bun.spawn(
@@ -20,6 +21,7 @@ export async function psqlRuns(
       },
     ),
   );
+  for (const child of children) options.cleanup.child(child);
   // Connected before the clock starts.
   await Promise.all(
     children.map(async (child) => {
