@@ -59,3 +59,33 @@ test('it never holds more than it may', async () => {
   await get('c');
   expect(await get('a')).toBe(4);
 });
+
+test('many who ask at once share one load; who comes after a change does not share one from before it', async () => {
+  const { invalidation, tell } = hearing();
+  const cache = createTaggedCache<string>(invalidation, { entriesMax: 10 });
+  const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let loads = 0;
+  const get = () =>
+    cache.get('k', async () => ({ value: (await answers[loads++]?.promise) ?? '', tags: ['user:1'] }));
+  const before = Array.from({ length: 20 }, get);
+  await Promise.resolve();
+  expect(loads).toBe(1);
+  tell('user:1');
+  const after = Array.from({ length: 20 }, get);
+  await Promise.resolve();
+  expect(loads).toBe(2);
+  answers[0]?.resolve('old');
+  answers[1]?.resolve('new');
+  expect(new Set(await Promise.all(before))).toEqual(new Set(['old']));
+  expect(new Set(await Promise.all(after))).toEqual(new Set(['new']));
+  expect(await get()).toBe('new');
+});
+
+test('a load that fails fails for all who share it, and the next one begins anew', async () => {
+  const { invalidation } = hearing();
+  const cache = createTaggedCache<string>(invalidation, { entriesMax: 10 });
+  const failing = () => Promise.reject(new Error('away'));
+  const attempts = await Promise.allSettled([cache.get('k', failing), cache.get('k', failing)]);
+  expect(attempts.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await cache.get('k', async () => ({ value: 'there', tags: [] }))).toBe('there');
+});

@@ -13,6 +13,7 @@ export interface TaggedCache<T> {
 
 /** Time-based ends (a token's expiry) are the value's own to check; this bounds what a missed message can cost. */
 const keptMsMax = 30_000;
+const renewedMs = 5_000;
 
 export function createTaggedCache<T>(
   invalidation: Pick<Invalidation, 'isLive' | 'onChange'>,
@@ -27,19 +28,43 @@ export function createTaggedCache<T>(
     for (const [key, entry] of entries) if (entry.tags.includes(tag)) entries.delete(key);
   });
 
+  type Load = () => Promise<{ value: T; tags: readonly string[] } | null>;
+  /** Many ask for the same at once: one load serves all who came after the last change. */
+  const loading = new Map<string, { begun: number; result: Promise<T | null> }>();
+
+  async function loaded(key: string, load: Load, begun: number): Promise<T | null> {
+    const found = await load();
+    if (found === null) {
+      entries.delete(key);
+      return null;
+    }
+    if (begun === epoch && invalidation.isLive()) {
+      if (entries.size >= options.entriesMax) dropOldest(entries);
+      entries.set(key, { ...found, until: performance.now() + keptMsMax });
+    }
+    return found.value;
+  }
+
+  function start(key: string, load: Load): Promise<T | null> {
+    const result = loaded(key, load, epoch).finally(() => {
+      if (loading.get(key)?.result === result) loading.delete(key);
+    });
+    loading.set(key, { begun: epoch, result });
+    return result;
+  }
+
   return {
     async get(key, load) {
       const entry = entries.get(key);
-      if (entry && invalidation.isLive() && entry.until > performance.now()) return entry.value;
-      const begun = epoch;
-      const loaded = await load();
-      if (loaded === null) return null;
-      const { value, tags } = loaded;
-      if (begun === epoch && invalidation.isLive()) {
-        if (entries.size >= options.entriesMax) dropOldest(entries);
-        entries.set(key, { value, tags, until: performance.now() + keptMsMax });
+      const now = performance.now();
+      if (entry && invalidation.isLive() && entry.until > now) {
+        // Looked up anew before its time is over, so that nobody has to wait for it.
+        if (entry.until - now < renewedMs && !loading.has(key)) start(key, load).catch(() => {});
+        return entry.value;
       }
-      return value;
+      const under = loading.get(key);
+      if (under && under.begun === epoch && invalidation.isLive()) return under.result;
+      return start(key, load);
     },
     forget: (key) => void entries.delete(key),
   };
