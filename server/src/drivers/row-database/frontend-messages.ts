@@ -54,11 +54,11 @@ export class FrontendMessages {
     this.#close(start);
   }
 
-  /** `rowsMax` 0: all of them. */
-  execute(rowsMax = 0): void {
+  /** All its rows. */
+  execute(): void {
     const start = this.#open(0x45, 16);
     this.#buffer[this.#end++] = 0;
-    this.#int32(rowsMax);
+    this.#int32(0);
     this.#close(start);
   }
 
@@ -87,12 +87,6 @@ export class FrontendMessages {
 
   copyDone(): void {
     this.#close(this.#open(0x63, 8));
-  }
-
-  copyFail(): void {
-    const start = this.#open(0x66, 8);
-    this.#buffer[this.#end++] = 0;
-    this.#close(start);
   }
 
   #open(type: number, bodyBytesMost: number): number {

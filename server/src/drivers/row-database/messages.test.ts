@@ -199,7 +199,6 @@ describe('what we send', () => {
     out.closeStatement('n');
     out.flush();
     out.copyDone();
-    out.copyFail();
     out.sync();
     expect(sent(out.take()).map(({ type, body }) => [type, body.toString('latin1')])).toEqual([
       ['P', 'n\0select 1\0\0\0'],
@@ -207,7 +206,6 @@ describe('what we send', () => {
       ['C', 'Sn\0'],
       ['H', ''],
       ['c', ''],
-      ['f', '\0'],
       ['S', ''],
     ]);
     out.copyHead(2);

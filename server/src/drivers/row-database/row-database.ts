@@ -1,12 +1,5 @@
 import { sqlState } from '../../plumbing/database-errors.ts';
-import {
-  type Connection,
-  ConnectionLost,
-  connect,
-  type OnRow,
-  type QueryResult,
-  type Values,
-} from './connection.ts';
+import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
 
 /** Where apps' rows are. */
 export interface RowDatabase {
@@ -325,5 +318,3 @@ function createQuickness() {
     },
   };
 }
-
-export { ConnectionLost };
