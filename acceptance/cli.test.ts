@@ -82,7 +82,9 @@ describe('every command', () => {
     }
     const asked = await inBatches(everything, async ({ words, kind, help }) => {
       const typed = words === '' ? [] : words.split(' ');
-      const forms = [['help', ...typed], [...typed, '-h'], ...(kind === 'group' ? [typed] : [])];
+      // Some groups stand for one of their commands when they are typed alone.
+      const isRun = kind === 'command' || help.includes(`svc ${words} alone is `);
+      const forms = [['help', ...typed], [...typed, '-h'], ...(isRun ? [] : [typed])];
       const ran = await Promise.all(forms.map((form) => svc(form, { env: nowhere })));
       for (const it of ran) expect([words, it.code, it.stdout, it.stderr]).toEqual([words, 0, help, '']);
       return ran.length;

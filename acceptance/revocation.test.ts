@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
-import { databaseUrlOf } from './support/database.ts';
+import { behind, databaseUrlOf } from './support/database.ts';
 import { type Answered, caller, newPerson, newTenant, type Tenant } from './support/people.ts';
 import { type RunningServer, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
+import { newApp } from './support/world.ts';
 
 const clientsCount = 20;
 /** The promise: this long after the removal was confirmed, nothing works any more. */
@@ -192,5 +193,59 @@ test('a revoked grant allows nothing', async () => {
     works: (answer) => answer.status === 200 && answer.body.allowed === true,
     refused: (answer) => answer.status === 200 && answer.body.allowed === false,
     remove: () => confirmed(t.admin.call('POST', `${t.base}/grants/${grant.body.id}/revoke`)),
+  });
+});
+
+/** An app with a table that has one row, and a co-owner. */
+async function ownedApp() {
+  const [{ person: owner }, coOwner] = [await asPerson(), await asPerson()];
+  const app = await newApp(t, { owner, coOwner: coOwner.person });
+  const path = `${t.base}/apps/${app.id}`;
+  await confirmed(owner.call('POST', `${path}/tables`, { name: 'notes', columns: ['text:text'] }));
+  const rows = `/data/${t.slug}/${app.slug}/notes`;
+  await confirmed(owner.call('POST', rows, { text: 'one' }));
+  return { owner, coOwner, app, path, rows };
+}
+
+test('a co-owner who is removed is out of what owners do, and their tokens out of the rows', async () => {
+  const { owner, coOwner, path, rows } = await ownedApp();
+  const pat = (await coOwner.person.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
+  // Rows at the first: the second may not read the tables of an embedded database that is not its own.
+  const byToken = caller(first, { 'x-api-key': pat.secret });
+  let turn = 0;
+  await endsInTime('co-owner removed', {
+    ask: () => (turn++ % 2 === 0 ? coOwner.call('GET', `${path}/co-owners`) : byToken('GET', rows)),
+    works: status(200),
+    refused: status(404),
+    remove: () => confirmed(owner.call('DELETE', `${path}/co-owners/${coOwner.person.id}`)),
+  });
+});
+
+test('who hands an app over does nothing of an owner any more, and keeps what co-owners have', async () => {
+  const { owner, coOwner, path, rows } = await ownedApp();
+  const call = atSecond(bearer(owner.token));
+  await endsInTime('ownership transferred', {
+    // Previewed; the owner alone may ask, who is told that there is no such person.
+    ask: () => call('POST', `${path}/co-owners?dry_run=true`, { user_id: 'nobody' }),
+    works: status(400),
+    refused: status(403),
+    remove: () => confirmed(owner.call('POST', `${path}/ownership/transfer`, { to: coOwner.person.id })),
+  });
+  expect((await call('GET', `${path}/co-owners`)).status).toBe(200);
+  expect((await owner.call('GET', rows)).status).toBe(200);
+});
+
+test('who is not invited any more does not see an app that is for invited people', async () => {
+  const { owner, app, path } = await ownedApp();
+  const { person, call } = await asPerson();
+  const database = behind(first);
+  await database.query("update svc.apps set visibility = 'invite_only' where id = $1", [app.id]);
+  await database.close();
+  await confirmed(owner.call('POST', `${path}/members`, { user_id: person.id }));
+  await endsInTime('member of an app removed', {
+    ask: () => call('GET', path),
+    works: status(200),
+    refused: status(404),
+    remove: () => confirmed(owner.call('DELETE', `${path}/members/${person.id}`)),
   });
 });

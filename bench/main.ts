@@ -1,5 +1,6 @@
 // `npm run bench <name>`: measurements side by side, each printing ratios. Nothing here runs in `npm test`.
 const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
+  apps: () => import('./apps.ts'),
   cli: () => import('./cli-start.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),

@@ -1,5 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { appLifeInputs } from './command-inputs/app-life.ts';
+import { appInputs } from './command-inputs/apps.ts';
+import { categoryInputs } from './command-inputs/categories.ts';
+import { iconInputs } from './command-inputs/icons.ts';
+import { ownerInputs } from './command-inputs/owners.ts';
+import { rawDbInputs } from './command-inputs/raw-db.ts';
 import {
   adminsApp,
   bystanderInside,
@@ -21,6 +27,7 @@ export interface CommandLine {
   args: string[];
   stdin?: string;
   env?: Record<string, string | undefined>;
+  cwd?: string;
 }
 
 type Inputs = (world: World) => Promise<string[] | CommandLine> | string[] | CommandLine;
@@ -51,13 +58,16 @@ const inputs: Readonly<Record<string, Inputs>> = {
     const pat = await world.as.A('POST', `${world.tenant.base}/pats`, { name: unique('token') });
     return [pat.body.id];
   },
-  'apps list': none,
-  'apps get': (world) => [world.app.slug],
-  'apps create': () => ['--name', unique('app')],
   'apps openapi': async (world) => [(await adminsTable(world)).app[1]!],
   'apps co-owners list': (world) => ['--app', world.app.slug],
   'apps co-owners add': async (world) => ['--app', await adminsApp(world), '--user', world.people.M.email],
   'apps co-owners remove': async (world) => ['--app', await adminsApp(world), '--user', world.people.C.id],
+  ...appInputs,
+  ...appLifeInputs,
+  ...categoryInputs,
+  ...ownerInputs,
+  ...rawDbInputs,
+  ...iconInputs,
   'tables types': async (world) => ['--app', await adminsApp(world)],
   'tables list': async (world) => (await adminsTable(world)).app,
   'tables get': async (world) => (await adminsTable(world)).line,
@@ -144,6 +154,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   'policies update': async (world) => [await newPolicy(world), '--enabled=false'],
   'policies delete': async (world) => [await newPolicy(world)],
   'audit list': none,
+  init: () => ({ args: ['Web shop', '--slug', 'web-shop'], cwd: temporaryFolder() }),
   completion: () => ['bash'],
   schema: () => ['grants', 'create'],
   'exit-codes': none,

@@ -59,10 +59,21 @@ export function tenantParameterOf({ path }: Pick<Operation, 'path'>): string | u
 
 export const isOfRows = ({ path }: Pick<Operation, 'path'>) => path.startsWith('/data/');
 
-export function addressOf(operation: Operation, params: Record<string, string> = {}): string {
-  return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+/** Parameters whose names begin with `?` go into the query string. */
+export function addressOf(
+  operation: Operation,
+  params: Record<string, string> = {},
+  more: Record<string, string> = {},
+): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
     if (value === undefined) throw new Error(`${operation.id} is called without ${name}.`);
     return encodeURIComponent(value);
   });
+  const asked = Object.entries(params).filter(([name]) => name.startsWith('?'));
+  const query = new URLSearchParams({
+    ...Object.fromEntries(asked.map(([name, value]) => [name.slice(1), value])),
+    ...more,
+  });
+  return query.size === 0 ? path : `${path}?${query}`;
 }

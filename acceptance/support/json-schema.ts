@@ -14,6 +14,8 @@ type Check = (expected: never, value: unknown, at: string, schema: Schema) => st
 const says: Check = () => [];
 const checks: Readonly<Record<string, Check>> = {
   $schema: says,
+  $id: says,
+  title: says,
   description: says,
   default: says,
   format: says,
@@ -50,6 +52,8 @@ const checks: Readonly<Record<string, Check>> = {
     isObject(value) ? Object.keys(value).flatMap((name) => violations(schema, name, `${at}.${name}`)) : [],
   items: (schema: Schema, value, at) =>
     Array.isArray(value) ? value.flatMap((item, index) => violations(schema, item, `${at}[${index}]`)) : [],
+  maxItems: (max: number, value, at) =>
+    !Array.isArray(value) || value.length <= max ? [] : [`${at} has more than ${max} items`],
   pattern: (pattern: string, value, at) =>
     typeof value !== 'string' || new RegExp(pattern, 'u').test(value)
       ? []

@@ -1,6 +1,12 @@
 import { admin } from './commands.ts';
 import type { Letter, Operation } from './document.ts';
 import type { Answered, Call, Person } from './people.ts';
+import { appLifeReach } from './reach/app-life.ts';
+import { appReach } from './reach/apps.ts';
+import { categoryReach } from './reach/categories.ts';
+import { iconReach } from './reach/icons.ts';
+import { ownerReach } from './reach/owners.ts';
+import { rawDbReach } from './reach/raw-db.ts';
 import { newApp, type World } from './world.ts';
 
 /** What a call needs to get past every check but the one of who may. */
@@ -84,8 +90,6 @@ export const reach: Readonly<Record<string, Reach>> = {
     body: { enabled: false },
   }),
   'policies.delete': async (world) => one(world, 'policyID', await newPolicy(world)),
-  'apps.list': inTenant,
-  'apps.create': (world) => ({ ...whole(world), body: { name: unique('app') } }),
   'apps.get': (world) => inApp(world),
   'apps.openapi': (world) => inApp(world),
   'coOwners.list': (world) => inApp(world),
@@ -124,6 +128,12 @@ export const reach: Readonly<Record<string, Reach>> = {
     );
     return { params: { tenantID: world.tenant.id, app, table, grantID: body.id } };
   },
+  ...appReach,
+  ...appLifeReach,
+  ...categoryReach,
+  ...ownerReach,
+  ...rawDbReach,
+  ...iconReach,
   'rows.list': (world) => inRows(world),
   'rows.count': (world) => inRows(world),
   'rows.get': (world) => inRow(world),

@@ -111,6 +111,8 @@ async function ownDatabase(options: ServerOptions): Promise<Record<string, strin
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`create database ${name}`);
+  // As an operator would for databases of apps: none of these is there for every login.
+  await client.query(`revoke connect on database ${name} from public`);
   await client.end();
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   return { SVC_DATABASE_URL: own };
@@ -140,6 +142,21 @@ export async function stopEverything(): Promise<void> {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }
 
+/** Those of apps, which are beside it on the same server. */
+async function dropRawDatabases(own: string, admin: pg.Client): Promise<void> {
+  const client = new pg.Client({ connectionString: own });
+  await client.connect();
+  // One that never came up has no such table.
+  const { rows } = await client
+    .query<{ database: string }>('select database from svc.raw_databases')
+    .catch(() => ({ rows: [] }));
+  await client.end();
+  for (const { database } of rows) {
+    await admin.query(`drop database if exists ${database} with (force)`);
+    await admin.query(`drop role if exists ${database}`);
+  }
+}
+
 async function dropDatabases(): Promise<void> {
   const url = process.env.SVC_DATABASE_URL;
   if (!url || databases.size === 0) return;
@@ -147,8 +164,9 @@ async function dropDatabases(): Promise<void> {
   await client.connect();
   for (const own of databases.values()) {
     const name = new URL(own).pathname.slice(1);
-    if (name.startsWith('svc_acceptance_'))
-      await client.query(`drop database if exists ${name} with (force)`);
+    if (!name.startsWith('svc_acceptance_')) continue;
+    await dropRawDatabases(own, client);
+    await client.query(`drop database if exists ${name} with (force)`);
   }
   await client.end();
 }

@@ -23,6 +23,8 @@ export interface Server {
   /** As PostgreSQL's superuser, in the platform's database. */
   sql<T extends pg.QueryResultRow = Record<string, string>>(text: string): Promise<T[]>;
   urlOfDatabase(database: string): string;
+  /** The operator's tool on the server's data. */
+  admin(...args: string[]): Record<string, string>;
   /** As the admin of the seeded tenant. */
   call<T = Record<string, string>>(method: string, path: string, body?: unknown): Promise<T>;
 }
@@ -49,11 +51,11 @@ export async function startServer(cleanup: Cleanup): Promise<Server> {
   cleanup.add(() => endPostmaster(dataDir));
   cleanup.child(child);
   await untilReady(child.stdout, log);
-  const token = Bun.spawnSync(
-    [join(root, 'svc-admin'), 'tokens', 'issue', '--user', 'admin@demo.localhost', '--json'],
-    { env, stderr: 'inherit' },
-  );
-  const { access_token } = JSON.parse(token.stdout.toString()) as { access_token: string };
+  const admin = (...args: string[]) => {
+    const run = Bun.spawnSync([join(root, 'svc-admin'), ...args, '--json'], { env, stderr: 'inherit' });
+    return JSON.parse(run.stdout.toString()) as Record<string, string>;
+  };
+  const { access_token } = admin('tokens', 'issue', '--user', 'admin@demo.localhost');
 
   const endpoint = readPostmasterFile(join(dataDir, 'postgres'))?.endpoint;
   if (endpoint?.kind !== 'socket') throw new Error('The embedded PostgreSQL has no socket.');
@@ -76,6 +78,7 @@ export async function startServer(cleanup: Cleanup): Promise<Server> {
       database: rows.database ?? '',
     },
     sql: async <T extends pg.QueryResultRow>(text: string) => (await client.query<T>(text)).rows,
+    admin,
     urlOfDatabase: (database) => urlOf(endpoint, credentials.superuser, database),
     async call<T>(method: string, path: string, body?: unknown) {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {

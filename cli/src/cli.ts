@@ -111,7 +111,9 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
     command.present === undefined ? answer : command.present(ctx, answer, args);
   if (command.kind === 'mutate') {
     const { mutate } = await import('./mutation.ts');
-    return mutate(ctx, endpoint, input, { confirm: command.confirm, view, present });
+    const options = { confirm: command.confirm, view, present, text: command.text };
+    const made = await mutate(ctx, endpoint, input, options);
+    return command.settle === undefined ? made : command.settle(ctx, made, input);
   }
   const all: unknown = Reflect.get(args.flags, 'all');
   const answer =

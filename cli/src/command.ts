@@ -35,6 +35,8 @@ export interface Command<
   input?(args: InputArgs<F, P>): Input<S> | Promise<Input<S>>;
   /** What is printed, where it is not the answer itself; `output` describes it then. */
   present?(ctx: Ctx, answer: Answer<S>, args: Args<F, P>): unknown;
+  /** Waits for what an execution began. It is also given previews, which began nothing. */
+  settle?(ctx: Ctx, made: Result, input: Input<S>): Promise<Result>;
   /** JSON Schema of what `--json` prints, where it is not the endpoint's answer. */
   output?: JsonSchema | (() => Promise<JsonSchema>);
   view?: View;
@@ -84,6 +86,8 @@ export interface FlagTraits {
   alias?: readonly string[];
   /** Read when the flag is absent. */
   env?: string;
+  /** What `svc.yaml` gives when the flag is needed and absent; it need not be typed then. */
+  manifest?: 'app';
   required?: true;
   requiredUnless?: readonly string[];
   default?: string | number | boolean;

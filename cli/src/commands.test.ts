@@ -28,7 +28,13 @@ await Bun.write(`${rowFiles}/pet.json`, '{"name":"Rex"}');
 await Bun.write(`${rowFiles}/pets.jsonl`, '{"name":"Rex"}\n{"name":"Ada"}\n');
 await Bun.write(`${rowFiles}/pets.csv`, 'text\nRex\n');
 const rowFileNames = ['pet.json', 'pets.jsonl', 'pets.csv', 'bad.csv', 'old-pets.csv'];
+const manifestFile = `${newFolder()}/svc.yaml`;
+await Bun.write(manifestFile, 'name: Pet Shop\napp:\n  slug: pet-shop\nstorage:\n  enabled: true\n');
+const iconFile = `${newFolder()}/icon.png`;
+await Bun.write(iconFile, Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108000000', 'hex'));
 const files: Record<string, string> = {
+  'icon.png': iconFile,
+  'svc.yaml': manifestFile,
   'policy.yaml': policyFile,
   'pets.yaml': petsFile,
   ...Object.fromEntries(rowFileNames.map((name) => [name, `${rowFiles}/${name}`])),
@@ -46,7 +52,7 @@ function run(line: string, ...more: string[]) {
     SVC_TENANT: 'demo',
     SVC_CONFIG_DIR: newFolder(),
   };
-  return runSvc([...argv.map((word) => files[word] ?? word), ...more], { env });
+  return runSvc([...argv.map((word) => files[word] ?? word), ...more], { env, cwd: newFolder() });
 }
 
 async function fits(command: Command, which: 'output' | 'preview', value: unknown) {
@@ -60,7 +66,8 @@ describe.each(tested.map((command) => [command.words, command] as const))('svc %
   const lines = command.examples.map(({ line }) => line.replace(/ (?:--execute|--json|-o \w+)/g, ''));
 
   test.each(lines)('%s prints as JSON what its schema says, and nothing beside it', async (line) => {
-    for (const flags of previews ? [['--json'], ['--json', '--execute']] : [['--json']]) {
+    const execute = ['--json', '--execute', ...(command.confirm ? ['--yes'] : [])];
+    for (const flags of previews ? [['--json'], execute] : [['--json']]) {
       const ran = await run(line, ...flags);
       expect([ran.exit, ran.err.includes('Error')]).toEqual([0, false]);
       await fits(command, previews && flags.length === 1 ? 'preview' : 'output', JSON.parse(ran.out));

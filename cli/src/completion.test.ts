@@ -24,6 +24,14 @@ describe('candidates', () => {
     );
   });
 
+  test('of a group that stands for one of its commands are both: its words, and what that command takes', async () => {
+    expect(await offered('apps', 'members', '')).toEqual(['list', 'add', 'remove']);
+    expect(await offered('apps', 'members', '--per')).toEqual(['--per-page']);
+    expect(await offered('apps', 'members', 'shop', '--per')).toEqual(['--per-page']);
+    expect(await offered('apps', 'members', 'shop', '')).toEqual([]);
+    expect(await offered('apps', 'inspection-consent', '--app', 'shop', '--js')).toEqual(['--json']);
+  });
+
   test('are flags behind a dash, those of the command and the global ones, but no retired or hidden ones', async () => {
     const flags = await offered('grants', 'list', '--');
     expect(flags).toContain('--status');

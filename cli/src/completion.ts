@@ -22,7 +22,7 @@ export async function completionLines(typed: readonly string[]): Promise<string>
 async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
   const walked = walk(before);
   if (walked === null) return [];
-  const { path, given } = walked;
+  const { path, given, alone } = walked;
   const command = isCommand(path) ? await loadCommand(path) : null;
   const flags: Flags = command === null ? globalFlags : allFlagsOf(command);
   if (given.includes('--')) return command === null ? [] : positionalValues(command, given, flags);
@@ -34,24 +34,27 @@ async function candidatesFor(before: readonly string[], current: string): Promis
     return (flag === undefined ? [] : valuesOf(flag)).map((value) => [`${inline.typed}=${value}`, '']);
   }
   if (current.startsWith('-')) return flagCandidates(flags);
+  if (alone !== undefined && given.length === 0) return entriesBelow(alone);
   if (command !== null) return positionalValues(command, given, flags);
   return entriesBelow(path);
 }
 
-/** The command's words so far, and what follows them; `null` after a word that is none. */
-function walk(before: readonly string[]): { path: string; given: string[] } | null {
+/** The command's words so far, and what follows them; `null` after a word that is none. `alone`: see `resolveWords`. */
+function walk(before: readonly string[]): { path: string; given: string[]; alone?: string } | null {
   const names = flagNames(globalFlags);
   let path = '';
   const given: string[] = [];
   for (let i = 0; i < before.length; i += 1) {
     const word = before[i] ?? '';
     const longer = path === '' ? word : `${path} ${word}`;
-    if (isCommand(path)) given.push(word);
+    if (isCommand(path) || given.length > 0) given.push(word);
     else if (isCommand(longer) || isGroup(longer)) path = longer;
+    else if (groups[path]?.alone !== undefined && !names.has(word)) given.push(word);
     else if (!looksLikeFlag(word) && longer !== 'help') return null;
     else if (takesValue(globalFlags, names, word)) i += 1;
   }
-  return { path: isCommand(path) ? path : (groups[path]?.alone ?? path), given };
+  const named = groups[path]?.alone;
+  return named === undefined ? { path, given } : { path: named, given, alone: path };
 }
 
 function takesValue(flags: Flags, names: ReadonlyMap<string, string>, word: string): boolean {

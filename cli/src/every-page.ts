@@ -12,18 +12,27 @@ interface Page {
 export async function everyPage(ctx: Ctx, endpoint: Endpoint, input: Input<Shape>): Promise<unknown> {
   const client = await ctx.client();
   const items = new Map<unknown, unknown>();
-  let query: Record<string, unknown> = { ...(input.query as object | undefined), per_page: perPageMax };
+  const { limit: _, ...asked } = { limit: undefined, ...(input.query as object | undefined) };
+  let query: Record<string, unknown> = { ...asked, per_page: perPageMax };
+  const shows = !ctx.globals.quiet && (await ctx.io.isTerminal('stderr'));
   for (let page = 1; ; page += 1) {
-    const asked = { ...input, query } as unknown as Input<Shape>;
-    const answer = (await client.call(endpoint, asked, { signal: ctx.signal })) as Page;
+    const next = { ...input, query } as unknown as Input<Shape>;
+    const answer = (await client.call(endpoint, next, { signal: ctx.signal })) as Page;
     for (const item of answer.items) items.set(identity(item), item);
     const last =
       answer.next_cursor === undefined
         ? page * perPageMax >= (answer.total ?? 0)
-        : answer.next_cursor === null;
+        : // One that leads back to where it came from would do so for ever.
+          answer.next_cursor === null || answer.next_cursor === query.cursor;
+    if (shows && (page > 1 || !last))
+      ctx.io.err(`\r\u001b[K${last ? '' : progress(items.size, answer.total)}`);
     if (last || answer.items.length === 0) return whole([...items.values()], answer);
     query = answer.next_cursor ? { ...query, cursor: answer.next_cursor } : { ...query, page: page + 1 };
   }
+}
+
+function progress(done: number, total: number | undefined): string {
+  return `${done}${total === undefined ? '' : ` of ${total}`} so far`;
 }
 
 /** A row added while paging moves others to the next page: by id each appears once. */
@@ -33,6 +42,7 @@ function identity(item: unknown): unknown {
 }
 
 function whole(items: unknown[], last: Page): unknown {
-  if (last.next_cursor !== undefined) return { items, next_cursor: null };
-  return { items, page: 1, per_page: items.length, total: items.length };
+  if (last.total === undefined) return { items, next_cursor: null };
+  const cursor = last.next_cursor === undefined ? {} : { next_cursor: null };
+  return { items, page: 1, per_page: items.length, total: items.length, ...cursor };
 }

@@ -40,11 +40,19 @@ export function applyFlagRules(
 function requireAll(flags: Flags, values: Values): void {
   const missing = Object.entries(flags)
     .filter(([name, flag]) => values[name] === undefined && isRequired(flag, values))
-    .map(([name]) => `--${name}`);
-  if (missing.length > 0) throw usage(`${missing.join(', ')} must be given.`);
+    .map(([name]) => name);
+  if (missing.length === 0) return;
+  const defaults = missing.filter((name) => flags[name]?.manifest !== undefined);
+  const all = missing.map((name) => `--${name}`).join(', ');
+  if (defaults.length === 0) throw usage(`${all} must be given.`);
+  if (defaults.length === missing.length)
+    throw usage(`${all} must be given, or run it in a folder with svc.yaml.`);
+  throw usage(
+    `${all} must be given; in a folder with svc.yaml, --${defaults.join(', --')} comes from there.`,
+  );
 }
 
-function isRequired(flag: Flags[string], values: Values): boolean {
+export function isRequired(flag: Flags[string], values: Values): boolean {
   if (flag.required) return true;
   return flag.requiredUnless !== undefined && !flag.requiredUnless.some((name) => counts(values[name]));
 }

@@ -8,7 +8,7 @@ export const globalFlags = {
   tenant: {
     type: 'string',
     placeholder: 'tenant',
-    summary: 'Tenant slug or id; the active tenant otherwise',
+    summary: 'Tenant slug or id; otherwise the one in svc.yaml, or the active tenant',
     env: 'SVC_TENANT',
   },
   profile: {
@@ -104,12 +104,18 @@ export function placeholder(flag: Flag): string {
   }
 }
 
+/** Required, and with no other place that it could come from. */
+export function mustBeTyped(flag: Flag): boolean {
+  return flag.required === true && flag.manifest === undefined;
+}
+
 /** What a flag does, with the rules that are declared about it. */
 export function flagText(flag: Flag): string {
   const dashed = (names: readonly string[]) => names.map((name) => `--${name}`).join(', ');
   const rules = [
     flag.retired === undefined ? '' : `retired and ignored: ${flag.retired}`,
-    flag.required ? 'required' : '',
+    mustBeTyped(flag) ? 'required' : '',
+    flag.manifest === undefined ? '' : 'default from svc.yaml',
     flag.requiredUnless ? `required unless ${dashed(flag.requiredUnless)}` : '',
     flag.requires ? `with ${dashed(flag.requires)}` : '',
     flag.excludes ? `not with ${dashed(flag.excludes)}` : '',

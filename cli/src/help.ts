@@ -1,5 +1,5 @@
 import type { Command, Flags, Style } from './command.ts';
-import { flagTerm, flagText, globalFlags, mutationFlags, placeholder } from './flags.ts';
+import { flagTerm, flagText, globalFlags, mustBeTyped, mutationFlags, placeholder } from './flags.ts';
 import { bold } from './output.ts';
 import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
@@ -14,12 +14,15 @@ export async function helpText(words: string, style: Style): Promise<string> {
 async function groupHelp(words: string, style: Style): Promise<string> {
   const entries = await entriesBelow(words);
   const usage = ['svc', words, '<command> [arguments] [flags]'].filter((it) => it !== '').join(' ');
+  const alone = groups[words]?.alone;
+  const short = alone === undefined ? [] : [usageLine({ ...(await loadCommand(alone)), words })];
   const commands = section(style, 'Commands', listing(entries, style));
   if (words !== '') {
     return [
       paragraph(style, `${groups[words]?.summary}.`),
-      section(style, 'Usage', [usage]),
+      section(style, 'Usage', [usage, ...short]),
       commands,
+      alone === undefined ? '' : `\n${paragraph(style, `svc ${words} alone is svc ${alone}.`)}`,
       `\n${paragraph(style, `svc ${words} <command> --help says more.`)}`,
     ].join('');
   }
@@ -79,7 +82,7 @@ export function usageLine(command: Command): string {
     return it.optional ? `[${name}]` : name;
   });
   const required = Object.entries(command.flags ?? {})
-    .filter(([, flag]) => flag.required)
+    .filter(([, flag]) => mustBeTyped(flag))
     .map(([name, flag]) => `--${name} ${placeholder(flag)}`);
   return ['svc', command.words, ...positionals, ...required, '[flags]'].join(' ');
 }

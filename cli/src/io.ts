@@ -9,6 +9,8 @@ export interface Io {
   /** Rejects with `EPIPE` when the reader has gone. Bytes are UTF-8. */
   out(text: string | Uint8Array): Promise<void>;
   err(text: string): void;
+  /** The folder one stands in. */
+  cwd(): string;
   /** All of standard input as text. */
   readInput(): Promise<string>;
   /** Standard input piece by piece, for what may be larger than memory. */
@@ -38,6 +40,7 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
     onInterrupt,
     out: writeOut,
     err: writeErr,
+    cwd: () => process.cwd(),
     readInput: () => Bun.stdin.text(),
     inputChunks: () => Bun.stdin.stream(),
     isTerminal,

@@ -47,6 +47,8 @@ export interface MutateOptions<S extends Shape> {
   confirm?: true | undefined;
   view?: View | undefined;
   present?: ((answer: Answer<S>) => unknown) | undefined;
+  /** What people see of an execution. */
+  text?: ((answer: Answer<S>) => string) | undefined;
 }
 
 export async function mutate<S extends Shape>(
@@ -66,9 +68,11 @@ export async function mutate<S extends Shape>(
         ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
       });
       if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
+      const text = options.text?.(answer);
       return {
         value: options.present === undefined ? answer : options.present(answer),
         ...(options.view && { view: options.view }),
+        ...(text === undefined ? {} : { text: () => text }),
       };
     },
   });

@@ -12,6 +12,7 @@ const steps: Record<ErrorCode, string> = {
   login_required: 'Run svc login; a personal access token is good for the data API only.',
   forbidden: 'Ask a tenant admin, or check the tenant with svc whoami and --tenant.',
   cross_site_request: 'Send a token instead of a cookie.',
+  url_expired: 'Run the command again, or ask for a new address with svc apps storage get-url.',
   not_found: 'Check the id and the tenant (svc whoami); the list command shows what there is.',
   method_not_allowed: 'Check SVC_BASE_URL, and that svc and the server are of the same version.',
   request_timeout: 'Try again; where the line is slow, send less at a time.',
@@ -27,7 +28,17 @@ const steps: Record<ErrorCode, string> = {
   not_null_violation: 'Give the column a default or make it nullable, or fill the rows in first.',
   column_in_use: 'Keep it; to be rid of it, move the rows to a table without it.',
   app_not_active: 'Rows can still be read and exported; ask an owner of the app to bring it back.',
+  slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',
+  subdomain_taken: 'Choose another subdomain; svc apps check-availability --subdomain <name> suggests some.',
+  nothing_deployed: 'Deploy it first.',
+  no_successful_deployment: 'Deploy it first.',
+  deploy_in_progress: 'Wait until the deployment has ended.',
+  not_deleted: 'svc apps delete <app> --execute deletes it first.',
+  storage_not_enabled: 'svc apps storage enable --app <app> --execute enables it.',
+  already_uploaded: 'Ask for a new address: svc apps sign-icon-upload.',
   unique_violation: 'Choose another name.',
+  raw_db_unavailable: "Ask the operator; the server's log says what to prepare.",
+  consent_required: "Ask the app's owner for it: svc apps inspection-consent set --app <app> --granted.",
   last_admin: 'Make somebody else tenant_admin first: svc members set.',
   limit_reached: 'Remove what is no longer needed.',
   idempotency_in_progress: 'Wait a moment, then look whether it has been done.',
@@ -36,6 +47,7 @@ const steps: Record<ErrorCode, string> = {
   payload_too_large: 'Send less at a time.',
   uri_too_long: 'Ask with fewer or shorter conditions.',
   unsupported_media_type: 'Check that svc and the server are of the same version.',
+  range_not_satisfiable: 'Ask for less, or for the whole object.',
   idempotency_mismatch: 'Run the command anew.',
   resource_tier_exceeded: 'Choose a smaller tier, or ask a tenant admin for more.',
   rate_limited: 'Wait a moment, then try again.',
@@ -46,6 +58,17 @@ const steps: Record<ErrorCode, string> = {
 
 /** Where a group of commands knows better; the longest words that fit count. */
 const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
+  'apps suspend': { invalid_state_transition: 'An archived app does not run; there is nothing to suspend.' },
+  'apps resume': {
+    invalid_state_transition: 'svc apps reactivate <app> --execute takes it into use first.',
+    resource_tier_exceeded:
+      'Choose a smaller tier with svc apps update <app> --resource-tier, or ask a tenant admin for more.',
+  },
+  'apps purge': {
+    not_found: 'It may have been purged before; svc apps list shows what there is.',
+    table_busy:
+      'Somebody still reads one of its tables, such as an export that began before; try again in a moment.',
+  },
   rows: {
     unique_violation:
       'Give another value, or change the row that has this one; rows import takes --on-conflict.',

@@ -1,6 +1,7 @@
 import type { Args, Command, Flag, Flags, Positional } from './command.ts';
 import { usage } from './errors.ts';
 import { flagNames, flagsOf, globalFlags, looksLikeFlag, splitFlag } from './flags.ts';
+import type { ManifestDefaults } from './manifest-defaults.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -9,25 +10,33 @@ export interface Parsed {
   /** Values of the global flags that the command does not define itself. */
   globals: Record<string, unknown>;
   notices: string[];
+  /** Flags whose value `svc.yaml` gave. */
+  defaulted: { name: string; value: string; path: string }[];
 }
 
 /**
  * Reads what follows the words of a command. Every refusal is a `usage` error. Types and rules of flags are
  * loaded when a line needs them.
  */
-export async function parseArgs(command: Command, tokens: readonly string[], env: Env): Promise<Parsed> {
+export async function parseArgs(
+  command: Command,
+  tokens: readonly string[],
+  env: Env,
+  manifest?: () => Promise<ManifestDefaults | null>,
+): Promise<Parsed> {
   const own = flagsOf(command);
   const flags: Flags = { ...globalFlags, ...own };
   const { values, rest, notices } = await readTokens(flags, tokens);
   await readEnvironment(flags, values, env);
   const positionals = readPositionals(command, rest);
+  const defaulted = manifest === undefined ? [] : await readDefaults(flags, values, manifest);
   if (hasRules(flags, command)) {
     const { applyFlagRules } = await import('./flag-rules.ts');
     notices.push(...applyFlagRules(flags, values, positionals, command));
   }
   // The types of flags and positionals are those of the declaration, which each value was read by.
   const args = { flags: {}, positionals } as Args;
-  const parsed: Parsed = { args, globals: {}, notices };
+  const parsed: Parsed = { args, globals: {}, notices, defaulted };
   for (const name in flags) {
     const target: Record<string, unknown> = Object.hasOwn(own, name) ? parsed.args.flags : parsed.globals;
     target[name] = values[name] ?? flags[name]?.default;
@@ -103,6 +112,29 @@ async function readEnvironment(flags: Flags, values: Record<string, unknown>, en
     if (text) await keep(values, name, flag, flag.env, text);
   }
 }
+
+/** Only for what would otherwise be missing, so that a line which says everything reads no file. */
+async function readDefaults(
+  flags: Flags,
+  values: Record<string, unknown>,
+  manifest: () => Promise<ManifestDefaults | null>,
+): Promise<Parsed['defaulted']> {
+  const defaulted: Parsed['defaulted'] = [];
+  for (const name in flags) {
+    const flag = flags[name];
+    if (flag?.manifest === undefined || values[name] !== undefined) continue;
+    if (!(await import('./flag-rules.ts')).isRequired(flag, values)) continue;
+    const found = await manifest();
+    if (found === null) continue;
+    const value = found[flag.manifest];
+    if (value === null) throw usage(`--${name} must be given: ${found.path} names no app.`, namesNoApp);
+    values[name] = value;
+    defaulted.push({ name, value, path: found.path });
+  }
+  return defaulted;
+}
+
+const namesNoApp = 'Add app.slug there, or a name that a slug can be made from.';
 
 function hasRules(flags: Flags, command: Command): boolean {
   if (command.oneRequired !== undefined) return true;

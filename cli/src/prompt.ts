@@ -11,7 +11,7 @@ export async function confirm(question: string, signal: AbortSignal): Promise<bo
 }
 
 /** For an end in the middle of the question: typing would stay invisible otherwise. */
-function restoreTerminal(): void {
+export function restoreTerminal(): void {
   if (process.stdin.isTTY) process.stdin.setRawMode(false);
   process.stderr.write('\u001b[?25h');
 }

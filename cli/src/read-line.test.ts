@@ -32,6 +32,38 @@ describe('the words of a line', () => {
     expect(await resolveWords([])).toMatchObject({ kind: 'group', words: '' });
   });
 
+  test('of a group may stand for one of its commands, with its arguments and flags', async () => {
+    const list = { kind: 'command', words: 'apps members list', alone: 'apps members' };
+    for (const rest of [
+      ['shop'],
+      ['shop', '--page', '2'],
+      ['--page', '2', 'shop'],
+      ['--json', 'shop', 'add'],
+      [],
+    ])
+      expect(await resolveWords(['apps', 'members', ...rest])).toMatchObject({ ...list, rest });
+    expect(await resolveWords(['apps', '--json', 'members', '-o', 'yaml', 'shop'])).toMatchObject({
+      ...list,
+      rest: ['--json', '-o', 'yaml', 'shop'],
+    });
+    // What is a command's name is that command, unless it is written behind its whole words or behind two dashes.
+    expect(await resolveWords(['apps', 'members', 'add'])).toMatchObject({
+      words: 'apps members add',
+      rest: [],
+    });
+    expect(await resolveWords(['apps', 'members', 'list', 'add'])).toMatchObject({ rest: ['add'] });
+    expect(await resolveWords(['apps', 'members', '--', 'add'])).toMatchObject({
+      ...list,
+      rest: ['--', 'add'],
+    });
+    expect(await resolveWords(['apps', 'inspection-consent', '--app', 'get'])).toMatchObject({
+      words: 'apps inspection-consent get',
+      rest: ['--app', 'get'],
+    });
+    const refused = await resolveWords(['apps', 'inspection-consent', 'st']).catch((cause) => cause);
+    expect(refused.next).toContain('svc apps inspection-consent set');
+  });
+
   test('behind help ask for help', async () => {
     expect(await resolveWords(['help', 'grants', 'list'])).toMatchObject({
       words: 'grants list',
@@ -74,6 +106,16 @@ describe('help and version', () => {
       expect([argv, ran.exit, ran.err]).toEqual([argv, 0, '']);
       expect(ran.out).toContain('Usage');
     }
+  });
+
+  test('a group that stands for one of its commands shows all of them, and how it is typed alone', async () => {
+    const { out } = await runSvc(['apps', 'members', '--help']);
+    expect(out).toContain(
+      '  svc apps members <command> [arguments] [flags]\n  svc apps members <app> [flags]\n',
+    );
+    expect(out).toContain('svc apps members alone is svc apps members list.');
+    for (const word of ['list', 'add', 'remove']) expect(out).toMatch(new RegExp(`^  ${word} `, 'm'));
+    expect((await runSvc(['apps', 'members', 'list', '--help'])).out).toContain('--per-page');
   });
 
   test('help wins over everything else that may be wrong with the line', async () => {

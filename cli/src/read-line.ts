@@ -9,11 +9,12 @@ import { groups, isCommand, isGroup, loadCommand } from './registry.ts';
 /** Reads the whole line; `null` where help was asked for and has been printed. */
 export async function readLine(run: Run): Promise<Line | null> {
   const { io } = run;
-  const { kind, words, rest } = await resolveWords(io.argv);
+  const { kind, words, rest, alone } = await resolveWords(io.argv);
   run.words = words;
   const end = rest.indexOf('--');
   const flags = end === -1 ? rest : rest.slice(0, end);
-  if (flags.includes('--help') || flags.includes('-h')) return printHelp(io, words);
+  // Where a group was typed alone, what else it holds is what a person looks for.
+  if (flags.includes('--help') || flags.includes('-h')) return printHelp(io, alone ?? words);
   if (flags.includes('--version'))
     return readArgs(io, await loadCommand('version'), await formatFlags(flags));
   if (kind === 'command') return readArgs(io, await loadCommand(words), rest);
@@ -23,13 +24,19 @@ export async function readLine(run: Run): Promise<Line | null> {
 }
 
 async function readArgs(io: Io, command: Command, rest: readonly string[]): Promise<Line> {
-  const { args, globals, notices } = await parseArgs(command, rest, io.env);
+  const manifest = async () => (await import('./manifest-defaults.ts')).manifestDefaults(io);
+  const { args, globals, defaulted, ...parsed } = await parseArgs(command, rest, io.env, manifest);
+  const notices = [...parsed.notices, ...(globals.verbose === true ? defaulted.map(defaultNotice) : [])];
   const line = { command, args, globals: await readGlobals(command, globals), notices };
   if (command.kind !== 'mutate')
     return { ...line, mutation: { mode: 'preview', confirmed: false, argv: [] } };
   const { mutationMode, mutationNotices } = await import('./mutation.ts');
   const mutation = mutationMode(args.flags, globals, io.argv);
   return { ...line, mutation, notices: [...notices, ...mutationNotices(args.flags, mutation)] };
+}
+
+function defaultNotice({ name, value, path }: { name: string; value: string; path: string }): string {
+  return `--${name} ${value} comes from ${path}.`;
 }
 
 async function printHelp(io: Io, words: string): Promise<null> {
@@ -87,6 +94,8 @@ export interface Resolved {
   kind: 'command' | 'group';
   words: string;
   rest: string[];
+  /** The group whose words were typed, where they stand for one of its commands. */
+  alone?: string;
 }
 
 /** Global flags may stand between and before the words; `svc help <words>` is `svc <words> --help`. */
@@ -100,6 +109,11 @@ export async function resolveWords(argv: readonly string[]): Promise<Resolved> {
       break;
     }
     if (looksLikeFlag(token)) {
+      // A flag that is not global is the command's own: its words are over.
+      if (groups[words]?.alone !== undefined && !isGlobal(token)) {
+        rest.push(...argv.slice(i));
+        break;
+      }
       rest.push(token);
       if (!takesNext(token) || i + 1 >= argv.length) continue;
       i += 1;
@@ -109,10 +123,23 @@ export async function resolveWords(argv: readonly string[]): Promise<Resolved> {
     const longer = words === '' ? token : `${words} ${token}`;
     if (isCommand(longer) || isGroup(longer)) words = longer;
     else if (longer === 'help') rest.push('--help');
-    else throw await unknownWord(words, token, rest);
+    else if (await takesArguments(groups[words]?.alone)) {
+      rest.push(...argv.slice(i));
+      break;
+    } else throw await unknownWord(words, token, rest);
   }
-  const named = groups[words]?.alone ?? words;
-  return { kind: isCommand(named) ? 'command' : 'group', words: named, rest };
+  const named = groups[words]?.alone;
+  if (named !== undefined) return { kind: 'command', words: named, rest, alone: words };
+  return { kind: isCommand(words) ? 'command' : 'group', words, rest };
+}
+
+async function takesArguments(words: string | undefined): Promise<boolean> {
+  return words !== undefined && ((await loadCommand(words)).positionals ?? []).length > 0;
+}
+
+function isGlobal(token: string): boolean {
+  const names = flagNames(globalFlags);
+  return names.has(splitFlag(token, names).typed);
 }
 
 function takesNext(token: string): boolean {

@@ -13,6 +13,8 @@ const commands = await Promise.all(commandWords.map(loadCommand));
 
 /** Endpoints without a command, and why. */
 const withoutCommand: Record<string, string> = {
+  'icons.preCreate': 'apps sign-icon-upload --pre-create asks for it, and does more than one call',
+  'icons.sign': 'apps sign-icon-upload asks for it, and does more than one call',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
 };
 

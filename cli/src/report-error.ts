@@ -44,7 +44,9 @@ function text({ problem, next }: Report): string {
   });
   return [
     `Error: ${plain(said)} (${plain(problem.code)})\n`,
-    ...items.filter((item) => !isSame(item, said)).map((item) => `  ${plain(item)}\n`),
+    ...items
+      .filter((item, at) => !isSame(item, said) && !(at === 0 && isPlaced(problem, said)))
+      .map((item) => `  ${plain(item)}\n`),
     ...(next === undefined ? [] : [`Next: ${next}\n`]),
     ...(problem.request_id === '' ? [] : [`Request id: ${plain(problem.request_id)}\n`]),
   ].join('');
@@ -54,6 +56,12 @@ function text({ problem, next }: Report): string {
 function isSame(item: string, said: string): boolean {
   const [a, b] = [item, said].map((text) => text.replaceAll(/[\s.,:]/g, ''));
   return a === b;
+}
+
+/** `svc.yaml:7:3: unknown key` says the line of the first fault already. */
+function isPlaced({ errors }: Report['problem'], said: string): boolean {
+  const [first] = errors ?? [];
+  return first?.line !== undefined && said.includes(`:${first.line}:`) && said.endsWith(first.detail);
 }
 
 function ofProblem(error: ProblemError, asked: Asked): Report {

@@ -66,12 +66,12 @@ export async function openRows(
 
 /** A token can not ask which tenants there are. */
 async function tenantOf(ctx: Ctx, credential: string): Promise<string> {
-  if (credential === 'SVC_API_KEY' && ctx.globals.tenant === undefined) {
-    const { tenant } = await ctx.session();
-    if (tenant !== null) return tenant.id;
-    throw usage('With SVC_API_KEY the tenant must be said.', 'Pass --tenant, or set SVC_TENANT.');
-  }
-  return (await import('./tenant.ts')).resolveTenant(ctx);
+  const { resolveTenant, saidTenant } = await import('./tenant.ts');
+  if (credential !== 'SVC_API_KEY') return resolveTenant(ctx);
+  const { tenant } = await ctx.session();
+  const known = (await saidTenant(ctx)) ?? tenant?.id;
+  if (known !== undefined) return known;
+  throw usage('With SVC_API_KEY the tenant must be said.', 'Pass --tenant, or set SVC_TENANT.');
 }
 
 function addressOf(place: RowsPlace, { of, query = [] }: RowCall): string {

@@ -1,6 +1,6 @@
 import { contract } from '@svc/contract/all.ts';
 import type { Command, Flag, JsonSchema, Positional } from './command.ts';
-import { flagsOf, flagText } from './flags.ts';
+import { flagsOf, flagText, mustBeTyped } from './flags.ts';
 
 /** Loads every schema of the contract: for `svc schema`, the reference page and tests only. */
 export interface CommandSchema {
@@ -41,7 +41,7 @@ function inputSchema(command: Command): JsonSchema {
     ]),
     required: [
       ...positionals.filter((it) => !it.optional).map((it) => it.name),
-      ...flags.filter(([, flag]) => flag.required).map(([name]) => `--${name}`),
+      ...flags.filter(([, flag]) => mustBeTyped(flag)).map(([name]) => `--${name}`),
     ],
     additionalProperties: false,
   };

@@ -3,11 +3,12 @@ import type { Ctx } from './context.ts';
 import { usage } from './errors.ts';
 
 /**
- * The tenant a command works in: `--tenant` or `SVC_TENANT`, the profile's active tenant, or the only one the
- * user has, which is then remembered.
+ * The tenant a command works in: the one that is said, the profile's active tenant, or the only one the user has,
+ * which is then remembered.
  */
 export async function resolveTenant(ctx: Ctx): Promise<string> {
-  if (ctx.globals.tenant !== undefined) return ctx.globals.tenant;
+  const said = await saidTenant(ctx);
+  if (said !== undefined) return said;
   const session = await ctx.session();
   if (session.tenant !== null) return session.tenant.id;
   const { tenants } = await session.client.call(getMe, {}, { signal: ctx.signal });
@@ -23,6 +24,16 @@ export async function resolveTenant(ctx: Ctx): Promise<string> {
   }
   await remember(ctx, { id: only.id, slug: only.slug });
   return only.id;
+}
+
+/** By `--tenant`, `SVC_TENANT` or the `svc.yaml` of the folder, in this order. */
+export async function saidTenant(ctx: Ctx): Promise<string | undefined> {
+  if (ctx.globals.tenant !== undefined) return ctx.globals.tenant;
+  const { manifestDefaults } = await import('./manifest-defaults.ts');
+  const found = await manifestDefaults(ctx.io);
+  if (found === null || found.tenant === null) return undefined;
+  if (ctx.globals.verbose) ctx.note(`--tenant ${found.tenant} comes from ${found.path}.`);
+  return found.tenant;
 }
 
 /** Only a convenience: a folder that can not be written must not stop a command that reads. */

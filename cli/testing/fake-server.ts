@@ -1,4 +1,5 @@
 import { type ContractEntry, contract } from '@svc/contract/all.ts';
+import { Icon } from '@svc/contract/icons.shapes.ts';
 import type { JsonSchema } from '../src/command.ts';
 import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
 import { problem, requestId } from './fake-problem.ts';
@@ -63,24 +64,31 @@ export function startFakeServer(): FakeServer {
 
 function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (seen.path.startsWith('/oauth/')) return fakeOAuth(fake.url, fake.oauth, seen);
+  // The address alone lets an icon in.
+  if (seen.path.startsWith('/icons/'))
+    return Response.json(answerOf({ shape: { answer: Icon } }), { status: 201, headers: requestId });
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
   const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
   if (!fake.oauth.tokens.has(token) && !isPat) return problem('unauthenticated');
   if (isRows) return fakeRows(fake.rows, seen);
-  const entry = contract.find(
-    ({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path),
-  );
+  // As at the real one, a word wins over a parameter.
+  const [entry] = contract
+    .filter(({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path))
+    .sort((one, other) => parametersIn(one) - parametersIn(other));
   if (entry === undefined) return problem('not_found');
   const wrong = inputFault(entry, seen);
   if (wrong !== undefined)
     return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });
   if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(entry), { headers: requestId });
   if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
-  return Response.json(answerOf(entry), { status: entry.endpoint.status, headers: requestId });
+  const made = answerOf(entry);
+  const isUpload = entry.endpoint.id.startsWith('icons.');
+  const told = isUpload ? { ...(made as object), put_url: `${fake.url}/icons/1?token=t` } : made;
+  return Response.json(told, { status: entry.endpoint.status, headers: requestId });
 }
 
-export function answerOf(entry: ContractEntry): unknown {
+export function answerOf(entry: Pick<ContractEntry, 'shape'>): unknown {
   return sample(entry.shape.answer.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema);
 }
 
@@ -108,6 +116,10 @@ function inputFault({ shape }: ContractEntry, seen: Seen): string | undefined {
   const query = Object.fromEntries([...seen.query].filter(([name]) => name !== 'dry_run'));
   const faults = [shape.body?.safeParse(body), shape.query?.safeParse(query)];
   return faults.find((result) => result?.success === false)?.error?.message;
+}
+
+function parametersIn({ endpoint }: ContractEntry): number {
+  return endpoint.path.split('{').length;
 }
 
 function fits(template: string, path: string): boolean {

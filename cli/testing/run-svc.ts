@@ -12,6 +12,8 @@ export interface Ran {
 
 export interface RunOptions {
   env?: Record<string, string | undefined>;
+  /** The folder one stands in; nowhere unless said, so that no file there counts. */
+  cwd?: string;
   input?: string;
   terminal?: boolean;
   columns?: number;
@@ -34,6 +36,7 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     err: (text) => {
       ran.err += text;
     },
+    cwd: () => options.cwd ?? '/nonexistent',
     readInput: async () => options.input ?? '',
     inputChunks: () => new Blob([options.input ?? '']).stream(),
     isTerminal: async () => options.terminal ?? false,

@@ -1,20 +1,40 @@
 import * as accessPolicyShapes from './access-policies.shapes.ts';
 import * as accessPolicies from './access-policies.ts';
+import * as appLifeShapes from './app-life.shapes.ts';
+import * as appLife from './app-life.ts';
+import * as appListShapes from './app-lists.shapes.ts';
+import * as appLists from './app-lists.ts';
 import * as appShapes from './apps.shapes.ts';
 import * as apps from './apps.ts';
+import * as categoryShapes from './categories.shapes.ts';
+import * as categories from './categories.ts';
 import * as connectorShapes from './connectors.shapes.ts';
 import * as connectors from './connectors.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import * as grantShapes from './grants.shapes.ts';
 import * as grants from './grants.ts';
+import * as iconShapes from './icons.shapes.ts';
+import * as icons from './icons.ts';
 import * as identityShapes from './identity.shapes.ts';
 import * as identity from './identity.ts';
+import * as inspectionShapes from './inspection.shapes.ts';
+import * as inspection from './inspection.ts';
+import * as ownerShapes from './owners.shapes.ts';
+import * as owners from './owners.ts';
 import * as presetShapes from './presets.shapes.ts';
 import * as presets from './presets.ts';
+import * as rawDbShapes from './raw-db.shapes.ts';
+import * as rawDb from './raw-db.ts';
+import * as resourcePresetShapes from './resource-presets.shapes.ts';
+import * as resourcePresets from './resource-presets.ts';
 import * as rowShapes from './rows-endpoints.shapes.ts';
 import * as rows from './rows-endpoints.ts';
+import * as storageShapes from './storage.shapes.ts';
+import * as storage from './storage.ts';
 import * as tableShapes from './tables.shapes.ts';
 import * as tables from './tables.ts';
+import * as templateShapes from './templates.shapes.ts';
+import * as templates from './templates.ts';
 import * as tenantShapes from './tenants.shapes.ts';
 import * as tenants from './tenants.ts';
 
@@ -32,7 +52,17 @@ export const contract: readonly ContractEntry[] = [
   ...pair(grants, grantShapes),
   ...pair(accessPolicies, accessPolicyShapes),
   ...pair(apps, appShapes),
+  ...pair(appLife, appLifeShapes),
+  ...pair(appLists, appListShapes),
+  ...pair(categories, categoryShapes),
+  ...pair(resourcePresets, resourcePresetShapes),
+  ...pair(templates, templateShapes),
+  ...pair(owners, ownerShapes),
+  ...pair(inspection, inspectionShapes),
   ...pair(tables, tableShapes),
+  ...pair(storage, storageShapes),
+  ...pair(rawDb, rawDbShapes),
+  ...pair(icons, iconShapes),
 ];
 
 /** The row path's own, which no router but `/data/…` itself answers. */

@@ -1,14 +1,60 @@
 import { z } from 'zod';
-import { appNameCharsMax, visibilities } from './apps.ts';
-import { chars, empty, page, pageQuery, ref, slug, tenantParams, timestamp, uuid } from './shapes.ts';
+import {
+  appDescriptionCharsMax,
+  appNameCharsMax,
+  appSummaryCharsMax,
+  authModes,
+  costCenterCharsMax,
+  dataScopeCharsMax,
+  dataScopesMax,
+  deployMethods,
+  deploymentStatuses,
+  operatingStatuses,
+  reservedSlugs,
+  reservedSubdomains,
+  urlCharsMax,
+  visibilities,
+} from './apps.ts';
+import { resourceTiers } from './limits.ts';
+import {
+  chars,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  slug,
+  tenantParams,
+  text,
+  timestamp,
+  unchanged,
+  uuid,
+} from './shapes.ts';
 
 export const App = z.object({
   id: uuid,
   tenant_id: uuid,
   slug: z.string(),
   name: z.string(),
-  owner_id: uuid,
+  summary: z.string(),
+  description: z.string(),
+  category_id: uuid.nullable(),
+  subdomain: z.string().nullable(),
+  auth_mode: z.enum(authModes),
+  data_scopes: z.array(z.string()),
+  deploy_method: z.enum(deployMethods),
+  resource_preset: z.enum(resourceTiers),
   visibility: z.enum(visibilities),
+  cost_center: z.string().nullable(),
+  icon_url: z.string().nullable(),
+  icon_dark_url: z.string().nullable(),
+  owner_id: uuid,
+  record: z.enum(['active', 'archived', 'deleted']),
+  runtime: z.enum(['none', 'running', 'suspended']),
+  deployment_status: z.enum(deploymentStatuses),
+  operating_status: z.enum(operatingStatuses),
+  review_status: z.string(),
+  deleted_at: timestamp.nullable(),
+  purge_after: timestamp.nullable().meta({ description: 'A deleted app is purged after this.' }),
   created_at: timestamp,
   updated_at: timestamp,
 });
@@ -24,15 +70,77 @@ export const Owner = z.object({
   since: timestamp,
 });
 
+/** Also what an address says of it: not a word of the API. */
+export const appSlug = slug.refine((value) => !reservedSlugs.includes(value), {
+  error: 'is a reserved word',
+});
+export const subdomain = slug
+  .refine((value) => !reservedSubdomains.includes(value), { error: 'is a reserved word' })
+  // `--` parts an app's name from `staging`, and begins the encoded form of other alphabets.
+  .refine((value) => !value.includes('--'), { error: 'must not contain --' });
+/** Only kept and shown: nothing here ever asks for what is behind it. */
+const iconUrl = text
+  .max(urlCharsMax)
+  .refine(isWebAddress, { error: 'must be an http(s) address' })
+  .meta({ format: 'uri' });
+const scopes = z
+  .array(chars(1, dataScopeCharsMax))
+  .transform((list) => [...new Set(list)])
+  .pipe(z.array(z.string()).max(dataScopesMax));
+
+/** What its owners may say of an app, at first and later. */
+const settings = {
+  name: chars(1, appNameCharsMax),
+  summary: chars(0, appSummaryCharsMax)
+    .refine((value) => !/[\r\n\u2028\u2029]/.test(value), { error: 'must be one line' })
+    .meta({ description: 'One line; empty for none.' }),
+  description: chars(0, appDescriptionCharsMax).meta({ description: 'Empty for none.' }),
+  auth_mode: z.enum(authModes).meta({ description: 'How the app itself knows who calls it.' }),
+  data_scopes: scopes,
+  resource_preset: z.enum(resourceTiers).meta({ description: "At most the tenant's `max_resource_tier`." }),
+};
+const category = ref.meta({ description: 'The id or the slug of a category.' });
+
 export const createApp = {
   params: tenantParams,
-  body: z.strictObject({
-    slug: slug.optional().meta({ description: 'Made from the name when absent.' }),
-    name: chars(1, appNameCharsMax),
-  }),
+  body: z
+    .strictObject({
+      ...settings,
+      slug: appSlug.meta({ description: 'Made from the name when absent.' }),
+      category: category.nullable(),
+      subdomain: subdomain.nullable().meta({
+        description: 'Its host below the apps domain. Made from the slug when absent; null for none.',
+      }),
+      deploy_method: z.enum(deployMethods).meta({ description: 'Can not be changed later.' }),
+      cost_center: chars(1, costCenterCharsMax).nullable(),
+      icon_url: iconUrl.nullable(),
+      icon_dark_url: iconUrl.nullable(),
+      storage: z.strictObject({ enabled: z.boolean() }),
+    })
+    .partial()
+    .required({ name: true }),
   answer: App,
 };
-export const listApps = { params: tenantParams, query: pageQuery, answer: page(App) };
+export const updateApp = {
+  params: appParams,
+  body: z
+    .strictObject({
+      ...settings,
+      category_id: category.nullable(),
+      subdomain: subdomain.nullable(),
+      cost_center: chars(1, costCenterCharsMax).nullable(),
+      icon_url: iconUrl.nullable(),
+      icon_dark_url: iconUrl.nullable(),
+      visibility: z.enum(visibilities).meta({ description: 'Narrower only; `publish` widens it.' }),
+      slug: text.meta({ description: 'Can not change: anything else than the present one is refused.' }),
+      deploy_method: text.meta({
+        description: 'Can not change: anything else than the present one is refused.',
+      }),
+    })
+    .partial()
+    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  answer: App.extend({ changed: unchanged }),
+};
 export const getApp = { params: appParams, answer: App };
 const parts = z.record(z.string(), z.unknown());
 export const getAppDocument = {
@@ -53,3 +161,8 @@ export const addCoOwner = {
   answer: Owner,
 };
 export const removeCoOwner = { params: appParams.extend({ userID: ref }), answer: empty };
+
+export function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}

@@ -2,9 +2,61 @@ import type * as shapes from './apps.shapes.ts';
 import { endpoint, who } from './endpoint.ts';
 
 export const appNameCharsMax = 100;
+export const appDescriptionCharsMax = 20_000;
+export const appSummaryCharsMax = 60;
+export const costCenterCharsMax = 100;
+export const dataScopesMax = 50;
+export const dataScopeCharsMax = 100;
+export const urlCharsMax = 2_000;
 /** From the narrowest to the widest: each reaches whom the one before does, and more. */
 export const visibilities = ['private', 'invite_only', 'public', 'internet'] as const;
+export const authModes = ['cookie', 'bearer', 'api_key', 'anonymous'] as const;
+export const deployMethods = ['docker', 'compose', 'static'] as const;
+export const deploymentStatuses = ['draft', 'deployed', 'archived'] as const;
+export const operatingStatuses = ['live', 'dev', 'archived'] as const;
+/** Of the latest request to publish; more may come. */
+export const reviewStatuses = [
+  ...['none', 'pending', 'approved', 'rejected', 'withdrawn', 'superseded', 'expired'],
+] as const;
+export const resourceTierDefault = 'S';
 export const coOwnersMax = 50;
+/** How long a name that was given up is kept for the tenant that had it. */
+export const namesReservedDays = 30;
+/** Words of this API, which stand where a slug would. */
+export const reservedSlugs: readonly string[] = ['availability', 'discover', 'icon', 'search'];
+/** Hosts that people would take for the platform's own. */
+export const reservedSubdomains: readonly string[] = [
+  ...['account', 'accounts', 'admin', 'api', 'app', 'apps', 'assets', 'auth', 'autoconfig', 'autodiscover'],
+  ...[
+    'cdn',
+    'console',
+    'dashboard',
+    'data',
+    'dns',
+    'docs',
+    'ftp',
+    'git',
+    'help',
+    'imap',
+    'internal',
+    'localhost',
+  ],
+  ...['login', 'logout', 'mail', 'mx', 'ns', 'ns1', 'ns2', 'oauth', 'pop', 'postmaster', 'root', 'security'],
+  ...[
+    'smtp',
+    'sso',
+    'static',
+    'status',
+    'storage',
+    'support',
+    'svc',
+    'sync',
+    'system',
+    'webmail',
+    'wpad',
+    'www',
+  ],
+];
 
 const tenantWide = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
 const visible = { ...tenantWide, app: 'visible' } as const;
@@ -21,18 +73,28 @@ export const createApp = endpoint<typeof shapes.createApp>()({
   authority: tenantWide,
   who: who('O:y C:y A:y M:y P:n N:n X:n'),
   status: 201,
-  errors: ['unique_violation'],
+  errors: ['slug_taken', 'subdomain_taken', 'resource_tier_exceeded'],
 });
 
-export const listApps = endpoint<typeof shapes.listApps>()({
-  id: 'apps.list',
-  method: 'GET',
-  path: collection,
-  summary: 'The apps that you can see',
-  kind: 'read',
-  authority: tenantWide,
-  who: who('O:y C:y A:y M:y P:n N:n X:n'),
+/** An admin who is no owner may send `visibility` alone. */
+export const updateApp = endpoint<typeof shapes.updateApp>()({
+  id: 'apps.update',
+  method: 'PATCH',
+  path: `${collection}/{app}`,
+  summary: 'Change what is said of an app',
+  kind: 'mutate',
+  authority: governed,
+  who: who('O:y C:y A:n M:n P:n N:n X:n'),
   status: 200,
+  errors: [
+    ...([
+      'not_found',
+      'immutable_field',
+      'visibility_widen_not_allowed',
+      'invalid_state_transition',
+    ] as const),
+    ...(['subdomain_taken', 'resource_tier_exceeded'] as const),
+  ],
 });
 
 export const getApp = endpoint<typeof shapes.getApp>()({
@@ -41,7 +103,7 @@ export const getApp = endpoint<typeof shapes.getApp>()({
   path: `${collection}/{app}`,
   summary: 'One app',
   kind: 'read',
-  authority: visible,
+  authority: { ...visible, deletedApp: 'reached' },
   who: who('O:y C:y A:y M:v P:n N:n X:n'),
   status: 200,
   errors: ['not_found'],

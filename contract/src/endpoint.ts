@@ -30,6 +30,8 @@ export interface Endpoint<
   /** The plan says so. */
   irreversible?: true;
   bodyBytesMax?: number;
+  /** How often one person may ask; `rate_limited` beyond. */
+  perMinuteMax?: number;
   /** Answers carry an `ETag`; changes take `If-Match`. */
   etag?: true;
   /** Only for the type; never set. */
@@ -55,10 +57,21 @@ export interface Authority {
    * 404 whatever is asked of it.
    */
   app?: AppRelation;
+  /** Also reaches an app that is deleted and not yet purged, for its representative owner and for admins. */
+  deletedApp?: 'reached';
 }
 
-/** Who of an app: whoever sees it, its owner and co-owners, these or a tenant admin, its representative owner alone. */
-export type AppRelation = 'visible' | 'owners' | 'owners_or_admin' | 'owner';
+/**
+ * Who of an app: whoever sees it, its owner and co-owners, these or a tenant admin, its representative owner alone, a
+ * tenant admin alone, either of these two.
+ */
+export type AppRelation =
+  | 'visible'
+  | 'owners'
+  | 'owners_or_admin'
+  | 'owner'
+  | 'admin'
+  | 'representative_or_admin';
 
 /**
  * O representative owner, C co-owner, A tenant admin, M tenant member without relation to the app, P personal

@@ -23,6 +23,7 @@ export const errorCodes = {
     exit: 4,
     means: 'A session cookie only counts on requests of the same site.',
   },
+  url_expired: { status: 403, exit: 4, means: 'The signed address has expired; ask for a new one.' },
   not_found: { status: 404, exit: 5, means: 'It does not exist, or you may not see it.' },
   method_not_allowed: { status: 405, exit: 2, means: 'This path does not take this method.' },
   request_timeout: { status: 408, exit: 12, means: 'The request did not arrive in time.' },
@@ -43,7 +44,37 @@ export const errorCodes = {
   not_null_violation: { status: 409, exit: 6, means: 'Rows that are there hold no value for the column.' },
   column_in_use: { status: 409, exit: 6, means: 'The column has a part to play; it can not be dropped.' },
   app_not_active: { status: 409, exit: 6, means: 'The app is archived; its rows can be read only.' },
+  slug_taken: {
+    status: 409,
+    exit: 6,
+    means: 'Another app of the tenant has this slug, or a deleted one keeps it.',
+  },
+  subdomain_taken: {
+    status: 409,
+    exit: 6,
+    means: 'Another app has this subdomain, or it is kept for a tenant that had it.',
+  },
+  nothing_deployed: { status: 409, exit: 6, means: 'Nothing of the app is deployed.' },
+  no_successful_deployment: {
+    status: 409,
+    exit: 6,
+    means: 'No deployment of the app ended well, so there is nothing to start again.',
+  },
+  deploy_in_progress: {
+    status: 409,
+    exit: 6,
+    means: 'A deployment is being released; try again when it is done.',
+  },
+  not_deleted: { status: 409, exit: 6, means: 'Only a deleted app can be purged.' },
+  storage_not_enabled: { status: 409, exit: 6, means: 'Storage is not enabled for the app.' },
   unique_violation: { status: 409, exit: 6, means: 'Something with this value exists already.' },
+  raw_db_unavailable: {
+    status: 409,
+    exit: 6,
+    means: 'The database server can not hold databases of apps safely; an operator must prepare it.',
+  },
+  consent_required: { status: 409, exit: 6, means: 'No consent of the owner to inspect the app stands.' },
+  already_uploaded: { status: 409, exit: 6, means: 'This upload address was used already.' },
   last_admin: { status: 409, exit: 6, means: 'A tenant keeps at least one active admin.' },
   limit_reached: { status: 409, exit: 6, means: 'There are as many of these as allowed.' },
   idempotency_in_progress: {
@@ -57,6 +88,7 @@ export const errorCodes = {
   payload_too_large: { status: 413, exit: 7, means: 'The body is larger than allowed here.' },
   uri_too_long: { status: 414, exit: 7, means: 'The address is longer than allowed.' },
   unsupported_media_type: { status: 415, exit: 7, means: 'This content type is not taken here.' },
+  range_not_satisfiable: { status: 416, exit: 7, means: 'The object has no bytes in this range.' },
   idempotency_mismatch: {
     status: 422,
     exit: 7,

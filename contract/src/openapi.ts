@@ -1,5 +1,8 @@
 import { contract, rowContract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
+import { manifestSchemaPath } from './manifest.ts';
+import { iconPaths } from './openapi-icons.ts';
+import { objectPaths } from './openapi-objects.ts';
 import {
   dryRunParameter,
   errorCodesOf,
@@ -46,7 +49,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     tags: [...new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint)))].map((name) => ({
       name,
     })),
-    paths: { ...operationalPaths, ...paths },
+    paths: { ...operationalPaths, ...iconPaths, ...objectPaths, ...paths },
     components: {
       securitySchemes: securitySchemes(options.baseUrl),
       schemas: { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
@@ -144,6 +147,10 @@ const operationalPaths = {
   '/readyz': plain('operations.readyz: The database can be reached', 'application/json'),
   '/metrics': plain('operations.metrics: Metrics in the Prometheus text format', 'text/plain'),
   '/api/v1/openapi.json': plain('operations.openapi: This document', 'application/json'),
+  [manifestSchemaPath]: plain(
+    'operations.manifestSchema: The JSON Schema of svc.yaml',
+    'application/schema+json',
+  ),
   '/oauth/.well-known/openid-configuration': plain(
     'oauth.discovery: Where to sign in, and how',
     'application/json',

@@ -13,10 +13,24 @@ export interface Config {
   dataDir: string;
   databaseUrl: string | undefined;
   dataDatabaseUrl: string | undefined;
+  /** A login that may make roles and databases, on the server that is to hold apps' own databases. */
+  rawDatabaseUrl: string | undefined;
+  objectStore: { kind: 'file' } | S3Place;
   seed: 'demo' | 'none';
   logLevel: string;
   upstream: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined;
   checkAnswers: boolean;
+}
+
+/** A bucket, and whose keys open it. */
+export interface S3Place {
+  kind: 's3';
+  bucket: string;
+  endpoint: string;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
 }
 
 export class ConfigError extends Error {
@@ -45,6 +59,8 @@ export function readConfig(env: Environment): Config {
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: databaseUrlOf(env, 'SVC_DATA_DATABASE_URL'),
+    rawDatabaseUrl: databaseUrlOf(env, 'SVC_RAW_DATABASE_URL'),
+    objectStore: objectStoreOf(env),
     seed: oneOf(env, 'SVC_SEED', ['demo', 'none'], 'demo'),
     logLevel: oneOf(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     upstream: upstreamOf(env),
@@ -102,6 +118,44 @@ function databaseUrlOf(env: Environment, variable: string): string | undefined {
   const text = env[variable];
   if (!text) return undefined;
   if (!/^postgres(ql)?:\/\//.test(text)) throw new ConfigError(variable, 'must begin with postgresql://.');
+  return text;
+}
+
+function objectStoreOf(env: Environment): Config['objectStore'] {
+  const text = env.SVC_OBJECT_STORE || 'file';
+  if (text === 'file') return { kind: 'file' };
+  const wrong = (problem: string) => new ConfigError('SVC_OBJECT_STORE', problem);
+  const url = URL.parse(text);
+  if (url?.protocol !== 's3:' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.host) || url.username)
+    throw wrong('must be file or s3://bucket?endpoint=https://s3.example.com&region=us-east-1.');
+  if (!/^\/?$/.test(url.pathname) || url.hash) throw wrong('names a bucket, without a path in it.');
+  const unknown = [...url.searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
+  if (unknown !== undefined) throw wrong(`has endpoint and region at most, not ${unknown}.`);
+  const region = url.searchParams.get('region') || env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
+  if (!/^[a-z0-9-]+$/.test(region)) throw wrong('has a region that is none, e.g. eu-central-1.');
+  const endpoint = URL.parse(url.searchParams.get('endpoint') || `https://s3.${region}.amazonaws.com`);
+  if (
+    !endpoint ||
+    !/^https?:$/.test(endpoint.protocol) ||
+    endpoint.username ||
+    endpoint.search ||
+    endpoint.hash
+  )
+    throw wrong('has an endpoint that is no http(s) address, e.g. https://s3.example.com.');
+  return {
+    kind: 's3',
+    bucket: url.host,
+    endpoint: endpoint.href.replace(/\/$/, ''),
+    region,
+    accessKeyId: neededWithS3(env, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: neededWithS3(env, 'AWS_SECRET_ACCESS_KEY'),
+    ...(env.AWS_SESSION_TOKEN ? { sessionToken: env.AWS_SESSION_TOKEN } : {}),
+  };
+}
+
+function neededWithS3(env: Environment, variable: string): string {
+  const text = env[variable];
+  if (!text) throw new ConfigError(variable, 'is needed when SVC_OBJECT_STORE names a bucket.');
   return text;
 }
 

@@ -1,6 +1,10 @@
+import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
+import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { openApiDocument } from '@svc/contract/openapi.ts';
+import { objectsPrefix } from '@svc/contract/storage.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
+import { iconsPrefix } from './icons/create-icons.ts';
 import { createConsoleLogin } from './identity/console-login.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
@@ -12,6 +16,8 @@ export interface FrontParts {
   metrics: Metrics;
   api: Handle;
   oauth: Handle;
+  icons: Handle;
+  objects: Handle;
   isReady: () => Promise<boolean>;
 }
 
@@ -20,6 +26,7 @@ export function createFront(parts: FrontParts): Handle {
   const openApi = JSON.stringify(
     openApiDocument({ baseUrl: parts.config.baseUrl, version: packageJson.version }),
   );
+  const manifestSchema = JSON.stringify(manifestJsonSchema({ baseUrl: parts.config.baseUrl }));
   const consoleLogin = createConsoleLogin({ baseUrl: parts.config.baseUrl });
 
   const exact: Record<string, Handle> = {
@@ -32,6 +39,8 @@ export function createFront(parts: FrontParts): Handle {
       new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.contentType } }),
     '/api/v1/openapi.json': async () =>
       new Response(openApi, { headers: { 'content-type': 'application/json' } }),
+    [manifestSchemaPath]: async () =>
+      new Response(manifestSchema, { headers: { 'content-type': 'application/schema+json' } }),
     '/': async () => welcomePage(parts.config.baseUrl),
   };
 
@@ -46,6 +55,8 @@ export function createFront(parts: FrontParts): Handle {
       return found(request, url, info);
     }
     if (path.startsWith('/api/v1/')) return parts.api(request, url, info);
+    if (path.startsWith(iconsPrefix)) return parts.icons(request, url, info);
+    if (path.startsWith(objectsPrefix)) return parts.objects(request, url, info);
     if (path === '/oauth' || path.startsWith('/oauth/')) {
       info.setRoute('oauth');
       return parts.oauth(request, url, info);

@@ -1,3 +1,4 @@
+import { objectsPrefix } from '@svc/contract/storage.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { startPlatform } from './platform.ts';
 import type { DirectHandle } from './plumbing/direct.ts';
@@ -30,6 +31,7 @@ try {
     ...config,
     handle: (request, url, info) => handle(request, url, info),
     direct: () => direct,
+    streams: objectsPrefix,
     log,
     metrics,
   });

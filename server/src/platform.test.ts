@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
+import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { routesOf } from './platform.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {
-  const routed = routesOf({ baseUrl: 'http://localhost:4400' })
+  const raw = createRawDatabases({ url: 'postgresql://nobody@localhost/nothing' });
+  const routed = routesOf({ baseUrl: 'http://localhost:4400', raw, urlKey: 'key' })
     .map((route) => route.endpoint.id)
     .sort();
   expect(routed).toEqual(contract.map(({ endpoint }) => endpoint.id).sort());

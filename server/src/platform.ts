@@ -5,16 +5,25 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { accessPolicyRoutes } from './access-policies/routes.ts';
 import { createAppAccess } from './apps/app-access.ts';
+import { ownerRoutes } from './apps/owner-routes.ts';
+import { appLifeRoutes } from './apps/life-routes.ts';
 import { appRoutes } from './apps/routes.ts';
+import { categoryRoutes } from './categories/routes.ts';
 import type { Config } from './config.ts';
 import { connectorRoutes } from './connectors/routes.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
+import { openObjectStore } from './drivers/object-store/object-store.ts';
+import type { RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
 import { createFront } from './front.ts';
 import { grantRoutes } from './grants/routes.ts';
+import { createIcons } from './icons/create-icons.ts';
+import { removeIconObjects } from './icons/remove-objects.ts';
+import { iconRoutes } from './icons/routes.ts';
 import { createAuthenticate } from './identity/authenticate.ts';
 import { createFindCredential } from './identity/find-credential.ts';
 import { createIdentityProvider } from './identity/provider.ts';
+import { inspectionRoutes } from './inspection/routes.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
 import { meRoutes } from './me/routes.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
@@ -34,6 +43,11 @@ import { createReadiness } from './plumbing/readiness.ts';
 import type { Route } from './plumbing/route.ts';
 import type { Handle } from './plumbing/serve.ts';
 import { presetRoutes } from './presets/routes.ts';
+import { keepAddress } from './raw-db/keep-address.ts';
+import { rawDbRoutes } from './raw-db/routes.ts';
+import { settleRawDb } from './raw-db/settle-raw-db.ts';
+import { openRawPlace } from './raw-place.ts';
+import { resourcePresetRoutes } from './resource-presets/routes.ts';
 import { documentRoutes } from './rows/document-routes.ts';
 import { prepareData } from './rows/prepare-data.ts';
 import { createReach } from './rows/reach.ts';
@@ -41,13 +55,23 @@ import { createRows } from './rows/routes.ts';
 import { openRowsPlace } from './rows-place.ts';
 import { type Seeded, seed, seededAdmin } from './seed.ts';
 import { sessionRoutes } from './sessions/routes.ts';
+import { removeBlob } from './storage/discard-blob.ts';
+import { createIssuerAccess } from './storage/issuer-access.ts';
+import { createObjectsHandler } from './storage/objects-handler.ts';
+import { removeObjectsOfApp } from './storage/purge-storage.ts';
+import { storageRoutes } from './storage/routes.ts';
 import { sweepsOf } from './sweeps.ts';
 import { tableRoutes } from './tables/routes.ts';
+import { templateRoutes } from './templates/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { createTenantAccess } from './tenants/tenant-access.ts';
 
 /** Every route of the control plane; a slice is added here and nowhere else. */
-export const routesOf = ({ baseUrl }: Pick<Config, 'baseUrl'>): readonly Route[] => [
+export const routesOf = ({
+  baseUrl,
+  raw,
+  urlKey,
+}: Pick<Config, 'baseUrl'> & { raw: RawDatabases; urlKey: string }): readonly Route[] => [
   ...meRoutes,
   ...sessionRoutes,
   ...patRoutes,
@@ -57,7 +81,16 @@ export const routesOf = ({ baseUrl }: Pick<Config, 'baseUrl'>): readonly Route[]
   ...grantRoutes,
   ...accessPolicyRoutes,
   ...appRoutes,
+  ...appLifeRoutes,
+  ...categoryRoutes,
+  ...resourcePresetRoutes,
+  ...templateRoutes,
+  ...ownerRoutes,
+  ...inspectionRoutes,
   ...tableRoutes,
+  ...storageRoutes({ baseUrl, urlKey }),
+  ...rawDbRoutes({ raw }),
+  ...iconRoutes({ baseUrl, key: urlKey }),
   ...documentRoutes({ baseUrl }),
 ];
 
@@ -90,17 +123,30 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     });
     undo.unshift(control.close);
     const { db } = control;
+    const objects = openObjectStore(config);
+    /** Signs the addresses that things are uploaded to. */
+    const urlKey = await keptKey(db, 'url.signing_key', async () => randomBytes(32).toString('base64url'));
     const rows = openRowsPlace(config, database, log);
     undo.unshift(rows.close);
     await prepareData({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
+
+    const raw = openRawPlace(config, database, log);
+    undo.unshift(raw.close);
+    await keepAddress({ db, raw });
 
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
       url: database.controlUrl,
       db,
       log,
-      effects: { 'audit.anchor': async (head) => keepAnchor(head as unknown as ChainHead) },
-      sweeps: sweepsOf(() => ({ db, rowsDb: rows.db ?? db, outbox, log })),
+      effects: {
+        'audit.anchor': async (head) => keepAnchor(head as unknown as ChainHead),
+        'rawDb.settle': settleRawDb({ db, raw }),
+        'icons.remove': removeIconObjects({ objects }),
+        'storage.discardBlob': removeBlob({ db, objects }),
+        'storage.discardApp': removeObjectsOfApp({ db, objects }),
+      },
+      sweeps: sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, outbox, log })),
     });
     await outbox.start();
     undo.unshift(outbox.stop);
@@ -153,7 +199,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
         onCommitted: invalidation.tell,
         checkAnswers: config.checkAnswers,
       },
-      routesOf(config),
+      routesOf({ ...config, raw, urlKey }),
     );
     const rowDb = createRowDatabase({
       url: database.rowsUrl,
@@ -178,7 +224,24 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       cursorKey: await keptKey(db, 'rows.cursor_key', async () => randomBytes(32).toString('base64url')),
     });
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
-    const handle = createFront({ config, metrics, api, isReady, oauth: provider.handle });
+    const icons = createIcons({
+      db,
+      outbox,
+      objects,
+      signer: { baseUrl: config.baseUrl, key: urlKey },
+      now,
+      onCommitted: invalidation.tell,
+    });
+    const objectsHandler = createObjectsHandler({
+      db,
+      objects,
+      outbox,
+      urlKey,
+      now,
+      issuerAccess: createIssuerAccess({ db, cache: createTaggedCache(invalidation, { entriesMax: 10_000 }) }),
+      onCommitted: invalidation.tell,
+    });
+    const handle = createFront({ config, metrics, api, icons, objects: objectsHandler, isReady, oauth: provider.handle });
     return { handle, direct, seeded, database, stop: () => undoAll(undo, log) };
   } catch (error) {
     await undoAll(undo, log);

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql } from 'kysely';
+import { openFileStore } from './drivers/object-store/file-store.ts';
 import { rowsOnly } from './plumbing/outbox-rows.ts';
 import { prepareData } from './rows/prepare-data.ts';
 import { sweepsOf } from './sweeps.ts';
 import { silentLog, type TestDatabase, testDatabase } from './testing.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'svc-sweeps-'));
+const objects = openFileStore(folder);
 let control: TestDatabase;
 let elsewhere: TestDatabase;
 beforeAll(async () => {
@@ -14,6 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await control.close();
   await elsewhere.close();
+  rmSync(folder, { recursive: true });
 });
 
 async function keepKeys({ db }: TestDatabase): Promise<void> {
@@ -31,7 +38,7 @@ async function keysIn({ db }: TestDatabase): Promise<string[]> {
 }
 
 function sweep(name: string, rowsDb: TestDatabase): Promise<void> {
-  const parts = { db: control.db, rowsDb: rowsDb.db, outbox: rowsOnly, log: silentLog };
+  const parts = { db: control.db, rowsDb: rowsDb.db, objects, outbox: rowsOnly, log: silentLog };
   const found = sweepsOf(() => parts).find((each) => each.name === name);
   if (!found) throw new Error(`There is no sweep ${name}.`);
   return found.run();
@@ -47,7 +54,7 @@ test('keys of row requests are forgotten after 24 hours, wherever the rows are, 
 });
 
 test('every sweep can be run twice', async () => {
-  const parts = { db: control.db, rowsDb: control.db, outbox: rowsOnly, log: silentLog };
+  const parts = { db: control.db, rowsDb: control.db, objects, outbox: rowsOnly, log: silentLog };
   const sweeps = sweepsOf(() => parts);
   expect(new Set(sweeps.map(({ name }) => name)).size).toBe(sweeps.length);
   for (const { run } of [...sweeps, ...sweeps]) await run();

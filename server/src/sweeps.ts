@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
+import { purgeDueApps } from './apps/purge-due-apps.ts';
+import type { ObjectStore } from './drivers/object-store/object-store.ts';
 import { expireGrants } from './grants/expire-grants.ts';
 import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
+import { sweepIconObjects, sweepIcons } from './icons/sweep-icons.ts';
 import { sweepLoginAttempts } from './identity/login-attempts.ts';
 import { sweepOauthModels } from './identity/oauth-adapter.ts';
 import type { Db } from './plumbing/db.ts';
@@ -8,20 +11,26 @@ import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
 import type { Sweep } from './plumbing/outbox.ts';
 import { forgetOldRowKeys } from './rows/forget-old-row-keys.ts';
+import { forgetUploads } from './storage/forget-uploads.ts';
 
 export interface SweepParts extends OperatorParts {
   /** Where apps' tables live: the control plane's own database, or another. */
   rowsDb: Db;
+  objects: ObjectStore;
 }
 
 /** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
 export function sweepsOf(parts: () => SweepParts): Sweep[] {
   return [
     { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
+    { name: 'icons.sweep', cron: '47 * * * *', run: () => sweepIcons(parts()) },
+    { name: 'icons.objects', cron: '57 4 * * *', run: () => sweepIconObjects({ ...parts(), now: new Date() }) },
+    { name: 'storage.forgetUploads', cron: '7,37 * * * *', run: () => forgetUploads(parts(), { now: new Date() }) },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => forgetOldRowKeys(parts().rowsDb) },
+    { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(parts()) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];
 }

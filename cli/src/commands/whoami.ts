@@ -9,8 +9,9 @@ export default defineCommand({
   input: () => ({}),
   output: async () => (await import('../login-output.ts')).whoamiOutput,
   present: (ctx, { credential, tenants, ...user }) =>
-    ctx.session().then(({ baseUrl, profile, tenant }) => {
-      const asked = ctx.globals.tenant ?? tenant?.id ?? (tenants.length === 1 ? tenants[0]?.id : undefined);
+    ctx.session().then(async ({ baseUrl, profile, tenant }) => {
+      const said = ctx.globals.tenant ?? (await (await import('../tenant.ts')).saidTenant(ctx));
+      const asked = said ?? tenant?.id ?? (tenants.length === 1 ? tenants[0]?.id : undefined);
       const active = tenants.find(({ id, slug }) => id === asked || slug === asked);
       return {
         user,

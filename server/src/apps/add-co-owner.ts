@@ -5,6 +5,7 @@ import { fail, invalid } from '../plumbing/problem.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { holdMember } from '../tenants/find-member.ts';
 import { findUser } from '../users/find-user.ts';
+import { endAppMembership } from './end-app-membership.ts';
 import type { OwnerRecord } from './rules.ts';
 import { insertCoOwnerRow, listCoOwnerRows, lockAppRow } from './store.ts';
 
@@ -39,6 +40,7 @@ export async function addCoOwner(ctx: AppMutationCtx, { user }: { user: string }
     before: { co_owner: null },
     after: { co_owner: { user_id: person.id, email: person.email } },
   });
+  await endAppMembership(ctx, { app, person });
   ctx.changed(appTag(app.id));
   ctx.changed(userTag(person.id));
   return {

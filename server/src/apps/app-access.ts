@@ -3,7 +3,7 @@ import type { TaggedCache } from '../plumbing/cache.ts';
 import type { AppAccess, Caller, TenantAccess } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { appTag } from '../tables/catalogue.ts';
-import { findApp } from './find-app.ts';
+import { findAppOrDeleted } from './find-app.ts';
 
 /** The app a path names and what the caller is to it; null alike for no app and for one that they can not see. */
 export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppAccess> }) {
@@ -15,7 +15,7 @@ export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppA
     // The role is part of the key: an app that an admin sees may not be there for a member.
     const key = `${tenant.id} ${tenant.role} ${caller.userId} ${ref.toLowerCase()}`;
     return cache.get(key, async () => {
-      const app = await findApp(db, tenant, { ref, caller });
+      const app = await findAppOrDeleted(db, tenant, { ref, caller });
       return app ? { value: app, tags: [appTag(app.id), userTag(caller.userId)] } : null;
     });
   };

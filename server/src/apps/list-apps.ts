@@ -1,13 +1,56 @@
-import { visibilities } from '@svc/contract/apps.ts';
+import type { listApps as shape } from '@svc/contract/app-lists.shapes.ts';
+import type { z } from 'zod';
 import type { TenantCtx } from '../plumbing/context.ts';
-import { type PageQuery, pageAnswer, windowOf } from '../plumbing/paging.ts';
-import { appRecord, reaches } from './rules.ts';
-import { listAppRows } from './store.ts';
+import { pageAnswer, windowOf } from '../plumbing/paging.ts';
+import { categoryFilter } from './category-filter.ts';
+import { cursorFrom, readCursor } from './list-cursor.ts';
+import { type AppQuery, countAppRows, listAppRows } from './list-store.ts';
+import { listedApp } from './rules.ts';
+import { searchWords } from './search-words.ts';
+import { seenBy } from './seen-by.ts';
 
-/** Never more than the caller could get one by one. */
-export async function listApps(ctx: TenantCtx, query: PageQuery) {
-  const open = visibilities.filter((visibility) => reaches(visibility, 'none', ctx.tenant.role));
-  const seen = { userId: ctx.caller.userId, open };
-  const { rows, total } = await listAppRows(ctx.db, ctx.tenant.id, seen, windowOf(query));
-  return pageAnswer(query, rows.map(appRecord), total);
+type Query = z.output<typeof shape.query>;
+
+/** By page, or from a cursor on, which loses nothing when apps come and go between two pages. */
+export async function listApps(ctx: TenantCtx, query: Query) {
+  const listing = [ctx.tenant.id, query.sort];
+  const after = readCursor(listing, query.cursor);
+  const window = windowOf(query);
+  const asked = await queryOf(ctx, query);
+  const [rows, total] = await Promise.all([
+    listAppRows(ctx.db, asked, { limit: window.limit + 1, offset: after ? 0 : window.offset, after }),
+    countAppRows(ctx.db, asked),
+  ]);
+  const items = rows.slice(0, window.limit);
+  return {
+    ...pageAnswer(query, items.map(listedApp), total),
+    next_cursor: rows.length > window.limit ? cursorFrom(listing, items.at(-1)) : null,
+  };
+}
+
+async function queryOf(ctx: TenantCtx, query: Query): Promise<AppQuery> {
+  const isAdmin = ctx.tenant.role === 'tenant_admin';
+  const deleted = query.deleted === 'true';
+  return {
+    tenantId: ctx.tenant.id,
+    seen: await seenBy(ctx),
+    sort: query.sort,
+    q: query.q === undefined ? undefined : searchWords(query.q),
+    which: {
+      record: deleted ? ['deleted'] : ['active', 'archived'],
+      // A deleted app is its representative owner's and the admins' to bring back.
+      ownerId: deleted && !isAdmin ? ctx.caller.userId : undefined,
+      deploymentStatus: either(query.status, query.status_in),
+      operatingStatus: either(query.operating_status, query.operating_status_in),
+      reviewStatus: either(query.review_status, query.review_status_in),
+      visibility: query.visibility,
+      categoryId: await categoryFilter(ctx, query.category_id),
+    },
+  };
+}
+
+/** One value and a list of them: any of all these. */
+export function either(one: string | undefined, many: readonly string[] | undefined): string[] | undefined {
+  if (one === undefined && many === undefined) return undefined;
+  return [...(one === undefined ? [] : [one]), ...(many ?? [])];
 }

@@ -5,11 +5,12 @@ import type { Db } from '../plumbing/db.ts';
 import { type TestDatabase, testMutation } from '../testing.ts';
 import { addCoOwner } from './add-co-owner.ts';
 import { createApp } from './create-app.ts';
+import { ownerRoutes } from './owner-routes.ts';
 import { appRoutes } from './routes.ts';
 
 /** One copy of the server, with apps and the people who own them. */
 export function copyWithApps(database: TestDatabase): Promise<ServerCopy> {
-  return copyOfServer(database, undefined, [...peopleRoutes, ...appRoutes]);
+  return copyOfServer(database, undefined, [...peopleRoutes, ...appRoutes, ...ownerRoutes]);
 }
 
 /** An app of the person's own, seen as they see it. */

@@ -2,7 +2,7 @@ import type { createConnector as shape } from '@svc/contract/connectors.shapes.t
 import type { z } from 'zod';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
-import { slugFromName } from '../plumbing/slug-from-name.ts';
+import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import { type ConnectorRow, connectorRecord, findConnectorRow, insertConnectorRow } from './store.ts';
 
 export async function createConnector(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {

@@ -1,5 +1,5 @@
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
-import { findAppById, holdsHost } from '../apps/find-app-by-id.ts';
+import { findAppById } from '../apps/find-app-by-id.ts';
 import type { Db } from '../plumbing/db.ts';
 import { isUuid } from '../plumbing/ref.ts';
 import { appHome, isAppOrigin, isAppRedirect } from './app-redirects.ts';
@@ -17,7 +17,7 @@ export async function findAppClient(
 ): Promise<ClientMetadata | undefined> {
   const app = await findAppById(place, { id: clientId });
   if (app?.record !== 'active' || app.id !== clientId) return undefined;
-  const home = (await holdsHost(place, app)) ? appHome(place, app.slug) : noHome;
+  const home = app.subdomain === null ? noHome : appHome(place, app.subdomain);
   return {
     client_id: app.id,
     client_name: app.name,

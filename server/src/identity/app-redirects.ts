@@ -1,7 +1,7 @@
 /** Where an app lives: its own host on the apps domain, with the scheme and the port of the platform. */
-export function appHome(place: { baseUrl: string; appsDomain: string }, slug: string): string {
+export function appHome(place: { baseUrl: string; appsDomain: string }, subdomain: string): string {
   const { protocol, port } = new URL(place.baseUrl);
-  return `${protocol}//${slug}.${place.appsDomain}${port === '' ? '' : `:${port}`}/`;
+  return `${protocol}//${subdomain}.${place.appsDomain}${port === '' ? '' : `:${port}`}/`;
 }
 
 /**

@@ -81,6 +81,36 @@ export function lockActivePatRowsOf(tx: Tx, tenantId: string, userId: string, no
     .execute();
 }
 
+/** Active ones that are limited to apps, this among them. */
+export function lockActivePatRowsNaming(
+  tx: Tx,
+  tenantId: string,
+  appId: string,
+  now: Date,
+): Promise<PatRow[]> {
+  return tx
+    .withTables<Tables>()
+    .selectFrom('pats')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where(sql<boolean>`apps @> array[${appId}]`)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+export async function saveApps(tx: Tx, tenantId: string, id: string, apps: string[]): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('pats')
+    .set({ apps })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .execute();
+}
+
 export async function markRevoked(tx: Tx, tenantId: string, id: string, at: Date): Promise<void> {
   await tx
     .withTables<Tables>()

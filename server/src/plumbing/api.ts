@@ -3,12 +3,14 @@ import type { Logger } from 'pino';
 import { sha256 } from './canonical.ts';
 import { type AppAccess, type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
 import type { Db } from './db.ts';
+import { knowsEtag } from './etag.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { isEnough } from './is-enough.ts';
 import { type RowsPlace, runMutation } from './mutation.ts';
 import type { Outbox } from './outbox-rows.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
 import { fail } from './problem.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { readJson } from './read-body.ts';
 import type { Route } from './route.ts';
 import { createRouter } from './router.ts';
@@ -33,6 +35,8 @@ export interface RequestInfo {
   /** The name under which the request is counted; set once it is known. */
   setRoute: (name: string) => void;
   clientAddress: string;
+  /** Where bodies are streamed: called with each piece, the connection may be silent for a while after it. */
+  patient?: () => void;
   /** Aborted when the caller has been told that it took too long: nothing may be committed after that. */
   deadline: AbortSignal;
 }
@@ -54,6 +58,7 @@ export function createApi(
   const collections = new Set(
     members.filter((path) => path.endsWith('}')).map((path) => path.replace(/\/\{\w+\}$/, '')),
   );
+  const rateLimit = createRateLimit(parts.now);
   return async (request, url, info) => {
     const found = router.find(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
     if (found.kind === 'malformed')
@@ -63,12 +68,12 @@ export function createApi(
       throw fail('method_not_allowed', { headers: { allow: found.allowed.join(', ') } });
     }
     info.setRoute(found.target.endpoint.id);
-    return answerRoute({ ...parts, collections }, found.target, found.params, request, url, info);
+    return answerRoute({ ...parts, collections, rateLimit }, found.target, found.params, request, url, info);
   };
 }
 
 async function answerRoute(
-  parts: ApiParts & { collections: ReadonlySet<string> },
+  parts: ApiParts & { collections: ReadonlySet<string>; rateLimit: RateLimit },
   route: Route,
   rawParams: Record<string, string>,
   request: Request,
@@ -78,6 +83,8 @@ async function answerRoute(
   const { endpoint, shape } = route;
   // Who asks is settled before the body is looked at.
   const before = await judge(parts, route, rawParams, request);
+  if (endpoint.perMinuteMax !== undefined)
+    parts.rateLimit(`${endpoint.id} ${before.caller.userId}`, endpoint.perMinuteMax);
   const query = new URLSearchParams(url.search);
   const mode = modeOf(endpoint.kind, query);
   const params = parseParams(shape.params, rawParams);
@@ -96,7 +103,11 @@ async function answerRoute(
     if (route.etag) headers.etag = route.etag(answer as never);
     if (endpoint.status === 201 && parts.collections.has(endpoint.path) && hasId(answer))
       headers.location = `${url.pathname}/${answer.id}`;
-    if (endpoint.kind === 'read' && headers.etag && isKnown(request, headers.etag)) {
+    if (
+      endpoint.kind === 'read' &&
+      headers.etag &&
+      knowsEtag(request.headers.get('if-none-match'), headers.etag)
+    ) {
       return { status: 304, headers, body: '' };
     }
     return { status: endpoint.status, headers, body: endpoint.status === 204 ? '' : JSON.stringify(answer) };
@@ -183,6 +194,7 @@ async function appFor(
   if (!wanted) return undefined;
   const app = await parts.appAccess(tenant, params.app ?? '', caller);
   if (!app) throw fail('not_found');
+  if (app.record === 'deleted' && !route.endpoint.authority.deletedApp) throw fail('not_found');
   if (!isEnough(wanted, app, tenant)) throw fail('forbidden');
   return app;
 }
@@ -214,14 +226,6 @@ function idempotencyKeyOf(request: Request): string | undefined {
 
 function hasId(answer: unknown): answer is { id: string } {
   return typeof answer === 'object' && answer !== null && 'id' in answer;
-}
-
-/** If-None-Match: the caller has this very version already. */
-function isKnown(request: Request, etag: string): boolean {
-  const sent = (request.headers.get('if-none-match') ?? '')
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''));
-  return sent.includes('*') || sent.includes(etag);
 }
 
 function ifPlanOf(request: Request): { ifPlan?: string } {

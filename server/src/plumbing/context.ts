@@ -88,8 +88,10 @@ export interface AppAccess {
   name: string;
   ownerId: string;
   visibility: 'private' | 'invite_only' | 'public' | 'internet';
-  record: 'active' | 'archived';
-  relation: 'owner' | 'co_owner' | 'none';
+  /** A deleted one is there for its owner and for admins alone, and for the endpoints that say so. */
+  record: 'active' | 'archived' | 'deleted';
+  /** `member`: invited; sees the app where its visibility is for invited people, and nothing more. */
+  relation: 'owner' | 'co_owner' | 'member' | 'none';
 }
 
 export interface AuditedChange {

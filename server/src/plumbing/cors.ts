@@ -1,8 +1,8 @@
 export const exposedHeaders = 'ETag, Location, X-Request-Id, Retry-After';
 
 /**
- * Pages of other origins may call the data API and the control plane with a token they hold. No answer ever allows
- * credentials, so a session cookie is worth nothing to them.
+ * Pages of other origins may call the data API and the control plane with a token they hold, upload and read icons,
+ * and use signed addresses of objects. No answer ever allows credentials, so a session cookie is worth nothing to them.
  */
 const allowed = {
   'access-control-allow-origin': '*',
@@ -27,12 +27,12 @@ export function preflight(request: Request, path: string): Response | null {
       ...allowed,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'Authorization, X-Api-Key, Content-Type, Accept, If-Match, If-None-Match, If-Plan, Idempotency-Key, Prefer, X-Request-Id',
+        'Authorization, X-Api-Key, Content-Type, Accept, If-Match, If-None-Match, If-Plan, Idempotency-Key, Prefer, Range, If-Range, X-Svc-Sha256, X-Request-Id',
       'access-control-max-age': '7200',
     },
   });
 }
 
 function isShared(path: string): boolean {
-  return path.startsWith('/data/') || path.startsWith('/api/v1/');
+  return ['/data/', '/api/v1/', '/icons/', '/objects/'].some((shared) => path.startsWith(shared));
 }

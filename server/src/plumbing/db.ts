@@ -42,6 +42,8 @@ export function openControlDatabase(
     lock_timeout: lockMsMax,
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
     application_name: 'svc control',
+    // Tables are named with their schema; operators of extensions can not be. A letter wrong in six is forgiven.
+    options: '-c search_path=svc,public -c pg_trgm.word_similarity_threshold=0.4',
     types: { getTypeParser },
   });
   // Without a listener, a connection that the server ends while idle would end the process.

@@ -7,11 +7,18 @@ export function isEnough(
   { relation }: Pick<AppAccess, 'relation'>,
   { role }: Pick<TenantAccess, 'role'>,
 ): boolean {
-  const isOneOfOwners = relation === 'owner' || relation === 'co_owner';
+  const isOneOfOwners = ownsApp(relation);
   return {
     visible: true,
     owner: relation === 'owner',
     owners: isOneOfOwners,
     owners_or_admin: isOneOfOwners || role === 'tenant_admin',
+    admin: role === 'tenant_admin',
+    representative_or_admin: relation === 'owner' || role === 'tenant_admin',
   }[wanted];
+}
+
+/** Whether somebody is the representative owner or a co-owner. */
+export function ownsApp(relation: AppAccess['relation']): boolean {
+  return relation === 'owner' || relation === 'co_owner';
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Caller, MutationCtx } from './context.ts';
 import type { Db } from './db.ts';
-import { runMutation } from './mutation.ts';
+import { type RowsPlace, runMutation } from './mutation.ts';
 import type { Outbox } from './outbox-rows.ts';
 
 /** Changes that no request asks for: the operator's tool, the sweeps, the first start. Audited like all others. */
@@ -9,6 +9,8 @@ export interface OperatorParts {
   db: Db;
   outbox: Outbox;
   log: Logger;
+  /** For what touches apps' tables. */
+  rows?: RowsPlace;
 }
 
 export async function asOperator<T>(

@@ -98,7 +98,11 @@ export function createOutbox(options: {
         retryDelay: 1,
         retryDelayMax: 300,
       });
-      await boss.work<{ id: string }>(queue, { batchSize: 1, pollingIntervalSeconds: 2 }, async (jobs) => {
+      let worker = '';
+      const taking = { batchSize: 1, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 2 };
+      worker = await boss.work<{ id: string }>(queue, taking, async (jobs) => {
+        // A notification wakes for one fetch only: what came with it would wait for the next poll, one by one.
+        boss.notifyWorker(worker);
         for (const job of jobs) await carryOut(job.data.id);
       });
       await wakeOpenRows(0);

@@ -1,6 +1,6 @@
+import { issueText } from '@svc/contract/issue-text.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { z } from 'zod';
-import { issueText } from './issue-text.ts';
 import { fail } from './problem.ts';
 
 const itemsMax = 100;

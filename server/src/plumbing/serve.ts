@@ -24,8 +24,10 @@ const handlerMsMax = 45_000;
 const inFlightMax = 2_000;
 /** How long nothing must have come on open connections before they are closed. */
 const lingerMs = 200;
-/** Above the largest body any route takes; routes have lower limits of their own. */
-const requestBytesMax = 64 * 1024 * 1024;
+/** No limit at all: bodies are read piece by piece, and each route has one of its own. */
+const requestBytesMax = 2 ** 40;
+/** Of a streamed body: above the silence that a route puts up with, so that a slow client is told what was slow. */
+const streamIdleSecondsMax = 40;
 
 /** The outermost layer: request ids, limits, errors to problems, counting and logging. */
 export function serve(options: {
@@ -34,6 +36,8 @@ export function serve(options: {
   trustedProxies: TrustedProxies;
   handle: Handle;
   direct?: () => DirectHandle | null;
+  /** What begins with this moves bodies of any size, which takes as long as it takes; what follows is a secret. */
+  streams?: string;
   log: Logger;
   metrics: Metrics;
 }): Serving {
@@ -70,7 +74,6 @@ export function serve(options: {
     const requestId = requestIdOf(request);
     let route = 'none';
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), handlerMsMax);
     inFlight++;
     metrics.inFlight.set(inFlight);
     const info: RequestInfo = {
@@ -80,17 +83,20 @@ export function serve(options: {
         route = name;
       },
       deadline: deadline.signal,
+      patient: () => bun.timeout(request, streamIdleSecondsMax),
       clientAddress: clientAddress(
         bun.requestIP(request)?.address ?? '',
         request.headers.get('x-forwarded-for'),
         options.trustedProxies,
       ),
     };
-    // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
-    bun.timeout(request, handlerMsMax / 1000 + 5);
     // The Host header is part of it, and clients send anything there, or none.
     const asked = URL.parse(request.url);
     const url = asked ?? new URL('http://localhost/');
+    const isStream = options.streams !== undefined && url.pathname.startsWith(options.streams);
+    const timer = isStream ? undefined : setTimeout(() => deadline.abort(), handlerMsMax);
+    // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
+    bun.timeout(request, isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
     try {
       if (!asked) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
       const response = finish(await answer(request, url, info), request, url, requestId, stopping);
@@ -113,7 +119,7 @@ export function serve(options: {
       metrics.seconds.observe({ route }, seconds);
       const line = {
         method: request.method,
-        path: url.pathname,
+        path: isStream ? `${options.streams}…` : url.pathname,
         route,
         status,
         ms: Math.round(seconds * 1e5) / 100,

@@ -1,7 +1,8 @@
-import { findAppOfTenant } from '../apps/find-app-of-tenant.ts';
+import { type AppOfTenant, findAppOfTenant } from '../apps/find-app-of-tenant.ts';
 import { reaches } from '../apps/rules.ts';
 import type { AppAccess, Caller, TenantAccess } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
+import { ownsApp } from '../plumbing/is-enough.ts';
 import { type GrantFact, type RowAccess, rowAccess } from './access-rules.ts';
 
 export interface AccessDecision {
@@ -14,7 +15,7 @@ export interface AccessDecision {
 /** What a caller may do with tables of an app. `grants` are those of all the tables that will be asked about. */
 export async function accessDecision(
   db: Db,
-  { tenant, app, caller }: { tenant: TenantAccess; app: AppAccess; caller: Caller },
+  { tenant, app, caller }: { tenant: TenantAccess; app: AppOfTenant; caller: Caller },
   grants: readonly GrantFact[],
 ): Promise<AccessDecision> {
   const { userId, throughApp } = caller;
@@ -35,7 +36,7 @@ export async function accessDecision(
           },
     scope: caller.scope ?? null,
     app,
-    ownedApps: new Set(others.filter(({ relation }) => relation !== 'none').map(({ id }) => id)),
+    ownedApps: new Set(others.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
   };
   return { decide: (grants) => rowAccess({ ...facts, grants }), apps };
 }

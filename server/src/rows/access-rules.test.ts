@@ -6,7 +6,7 @@ const facts: AccessFacts = {
   role: 'tenant_member',
   through: null,
   scope: null,
-  app: { id: 'a1', relation: 'none' },
+  app: { id: 'a1', relation: 'none', runtime: 'none' },
   grants: [],
   ownedApps: new Set(),
 };
@@ -26,8 +26,9 @@ const all: RowAccess = { read: true, write: true, ownRowsOf: null };
 const own: RowAccess = { read: true, write: true, ownRowsOf: 'u1' };
 const ownReading: RowAccess = { read: true, write: false, ownRowsOf: 'u1' };
 const ownWriting: RowAccess = { read: false, write: true, ownRowsOf: 'u1' };
-const owner = { app: { id: 'a1', relation: 'owner' } } as const;
-const coOwner = { app: { id: 'a1', relation: 'co_owner' } } as const;
+const owner = { app: { id: 'a1', relation: 'owner', runtime: 'none' } } as const;
+const coOwner = { app: { id: 'a1', relation: 'co_owner', runtime: 'none' } } as const;
+const suspended = { app: { ...owner.app, runtime: 'suspended' } } as const;
 const seen = (appId: string) => ({ through: { appId, visible: true } });
 const everyone = grant('role', 'tenant_member', 'read', 'write');
 
@@ -118,6 +119,17 @@ describe('by token', () => {
       { scope: scope({ actions: ['read'] }), grants: [everyone] },
       ownReading,
     ],
+    [
+      'of an owner, while the app is suspended: reading',
+      { ...suspended, scope: scope() },
+      { ...all, write: false },
+    ],
+    [
+      'to write, while the app is suspended: nothing, though the table is there',
+      { ...suspended, scope: scope({ actions: ['write'] }) },
+      { ...all, read: false, write: false },
+    ],
+    ['of none, while the app is suspended: the owner, logged in', suspended, all],
   ])('%s', (_, given, access) => {
     expect(rowAccess({ ...facts, ...given })).toEqual(access);
   });

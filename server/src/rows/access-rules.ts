@@ -1,4 +1,6 @@
-import type { AppAccess, TenantAccess, TokenScope } from '../plumbing/context.ts';
+import type { AppOfTenant } from '../apps/find-app-of-tenant.ts';
+import type { TenantAccess, TokenScope } from '../plumbing/context.ts';
+import { ownsApp } from '../plumbing/is-enough.ts';
 
 /** What one caller may do with the rows of one table. */
 export interface RowAccess {
@@ -15,7 +17,7 @@ export interface AccessFacts {
   through: { appId: string; visible: boolean } | null;
   /** Of a personal access token. */
   scope: TokenScope | null;
-  app: Pick<AppAccess, 'id' | 'relation'>;
+  app: Pick<AppOfTenant, 'id' | 'relation' | 'runtime'>;
   grants: readonly GrantFact[];
   /** Apps that the user owns or co-owns, of those that grants name. */
   ownedApps: ReadonlySet<string>;
@@ -41,7 +43,9 @@ export function rowAccess(facts: AccessFacts): RowAccess | null {
     read: access.read && actions.includes('read'),
     write: access.write && actions.includes('write'),
   };
-  return limited.read || limited.write ? limited : null;
+  if (!limited.read && !limited.write) return null;
+  // What an app that is stopped leaves running elsewhere does not go on writing for it; people do.
+  return facts.app.runtime === 'suspended' ? { ...limited, write: false } : limited;
 }
 
 function ofPerson({ userId, role, through, app, grants, ownedApps }: AccessFacts): RowAccess | null {
@@ -53,7 +57,7 @@ function ofPerson({ userId, role, through, app, grants, ownedApps }: AccessFacts
       grants.filter((grant) => grant.principalType === 'app' && grant.principalId === through.appId),
     );
   }
-  if (app.relation !== 'none') return { read: true, write: true, ownRowsOf: null };
+  if (ownsApp(app.relation)) return { read: true, write: true, ownRowsOf: null };
   return byGrants(
     userId,
     grants.filter(({ principalType, principalId }) => {

@@ -88,6 +88,13 @@ export async function deleteAllOf(tx: Tx, userId: string): Promise<void> {
   await models.execute();
 }
 
+/** The same of everybody, for one client; an app's id is its client's. */
+export async function deleteAllOfClient(tx: Tx, clientId: string): Promise<void> {
+  const models = tx.withTables<Tables>().deleteFrom('oauth_models').where('client_id', '=', clientId);
+  await models.where('kind', '=', 'Grant').execute();
+  await models.execute();
+}
+
 export async function insertModelRows(tx: Tx, rows: OauthModelRow[]): Promise<void> {
   await tx.withTables<Tables>().insertInto('oauth_models').values(rows).execute();
 }

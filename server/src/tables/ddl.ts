@@ -45,6 +45,11 @@ export function dropTableSql(table: Place): Statement[] {
   ];
 }
 
+/** Whatever is in it, as far as anything is. */
+export function dropSchemaSql(appId: string): Statement[] {
+  return [{ text: `drop schema if exists ${ident(schemaOf(appId))} cascade` }];
+}
+
 /**
  * With a default, rows that are there get it at once: a setting is read once for the whole table, which is therefore
  * not rewritten. The default goes again, since new rows get theirs from the one who writes them.

@@ -29,7 +29,7 @@ export function listTableGrantRows(db: Db, tenantId: string, tableId: string): P
 export async function deleteTableGrantRowsOf(
   tx: Tx,
   tenantId: string,
-  userId: string,
+  principal: { type: 'user' | 'app'; id: string },
 ): Promise<(TableGrantRow & { table: string })[]> {
   const rows = await tx
     .withTables<Tables & { app_tables: { id: string; name: string } }>()
@@ -37,12 +37,21 @@ export async function deleteTableGrantRowsOf(
     .using('app_tables')
     .whereRef('app_tables.id', '=', 'table_grants.table_id')
     .where('table_grants.tenant_id', '=', tenantId)
-    .where('table_grants.principal_type', '=', 'user')
-    .where('table_grants.principal_id', '=', userId)
+    .where('table_grants.principal_type', '=', principal.type)
+    .where('table_grants.principal_id', '=', principal.id)
     .returningAll('table_grants')
     .returning('app_tables.name as table')
     .execute();
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** To all tables of an app. */
+export async function countTableGrantsOfApp(db: Db, tenantId: string, appId: string): Promise<number> {
+  const { total } = await grantsOf(db, tenantId)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .where('app_id', '=', appId)
+    .executeTakeFirstOrThrow();
+  return total;
 }
 
 export async function insertTableGrantRow(tx: Tx, row: TableGrantRow): Promise<void> {

@@ -8,7 +8,10 @@ export async function revokeTableGrantsOf(
   ctx: MutationCtx,
   input: { tenantId: string; userId: string },
 ): Promise<void> {
-  for (const row of await deleteTableGrantRowsOf(ctx.db, input.tenantId, input.userId)) {
+  for (const row of await deleteTableGrantRowsOf(ctx.db, input.tenantId, {
+    type: 'user',
+    id: input.userId,
+  })) {
     ctx.audit({
       action: 'tableGrants.revoke',
       appId: row.app_id,

@@ -93,6 +93,14 @@ export async function lockTableRow(tx: Tx, place: AppPlace, ref: string): Promis
   return locked && findTableRow(tx, place, locked.id);
 }
 
+/** All of an app: whoever is changing one of them has done so when this is had. */
+export async function lockTableRowsOf(
+  tx: Tx,
+  place: AppPlace,
+): Promise<Pick<TableRow, 'id' | 'app_id' | 'name'>[]> {
+  return tablesOf(tx, place).select(['id', 'app_id', 'name']).orderBy('id').forUpdate().execute();
+}
+
 /** Puts those who make tables of an app in line, so that the limit is exact and its schema is made once. */
 export async function lockTablesOf(tx: Tx, appId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc tables of ${appId}`}, 0))`.execute(tx);

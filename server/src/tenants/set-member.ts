@@ -1,3 +1,4 @@
+import { endAppMembershipsOf } from '../apps/end-app-memberships-of.ts';
 import { endCoOwnershipsOf } from '../apps/end-co-ownerships-of.ts';
 import { revokeGrantsOf } from '../grants/revoke-grants-of.ts';
 import { userTag } from '../identity/tags.ts';
@@ -60,7 +61,9 @@ export async function setMember(
     await revokeGrantsOf(ctx, { tenantId, userId, reason: 'The member was removed.' });
     await revokePatsOf(ctx, { tenantId, userId });
     await revokeTableGrantsOf(ctx, { tenantId, userId });
-    await endCoOwnershipsOf(ctx, { tenantId, user: { id: userId, email: before?.email ?? '' } });
+    const user = { id: userId, email: before?.email ?? '' };
+    await endCoOwnershipsOf(ctx, { tenantId, user });
+    await endAppMembershipsOf(ctx, { tenantId, user });
   }
   ctx.changed(userTag(userId));
   return after ? memberRecord(after) : null;

@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { withClient } from '../../drivers/database/connect.ts';
 import { query } from '../../drivers/database/testing.ts';
+import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { anchorsFile, appendAnchor } from '../../plumbing/audit-anchors.ts';
 import { readBackup, readWhole } from '../restore/read-backup.ts';
 import { admin, hasPostgres15, installations, startPostgres15 } from '../testing.ts';
@@ -109,6 +110,50 @@ describe('a backup', () => {
     expect((await target.run(['doctor'])).ok).toBeTrue();
   });
 
+  test('holds the objects that are files, and none that is still on its way in', async () => {
+    const source = await installation();
+    await source.run(['tenants', 'create', 'one']);
+    const store = openFileStore(source.dataDir);
+    async function* body(letter: string) {
+      for (let at = 0; at < 10; at += 1) yield new Uint8Array(100_000).fill(letter.charCodeAt(0));
+    }
+    for (const letter of 'abc') await store.put(`blobs/${letter}/x`, body(letter), { bytesMax: 1_000_000 });
+    const stuck = new AbortController();
+    const isOnItsWay = Promise.withResolvers<void>();
+    async function* slow() {
+      yield* body('s');
+      isOnItsWay.resolve();
+      await new Promise(() => {});
+    }
+    const unfinished = store.put('blobs/slow', slow(), { bytesMax: 2_000_000, signal: stuck.signal });
+    unfinished.catch(() => {});
+    await isOnItsWay.promise;
+    const file = await source.backup();
+    stuck.abort();
+    const target = await installation();
+    await target.run(['restore', '--from', file]);
+    const restored = openFileStore(target.dataDir);
+    const keys = (await Array.fromAsync(restored.list(''))).map(({ key }) => key);
+    expect(keys).toEqual(['blobs/a/x', 'blobs/b/x', 'blobs/c/x']);
+    expect(await new Response((await restored.get('blobs/b/x'))?.body).text()).toBe('b'.repeat(1_000_000));
+    expect(existsSync(join(target.dataDir, 'objects', 'uploads'))).toBeFalse();
+    expect((await target.run(['doctor'])).ok).toBeTrue();
+  });
+
+  test('says that it does not hold the objects of a bucket', async () => {
+    const source = await installation();
+    await source.run(['tenants', 'create', 'one']);
+    const env = {
+      SVC_DATABASE_URL: source.url,
+      SVC_DATA_DIR: source.dataDir,
+      SVC_OBJECT_STORE: 's3://objects',
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 'b',
+    };
+    const { json } = await admin(env, ['backup', '--to', join(folder, 'bucket.tar.gz')]);
+    expect(json.left_out).toEqual([expect.stringContaining('the bucket objects')]);
+  });
+
   test('brings rights to the role that serves rows there, and rows that go on working', async () => {
     const source = await filled();
     const target = await installation();
@@ -140,6 +185,25 @@ describe('a backup', () => {
       (select password_hash from svc.users) as password`;
     expect(await query(target.url, facts)).toEqual(await query(source.url, facts));
     expect((await query(target.url, facts))[0]!.open).toBeGreaterThan(0);
+  });
+
+  test('names the databases of apps, which it does not hold', async () => {
+    const source = await installation();
+    await source.run(['migrate']);
+    await query(
+      source.url,
+      `with t as (insert into svc.tenants (id, slug, name, created_at)
+           values (gen_random_uuid(), 'acme', 'acme', now()) returning id),
+         u as (insert into svc.users (id, email, name, created_at)
+           values (gen_random_uuid(), 'o@example.test', 'O', now()) returning id),
+         a as (insert into svc.apps (id, tenant_id, slug, name, owner_id, owner_since, created_at, updated_at)
+           select gen_random_uuid(), t.id, 'shop', 'Shop', u.id, now(), now(), now() from t, u returning id, tenant_id, owner_id)
+       insert into svc.raw_databases
+         select id, tenant_id, 'svc_raw_' || repeat('0', 32), 'ready', false, '', 5, 'postgresql://localhost/', owner_id, now()
+         from a`,
+    );
+    const { left_out } = await source.run(['backup', '--to', join(folder, 'raw.tar.gz')]);
+    expect(left_out).toEqual([`database svc_raw_${'0'.repeat(32)} of app shop`]);
   });
 
   test('tells what it can not hold', async () => {

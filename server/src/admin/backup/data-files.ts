@@ -49,7 +49,7 @@ async function* below(root: string, path: string, skipped: (path: string) => voi
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const inside = `${path}/${entry.name}`;
-      if (isGitLock(inside)) continue;
+      if (isGitLock(inside) || isUploadsFolder(inside)) continue;
       if (entry.isFile() || entry.isDirectory()) yield* below(root, inside, skipped);
       else skipped(inside);
     }
@@ -83,6 +83,11 @@ export async function* readExactly(handle: Handle, size: number): AsyncGenerator
 /** The lock of a change that is under way, and that would stay for ever in a copy. */
 function isGitLock(path: string): boolean {
   return path.endsWith('.lock') && /\.git\//.test(path);
+}
+
+/** Of the object store: bodies on their way in, which are nothing before they are whole. */
+function isUploadsFolder(path: string): boolean {
+  return path === 'objects/uploads';
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -8,6 +8,7 @@ import { fail } from '../../plumbing/problem.ts';
 import { type DataFile, dataFiles, type Handle, readExactly } from './data-files.ts';
 import { entryOf, readSequences, schemaEntries, tableEntries } from './entries.ts';
 import { fileFacts, filesFolder, type Manifest, manifestFormat, manifestPath } from './manifest.ts';
+import { rawDatabasesLeftOut } from './raw-databases.ts';
 import { controlSchema, isSameDatabase, openSnapshot } from './snapshot.ts';
 import { type TarEntry, tarBytes } from './tar-writer.ts';
 import { writeArchive } from './write-archive.ts';
@@ -19,6 +20,8 @@ export interface BackupInput {
   dataDatabaseUrl: string | undefined;
   dataDir: string;
   file: string;
+  /** What is kept in places that a backup does not reach. */
+  elsewhere: readonly string[];
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
 }
@@ -32,6 +35,7 @@ export async function makeBackup(input: BackupInput): Promise<{ manifest: Manife
     const apps = await openApps(control, input);
     try {
       const manifest = await beginManifest(control, apps.client);
+      manifest.left_out.push(...input.elsewhere);
       const entries = allEntries({ ...input, control, apps: apps.client, anchors, manifest });
       return { manifest, bytes: await writeArchive(input, tarBytes(entries)) };
     } finally {
@@ -129,6 +133,7 @@ async function* allEntries(sources: Sources): AsyncGenerator<TarEntry> {
     ...(await readSequences(control, (schema) => isControl({ schema }))),
     ...(await readSequences(apps, (schema) => isApp({ schema }))),
   );
+  manifest.left_out.push(...(await rawDatabasesLeftOut(control)));
   // Files come after: one that a row names was there before the row was.
   yield* fileEntries(sources);
   yield entryOf(manifestPath, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`), at);

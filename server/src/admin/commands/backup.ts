@@ -6,7 +6,7 @@ import { requireDatabase, withDatabase } from '../system.ts';
 export async function run(ctx: AdminCtx, input: { to: string }): Promise<Result> {
   const config = ctx.config();
   requireDatabase(config);
-  const { dataDir, dataDatabaseUrl } = config;
+  const { dataDir, dataDatabaseUrl, objectStore } = config;
   const { manifest, bytes } = await withDatabase(ctx, attachDatabase, ({ controlUrl, rowsUrl }) =>
     makeBackup({
       controlUrl,
@@ -14,6 +14,10 @@ export async function run(ctx: AdminCtx, input: { to: string }): Promise<Result>
       dataDatabaseUrl,
       dataDir,
       file: input.to,
+      elsewhere:
+        objectStore.kind === 's3'
+          ? [`objects in the bucket ${objectStore.bucket}, which has its own history`]
+          : [],
       note: ctx.note,
       onInterrupt: ctx.onInterrupt,
     }),

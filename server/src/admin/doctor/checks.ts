@@ -4,6 +4,7 @@ import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { dataDir } from './data-dir.ts';
 import { migrations } from './migrations.ts';
+import { objectStore } from './object-store.ts';
 import { openidProvider } from './openid-provider.ts';
 import { outbox } from './outbox.ts';
 import { rowsRole } from './rows-role.ts';
@@ -12,6 +13,7 @@ import { server } from './server.ts';
 /** In the order in which they are shown. Configuration and database come before: the others need them. */
 export const checks: readonly Check[] = [
   dataDir,
+  objectStore,
   address,
   server,
   openidProvider,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withClient } from '../../drivers/database/connect.ts';
 import { type FreshDatabase, freshDatabase, query, temporaryFolder } from '../../drivers/database/testing.ts';
@@ -58,6 +58,7 @@ test('a healthy system has no problems, and every check says something', async (
   expect(names).toEqual([
     'configuration',
     'data dir',
+    'object store',
     'address',
     'server',
     'openid provider',
@@ -218,6 +219,32 @@ test('an outside OpenID provider is asked who it is', async () => {
   expect((await doctor(env(issuer))).find('openid provider').status).toBe('ok');
   await provider.stop(true);
   expect((await doctor(env(issuer))).find('openid provider').status).toBe('problem');
+});
+
+test('the object store is written to and read from, and one that can not be used is a problem', async () => {
+  const { env, doctor } = await system();
+  const objects = join(env.SVC_DATA_DIR, 'objects');
+  expect((await doctor()).find('object store').detail).toBe(`There are no objects in ${objects} yet.`);
+  expect(existsSync(objects)).toBeFalse();
+  mkdirSync(objects, { mode: 0o700 });
+  const usable = await doctor();
+  expect(usable.find('object store')).toMatchObject({
+    status: 'ok',
+    detail: `Objects are files in ${objects}.`,
+  });
+  const s3 = {
+    SVC_OBJECT_STORE: 's3://objects?endpoint=http://127.0.0.1:1',
+    AWS_ACCESS_KEY_ID: 'someone',
+    AWS_SECRET_ACCESS_KEY: 'hunter2',
+  };
+  const away = await doctor(s3);
+  expect([away.exit, away.find('object store').status]).toEqual([1, 'problem']);
+  expect(away.find('object store').hint).toContain('AWS_ACCESS_KEY_ID');
+  expect(JSON.stringify(away.json)).not.toContain('hunter2');
+  rmSync(objects, { recursive: true });
+  writeFileSync(objects, 'in the way', { mode: 0o600 });
+  const blocked = await doctor();
+  expect([blocked.exit, blocked.find('object store').status]).toEqual([1, 'problem']);
 });
 
 test('the addresses that users can not reach are told', async () => {

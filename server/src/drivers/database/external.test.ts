@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Database, openDatabase } from './database.ts';
 import { openExternal, urlFor } from './external.ts';
-import { codeOf, query, type TemporaryFolder, temporaryFolder } from './testing.ts';
+import {
+  codeOf,
+  hasPostgres15,
+  query,
+  startPostgres15,
+  type TemporaryFolder,
+  temporaryFolder,
+} from './testing.ts';
 
 setDefaultTimeout(30_000);
 
-const binaries = '/usr/lib/postgresql/15/bin';
 const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
-const present = existsSync(join(binaries, 'postgres'));
+const present = hasPostgres15;
 
 test.each([
   [
@@ -163,26 +166,3 @@ describe.if(present)('with PostgreSQL 15', () => {
     expect(await codeOf(open(url))).toBe('server_too_old');
   });
 });
-
-async function startPostgres15(folder: string, password: string): Promise<void> {
-  const asRoot = process.getuid?.() === 0;
-  const id = (kind: string) => Number(spawnSync('id', [kind, 'postgres'], { encoding: 'utf8' }).stdout);
-  const as = asRoot ? { uid: id('-u'), gid: id('-g') } : {};
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, password);
-  if (as.uid && as.gid) for (const path of [folder, passwordFile]) chownSync(path, as.uid, as.gid);
-  const cluster = join(folder, 'cluster');
-  mkdirSync(join(folder, 'cwd'));
-  const run = (program: string, args: string[]) => {
-    const { status, error } = spawnSync(join(binaries, program), args, {
-      ...as,
-      cwd: join(folder, 'cwd'),
-      stdio: 'ignore',
-    });
-    if (status !== 0) throw error ?? new Error(`${program} ended with ${status}`);
-  };
-  const login = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  run('initdb', ['-D', cluster, ...login, '--encoding=UTF8', '--locale=C', '--no-sync']);
-  const settings = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
-  run('pg_ctl', ['-D', cluster, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']);
-}

@@ -49,6 +49,8 @@ const settings = {
   // The default also logs each statement that fails, with the values in it: those are our users' rows.
   log_min_error_statement: 'panic',
   log_parameter_max_length_on_error: 0,
+  // Of databases of apps as well, whose roles may not be told so one by one.
+  log_error_verbosity: 'terse',
   // A statement whose client is gone would run on, and hold its locks.
   ...(process.platform === 'win32' ? {} : { client_connection_check_interval: '5s' }),
 };

@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, mkdirSync, mkdtempSync, openSync, statfsSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -191,4 +201,31 @@ export function codeOf(attempt: Promise<unknown>): Promise<string> {
     () => 'no error',
     (error) => (error instanceof DatabaseError ? error.code : (sqlState(error) ?? String(error))),
   );
+}
+
+const postgres15 = '/usr/lib/postgresql/15/bin';
+export const hasPostgres15 = existsSync(join(postgres15, 'postgres'));
+
+/** As an organisation's own server would be: Debian's PostgreSQL 15, on a socket in the folder. */
+export async function startPostgres15(folder: string, password: string): Promise<void> {
+  const asRoot = process.getuid?.() === 0;
+  const id = (kind: string) => Number(spawnSync('id', [kind, 'postgres'], { encoding: 'utf8' }).stdout);
+  const as = asRoot ? { uid: id('-u'), gid: id('-g') } : {};
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  if (as.uid && as.gid) for (const path of [folder, passwordFile]) chownSync(path, as.uid, as.gid);
+  const cluster = join(folder, 'cluster');
+  mkdirSync(join(folder, 'cwd'));
+  const run = (program: string, args: string[]) => {
+    const { status, error } = spawnSync(join(postgres15, program), args, {
+      ...as,
+      cwd: join(folder, 'cwd'),
+      stdio: 'ignore',
+    });
+    if (status !== 0) throw error ?? new Error(`${program} ended with ${status}`);
+  };
+  const login = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  run('initdb', ['-D', cluster, ...login, '--encoding=UTF8', '--locale=C', '--no-sync']);
+  const settings = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
+  run('pg_ctl', ['-D', cluster, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']);
 }

@@ -1,4 +1,4 @@
-import { slugPattern, uuidPattern } from '@svc/contract/limits.ts';
+import { slugPattern, uuidPattern } from './limits.ts';
 
 /** A slug from a name: `Sales DB (EU)` → `sales-db-eu`; null when nothing usable is left. */
 export function slugFromName(name: string): string | null {

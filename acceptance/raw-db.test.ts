@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { run, type Svc, svcFor } from './support/commands.ts';
+import { type BehindServer, behind } from './support/database.ts';
+import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
+import { root, startServer } from './support/server.ts';
+import { until } from './support/until.ts';
+import { newApp, newWorld, type World } from './support/world.ts';
+
+interface RawDb {
+  enabled: boolean;
+  status: string;
+  database: string | null;
+  host: string | null;
+  port: number | null;
+  connections_max: number | null;
+  connection_string?: string;
+  changed?: false;
+}
+
+let world: World;
+let database: BehindServer;
+let svc: Svc;
+
+// A server of its own, on the embedded database, that logs all it can.
+beforeAll(async () => {
+  world = await newWorld(await startServer({ env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } }));
+  database = behind(world.tenant.server);
+  svc = svcOf(world);
+});
+afterAll(() => database?.close());
+
+const svcOf = ({ tenant, people }: World) =>
+  svcFor(tenant.server, { token: people.O.token, tenant: tenant.slug });
+const ownApp = async ({ tenant, people } = world) =>
+  (await newApp(tenant, { owner: people.O, coOwner: people.C })).slug;
+const rawDb = (args: string[], app: string) => svc(['apps', 'raw-db', ...args, '--app', app, '--json']);
+
+async function enable(app: string): Promise<RawDb & { connection_string: string }> {
+  const ran = await rawDb(['enable', '--execute'], app);
+  expect([ran.code, ran.stdout !== '']).toEqual([0, true]);
+  return ran.json<RawDb & { connection_string: string }>();
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The code with which PostgreSQL, or the way to it, refuses. */
+const refusal = (url: string, text = 'select 1') =>
+  query(url, text).then(
+    () => 'none',
+    (error: { code?: string }) => error.code,
+  );
+const passwords = (): Record<'superuser' | 'control' | 'rows', string> =>
+  JSON.parse(readFileSync(join(world.tenant.server.dataDir, 'postgres.json'), 'utf8'));
+/** By the private socket, past the gate. */
+const direct = (user: string, password: string, name: string) =>
+  `postgresql://${user}:${password}@localhost/${name}?host=${encodeURIComponent(join(world.tenant.server.dataDir, 'run'))}`;
+const inside = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
+
+describe('svc apps raw-db', () => {
+  test('previews, makes a database whose string works at once, and says so on a repeat', async () => {
+    const app = await ownApp();
+    const preview = await rawDb(['enable'], app);
+    expect(preview.json<{ plan: object }>().plan).toMatchObject({
+      operation: 'rawDb.enable',
+      target: { kind: 'raw_database', name: app },
+    });
+    expect((await rawDb(['status'], app)).json()).toMatchObject({ enabled: false, status: 'none' });
+
+    const { connection_string: url, ...record } = await enable(app);
+    expect(record).toMatchObject({ enabled: true, status: 'ready', host: '127.0.0.1', connections_max: 10 });
+    expect(url).toStartWith(`postgresql://${record.database}:`);
+    await query(url, 'create table pets (name text); insert into pets values ($$Rex$$)');
+    expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+
+    const again = await rawDb(['enable', '--execute'], app);
+    expect([again.code, again.json<RawDb>()]).toEqual([0, { ...record, changed: false } as RawDb]);
+    const status = await rawDb(['status'], app);
+    expect([status.stderr, status.json<RawDb>()]).toEqual(['', record as RawDb]);
+    expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+  });
+
+  test('asks before it drops one: exit 11 without a terminal and --yes; after that it is gone', async () => {
+    const app = await ownApp();
+    const { connection_string: url, database: name } = await enable(app);
+    const preview = (await rawDb(['disable'], app)).json<{ plan: Record<string, unknown> }>().plan;
+    expect([preview.irreversible, (preview.warnings as string[]).length]).toEqual([true, 1]);
+    const unconfirmed = await rawDb(['disable', '--execute'], app);
+    expect([unconfirmed.code, unconfirmed.stdout]).toEqual([11, '']);
+    await query(url, 'select 1');
+
+    const gone = await rawDb(['disable', '--execute', '--yes'], app);
+    expect([gone.code, gone.json<RawDb>()]).toMatchObject([
+      0,
+      { enabled: false, status: 'none', database: null },
+    ]);
+    expect(await refusal(url)).toBe('28P01');
+    expect(await database.query('select from pg_database where datname = $1', [name])).toEqual([]);
+    expect(await database.query('select from pg_roles where rolname = $1', [name])).toEqual([]);
+    const repeat = await rawDb(['disable', '--execute', '--yes'], app);
+    expect([repeat.code, repeat.json<RawDb>().changed]).toEqual([0, false]);
+    const { connection_string: anew } = await enable(app);
+    expect(await query(anew, "select count(*)::int as n from pg_tables where schemaname = 'public'")).toEqual(
+      [{ n: 0 }],
+    );
+  });
+
+  test('prints the string also when the wait for the database runs out: exit 10', async () => {
+    const app = await ownApp();
+    const holder = new pg.Client({ connectionString: direct('postgres', passwords().superuser, 'postgres') });
+    await holder.connect();
+    // No role can be made meanwhile.
+    await holder.query('begin; lock table pg_catalog.pg_authid in share row exclusive mode');
+    const ran = await rawDb(['enable', '--execute', '--timeout', '2s'], app);
+    const { connection_string: url, status } = ran.json<RawDb>();
+    expect([ran.code, status]).toEqual([10, 'creating']);
+    expect(ran.stderr).toContain('svc apps raw-db status');
+    await holder.query('rollback');
+    await holder.end();
+    await until('it is ready', async () => (await rawDb(['status'], app)).json<RawDb>().status === 'ready');
+    await query(url!, 'select 1');
+  });
+
+  test('is switched by the owner alone, with a login; co-owners and admins may look', async () => {
+    const app = await ownApp();
+    const base = `${world.tenant.base}/apps/${app}/raw-db`;
+    for (const letter of ['C', 'A', 'M', 'P', 'N', 'X'] as const) {
+      const [enabling, disabling] = [
+        await world.as[letter]('POST', `${base}/enable`),
+        await world.as[letter]('POST', `${base}/disable`),
+      ];
+      const code = { C: 'forbidden', A: 'forbidden', P: 'login_required', N: 'unauthenticated' }[
+        letter as 'C'
+      ];
+      for (const { body } of [enabling, disabling])
+        expect([letter, body.code]).toEqual([letter, code ?? 'not_found']);
+    }
+    for (const letter of ['O', 'C', 'A'] as const)
+      expect((await world.as[letter]('GET', base)).body.status).toBe('none');
+  });
+});
+
+describe('the database of an app', () => {
+  test('reaches neither the control plane nor other apps, by whichever login is tried', async () => {
+    const [mine, other] = [await enable(await ownApp()), await enable(await ownApp())];
+    const url = mine.connection_string;
+    for (const name of ['svc', 'postgres', 'template1', other.database ?? ''])
+      expect([name, await refusal(inside(url, `/${name}`))]).toEqual([name, '28000']);
+    // Also past the gate, PostgreSQL itself refuses it.
+    const { username, password } = new URL(url);
+    for (const name of ['svc', 'postgres', 'template1', other.database ?? ''])
+      expect([name, await refusal(direct(username, password, name))]).toEqual([name, '42501']);
+    const { superuser, control, rows } = passwords();
+    for (const [user, secret] of Object.entries({
+      postgres: superuser,
+      svc_control: control,
+      svc_rows: rows,
+    })) {
+      const through = Object.assign(new URL(inside(url, '/svc')), { username: user, password: secret }).href;
+      expect([user, await refusal(through)]).toEqual([user, '28000']);
+    }
+  });
+
+  test('of a deleted app lets nobody in, and has everything again when the app is restored', async () => {
+    const app = await ownApp();
+    const { connection_string: url } = await enable(app);
+    await query(url, 'create table kept (a int)');
+    const path = `${world.tenant.base}/apps/${app}`;
+    expect((await world.as.O('DELETE', path)).status).toBe(200);
+    await until('nobody is let in', async () => (await refusal(url)) === '28000');
+    expect((await world.as.O('GET', `${path}/raw-db`)).body).toMatchObject({
+      enabled: true,
+      status: 'closed',
+    });
+    expect((await world.as.O('POST', `${path}/raw-db/disable`)).status).toBe(404);
+    expect((await world.as.O('POST', `${path}/restore`)).status).toBe(200);
+    await until('it is ready', async () => (await rawDb(['status'], app)).json<RawDb>().status === 'ready');
+    expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
+  });
+
+  test('takes as many connections as it may, and no more', async () => {
+    const { connection_string: url, connections_max } = await enable(await ownApp());
+    const clients = Array.from({ length: connections_max! }, () => new pg.Client({ connectionString: url }));
+    for (const client of clients) await client.connect();
+    expect(await refusal(url)).toBe('53300');
+    await Promise.all(clients.map((client) => client.end()));
+  });
+
+  test('has its password in no log, in no audit entry and in no status', async () => {
+    const app = await ownApp();
+    const { connection_string: url } = await enable(app);
+    const { password } = new URL(url);
+    await refusal(url, 'select 1 / 0');
+    expect((await rawDb(['disable', '--execute', '--yes'], app)).stdout).not.toContain(password);
+    const { server } = world.tenant;
+    const audit = await world.as.A('GET', `${world.tenant.base}/audit?action=rawDb.enable&per_page=200`);
+    expect(audit.body.items.length).toBeGreaterThan(0);
+    const said = { server: server.output(), log: readFileSync(join(server.dataDir, 'postgres.log'), 'utf8') };
+    for (const [where, text] of Object.entries({ ...said, audit: JSON.stringify(audit.body) }))
+      expect([where, text.includes(password)]).toEqual([where, false]);
+    for (const [table, rows] of Object.entries(await database.rows()))
+      expect([table, rows.some((row) => row.includes(password))]).toEqual([table, false]);
+  });
+
+  test('is where it was after a restart, with the same string', async () => {
+    const env = { SVC_DATABASE_URL: '' };
+    const server = await startServer({ env });
+    const own = await newWorld(server);
+    const app = await ownApp(own);
+    const line = ['apps', 'raw-db', 'enable', '--app', app, '--execute', '--json'];
+    const url = (await svcOf(own)(line)).json<RawDb>().connection_string!;
+    await query(url, 'create table kept (a int)');
+    expect(await server.stop()).toBe(0);
+    expect(await refusal(url)).not.toBe('none');
+    const again = await startServer({ env, dataDir: server.dataDir, port: server.port });
+    expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
+    expect(await again.stop()).toBe(0);
+  });
+});
+
+if (needsPostgres15) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBe(true));
+
+describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
+  let postgres: Postgres15;
+  beforeAll(async () => {
+    postgres = await startPostgres15();
+  });
+  afterAll(() => postgres?.stop());
+
+  test('enabling is refused while others’ databases are open to every login, and works once they are closed', async () => {
+    const admin = postgres.url('postgres');
+    for (const name of ['control', 'payroll']) await query(admin, `create database ${name}`);
+    const server = await startServer({ env: { SVC_DATABASE_URL: postgres.url('control') } });
+    const own = await newWorld(server);
+    const app = await ownApp(own);
+    const line = ['apps', 'raw-db', 'enable', '--app', app, '--execute', '--json'];
+    const refused = await svcOf(own)(line);
+    expect([refused.code, JSON.parse(refused.stderr).code]).toEqual([6, 'raw_db_unavailable']);
+    expect(refused.stderr).not.toContain('payroll');
+    const [help] =
+      /revoke connect on database [^;]* from public;/.exec(server.output().replaceAll('\\', '')) ?? [];
+    expect(help).toBe('revoke connect on database "payroll" from public;');
+    await query(admin, help!);
+
+    const { connection_string: url, ...record } = (await svcOf(own)(line)).json<RawDb>();
+    expect(record).toMatchObject({ status: 'ready', host: '127.0.0.1', port: Number(new URL(admin).port) });
+    await query(url!, 'create table mine (a int)');
+    for (const name of ['control', 'postgres', 'template1', 'payroll'])
+      expect([name, await refusal(inside(url!, `/${name}`))]).toEqual([name, '42501']);
+    expect((await svcOf(own)(['apps', 'raw-db', 'disable', '--app', app, '--execute', '--yes'])).code).toBe(
+      0,
+    );
+    expect(await refusal(url!)).toBe('28P01');
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+test('the words are in the help', async () => {
+  const help = await run([join(root, 'svc'), 'apps', 'raw-db', '--help']);
+  for (const word of ['enable', 'disable', 'status']) expect(help.stdout).toContain(word);
+});

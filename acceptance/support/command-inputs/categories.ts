@@ -1,0 +1,16 @@
+import { newCategory } from '../reach/categories.ts';
+import type { World } from '../world.ts';
+
+/** How the commands about categories, and about what an app can be made with, are typed. */
+export const categoryInputs: Readonly<Record<string, (world: World) => Promise<string[]> | string[]>> = {
+  'categories list': () => [],
+  'categories get': async (world) => [(await newCategory(world)).slug],
+  'categories create': () => [
+    ...['--name', `Category ${Bun.randomUUIDv7().slice(-12)}`, '--color', '#00897b', '--display-order', '10'],
+    ...['--icon-url', 'https://example.test/icon.svg', '--description', 'What stands in it'],
+  ],
+  'categories update': async (world) => [(await newCategory(world)).slug, '--display-order', '20'],
+  'categories delete': async (world) => [(await newCategory(world)).id],
+  'apps resource-presets': () => [],
+  'apps templates list': () => [],
+};

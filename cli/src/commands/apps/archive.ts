@@ -1,0 +1,19 @@
+import { archiveApp } from '@svc/contract/app-life.ts';
+import { appMovedText } from '../../app-moved-text.ts';
+import { appPositional } from '../../app-positional.ts';
+import { defineCommand } from '../../define-command.ts';
+
+export default defineCommand({
+  words: 'apps archive',
+  summary: 'Stop an app and put it away',
+  description: 'Its rows can still be read, and nothing of it changes until svc apps reactivate.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: archiveApp,
+  input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
+  text: appMovedText,
+  examples: [
+    { line: 'svc apps archive pet-shop', does: 'See what would change' },
+    { line: 'svc apps archive pet-shop --execute', does: 'Archive it' },
+  ],
+});

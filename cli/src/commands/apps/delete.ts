@@ -1,0 +1,21 @@
+import { deleteApp, deletedAppsKeptDays } from '@svc/contract/app-life.ts';
+import { appMovedText } from '../../app-moved-text.ts';
+import { appPositional } from '../../app-positional.ts';
+import { defineCommand } from '../../define-command.ts';
+
+export default defineCommand({
+  words: 'apps delete',
+  summary: 'Delete an app; until it is purged it can be restored',
+  description:
+    'Everything of it answers 404 from now on, and all who are signed in to it are signed out. ' +
+    `For ${deletedAppsKeptDays} days svc apps restore brings it back; then it is purged.`,
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: deleteApp,
+  input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
+  text: appMovedText,
+  examples: [
+    { line: 'svc apps delete pet-shop', does: 'See what would change' },
+    { line: 'svc apps delete pet-shop --execute', does: 'Delete it' },
+  ],
+});

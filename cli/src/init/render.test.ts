@@ -1,0 +1,46 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { parse } from 'yaml';
+import { renderManifest } from './render.ts';
+
+const words = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.trim() !== '');
+
+test('the text reads back as the manifest, whatever the names and commands are', () => {
+  fc.assert(
+    fc.property(
+      words,
+      fc.option(words, { nil: undefined }),
+      fc.option(words, { nil: undefined }),
+      fc.option(words, { nil: undefined }),
+      (name, tenant, build, dir) => {
+        const manifest = {
+          name,
+          ...(tenant !== undefined && { tenant }),
+          app: { slug: 'shop' },
+          deploy: { method: 'static' as const },
+          ...(build !== undefined && { build }),
+          ...(dir !== undefined && { static: { dir } }),
+        };
+        const text = renderManifest({ manifest, evidence: [] }, { baseUrl: 'http://localhost:4400' });
+        expect(parse(text)).toEqual(manifest);
+      },
+    ),
+  );
+});
+
+test('the first line tells editors where the schema is, and each reason stands beside its key', () => {
+  const manifest = { name: 'Shop', deploy: { method: 'docker' as const }, start: 'node .', health: '/' };
+  const evidence = [{ key: 'start', value: 'node .', because: 'main in package.json' }];
+  const lines = renderManifest({ manifest, evidence }, { baseUrl: 'https://svc.example' }).split('\n');
+  expect(lines[0]).toBe('# yaml-language-server: $schema=https://svc.example/schemas/svc.yaml.json');
+  expect(lines[lines.indexOf('start: node .') - 1]).toContain('(main in package.json)');
+});
+
+test('what can not be found out stands there as a comment', () => {
+  const text = renderManifest(
+    { manifest: { name: '日本', deploy: { method: 'docker' } }, evidence: [] },
+    { baseUrl: 'http://a' },
+  );
+  expect(text).toContain('# app:\n#   slug: my-app');
+  expect(parse(text)).toEqual({ name: '日本', deploy: { method: 'docker' } });
+});

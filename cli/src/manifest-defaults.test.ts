@@ -1,0 +1,172 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { startFakeServer } from '../testing/fake-server.ts';
+import { newFolder, removeFolders, runSvc } from '../testing/run-svc.ts';
+import type { Command } from './command.ts';
+import { parseArgs } from './parse.ts';
+
+afterAll(removeFolders);
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+beforeEach(() => {
+  server.seen = [];
+});
+
+async function folderWith(text: string): Promise<string> {
+  const folder = newFolder();
+  await Bun.write(`${folder}/svc.yaml`, text);
+  mkdirSync(`${folder}/src/deep`, { recursive: true });
+  return folder;
+}
+
+const signedIn = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_CONFIG_DIR: newFolder() };
+const svc = (cwd: string, line: string, env: Record<string, string | undefined> = {}) =>
+  runSvc(line.split(' '), { cwd, env: { ...signedIn, ...env } });
+const asked = () => server.seen.map(({ path }) => path);
+
+describe('a command about an app', () => {
+  test('takes app and tenant from svc.yaml, in its folder and below', async () => {
+    const folder = await folderWith('tenant: acme\napp: { slug: shop }\n');
+    for (const cwd of [folder, `${folder}/src/deep`]) {
+      expect((await svc(cwd, 'tables list')).exit).toBe(0);
+    }
+    expect(new Set(asked())).toEqual(new Set(['/api/v1/tenants/acme/apps/shop/tables']));
+  });
+
+  test('heeds the flag before svc.yaml, and the environment before its tenant', async () => {
+    const folder = await folderWith('tenant: acme\napp: { slug: shop }\n');
+    await svc(folder, 'tables list --app other');
+    await svc(folder, 'tables list --tenant mine');
+    await svc(folder, 'tables list', { SVC_TENANT: 'theirs' });
+    expect(asked()).toEqual([
+      '/api/v1/tenants/acme/apps/other/tables',
+      '/api/v1/tenants/mine/apps/shop/tables',
+      '/api/v1/tenants/theirs/apps/shop/tables',
+    ]);
+  });
+
+  test('reads no svc.yaml when the line says everything', async () => {
+    const folder = await folderWith('nonsense: true\n');
+    expect((await svc(folder, 'tables list --app a --tenant b')).exit).toBe(0);
+    expect((await svc(folder, 'tables list --app a')).exit).toBe(7);
+    expect((await svc(folder, 'tables list --tenant b')).exit).toBe(7);
+  });
+
+  test('refuses a svc.yaml with a fault before any request, with file, line and column', async () => {
+    const folder = await folderWith('name: a\n\napp:\n  slgu: b\n');
+    const here = await svc(folder, 'tables list');
+    expect([here.exit, here.out, asked()]).toEqual([7, '', []]);
+    expect(here.err).toStartWith(
+      'Error: svc.yaml:4:3: unknown key "slgu"; did you mean "slug"? (validation_failed)\nNext: ',
+    );
+    const below = await svc(`${folder}/src`, 'tables list --json');
+    expect(JSON.parse(below.err)).toMatchObject({
+      code: 'validation_failed',
+      detail: `${folder}/svc.yaml:4:3: unknown key "slgu"; did you mean "slug"?`,
+      errors: [{ field: 'app.slgu', line: 4, code: 'unknown_key' }],
+    });
+  });
+
+  test('says which flags are missing where no svc.yaml is, and where it names no app', async () => {
+    const bare = await svc(newFolder(), 'tables list --tenant a');
+    expect([bare.exit, bare.err.split('\n')[0]]).toEqual([
+      2,
+      'Error: --app must be given, or run it in a folder with svc.yaml. (usage)',
+    ]);
+    expect((await svc(newFolder(), 'tables grants list')).err).toContain('--app, --table must be given');
+    const nameless = await svc(await folderWith('tenant: acme\n'), 'tables list');
+    expect([nameless.exit, nameless.err.includes('names no app')]).toEqual([2, true]);
+    expect(asked()).toEqual([]);
+  });
+
+  test('makes the slug from the name as the server would', async () => {
+    await svc(await folderWith('name: Sales DB (EU)\n'), 'tables list --tenant acme');
+    expect(asked()).toEqual(['/api/v1/tenants/acme/apps/sales-db-eu/tables']);
+  });
+
+  test('says with --verbose where they come from, and otherwise nothing', async () => {
+    const folder = await folderWith('tenant: acme\napp: { slug: shop }\n');
+    const said = await svc(folder, 'tables list --verbose');
+    expect(said.err).toContain(`--app shop comes from ${folder}/svc.yaml.`);
+    expect(said.err).toContain(`--tenant acme comes from ${folder}/svc.yaml.`);
+    expect((await svc(folder, 'tables list')).err).toBe('');
+    expect((await svc(folder, 'tables list --app shop --tenant acme --verbose')).err).not.toContain(
+      'svc.yaml',
+    );
+  });
+
+  test('shows how to execute as it was typed', async () => {
+    const folder = await folderWith('tenant: acme\napp: { slug: shop }\n');
+    expect((await svc(folder, 'tables drop pets')).out).toContain('svc tables drop pets --execute');
+  });
+});
+
+test('a flag that is not needed is left as it is, and the file unread', async () => {
+  const app = { type: 'string', manifest: 'app', summary: 'App' } as const;
+  const words: Pick<Command, 'words' | 'summary' | 'kind' | 'examples'> = {
+    ...{ words: 'test', summary: 'A test', kind: 'read', examples: [] },
+  };
+  let read = 0;
+  const manifest = async () => {
+    read += 1;
+    return { path: '/svc.yaml', app: 'shop', tenant: null };
+  };
+  const appOf = async (command: Command, ...tokens: string[]) =>
+    Reflect.get((await parseArgs(command, tokens, {}, manifest)).args.flags, 'app');
+  expect(await appOf({ ...words, flags: { app } })).toBeUndefined();
+  const either: Command = {
+    ...words,
+    flags: { app: { ...app, requiredUnless: ['early'] }, early: { type: 'boolean', summary: 'Early' } },
+  };
+  expect(await appOf(either, '--early')).toBeUndefined();
+  expect(await appOf(either, '--app', 'mine')).toBe('mine');
+  expect(read).toBe(0);
+  expect(await appOf(either)).toBe('shop');
+  expect(await appOf(either, '--early=false')).toBe('shop');
+  expect(read).toBe(2);
+});
+
+test('commands that are about no app work in the tenant of svc.yaml too', async () => {
+  const folder = await folderWith('tenant: acme\n');
+  await svc(folder, 'grants mine');
+  await svc(folder, 'rows list pets --app shop', { SVC_TOKEN: undefined, SVC_API_KEY: 'svcpat_x' });
+  expect(asked()).toEqual(['/api/v1/tenants/acme/me/grants', '/data/acme/shop/pets']);
+});
+
+test('help, completion and the schema say that --app need not be typed', async () => {
+  const help = await svc('/nonexistent', 'tables list --help');
+  expect(help.out).toContain('App id or slug (default from svc.yaml)');
+  expect(help.out).toContain('svc tables list [flags]');
+  const schema = JSON.parse((await svc('/nonexistent', 'schema tables list --json')).out);
+  expect(schema.input.required).not.toContain('--app');
+});
+
+test('a command with an app from svc.yaml loads no schema library', async () => {
+  const main = resolve(import.meta.dir, 'main.ts');
+  const script = `
+    process.argv = [process.argv[0], process.argv[1], 'tables', 'list'];
+    const exit = process.exit;
+    process.exit = (code) => {
+      const loaded = [...Object.keys(require.cache), ...(globalThis.Loader?.registry?.keys() ?? [])];
+      console.error(JSON.stringify({ code, loaded }));
+      exit(0);
+    };
+    await import(${JSON.stringify(main)});`;
+  const child = Bun.spawn([process.execPath, '-e', script], {
+    cwd: `${await folderWith('tenant: acme\nname: Shop\n')}/src`,
+    env: { ...signedIn, PATH: process.env.PATH, HOME: newFolder() },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const { code, loaded } = JSON.parse(await new Response(child.stderr).text());
+  expect([code, asked()]).toEqual([0, ['/api/v1/tenants/acme/apps/shop/tables']]);
+  expect(loaded.some((path: string) => path.endsWith('manifest-names.ts'))).toBe(true);
+  expect(
+    loaded.filter((path: string) =>
+      /zod|shapes\.ts|contract\/src\/all\.ts|cli\/src\/manifest\.ts/.test(path),
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { appSorts, createdWithinDaysMax, searchCharsMax, searchSorts } from './app-lists.ts';
+import { App } from './apps.shapes.ts';
+import { deploymentStatuses, operatingStatuses, visibilities } from './apps.ts';
+import { perPageMax } from './limits.ts';
+import { chars, page, pageQuery, ref, tenantParams, text, wholeNumber } from './shapes.ts';
+
+/** Without the long text: `get` has it. */
+export const ListedApp = App.omit({ description: true });
+/** With what the caller is to it. */
+export const OwnApp = ListedApp.extend({ relation: z.enum(['owner', 'co_owner', 'member']) });
+
+const words = chars(1, searchCharsMax).meta({
+  description: 'Words of its name, slug, summary or description.',
+});
+const cursor = text.max(1_000).meta({ description: '`next_cursor` of the page before.' });
+const category = ref.meta({ description: 'The id or the slug of a category.' });
+const reviewStatus = text.min(1).max(50);
+/** `a,b`: either. */
+const listOf = <T extends z.ZodType<string, string>>(item: T) =>
+  z
+    .string()
+    .transform((value) => [...new Set(value.split(',').map((part) => part.trim()))])
+    .pipe(z.array(item).min(1).max(20))
+    .meta({ type: 'string', description: 'Comma-separated: any of them.' });
+
+const filters = {
+  status: z.enum(deploymentStatuses).optional(),
+  status_in: listOf(z.enum(deploymentStatuses)).optional(),
+  visibility: z.enum(visibilities).optional(),
+};
+/** `limit` is another word for `per_page`, and wins. */
+const limit = wholeNumber(1, perPageMax).optional();
+
+export const listApps = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    ...filters,
+    cursor: cursor.optional(),
+    q: words.optional(),
+    category_id: category.optional(),
+    operating_status: z.enum(operatingStatuses).optional(),
+    operating_status_in: listOf(z.enum(operatingStatuses)).optional(),
+    review_status: reviewStatus.optional(),
+    review_status_in: listOf(reviewStatus).optional(),
+    deleted: z
+      .enum(['true', 'false'])
+      .default('false')
+      .meta({ description: 'Only the deleted ones that you can restore or purge.' }),
+    sort: z.enum(appSorts).default('slug'),
+  }),
+  answer: page(ListedApp).extend({ next_cursor: z.string().nullable() }),
+};
+export const discoverApps = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    category: category.optional(),
+    created_within_days: wholeNumber(1, createdWithinDaysMax).optional(),
+    limit,
+    q: words.optional(),
+    sort: z
+      .enum(searchSorts)
+      .optional()
+      .meta({ description: '`relevance` (with q) or `-created_at` when absent.' }),
+  }),
+  answer: page(ListedApp),
+};
+export const searchApps = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    ...filters,
+    q: words,
+    category: category.optional(),
+    cursor: cursor.optional(),
+    limit,
+    sort: z.enum(searchSorts).default('relevance'),
+  }),
+  answer: z.object({ items: z.array(ListedApp), next_cursor: z.string().nullable() }),
+};
+
+const Name = z.object({
+  name: z.string(),
+  available: z.boolean(),
+  reason: z.enum(['taken', 'reserved', 'invalid']).nullable(),
+  suggestions: z.array(z.string()),
+});
+export const checkAvailability = {
+  params: tenantParams,
+  query: z
+    .strictObject({ slug: text.min(1).max(200).optional(), subdomain: text.min(1).max(200).optional() })
+    .refine((query) => query.slug !== undefined || query.subdomain !== undefined, {
+      error: 'slug or subdomain must be given',
+    }),
+  answer: z.object({
+    available: z.boolean().meta({ description: 'Whether all that was asked for is free.' }),
+    slug: Name.nullable(),
+    subdomain: Name.nullable(),
+  }),
+};
+
+const ownApps = { params: tenantParams, query: pageQuery, answer: page(OwnApp) };
+export const listMyApps = ownApps;
+export const listOwnedApps = ownApps;
+export const listReceivedApps = ownApps;
+export const listWorkspace = ownApps;

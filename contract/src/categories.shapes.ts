@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { isWebAddress } from './apps.shapes.ts';
+import { urlCharsMax } from './apps.ts';
+import {
+  categoryDescriptionCharsMax,
+  categoryNameCharsMax,
+  colorPattern,
+  displayOrderMax,
+  displayOrderMin,
+} from './categories.ts';
+import { chars, empty, page, pageQuery, ref, slug, tenantParams, text, timestamp, uuid } from './shapes.ts';
+
+export const Category = z.object({
+  id: uuid,
+  tenant_id: uuid,
+  slug: z.string(),
+  name: z.string(),
+  description: z.string(),
+  color: z.string(),
+  icon_url: z.string(),
+  display_order: z.int(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+const settings = {
+  name: chars(1, categoryNameCharsMax),
+  slug,
+  description: chars(0, categoryDescriptionCharsMax).meta({ description: 'Empty for none.' }),
+  color: text
+    .transform((value) => value.toLowerCase())
+    .refine((value) => value === '' || colorPattern.test(value), { error: 'must be #rrggbb, or empty' })
+    .meta({ description: '`#rrggbb`; empty for none.' }),
+  /** Only kept and shown: nothing here ever asks for what is behind it. */
+  icon_url: text
+    .max(urlCharsMax)
+    .refine((value) => value === '' || isWebAddress(value), { error: 'must be an http(s) address, or empty' })
+    .meta({ description: 'An http(s) address; empty for none.' }),
+  display_order: z
+    .int()
+    .min(displayOrderMin)
+    .max(displayOrderMax)
+    .meta({ description: 'Lower ones stand first; the name decides between equal ones.' }),
+};
+
+const categoryParams = tenantParams.extend({ categoryID: ref });
+
+export const listCategories = { params: tenantParams, query: pageQuery, answer: page(Category) };
+export const createCategory = {
+  params: tenantParams,
+  body: z.strictObject({
+    name: settings.name,
+    slug: settings.slug.optional().meta({ description: 'Made from the name when absent.' }),
+    description: settings.description.default(''),
+    color: settings.color.default(''),
+    icon_url: settings.icon_url.default(''),
+    display_order: settings.display_order.default(0),
+  }),
+  answer: Category,
+};
+export const getCategory = { params: categoryParams, answer: Category };
+export const updateCategory = {
+  params: categoryParams,
+  body: z
+    .strictObject(settings)
+    .partial()
+    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  answer: Category,
+};
+export const deleteCategory = { params: categoryParams, answer: empty };

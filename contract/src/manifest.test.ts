@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test';
+import { z } from 'zod';
+import { Manifest, manifestJsonSchema } from './manifest.shapes.ts';
+import { type ManifestKeys, manifestKeys } from './manifest.ts';
+
+interface Schema {
+  type?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  anyOf?: Schema[];
+}
+
+const schema = manifestJsonSchema({ baseUrl: 'http://localhost:4400' }) as Schema;
+
+/** The keys below a place, whichever of several forms has them; null where keys are free or there are none. */
+function keysOf({ properties, anyOf = [] }: Schema): ManifestKeys | null {
+  if (properties === undefined) return anyOf.map(keysOf).find((keys) => keys !== null) ?? null;
+  return Object.fromEntries(Object.entries(properties).map(([key, below]) => [key, keysOf(below)]));
+}
+
+describe('svc.yaml', () => {
+  test('has the keys that the list says, so that unknown ones are found without a schema', () => {
+    expect(keysOf(schema)).toEqual(manifestKeys);
+  });
+
+  test('is described key by key, and takes no others at any place but env', () => {
+    const look = (at: string, { properties, additionalProperties }: Schema): void => {
+      if (properties === undefined) return;
+      expect([at, additionalProperties]).toEqual([at, false]);
+      for (const [key, below] of Object.entries(properties)) {
+        expect([`${at}.${key}`, (below.description ?? '').length > 8]).toEqual([`${at}.${key}`, true]);
+        look(`${at}.${key}`, below);
+      }
+    };
+    look('$', schema);
+    expect(schema.properties?.env?.additionalProperties).toMatchObject({ type: 'string' });
+  });
+
+  const whole = {
+    name: 'Shop',
+    tenant: 'acme',
+    app: {
+      slug: 'shop',
+      subdomain: 'shop',
+      summary: '',
+      description: '',
+      category: 'tools',
+      auth_mode: 'bearer',
+      data_scopes: ['sales'],
+      resource_preset: 'M',
+      icon_url: 'https://example.com/a.png',
+      icon_dark_url: 'https://example.com/b.png',
+    },
+    deploy: {
+      method: 'docker',
+      dockerfile: 'docker/Dockerfile',
+      compose_file: 'compose.yaml',
+      branch: 'main',
+    },
+    build: { command: 'npm run build', dir: 'web' },
+    start: 'node server.js',
+    health: { path: '/healthz', timeout: '5s' },
+    static: { dir: 'dist' },
+    site: {
+      index: 'index.html',
+      spa: true,
+      not_found: '404.html',
+      clean_urls: true,
+      trailing_slash: false,
+      headers: [{ source: '/*', headers: { 'X-A': 'b' } }],
+      redirects: [{ source: '/a', destination: '/b', status: 301 }],
+    },
+    storage: { enabled: true },
+    env: { LOG_LEVEL: 'info' },
+  };
+
+  test('takes every key, nothing at all, and the short forms', () => {
+    expect(Manifest.parse(whole)).toEqual(whole as Manifest);
+    expect(Manifest.parse({})).toEqual({});
+    expect(Manifest.parse({ build: 'make', health: '/' })).toEqual({ build: 'make', health: '/' });
+  });
+
+  test.each([
+    [{ name: '' }],
+    [{ name: '   ' }],
+    [{ name: 'x'.repeat(101) }],
+    [{ name: 3 }],
+    [{ biuld: 'make' }],
+    [{ app: { slug: 'Shop' } }],
+    [{ app: { slug: 'a' } }],
+    [{ app: { slug: 'search' } }],
+    [{ app: { slug: 'abcdefab-abcd-abcd-abcd-abcdefabcdef' } }],
+    [{ app: { summary: 'a\nb' } }],
+    [{ app: { icon_url: 'a b' } }],
+    [{ app: { resource_preset: 'XXL' } }],
+    [{ deploy: { method: 'wasm' } }],
+    [{ deploy: { dockerfile: '/etc/Dockerfile' } }],
+    [{ static: { dir: '../dist' } }],
+    [{ static: { dir: 'a/../../dist' } }],
+    [{ static: { dir: 'a\\b' } }],
+    [{ static: { dir: 'a\u0000b' } }],
+    [{ build: { dir: 'web' } }],
+    [{ build: ['make'] }],
+    [{ health: 'healthz' }],
+    [{ health: { path: '/', timeout: '5' } }],
+    [{ storage: { enabled: 'yes' } }],
+    [{ env: { 'A-B': 'c' } }],
+    [{ env: { A: 1 } }],
+  ])('refuses %j', (value) => {
+    expect(Manifest.safeParse(value).success).toBe(false);
+  });
+
+  test.each(['.', 'dist', 'a/b', '..a', 'a..b', '.output/public'])('%s is a folder inside', (dir) => {
+    expect(Manifest.safeParse({ static: { dir } }).success).toBe(true);
+  });
+
+  test('a hundred characters are a hundred as people count them', () => {
+    expect(Manifest.safeParse({ name: '🐕'.repeat(100) }).success).toBe(true);
+  });
+
+  test('its JSON Schema is a schema that takes the same whole file', () => {
+    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    expect(read.safeParse(whole).success).toBe(true);
+    expect(read.safeParse({ ...whole, biuld: '' }).success).toBe(false);
+  });
+});

@@ -1,0 +1,158 @@
+import { createHmac } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** OpenStack Swift as Debian has it, which speaks S3 and verifies signatures: a real store for tests. */
+const parts = ['account', 'container', 'object', 'proxy'] as const;
+const programOf = (part: Part) => `/usr/bin/swift-${part}-server`;
+type Part = (typeof parts)[number];
+type Ports = Record<Part, number>;
+
+export const hasS3Server = parts.every((part) => existsSync(programOf(part)));
+export const needsS3Server = /\bs3\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
+
+export interface S3Server {
+  endpoint: string;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** New and empty. */
+  createBucket(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const account = { region: 'us-east-1', accessKeyId: 'test:tester', secretAccessKey: 'testing' };
+/** A tenth of what is usual, so that a test of lists over several pages stays quick. */
+const listPageMax = 100;
+const startMsMax = 30_000;
+
+/** On loopback, with all that it keeps in the folder, which is the caller's to remove. */
+export async function startS3Server(folder: string): Promise<S3Server> {
+  const ports = Object.fromEntries(parts.map((part) => [part, freePort()])) as Ports;
+  mkdirSync(join(folder, 'devices', 'd1'), { recursive: true });
+  for (const [name, text] of Object.entries(configuration(folder, ports))) {
+    writeFileSync(join(folder, name), text);
+  }
+  // Debian's own, whatever other one comes first in the path.
+  const rings = Bun.spawnSync(['/usr/bin/python3', '-c', ringsProgram, JSON.stringify(ports)], {
+    cwd: folder,
+  });
+  if (rings.exitCode !== 0) throw new Error(`Swift's rings could not be made: ${rings.stderr}`);
+  const started = parts.map((part) =>
+    // It ends with us, whatever ends us.
+    Bun.spawn(['setpriv', '--pdeathsig', 'KILL', programOf(part), join(folder, `${part}.conf`), '-v'], {
+      cwd: folder,
+      stdin: 'ignore',
+      stdout: Bun.file(join(folder, `${part}.log`)),
+      stderr: Bun.file(join(folder, `${part}.log`)),
+    }),
+  );
+  const stop = async () => {
+    for (const child of started) child.kill('SIGKILL');
+    await Promise.all(started.map((child) => child.exited));
+  };
+  const endpoint = `http://127.0.0.1:${ports.proxy}`;
+  const server = { ...account, endpoint, stop, createBucket: () => createBucket(endpoint) };
+  let problem: unknown;
+  for (const deadline = Date.now() + startMsMax; Date.now() < deadline; await Bun.sleep(50)) {
+    try {
+      // The proxy shuns for a while what it once found silent.
+      for (const part of parts) await fetch(`http://127.0.0.1:${ports[part]}/`);
+      await server.createBucket();
+      return server;
+    } catch (error) {
+      problem = error;
+    }
+  }
+  await stop();
+  throw new Error(`Swift did not start; see its logs in ${folder}.`, { cause: problem });
+}
+
+let buckets = 0;
+
+/** By the older signature, which is short. */
+async function createBucket(endpoint: string): Promise<string> {
+  const name = `bucket-${process.pid}-${++buckets}`;
+  const date = new Date().toUTCString();
+  const signature = createHmac('sha1', account.secretAccessKey)
+    .update(`PUT\n\n\n${date}\n/${name}`)
+    .digest('base64');
+  const answer = await fetch(`${endpoint}/${name}`, {
+    method: 'PUT',
+    headers: { date, authorization: `AWS ${account.accessKeyId}:${signature}` },
+  });
+  if (answer.status !== 200) throw new Error(`No bucket: ${answer.status} ${await answer.text()}`);
+  return name;
+}
+
+/** It asks for a memcached to be named, and does without one that does not answer. */
+function configuration(folder: string, ports: Ports): Record<string, string> {
+  const user = Bun.spawnSync(['id', '-un']).stdout.toString().trim();
+  const common = (part: Part) => `[DEFAULT]
+bind_ip = 127.0.0.1
+bind_port = ${ports[part]}
+workers = 0
+user = ${user}
+swift_dir = ${folder}
+devices = ${folder}/devices
+mount_check = false
+fallocate_reserve = 0
+`;
+  const store = (part: Part) => `${common(part)}
+[pipeline:main]
+pipeline = ${part}-server
+[app:${part}-server]
+use = egg:swift#${part}
+`;
+  return {
+    'swift.conf': `[swift-hash]
+swift_hash_path_prefix = svc
+swift_hash_path_suffix = svc
+[storage-policy:0]
+name = default
+default = yes
+`,
+    'account.conf': store('account'),
+    'container.conf': store('container'),
+    'object.conf': store('object'),
+    'proxy.conf': `${common('proxy')}
+[pipeline:main]
+pipeline = cache s3api tempauth slo proxy-server
+[app:proxy-server]
+use = egg:swift#proxy
+account_autocreate = true
+[filter:cache]
+use = egg:swift#memcache
+memcache_servers = 127.0.0.1:1
+error_suppression_limit = 0
+[filter:s3api]
+use = egg:swift#s3api
+location = ${account.region}
+max_bucket_listing = ${listPageMax}
+[filter:tempauth]
+use = egg:swift#tempauth
+user_${account.accessKeyId.replace(':', '_')} = ${account.secretAccessKey} .admin
+[filter:slo]
+use = egg:swift#slo
+`,
+  };
+}
+
+const ringsProgram = `
+import json, sys
+from swift.common.ring import RingBuilder
+ports = json.loads(sys.argv[1])
+for name in ('account', 'container', 'object'):
+    builder = RingBuilder(4, 1, 1)
+    builder.add_dev(dict(region=1, zone=1, weight=1, device='d1', ip='127.0.0.1', port=ports[name],
+                         replication_ip='127.0.0.1', replication_port=ports[name]))
+    builder.rebalance()
+    builder.get_ring().save(name + '.ring.gz')
+`;
+
+function freePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const port = probe.port ?? 0;
+  probe.stop(true);
+  return port;
+}

@@ -1,0 +1,40 @@
+import type { discoverApps as shape } from '@svc/contract/app-lists.shapes.ts';
+import type { z } from 'zod';
+import type { TenantCtx } from '../plumbing/context.ts';
+import { pageAnswer, windowOf } from '../plumbing/paging.ts';
+import { categoryFilter } from './category-filter.ts';
+import { type AppQuery, countAppRows, listAppRows } from './list-store.ts';
+import { listedApp } from './rules.ts';
+import { searchWords } from './search-words.ts';
+import { openTo } from './seen-by.ts';
+
+/**
+ * What there is to use: active apps that are shown to more people than their owners, and to the caller among them. That
+ * an admin may look at every app does not make it one that they can use.
+ */
+export async function discoverApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
+  const paged = { page: query.page, per_page: query.limit ?? query.per_page };
+  const seen = await openTo(ctx);
+  const asked: AppQuery = {
+    tenantId: ctx.tenant.id,
+    seen,
+    sort: query.sort ?? (query.q === undefined ? '-created_at' : 'relevance'),
+    q: query.q === undefined ? undefined : searchWords(query.q),
+    which: {
+      record: ['active'],
+      shown: 'beyond_owners',
+      categoryId: await categoryFilter(ctx, query.category),
+      createdSince: daysBefore(ctx.now, query.created_within_days),
+    },
+  };
+  if (asked.sort === 'relevance' && !asked.q) asked.sort = '-created_at';
+  const [rows, total] = await Promise.all([
+    listAppRows(ctx.db, asked, windowOf(paged)),
+    countAppRows(ctx.db, asked),
+  ]);
+  return pageAnswer(paged, rows.map(listedApp), total);
+}
+
+function daysBefore(now: Date, days: number | undefined): Date | undefined {
+  return days === undefined ? undefined : new Date(now.getTime() - days * 86_400_000);
+}

@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { namesReservedDays } from '@svc/contract/apps.ts';
+import { sql } from 'kysely';
+import { withClient } from '../drivers/database/connect.ts';
+import { freshDatabase } from '../drivers/database/testing.ts';
+import { loginOf, type ServerCopy } from '../identity/testing.ts';
+import { openControlDatabase } from '../plumbing/db.ts';
+import { rowsOnly } from '../plumbing/outbox-rows.ts';
+import { schemaOf } from '../tables/catalogue.ts';
+import { tableRoutes } from '../tables/routes.ts';
+import { physicalName } from '../tables/testing.ts';
+import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { auditOf, copyWithLife, type LifeWorld, lifeWorld } from './life-testing.ts';
+import { purgeDueApps } from './purge-due-apps.ts';
+import { newApp } from './testing.ts';
+
+let database: TestDatabase;
+let server: ServerCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyWithLife(database, tableRoutes);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+/** With a table of three rows. */
+async function world() {
+  const t = await lifeWorld(database, server);
+  const { body: table } = await t.as('owner', 'POST', `${t.path}/tables`, {
+    name: 'pets',
+    columns: ['age:int'],
+  });
+  await sql`insert into ${sql.raw(physicalName(t.app, table))} (c1, c2, c3, c4, v)
+    select gen_random_uuid(), n, now(), now(), 1 from generate_series(1, 3) n`.execute(database.db);
+  return { ...t, table: table as { id: string } };
+}
+
+const hasSchema = async ({ db }: Pick<TestDatabase, 'db'>, app: { id: string }) => {
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regnamespace(${schemaOf(app.id)}) is not null as there`.execute(db);
+  return rows[0]!.there;
+};
+
+const nothing = {
+  ...{ tables: 0, rows: 0, table_grants: 0, co_owners: 0, members: 0, tokens_revoked: 0, tokens_narrowed: 0 },
+  ...{ databases: 0, objects: 0, bytes: 0, icons: 0 },
+};
+
+/** A token of the owner's that is limited to these apps. */
+async function tokenFor(t: LifeWorld, name: string, apps: string[]): Promise<string> {
+  const { status, body } = await t.as('owner', 'POST', `/api/v1/tenants/${t.tenant.slug}/pats`, {
+    name,
+    apps,
+  });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+async function tokensOf(t: LifeWorld) {
+  const { body } = await t.as('owner', 'GET', `/api/v1/tenants/${t.tenant.slug}/pats`);
+  const items: { id: string; apps: string[]; status: string }[] = body.items;
+  return Object.fromEntries(items.map(({ id, apps, status }) => [id, { apps, status }]));
+}
+
+test('everything of the app is removed and told, in the plan and in the answer alike', async () => {
+  const t = await world();
+  const other = await newApp(database.db, t.tenant, t.people.owner);
+  const others = `/api/v1/tenants/${t.tenant.slug}/apps/${other.id}/tables`;
+  await t.as('owner', 'POST', others, { name: 'shared' });
+  const grant = { actions: ['read'] };
+  const toApp = { ...grant, principal_type: 'app', principal_id: t.app.id };
+  expect((await t.as('owner', 'POST', `${others}/shared/grants`, toApp)).status).toBe(201);
+  const toMember = { ...grant, principal_type: 'user', principal_id: t.people.member.userId };
+  expect((await t.as('owner', 'POST', `${t.path}/tables/pets/grants`, toMember)).status).toBe(201);
+  const [alone, both, every] = [
+    await tokenFor(t, 'alone', [t.app.id]),
+    await tokenFor(t, 'both', [other.id, t.app.slug]),
+    await tokenFor(t, 'every', []),
+  ];
+  await sql`insert into svc.app_members (app_id, user_id, added_by, created_at)
+    values (${t.app.id}, ${t.people.member.userId}, ${t.people.owner.userId}, now())`.execute(database.db);
+  await t.move('delete');
+
+  const removed = {
+    ...nothing,
+    ...{
+      tables: 1,
+      rows: 3,
+      table_grants: 2,
+      co_owners: 1,
+      members: 1,
+      tokens_revoked: 1,
+      tokens_narrowed: 1,
+    },
+  };
+  const { body: preview } = await t.move('purge', 'owner', '?dry_run=true');
+  expect(preview.plan).toMatchObject({ operation: 'apps.purge', irreversible: true });
+  expect(preview.plan.target).toEqual({ kind: 'app', id: t.app.id, name: t.app.slug });
+  const planned = Object.fromEntries(
+    preview.plan.changes.map(({ path, before }: { path: string; before: unknown }) => [path, before]),
+  );
+  for (const [name, count] of Object.entries(removed))
+    expect([name, planned[`app.${name}`]]).toEqual([name, count]);
+  expect(await hasSchema(database, t.app)).toBe(true);
+  expect((await tokensOf(t))[alone]).toEqual({ apps: [t.app.id], status: 'active' });
+
+  const purged = await t.move('purge');
+  expect([purged.status, purged.body]).toEqual([200, { id: t.app.id, slug: t.app.slug, removed }]);
+  expect(await hasSchema(database, t.app)).toBe(false);
+  const tokens = await tokensOf(t);
+  expect(tokens[alone]).toEqual({ apps: [t.app.id], status: 'revoked' });
+  expect(tokens[both]).toEqual({ apps: [other.id], status: 'active' });
+  expect(tokens[every]).toEqual({ apps: [], status: 'active' });
+  expect((await t.as('owner', 'GET', `${others}/shared/grants`)).body.total).toBe(0);
+  expect(await auditOf(database, t)).toContain('apps.purge');
+  const entries = `/api/v1/tenants/${t.tenant.slug}/audit?per_page=4`;
+  const { body } = await t.as('admin', 'GET', entries);
+  expect(body.items.map(({ action }: { action: string }) => action).sort()).toEqual([
+    ...['apps.purge', 'pats.narrow', 'pats.revoke', 'tableGrants.revoke'],
+  ]);
+});
+
+test('its database is closed while it is deleted; with its objects and icons it goes in the end', async () => {
+  const t = await world();
+  const [{ id }, { id: tenant }, by] = [t.app, t.tenant, t.people.owner.userId];
+  await sql`insert into svc.raw_databases (app_id, tenant_id, database, state, password_sealed, connections_max,
+      address, enabled_by, enabled_at)
+    values (${id}, ${tenant}, ${`svc_raw_${id.replaceAll('-', '')}`}, 'ready', '', 5, 'postgres://x', ${by}, now())`.execute(
+    database.db,
+  );
+  await sql`insert into svc.app_storage (app_id, tenant_id, enabled_by, enabled_at, objects, bytes)
+    values (${id}, ${tenant}, ${by}, now(), 2, 300)`.execute(database.db);
+  await sql`insert into svc.icons (id, tenant_id, app_id, variant, content_type, size, sha256, width, height,
+      created_by, created_at)
+    values (${Bun.randomUUIDv7()}, ${tenant}, ${id}, 'light', 'image/png', 1, ${'0'.repeat(64)}, 1, 1, ${by}, now())`.execute(
+    database.db,
+  );
+  const isClosed = async () => {
+    const { rows } = await sql<{ is_closed: boolean }>`
+      select is_closed from svc.raw_databases where app_id = ${id}`.execute(database.db);
+    return rows[0]?.is_closed;
+  };
+  await t.move('delete');
+  expect(await isClosed()).toBe(true);
+  await t.move('restore');
+  expect(await isClosed()).toBe(false);
+  await t.move('delete');
+  const { body } = await t.move('purge');
+  expect(body.removed).toMatchObject({ databases: 1, objects: 2, bytes: 300, icons: 1 });
+  expect(await isClosed()).toBeUndefined();
+});
+
+test('a purged app is there for nobody, and a second purge finds none', async () => {
+  const t = await world();
+  await t.move('delete');
+  expect((await t.move('purge', 'admin')).status).toBe(200);
+  for (const move of ['purge', 'restore', 'delete', 'archive']) {
+    const { status, body } = await t.move(move);
+    expect([move, status, body.code]).toEqual([move, 404, 'not_found']);
+  }
+});
+
+test('rows of a large table are estimated, not counted', async () => {
+  const t = await world();
+  const { body: large } = await t.as('owner', 'POST', `${t.path}/tables`, {
+    name: 'large',
+    columns: ['a:text'],
+  });
+  await sql`insert into ${sql.raw(physicalName(t.app, large))} (c1, c2, c3, c4, v)
+    select gen_random_uuid(), repeat('x', 1000), now(), now(), 1 from generate_series(1, 10000)`.execute(
+    database.db,
+  );
+  await sql`analyze ${sql.raw(physicalName(t.app, large))}`.execute(database.db);
+  await t.move('delete');
+  const { rows } = (await t.move('purge')).body.removed;
+  expect([rows > 5_000, rows < 20_000]).toEqual([true, true]);
+});
+
+test('only a deleted app is purged', async () => {
+  const t = await world();
+  for (const record of ['active', 'archived']) {
+    await t.set({ record });
+    const { status, body } = await t.move('purge');
+    expect([record, status, body.code]).toEqual([record, 409, 'not_deleted']);
+  }
+  expect(await hasSchema(database, t.app)).toBe(true);
+});
+
+test('its slug is free at once; its subdomain is for the same tenant alone, for so many days', async () => {
+  const t = await world();
+  const { slug } = t.app;
+  await t.move('delete');
+  const create = (login: Record<string, string>, tenant: string, body: object) =>
+    server.call(login, 'POST', `/api/v1/tenants/${tenant}/apps`, body);
+  const own = await loginOf(database, t.people.member);
+  const wanted = { name: 'Again', slug, subdomain: slug };
+  const kept = await create(own, t.tenant.slug, wanted);
+  expect([kept.status, kept.body.code]).toEqual([409, 'slug_taken']);
+  await t.move('purge');
+
+  const elsewhere = await newTenant(database.db);
+  const theirs = await loginOf(database, elsewhere.member);
+  const refused = await create(theirs, elsewhere.tenant.slug, wanted);
+  expect([refused.status, refused.body.code]).toEqual([409, 'subdomain_taken']);
+  const { rows } = await sql<{ days: number }>`
+    select round(extract(epoch from until - now()) / 86400)::int as days from svc.reserved_names
+    where name = ${slug} and tenant_id = ${t.tenant.id}`.execute(database.db);
+  expect(rows).toEqual([{ days: namesReservedDays }]);
+  const again = await create(own, t.tenant.slug, wanted);
+  expect([again.status, again.body.subdomain]).toEqual([201, slug]);
+  expect(again.body.id).not.toBe(t.app.id);
+});
+
+test('when the time is over, another tenant has the subdomain for the asking', async () => {
+  const t = await world();
+  const { slug } = t.app;
+  await t.move('delete');
+  await t.move('purge');
+  await sql`update svc.reserved_names set until = now() where name = ${slug}`.execute(database.db);
+  const elsewhere = await newTenant(database.db);
+  const theirs = await loginOf(database, elsewhere.member);
+  const body = { name: 'Theirs', slug, subdomain: slug };
+  expect(
+    (await server.call(theirs, 'POST', `/api/v1/tenants/${elsewhere.tenant.slug}/apps`, body)).status,
+  ).toBe(201);
+});
+
+test('while somebody still reads a table it answers table_busy, and nothing is lost', async () => {
+  const t = await world();
+  const token = await tokenFor(t, 'alone', [t.app.id]);
+  await t.move('delete');
+  const busy = await withClient(database.url, async (reader) => {
+    await reader.query(`begin; select * from ${physicalName(t.app, t.table)}`);
+    const answer = await t.move('purge');
+    await reader.query('rollback');
+    return answer;
+  });
+  expect([busy.status, busy.body.code]).toEqual([409, 'table_busy']);
+  expect([await hasSchema(database, t.app), (await t.stored())?.record]).toEqual([true, 'deleted']);
+  expect((await tokensOf(t))[token]?.status).toBe('active');
+  expect((await t.move('purge')).status).toBe(200);
+}, 30_000);
+
+test('a table that is being made while the app is deleted and purged leaves nothing behind', async () => {
+  for (let round = 0; round < 3; round++) {
+    const t = await lifeWorld(database, server);
+    const making = t.as('owner', 'POST', `${t.path}/tables`, { name: 'late' });
+    expect((await t.move('delete', 'admin')).status).toBe(200);
+    expect((await t.move('purge', 'admin')).status).toBe(200);
+    expect([201, 404]).toContain((await making).status);
+    expect(await hasSchema(database, t.app)).toBe(false);
+  }
+});
+
+const due = (t: LifeWorld, days: number) =>
+  sql`update svc.apps set purge_after = now() - make_interval(days => ${days}) where id = ${t.app.id}`.execute(
+    database.db,
+  );
+const sweep = () => purgeDueApps({ db: database.db, outbox: rowsOnly, log: silentLog, rows: database.rows });
+
+test('what was deleted long enough ago is purged by the clock, and by the operator', async () => {
+  const [over, young, restored] = [await world(), await world(), await world()];
+  for (const t of [over, young, restored]) await t.move('delete');
+  await due(over, 1);
+  await due(restored, 1);
+  await restored.move('restore');
+  await sweep();
+  expect([await over.stored(), await hasSchema(database, over.app)]).toEqual([undefined, false]);
+  expect((await young.stored())?.record).toBe('deleted');
+  expect((await restored.stored())?.record).toBe('active');
+  const { rows } = await sql<{ actor_kind: string }>`select actor_kind from svc.audit_entries
+    where tenant_id = ${over.tenant.id} and action = 'apps.purge'`.execute(database.db);
+  expect(rows).toEqual([{ actor_kind: 'operator' }]);
+  await sweep();
+});
+
+test('one that is in use when its time comes is left for the next time, and holds up no other', async () => {
+  const [busy, free] = [await world(), await world()];
+  for (const t of [busy, free]) await t.move('delete');
+  await due(busy, 2);
+  await due(free, 1);
+  await withClient(database.url, async (reader) => {
+    await reader.query(`begin; select * from ${physicalName(busy.app, busy.table)}`);
+    await sweep();
+    await reader.query('rollback');
+  });
+  expect([(await busy.stored())?.record, await free.stored()]).toEqual(['deleted', undefined]);
+  await sweep();
+  expect(await busy.stored()).toBeUndefined();
+}, 30_000);
+
+test('where rows live on another server, the schema goes there; one that is gone already is no obstacle', async () => {
+  const fresh = await freshDatabase();
+  const elsewhere = openControlDatabase(fresh.controlUrl, { connectionsMax: 5, onError: () => {} });
+  const far = { ...database, rows: { db: elsewhere.db, role: null } };
+  const copy = await copyWithLife(far, tableRoutes);
+  try {
+    for (const before of ['there', 'gone']) {
+      const t = await lifeWorld(far, copy);
+      expect((await t.as('owner', 'POST', `${t.path}/tables`, { name: 'far' })).status).toBe(201);
+      expect(await hasSchema(elsewhere, t.app)).toBe(true);
+      if (before === 'gone')
+        await sql`drop schema ${sql.id(schemaOf(t.app.id))} cascade`.execute(elsewhere.db);
+      await t.move('delete');
+      const purged = await t.move('purge');
+      expect([purged.status, purged.body.removed?.tables]).toEqual([200, 1]);
+      expect([await hasSchema(elsewhere, t.app), await t.stored()]).toEqual([false, undefined]);
+    }
+  } finally {
+    await copy.stop();
+    await elsewhere.close();
+    await fresh.drop();
+  }
+});

@@ -1,0 +1,9 @@
+import type { SearchWords } from './search-hits.ts';
+
+const wordsMax = 10;
+
+/** `Pet-Shp!` → pet and shp. */
+export function searchWords(q: string): SearchWords {
+  const text = q.normalize('NFC').toLowerCase().trim();
+  return { text, words: (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).slice(0, wordsMax) };
+}

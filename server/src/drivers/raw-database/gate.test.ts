@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import {
+  codeOf,
+  type FreshDatabase,
+  freshDatabase,
+  query,
+  type TemporaryFolder,
+  temporaryFolder,
+} from '../database/testing.ts';
+import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
+import { hostAndPort } from './raw-url.ts';
+import { type MadeDatabase, newRawDatabase } from './testing.ts';
+
+setDefaultTimeout(30_000);
+
+const connectionsMax = 6;
+let folder: TemporaryFolder;
+let fresh: FreshDatabase;
+let raw: RawDatabases;
+let mine: MadeDatabase;
+let port: number;
+
+const open = (name: string, log: (line: string) => void = () => {}) =>
+  createRawDatabases({
+    url: fresh.controlUrl,
+    gate: { portFile: join(folder.path, name), connectionsMax, log },
+  });
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  fresh = await freshDatabase();
+  raw = open('port');
+  mine = await newRawDatabase(raw);
+  port = hostAndPort(await raw.address()).port;
+});
+afterAll(async () => {
+  await raw.underLock(mine.name, (hands) => hands.drop(mine.name));
+  await raw.close();
+  await fresh.drop();
+  await folder.remove();
+});
+
+const throughGate = (change: Partial<Record<'username' | 'password' | 'pathname' | 'search', string>>) =>
+  Object.assign(new URL(mine.url), change).href;
+
+test('the login of an app comes in by the address it was given', async () => {
+  expect(mine.url).toBe(
+    `postgresql://${mine.name}:${mine.password}@127.0.0.1:${port}/${mine.name}?sslmode=disable`,
+  );
+  expect(await query(mine.url, 'select current_user as user, current_database() as db')).toEqual([
+    { user: mine.name, db: mine.name },
+  ]);
+  expect(await codeOf(query(throughGate({ password: 'wrong' }), 'select 1'))).toBe('28P01');
+});
+
+test('nobody else does: not the platform’s own logins with their passwords, and to no other database', async () => {
+  const control = new URL(fresh.controlUrl);
+  const rows = new URL(fresh.rowsUrl);
+  const admin = new URL(fresh.adminUrl);
+  const another = await newRawDatabase(raw);
+  for (const { username, password } of [control, rows, admin]) {
+    for (const pathname of [`/${fresh.name}`, `/${mine.name}`, `/${username}`]) {
+      const url = throughGate({ username, password, pathname });
+      expect([username, pathname, await codeOf(query(url, 'select 1'))]).toEqual([
+        username,
+        pathname,
+        '28000',
+      ]);
+    }
+  }
+  for (const name of [fresh.name, 'postgres', 'template1', another.name]) {
+    expect([name, await codeOf(query(throughGate({ pathname: `/${name}` }), 'select 1'))]).toEqual([
+      name,
+      '28000',
+    ]);
+  }
+  const replication = new pg.Client({
+    connectionString: mine.url,
+    replication: 'database',
+  } as pg.ClientConfig);
+  expect(await codeOf(replication.connect())).toBe('28000');
+  await raw.underLock(another.name, (hands) => hands.drop(another.name));
+});
+
+/** All that is answered to some bytes until the other side ends, or until so many came. */
+function say(
+  bytes: Buffer | string,
+  until = Number.POSITIVE_INFINITY,
+): Promise<{ answer: string; socket: Socket }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let answer = '';
+    socket.on('data', (part) => {
+      answer += part.toString('latin1');
+      if (answer.length >= until) resolve({ answer, socket });
+    });
+    socket.on('close', () => resolve({ answer, socket }));
+    socket.on('error', reject);
+  });
+}
+
+test('who asks for encryption is told no and may go on; nonsense is refused', async () => {
+  const tls = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+  const { answer, socket } = await say(tls, 1);
+  expect(answer).toBe('N');
+  socket.destroy();
+  expect((await say('GET / HTTP/1.1\r\n\r\n')).answer).toContain('C08P01');
+  expect((await say(Buffer.concat([tls, tls, tls]))).answer).toContain('NNE');
+});
+
+test('much goes through both ways, whole', async () => {
+  const client = new pg.Client({ connectionString: mine.url });
+  await client.connect();
+  const text = 'äb'.repeat(4_000_000);
+  const { rows } = await client.query('select $1::text as text, md5($1) as md5', [text]);
+  expect(rows[0].text === text).toBeTrue();
+  expect(rows[0].md5).toBe(new Bun.CryptoHasher('md5').update(text).digest('hex'));
+  await client.end();
+});
+
+test('while a reader rests, the database waits for it, and nothing piles up in between', async () => {
+  const client = new pg.Client({ connectionString: mine.url });
+  await client.connect();
+  const { connection, processID } = client as unknown as {
+    connection: { stream: Socket };
+    processID: number;
+  };
+  const bytes = 64 * 1024 * 1024;
+  connection.stream.pause();
+  const answer = client.query('select repeat($1, $2) as text', ['x', bytes]);
+  const waits = async () => {
+    const [row] = await query(
+      fresh.adminUrl,
+      `select wait_event from pg_stat_activity where pid = ${processID}`,
+    );
+    return row?.wait_event === 'ClientWrite';
+  };
+  // Each question takes a turn in which the gate would go on reading, if it did.
+  for (let inARow = 0; inARow < 20; ) inARow = (await waits()) ? inARow + 1 : 0;
+  connection.stream.resume();
+  expect((await answer).rows[0].text.length).toBe(bytes);
+  await client.end();
+});
+
+test('a statement is cancelled through the gate', async () => {
+  const client = new pg.Client({ connectionString: mine.url });
+  await client.connect();
+  const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };
+  const sleeping = codeOf(client.query('select pg_sleep(20)'));
+  const cancel = Buffer.alloc(16);
+  cancel.writeUInt32BE(16, 0);
+  cancel.writeUInt32BE(80877102, 4);
+  cancel.writeInt32BE(processID, 8);
+  cancel.writeInt32BE(secretKey, 12);
+  const running = async () =>
+    (
+      await query(
+        fresh.adminUrl,
+        `select from pg_stat_activity where pid = ${processID} and state = 'active'`,
+      )
+    ).length;
+  while ((await running()) === 0) await Bun.sleep(5);
+  await say(cancel);
+  expect(await sleeping).toBe('57014');
+  await client.end();
+});
+
+test('there is a limit for all together, and a place that is given up is taken again', async () => {
+  const idle = await Promise.all(
+    Array.from(
+      { length: connectionsMax },
+      () =>
+        new Promise<Socket>((resolve) => {
+          const socket = connect(port, '127.0.0.1', () => resolve(socket));
+        }),
+    ),
+  );
+  // Accepted in order: the last one's place is known to be taken once a further one is refused.
+  expect(await codeOf(query(mine.url, 'select 1'))).toBe('53300');
+  for (const socket of idle) socket.destroy();
+  let code = '';
+  while (code !== 'no error') code = await codeOf(query(mine.url, 'select 1'));
+});
+
+test('the port stays the same over restarts; where it is taken, another is kept and told', async () => {
+  const first = open('kept');
+  const { port: kept } = hostAndPort(await first.address());
+  expect(await first.address()).toBe(await first.address());
+  expect(readFileSync(join(folder.path, 'kept'), 'utf8')).toBe(`${kept}\n`);
+  await first.close();
+  const second = open('kept');
+  expect(hostAndPort(await second.address()).port).toBe(kept);
+  await second.close();
+
+  const squatter = await new Promise<Server>((resolve) => {
+    const server = createServer().listen(kept, '127.0.0.1', () => resolve(server));
+  });
+  const lines: string[] = [];
+  const third = open('kept', (line) => lines.push(line));
+  const { port: moved } = hostAndPort(await third.address());
+  expect(moved).not.toBe(kept);
+  expect(lines).toEqual([
+    `Port ${kept} is taken; databases of apps are reached at port ${moved} from now on.`,
+  ]);
+  expect(readFileSync(join(folder.path, 'kept'), 'utf8')).toBe(`${moved}\n`);
+  await third.close();
+  await new Promise((resolve) => squatter.close(resolve));
+});
+
+test('closing ends who is connected', async () => {
+  const gate = open('closing');
+  const address = hostAndPort(await gate.address());
+  const client = new pg.Client({
+    connectionString: throughGate({}).replace(`:${port}/`, `:${address.port}/`),
+  });
+  const ended = new Promise((resolve) => client.on('error', resolve));
+  await client.connect();
+  await gate.close();
+  await ended;
+  expect(await codeOf(query(throughGate({}).replace(`:${port}/`, `:${address.port}/`), 'select 1'))).not.toBe(
+    'no error',
+  );
+});

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import pg from 'pg';
+import {
+  codeOf,
+  freshDatabase,
+  hasPostgres15,
+  query,
+  startPostgres15,
+  type TemporaryFolder,
+  temporaryFolder,
+} from '../database/testing.ts';
+import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
+import { isRawName } from './raw-name.ts';
+import { inDatabase } from './raw-url.ts';
+import { newRawDatabase, newWanted } from './testing.ts';
+
+setDefaultTimeout(30_000);
+
+const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
+if (required) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBeTrue());
+
+let folder: TemporaryFolder;
+const password = 'p@ss/w:rd';
+const urlOn15 = (user: string, database: string) =>
+  `postgresql://${user}:${encodeURIComponent(password)}@localhost/${database}?host=${encodeURIComponent(folder.path)}`;
+
+beforeAll(async () => {
+  if (!hasPostgres15) return;
+  folder = temporaryFolder();
+  await startPostgres15(folder.path, password);
+  await query(
+    urlOn15('postgres', 'postgres'),
+    `create role owner login createrole createdb password '${password}';
+     create role plain login createrole password '${password}'`,
+  );
+  for (const owner of ['owner', 'plain'])
+    await query(urlOn15('postgres', 'postgres'), `create database of_${owner} owner ${owner}`);
+});
+afterAll(() => folder?.remove());
+
+describe.if(hasPostgres15)('a server of the operator’s own', () => {
+  test('on which every login is let into every database is refused until they are closed', async () => {
+    const raw = createRawDatabases({ url: urlOn15('owner', 'of_owner') });
+    expect(await raw.obstacle()).toEqual({
+      kind: 'open_to_all',
+      databases: ['of_plain', 'postgres', 'template1'],
+    });
+    const wanted = await newWanted(raw);
+    const refused = await raw.underLock(wanted.name, (hands) => hands.ensure(wanted)).catch((error) => error);
+    const [help] = /revoke connect on database .* from public;/.exec(refused.message) ?? [];
+    await query(urlOn15('postgres', 'postgres'), help ?? '');
+    expect(await raw.obstacle()).toBeNull();
+    expect(
+      await query(urlOn15('owner', 'of_owner'), "select from pg_roles where rolname ~ '^svc_raw'"),
+    ).toEqual([]);
+  });
+
+  test('whose login may not make databases is refused', async () => {
+    const raw = createRawDatabases({ url: urlOn15('plain', 'of_plain') });
+    expect(await raw.obstacle()).toEqual({ kind: 'may_not_create', login: 'plain' });
+  });
+});
+
+const servers = ['the embedded PostgreSQL', ...(hasPostgres15 ? ['PostgreSQL 15'] : [])];
+describe.each(servers)('on %s', (which) => {
+  let url: string;
+  let raw: RawDatabases;
+  let drop = async () => {};
+  beforeAll(async () => {
+    if (which === 'PostgreSQL 15') {
+      url = urlOn15('owner', 'of_owner');
+      await query(
+        urlOn15('postgres', 'postgres'),
+        'revoke connect on database postgres, template1, of_plain from public',
+      );
+    } else {
+      const fresh = await freshDatabase();
+      url = fresh.controlUrl;
+      drop = fresh.drop;
+    }
+    raw = createRawDatabases({ url });
+  });
+  afterAll(async () => {
+    for (const { name } of await query(
+      url,
+      "select rolname as name from pg_roles where rolname ~ '^svc_raw_'",
+    ))
+      await raw.underLock(name, (hands) => hands.drop(name));
+    await drop();
+  });
+
+  const nothingLeft = async (name: string) =>
+    query(
+      url,
+      `select rolname as name from pg_roles where rolname = '${name}'
+       union all select datname from pg_database where datname = '${name}'`,
+    );
+
+  test('a role has its own database to itself, and is let into no other', async () => {
+    const [mine, other] = [await newRawDatabase(raw), await newRawDatabase(raw)];
+    await query(mine.url, 'create table pets (name text); insert into pets values ($$Rex$$)');
+    await query(
+      mine.url,
+      'create schema extra; create table extra.more (a int); create temporary table t (a int)',
+    );
+    await query(
+      mine.url,
+      'drop schema public cascade; create schema public; create table public.again (a int)',
+    );
+    const control = new URL(url).pathname.slice(1);
+    for (const database of [control, 'postgres', 'template1', other.name]) {
+      const inside = Object.assign(new URL(mine.url), { pathname: `/${database}` }).href;
+      expect([database, await codeOf(query(inside, 'select 1'))]).toEqual([database, '42501']);
+    }
+    expect(await query(other.url, 'select current_user as user')).toEqual([{ user: other.name }]);
+  });
+
+  test('a role has no right beyond its database, and can give none away', async () => {
+    const [mine, other] = [await newRawDatabase(raw), await newRawDatabase(raw)];
+    const [attributes] = await query(
+      mine.url,
+      `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls, rolconnlimit,
+         (select count(*)::int from pg_auth_members where member = r.oid) as memberships
+       from pg_roles r where rolname = current_user`,
+    );
+    expect(attributes).toEqual({
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolreplication: false,
+      rolbypassrls: false,
+      rolconnlimit: 3,
+      memberships: 0,
+    });
+    const login = new pg.Client({ connectionString: url }).user;
+    for (const sql of [
+      'create role another',
+      'create database another',
+      `set role "${login}"`,
+      `grant "${login}" to current_user`,
+      `alter role "${login}" password 'mine'`,
+      `alter role "${other.name}" password 'mine'`,
+      `alter database "${mine.name}" connection limit 99`,
+      `alter role "${mine.name}" connection limit 99`,
+      `alter database "${mine.name}" owner to current_user`,
+      'create extension dblink',
+      'select pg_read_file($$/etc/passwd$$)',
+      "copy (select 1) to program 'true'",
+    ]) {
+      expect([sql, await codeOf(query(mine.url, sql))]).toEqual([sql, '42501']);
+    }
+    await query(mine.url, `grant connect on database "${mine.name}" to public, "${other.name}"`);
+    const theirs = Object.assign(new URL(other.url), { pathname: `/${mine.name}` }).href;
+    expect(await codeOf(query(theirs, 'select 1'))).toBe('42501');
+  });
+
+  test('a role gets as many connections as it may have, and not one more', async () => {
+    const { url: mine, connectionsMax } = await newRawDatabase(raw);
+    const clients = Array.from({ length: connectionsMax }, () => new pg.Client({ connectionString: mine }));
+    for (const client of clients) await client.connect();
+    expect(await codeOf(query(mine, 'select 1'))).toBe('53300');
+    await Promise.all(clients.map((client) => client.end()));
+  });
+
+  test('making it again changes nothing, and goes on from wherever it was cut off', async () => {
+    const done = await newRawDatabase(raw);
+    await query(done.url, 'create schema own; create table own.kept (a int)');
+    // Whoever came in to make it again would find this schema missing: the app's things must not run with our rights.
+    await query(done.url, 'drop schema public cascade');
+    await raw.underLock(done.name, (hands) => hands.ensure(done));
+    await query(done.url, 'select * from own.kept');
+
+    const role = await newWanted(raw);
+    await query(url, `create role "${role.name}" nologin`);
+    const half = await newWanted(raw);
+    await query(url, `create role "${half.name}" nologin`);
+    await query(url, `create database "${half.name}" template template0 allow_connections false`);
+    for (const wanted of [role, half]) {
+      expect(await codeOf(query(wanted.url, 'select 1'))).not.toBe('no error');
+      await raw.underLock(wanted.name, (hands) => hands.ensure(wanted));
+      await query(wanted.url, 'create table mine (a int)');
+      const foreign = Object.assign(new URL(done.url), { pathname: `/${wanted.name}` }).href;
+      expect(await codeOf(query(foreign, 'select 1'))).toBe('42501');
+    }
+  });
+
+  test('a closed one puts out who is in, lets nobody in, and opens again with what it held', async () => {
+    const made = await newRawDatabase(raw);
+    const client = new pg.Client({ connectionString: made.url });
+    const ended = new Promise<string>((resolve) =>
+      client.on('error', (error) => resolve((error as pg.DatabaseError).code ?? '')),
+    );
+    await client.connect();
+    await client.query('create table kept (a int)');
+    await raw.underLock(made.name, (hands) => hands.close(made.name));
+    expect(await ended).toBe('57P01');
+    expect(await codeOf(query(made.url, 'select 1'))).toBe('28000');
+    await raw.underLock(made.name, (hands) => hands.ensure(made));
+    await query(made.url, 'select * from kept');
+  });
+
+  test('dropping it takes database, role and connections; doing so again is no error', async () => {
+    const made = await newRawDatabase(raw);
+    const client = new pg.Client({ connectionString: made.url });
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('create table kept (a int); begin; lock kept');
+    for (const _ of ['once', 'again']) {
+      await raw.underLock(made.name, (hands) => hands.drop(made.name));
+      expect(await nothingLeft(made.name)).toEqual([]);
+    }
+    expect(await codeOf(query(made.url, 'select 1'))).toBe('28P01');
+    const role = await newWanted(raw);
+    await query(url, `create role "${role.name}" nologin`);
+    await raw.underLock(role.name, (hands) => hands.drop(role.name));
+    expect(await nothingLeft(role.name)).toEqual([]);
+  });
+
+  test('who makes and who drops it at once take turns', async () => {
+    const wanted = await newWanted(raw);
+    const turns = Array.from({ length: 4 }, (_, turn) =>
+      raw.underLock(wanted.name, (hands) =>
+        turn % 2 === 0 ? hands.ensure(wanted) : hands.drop(wanted.name),
+      ),
+    );
+    await Promise.all(turns);
+    await raw.underLock(wanted.name, (hands) => hands.drop(wanted.name));
+    expect(await nothingLeft(wanted.name)).toEqual([]);
+  });
+
+  test('only names of raw databases are worked on', async () => {
+    for (const name of [
+      'postgres',
+      'svc_raw_',
+      `svc_raw_${'0'.repeat(31)}G`,
+      `svc_raw_${'0'.repeat(32)}\n`,
+    ]) {
+      expect(isRawName(name)).toBeFalse();
+      expect(() => raw.underLock(name, (hands) => hands.drop(name))).toThrow();
+    }
+    expect(inDatabase(url, 'x')).toContain('/x?');
+  });
+});

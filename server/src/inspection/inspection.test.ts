@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { inspectionReasonCharsMax } from '@svc/contract/inspection.ts';
+import { sql } from 'kysely';
+import { ownerRoutes } from '../apps/owner-routes.ts';
+import { appRoutes } from '../apps/routes.ts';
+import { newApp } from '../apps/testing.ts';
+import { copyOfServer, loginOf, peopleRoutes, type ServerCopy } from '../identity/testing.ts';
+import type { Db } from '../plumbing/db.ts';
+import { tableRoutes } from '../tables/routes.ts';
+import { codeOf, newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { inspectApp } from './inspect-app.ts';
+import { inspectionRoutes } from './routes.ts';
+import { setInspectionConsent } from './set-inspection-consent.ts';
+
+let database: TestDatabase;
+let db: Db;
+let server: ServerCopy;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  const routes = [...peopleRoutes, ...appRoutes, ...ownerRoutes, ...tableRoutes, ...inspectionRoutes];
+  server = await copyOfServer(database, undefined, routes);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+/** An app that everybody of the tenant sees, with an owner and a co-owner. */
+async function world() {
+  const { tenant, admin, member } = await newTenant(db);
+  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const app = await newApp(db, tenant, owner, { visibility: 'public', coOwners: [coOwner] });
+  const path = `/api/v1/tenants/${tenant.slug}/apps/${app.slug}`;
+  const logins = {
+    owner: await loginOf(database, owner),
+    coOwner: await loginOf(database, coOwner),
+    admin: await loginOf(database, admin),
+    member: await loginOf(database, member),
+  };
+  const set = (granted: boolean, by = logins.owner, query = '') =>
+    server.call(by, 'PUT', `${path}/inspection-consent${query}`, { granted });
+  const get = async (by = logins.admin) => (await server.call(by, 'GET', `${path}/inspection-consent`)).body;
+  const inspect = (reason = 'a look', by = logins.admin) =>
+    server.call(by, 'POST', `${path}/inspections`, { what: 'tables', reason });
+  const ledger = async (query = '') =>
+    (await server.call(logins.owner, 'GET', `${path}/inspection-consent/ledger${query}`)).body;
+  return { tenant, admin, member, owner, coOwner, app, path, logins, set, get, inspect, ledger };
+}
+
+test('consent is never there at first, is granted by the owner and revoked by any owner', async () => {
+  const { app, owner, coOwner, logins, set, get } = await world();
+  const never = {
+    ...{ app_id: app.id, consent_id: null, status: 'never', reads: 0 },
+    ...{ granted_by: null, granted_at: null, revoked_by: null, revoked_at: null },
+  };
+  expect(await get()).toEqual(never);
+  expect((await set(false)).body).toEqual({ ...never, changed: false });
+  const granted = (await set(true)).body;
+  expect(granted).toMatchObject({ status: 'granted', granted_by: owner.userId, revoked_at: null });
+  expect((await set(true)).body).toEqual({ ...granted, changed: false });
+  const revoked = (await set(false, logins.coOwner)).body;
+  expect(revoked).toMatchObject({
+    ...granted,
+    status: 'revoked',
+    revoked_by: coOwner.userId,
+    revoked_at: expect.any(String),
+  });
+  expect((await set(false)).body).toEqual({ ...revoked, changed: false });
+  for (const who of ['owner', 'coOwner', 'admin'] as const) expect(await get(logins[who])).toEqual(revoked);
+  const again = (await set(true)).body;
+  expect([again.status, again.consent_id === granted.consent_id, again.revoked_at]).toEqual([
+    'granted',
+    false,
+    null,
+  ]);
+});
+
+test('a co-owner grants nothing, also where it is granted; an admin and a member set nothing', async () => {
+  const { logins, set, get } = await world();
+  for (const by of [logins.coOwner, logins.admin, logins.member])
+    expect((await set(true, by)).body.code).toBe('forbidden');
+  await set(true);
+  expect((await set(true, logins.coOwner)).body.code).toBe('forbidden');
+  for (const by of [logins.admin, logins.member]) expect((await set(false, by)).body.code).toBe('forbidden');
+  expect((await get()).status).toBe('granted');
+  expect((await get(logins.member)).code).toBe('forbidden');
+});
+
+test('an inspection shows tables with columns and indexes, never rows, and is an entry of the ledger', async () => {
+  const { admin, app, path, logins, set, get, inspect, ledger } = await world();
+  const tables = `${path}/tables`;
+  const made = await server.call(logins.owner, 'POST', tables, {
+    name: 'pets',
+    columns: ['name:text', 'age:int:nullable:3', 'keeper:uuid:nullable'],
+    owner_column: 'keeper',
+    description: 'Who lives here',
+  });
+  expect(made.status).toBe(201);
+  const index = { columns: ['name', 'age'], unique: true };
+  expect((await server.call(logins.owner, 'POST', `${tables}/pets/indexes`, index)).status).toBe(201);
+  const { consent_id } = (await set(true)).body;
+  const { status, body } = await inspect('yearly review');
+  expect(status).toBe(201);
+  const entry = {
+    ...{ id: body.id, consent_id, reader_id: admin.userId, reader_email: admin.email },
+    ...{ what: 'tables', reason: 'yearly review', at: body.at },
+  };
+  expect(body).toEqual({
+    ...entry,
+    app_id: app.id,
+    tables: [
+      {
+        name: 'pets',
+        description: 'Who lives here',
+        owner_column: 'keeper',
+        columns: made.body.columns,
+        indexes: [{ name: 'name_age_key', ...index }],
+      },
+    ],
+  });
+  expect(await ledger()).toMatchObject({ items: [entry], total: 1 });
+  expect((await get()).reads).toBe(1);
+});
+
+test('it is for admins alone, and takes a consent that stands', async () => {
+  const { logins, set, inspect, ledger } = await world();
+  expect((await inspect()).body.code).toBe('consent_required');
+  await set(true);
+  for (const by of [logins.owner, logins.coOwner, logins.member])
+    expect((await inspect('a look', by)).body.code).toBe('forbidden');
+  expect((await inspect()).status).toBe(201);
+  await set(false);
+  const refused = await inspect();
+  expect([refused.status, refused.body.code]).toEqual([409, 'consent_required']);
+  expect((await ledger()).total).toBe(1);
+});
+
+test('a revocation recalls nothing: the plan says so, and the ledger stays, newest first', async () => {
+  const { logins, path, set, inspect, ledger } = await world();
+  const first = (await set(true)).body.consent_id;
+  await inspect('one');
+  const { plan } = (await set(false, logins.owner, '?dry_run=true')).body;
+  expect(plan.warnings).toEqual([expect.stringContaining('does not recall what was already read')]);
+  expect(plan.changes).toMatchObject([{ path: 'inspection_consent', before: 'granted', after: 'revoked' }]);
+  await set(false);
+  const second = (await set(true)).body.consent_id;
+  for (const reason of ['two', 'three']) await inspect(reason);
+  await set(false);
+  const { items, total } = await ledger();
+  const shown = items.map(({ reason, consent_id }: Record<string, string>) => [reason, consent_id]);
+  expect([total, shown]).toEqual([
+    3,
+    [
+      ['three', second],
+      ['two', second],
+      ['one', first],
+    ],
+  ]);
+  expect((await ledger('?per_page=2&page=2')).items).toMatchObject([{ reason: 'one' }]);
+  expect((await server.call(logins.member, 'GET', `${path}/inspection-consent/ledger`)).status).toBe(403);
+});
+
+test('a preview of an inspection shows nothing of the app and writes nothing', async () => {
+  const { path, logins, set, ledger } = await world();
+  await server.call(logins.owner, 'POST', `${path}/tables`, { name: 'hush' });
+  await set(true);
+  const body = { what: 'tables', reason: 'a look' };
+  const preview = await server.call(logins.admin, 'POST', `${path}/inspections?dry_run=true`, body);
+  expect(preview.body.plan).toMatchObject({
+    operation: 'inspections.create',
+    target: { kind: 'inspection' },
+  });
+  expect(JSON.stringify(preview.body)).not.toContain('hush');
+  expect((await ledger()).total).toBe(0);
+});
+
+test('what is looked at and why must be said', async () => {
+  const { path, logins, set } = await world();
+  await set(true);
+  for (const body of [
+    { what: 'rows', reason: 'x' },
+    { what: 'code', reason: 'x' },
+    { what: 'tables' },
+    { what: 'tables', reason: ' ' },
+    { what: 'tables', reason: 'x'.repeat(inspectionReasonCharsMax + 1) },
+  ]) {
+    const { status } = await server.call(logins.admin, 'POST', `${path}/inspections`, body);
+    expect([body, status]).toEqual([body, 400]);
+  }
+});
+
+test('the ledger can not be changed, only go with its app', async () => {
+  const { app, set, inspect } = await world();
+  await set(true);
+  const { id } = (await inspect()).body;
+  for (const statement of [
+    sql`update svc.inspection_ledger set reason = 'another' where id = ${id}`,
+    sql`delete from svc.inspection_ledger where id = ${id}`,
+    sql`delete from svc.inspection_consents where app_id = ${app.id}`,
+    sql`truncate svc.inspection_ledger`,
+  ])
+    await expect(statement.execute(db)).rejects.toThrow('append-only');
+  const left = async () =>
+    (await sql<{ id: string }>`select id from svc.inspection_ledger where app_id = ${app.id}`.execute(db))
+      .rows;
+  expect(await left()).toEqual([{ id }]);
+  await sql`delete from svc.apps where id = ${app.id}`.execute(db);
+  expect(await left()).toEqual([]);
+});
+
+test('of inspections and a revocation at once, those that came first are in the ledger and the others refused', async () => {
+  const { logins, set, inspect, ledger } = await world();
+  await set(true);
+  const [answers] = await Promise.all([
+    Promise.all(Array.from({ length: 8 }, () => inspect())),
+    set(false, logins.coOwner),
+  ]);
+  const seen = answers.filter(({ status }) => status === 201).map(({ body }) => body.id);
+  for (const { status, body } of answers) if (status !== 201) expect(body.code).toBe('consent_required');
+  const { items } = await ledger();
+  expect(items.map(({ id }: { id: string }) => id).sort()).toEqual(seen.sort());
+  expect((await inspect()).status).toBe(409);
+});
+
+test('who has lost their right while waiting neither grants nor inspects', async () => {
+  const { tenant, admin, owner, member, app } = await world();
+  await sql`update svc.apps set owner_id = ${member.userId} where id = ${app.id}`.execute(db);
+  const asMember = { tenant: { ...tenant, role: 'tenant_member' as const }, app };
+  const grant = testMutation(db, owner, (ctx) => setInspectionConsent(ctx, { to: 'granted' }), {
+    context: asMember,
+  });
+  expect(await codeOf(grant)).toBe('forbidden');
+  await sql`update svc.memberships set role = 'tenant_member' where user_id = ${admin.userId}`.execute(db);
+  const look = { what: 'tables', reason: 'a look' } as const;
+  const late = testMutation(db, admin, (ctx) => inspectApp(ctx, look), { context: { tenant, app } });
+  expect(await codeOf(late)).toBe('forbidden');
+});

@@ -1,0 +1,41 @@
+import type { deployMethods } from '@svc/contract/apps.ts';
+import type { Template } from '@svc/contract/templates.shapes.ts';
+import type { z } from 'zod';
+import type { Db } from '../plumbing/db.ts';
+
+export interface TemplateRow {
+  id: string;
+  tenant_id: string;
+  alias: string | null;
+  name: string;
+  description: string;
+  framework: string;
+  deploy_method: (typeof deployMethods)[number];
+  repository: string | null;
+  created_at: Date;
+}
+type Tables = { templates: TemplateRow };
+
+/** By name. They are few: nobody keeps hundreds. */
+export function listTemplateRows(db: Db, tenantId: string): Promise<TemplateRow[]> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('templates')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy((e) => e.fn('lower', ['name']))
+    .orderBy('id')
+    .execute();
+}
+
+export function templateRecord(row: TemplateRow): z.output<typeof Template> {
+  return {
+    id: row.id,
+    alias: row.alias,
+    name: row.name,
+    description: row.description,
+    framework: row.framework,
+    deploy_method: row.deploy_method,
+    built_in: false,
+  };
+}

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { copyOfServer, loginOf, peopleRoutes, type ServerCopy } from '../identity/testing.ts';
+import { newTenant, type TestDatabase, testDatabase } from '../testing.ts';
+import { templateRoutes } from './routes.ts';
+
+let database: TestDatabase;
+let server: ServerCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyOfServer(database, undefined, [...peopleRoutes, ...templateRoutes]);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+async function world() {
+  const { tenant, member } = await newTenant(database.db);
+  const login = await loginOf(database, member);
+  const list = (query = '') => server.call(login, 'GET', `/api/v1/tenants/${tenant.slug}/templates${query}`);
+  return { tenant, list };
+}
+
+test('there are three built-in ones, each with an alias', async () => {
+  const { list } = await world();
+  const { status, body } = await list();
+  expect([status, body.total]).toEqual([200, 3]);
+  expect(body.items).toMatchObject([
+    { alias: 'astro', framework: 'astro', deploy_method: 'static', built_in: true },
+    { alias: 'nextjs', framework: 'nextjs', deploy_method: 'docker', built_in: true },
+    { alias: 'react', framework: 'react', deploy_method: 'static', built_in: true },
+  ]);
+});
+
+test("the tenant's own come behind them, and nobody else sees these", async () => {
+  const [own, other] = [await world(), await world()];
+  const id = Bun.randomUUIDv7();
+  await sql`insert into svc.templates (id, tenant_id, alias, name, description, framework, deploy_method)
+    values (${id}, ${own.tenant.id}, null, 'A house style', '', 'vue', 'compose')`.execute(database.db);
+  const last = await own.list('?page=2&per_page=3');
+  expect(last.body).toEqual({
+    items: [
+      {
+        ...{ id, alias: null, name: 'A house style', description: '' },
+        ...{ framework: 'vue', deploy_method: 'compose', built_in: false },
+      },
+    ],
+    page: 2,
+    per_page: 3,
+    total: 4,
+  });
+  expect((await other.list()).body.total).toBe(3);
+});
