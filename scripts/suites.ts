@@ -11,27 +11,43 @@ export interface Outcome {
   seconds: number;
 }
 
-/** Runs `bun test` over some folders, shows what it prints, and counts. */
-export async function runTests(name: string, args: readonly string[]): Promise<Outcome> {
+/** Two processes side by side, half of the files each. What the second prints comes behind the first's. */
+export async function runHalves(name: string, args: readonly string[]): Promise<Outcome[]> {
+  const first = runTests(`${name} 1/2`, ['--shard=1/2', ...args]);
+  return Promise.all([first, runTests(`${name} 2/2`, ['--shard=2/2', ...args], first)]);
+}
+
+/** Runs `bun test` over some folders, shows what it prints (once `quietUntil` is over), and counts. */
+export async function runTests(
+  name: string,
+  args: readonly string[],
+  quietUntil?: Promise<unknown>,
+): Promise<Outcome> {
   const begun = performance.now();
   const child = Bun.spawn([process.execPath, 'test', ...args], {
     cwd: root,
     env: { ...process.env, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
-    stdout: 'inherit',
+    stdout: quietUntil ? 'pipe' : 'inherit',
     stderr: 'pipe',
     stdin: 'ignore',
   });
+  const printed = quietUntil ? new Response(child.stdout as ReadableStream).text() : null;
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of child.stderr) {
-    process.stderr.write(chunk);
+    if (!quietUntil) process.stderr.write(chunk);
     text += decoder.decode(chunk, { stream: true });
   }
   const exitCode = await child.exited;
+  const seconds = Math.round((performance.now() - begun) / 100) / 10;
+  await quietUntil;
+  if (quietUntil) {
+    process.stderr.write(text);
+    process.stdout.write((await printed) ?? '');
+  }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
   const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
   const count = (word: string) => Number(plain.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0);
-  const seconds = Math.round((performance.now() - begun) / 100) / 10;
   return { name, passed: count('pass'), failed: count('fail'), skipped: count('skip'), exitCode, seconds };
 }
 

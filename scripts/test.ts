@@ -1,4 +1,4 @@
-import { finish, type Outcome, runTests, runTool } from './suites.ts';
+import { finish, type Outcome, runHalves, runTests, runTool } from './suites.ts';
 
 // The whole suite: types and style, then everything beside the code, then the product from outside.
 // `npm test -- grants` runs only test files whose path contains the word.
@@ -9,17 +9,8 @@ if (words.length > 0) {
 } else {
   outcomes.push(await runTool('types', ['tsc', '--noEmit', '-p', '.']));
   outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
-  outcomes.push(
-    await runTests('unit and slices', [
-      '--timeout',
-      '60000',
-      'contract',
-      'server',
-      'cli',
-      'sdk/src',
-      'scripts',
-    ]),
-  );
-  outcomes.push(await runTests('acceptance', ['--timeout', '60000', 'acceptance']));
+  const inside = ['contract', 'server', 'cli', 'sdk/src', 'scripts'];
+  outcomes.push(...(await runHalves('unit and slices', ['--timeout', '60000', ...inside])));
+  outcomes.push(...(await runHalves('acceptance', ['--timeout', '60000', 'acceptance'])));
 }
 finish(outcomes);

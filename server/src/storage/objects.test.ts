@@ -7,6 +7,7 @@ import { newApp } from '../apps/testing.ts';
 import { heardAfterMs, loginOf } from '../identity/testing.ts';
 import type { Db } from '../plumbing/db.ts';
 import { readUrlToken, signUrlToken } from '../plumbing/signed-url.ts';
+import { appTag } from '../tables/catalogue.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { suspendUser } from '../users/suspend-user.ts';
 import { deleteObject } from './delete-object.ts';
@@ -203,9 +204,9 @@ test('an address ends with the right of whoever made it, within a second, be it 
     ],
     [
       'the app',
-      async ({ app }) => {
+      async ({ app, owner }) => {
         await sql`update svc.apps set record = 'deleted' where id = ${app.id}`.execute(db);
-        await sql`select pg_notify('svc_changes', ${`app:${app.id}`})`.execute(db);
+        await testMutation(db, owner, async (ctx) => ctx.changed(appTag(app.id)));
       },
     ],
   ];

@@ -1,0 +1,256 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Svc, svcFor } from './support/commands.ts';
+import { newCategory } from './support/reach/categories.ts';
+import { temporaryFolder } from './support/server.ts';
+import { newWorld, type World } from './support/world.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: records of the API, looked at field by field.
+type Json = any;
+
+let world: World;
+let svc: Svc;
+let asMember: Svc;
+beforeAll(async () => {
+  world = await newWorld();
+  const { server, slug: tenant } = world.tenant;
+  svc = svcFor(server, { token: world.people.O.token, tenant });
+  asMember = svcFor(server, { token: world.people.M.token, tenant });
+});
+
+const unique = (word: string) => `${word}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+
+async function answer(who: Svc, ...args: string[]): Promise<Json> {
+  const ran = await who([...args, '--json']);
+  expect([args.join(' '), ran.code, ran.stderr]).toEqual([args.join(' '), 0, '']);
+  return ran.json();
+}
+
+async function refusal(who: Svc, ...args: string[]): Promise<[number, string]> {
+  const ran = await who([...args, '--json']);
+  return [ran.code, (JSON.parse(ran.stderr) as { code: string }).code];
+}
+
+describe('svc apps create', () => {
+  test('with every flag makes the app that they describe; its preview makes none', async () => {
+    const slug = unique('full');
+    const category = await newCategory(world);
+    const line = [
+      ...['apps', 'create', '--name', 'Pet Shop', '--slug', slug, '--subdomain', `${slug}-host`],
+      ...['--auth-mode', 'api_key', '--category', category.slug, '--data-scopes', 'orders,people'],
+      ...['--deploy-method', 'static', '--description', 'At length', '--summary', 'In short'],
+      ...['--icon-url', 'https://example.test/l.png', '--icon-dark-url', 'https://example.test/d.png'],
+      ...['--resource-tier', 'L', '--cost-center', '4711'],
+    ];
+    const preview = await answer(svc, ...line);
+    expect([preview.dry_run, preview.plan.operation]).toEqual([true, 'apps.create']);
+    expect(await refusal(svc, 'apps', 'get', slug)).toEqual([5, 'not_found']);
+    const made = await answer(svc, ...line, '--execute', '--plan', preview.plan.fingerprint);
+    expect(made).toMatchObject({
+      ...{
+        slug,
+        name: 'Pet Shop',
+        subdomain: `${slug}-host`,
+        auth_mode: 'api_key',
+        category_id: category.id,
+      },
+      ...{ data_scopes: ['orders', 'people'], deploy_method: 'static', description: 'At length' },
+      ...{ summary: 'In short', resource_preset: 'L', cost_center: '4711', visibility: 'private' },
+      ...{ icon_url: 'https://example.test/l.png', icon_dark_url: 'https://example.test/d.png' },
+      ...{ deployment_status: 'draft', operating_status: 'dev', runtime: 'none', record: 'active' },
+    });
+    expect(await answer(svc, 'apps', 'get', made.id)).toEqual(made);
+  });
+
+  test('takes a file, of fields in YAML or JSON or svc.yaml itself; flags win over it', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(folder, { recursive: true });
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return ['apps', 'create', '--from-file', join(folder, name), '--execute'];
+    };
+    const [one, two, three] = [unique('yaml'), unique('json'), unique('manifest')];
+    const fields = file('app.yaml', `name: From a file\nslug: ${one}\nresource-tier: M\ndata_scopes: [a]\n`);
+    expect(await answer(svc, ...fields, '--name', 'From a flag')).toMatchObject({
+      ...{ name: 'From a flag', slug: one, resource_preset: 'M', data_scopes: ['a'] },
+    });
+    const json = file('app.json', JSON.stringify({ name: 'J', slug: two, deploy_method: 'compose' }));
+    expect(await answer(svc, ...json)).toMatchObject({ slug: two, deploy_method: 'compose' });
+    const manifest = file(
+      'svc.yaml',
+      `name: Manifest\napp:\n  slug: ${three}\n  summary: Short\ndeploy:\n  method: static\nstorage:\n  enabled: true\n`,
+    );
+    const made = await answer(svc, ...manifest);
+    expect(made).toMatchObject({ slug: three, summary: 'Short', deploy_method: 'static', name: 'Manifest' });
+    expect(await answer(svc, 'apps', 'storage', 'status', '--app', three)).toMatchObject({ enabled: true });
+    expect(await refusal(svc, ...file('bad.yaml', 'name: x\nbiuld: y\n'))).toEqual([7, 'validation_failed']);
+    expect((await svc(file('empty.json', '{}'))).code).toBe(2);
+  });
+
+  test('refuses what is taken, too large, above the tier, reserved or unknown, each with its exit code', async () => {
+    const slug = unique('taken');
+    const { subdomain } = await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
+    const create = ['apps', 'create', '--execute', '--name', unique('name')];
+    const cases: [string[], [number, string]][] = [
+      [
+        ['--slug', slug],
+        [6, 'slug_taken'],
+      ],
+      [
+        ['--slug', unique('a'), '--subdomain', subdomain],
+        [6, 'subdomain_taken'],
+      ],
+      [
+        ['--resource-tier', 'XL'],
+        [7, 'resource_tier_exceeded'],
+      ],
+      [
+        ['--slug', 'search'],
+        [7, 'validation_failed'],
+      ],
+      [
+        ['--subdomain', 'www'],
+        [7, 'validation_failed'],
+      ],
+      [
+        ['--slug', 'No Slug'],
+        [7, 'validation_failed'],
+      ],
+      [
+        ['--category', 'no-such'],
+        [7, 'validation_failed'],
+      ],
+      [
+        ['--summary', 'x'.repeat(61)],
+        [7, 'validation_failed'],
+      ],
+    ];
+    for (const [flags, expected] of cases)
+      expect([flags, await refusal(svc, ...create, ...flags)]).toEqual([flags, expected]);
+    for (const flags of [
+      ['--deploy-method', 'wasm'],
+      ['--resource-tier', 'XXL'],
+      ['--auth-mode', 'none'],
+    ])
+      expect([flags, (await svc([...create, ...flags])).code]).toEqual([flags, 2]);
+    expect((await svc(['apps', 'create', '--execute'])).code).toBe(2);
+    expect((await svc(['apps', 'create', '--interactive'])).code).toBe(11);
+    expect((await svc([...create, '--dry-run'])).code).toBe(2);
+  });
+});
+
+describe('svc apps update', () => {
+  test('changes and clears; clearing wins over a category, and excludes a subdomain', async () => {
+    const slug = unique('update');
+    const category = await newCategory(world);
+    await answer(
+      svc,
+      'apps',
+      'create',
+      '--slug',
+      slug,
+      '--cost-center',
+      '1',
+      '--category',
+      category.id,
+      '--execute',
+    );
+    const update = (...flags: string[]) => answer(svc, 'apps', 'update', slug, ...flags, '--execute');
+    expect(await update('--name', 'New', '--resource-tier', 'M', '--data-scopes', 'a,b')).toMatchObject({
+      ...{ name: 'New', resource_preset: 'M', data_scopes: ['a', 'b'], category_id: category.id },
+    });
+    const ran = await svc([
+      ...['apps', 'update', slug, '--clear-category', '--category-id', category.id, '--execute', '--json'],
+    ]);
+    expect([ran.code, ran.json<Json>().category_id]).toEqual([0, null]);
+    expect(ran.stderr).toContain('--category-id is ignored');
+    expect(await update('--clear-cost-center', '--clear-subdomain')).toMatchObject({
+      ...{ cost_center: null, subdomain: null },
+    });
+    expect(await update('--description', '', '--summary', '')).toMatchObject({ changed: false });
+    const both = ['apps', 'update', slug, '--clear-subdomain', '--subdomain', 'x1', '--execute'];
+    expect((await svc(both)).code).toBe(2);
+    expect((await svc(['apps', 'update', slug])).code).toBe(2);
+  });
+
+  test('refuses to widen, to change how it is deployed, and whom it is not theirs to change', async () => {
+    const slug = unique('fixed');
+    await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
+    const update = (who: Svc, ...flags: string[]) =>
+      refusal(who, 'apps', 'update', slug, ...flags, '--execute');
+    expect(await update(svc, '--visibility', 'public')).toEqual([6, 'visibility_widen_not_allowed']);
+    expect(await update(svc, '--deploy-method', 'static')).toEqual([6, 'immutable_field']);
+    expect(await update(svc, '--resource-tier', 'XL')).toEqual([7, 'resource_tier_exceeded']);
+    expect(await update(asMember, '--name', 'Mine')).toEqual([5, 'not_found']);
+    const preview = await answer(svc, 'apps', 'update', slug, '--name', 'Other');
+    expect(preview.plan.changes).toEqual([{ path: 'name', before: slug, after: 'Other', effect: 'update' }]);
+    expect((await answer(svc, 'apps', 'get', slug)).name).toBe(slug);
+  });
+});
+
+describe('svc apps list and its kin', () => {
+  test('page, filter and sort by their flags, and follow every page with --all', async () => {
+    const own = await newWorld();
+    const owner = svcFor(own.tenant.server, { token: own.people.O.token, tenant: own.tenant.slug });
+    const names = ['ada', 'bob', 'cyd', 'dan', 'eve'];
+    for (const name of names)
+      await own.as.O('POST', `${own.tenant.base}/apps`, { name: `Tool ${name}`, slug: `tool-${name}` });
+    const slugs = async (...args: string[]) =>
+      (await answer(owner, 'apps', ...args)).items.map(({ slug }: Json) => slug);
+    const tools = names.map((name) => `tool-${name}`);
+    expect(await slugs('list', '--q', 'tool', '--sort', 'slug')).toEqual(tools);
+    expect(await slugs('list', '--q', 'tool', '--page-size', '2', '--page', '2')).toEqual(tools.slice(2, 4));
+    expect(await slugs('list', '--q', 'tool', '--per-page', '2', '--page', '3')).toEqual(tools.slice(4));
+    expect((await slugs('list', '--all', '--sort', '-slug')).slice(0, 5)).toEqual([...tools].reverse());
+    expect(await slugs('list', '--status', 'deployed')).toEqual([]);
+    expect(await slugs('list', '--operating-status-in', 'live,archived')).toEqual([]);
+    expect(await slugs('list', '--visibility', 'internet')).toEqual([]);
+    expect(await slugs('search', 'tool bob')).toEqual(['tool-bob']);
+    expect(await slugs('search', 'tol bbo')).toEqual([]);
+    const limited = await owner(['apps', 'search', 'tool', '--limit', '2', '--per-page', '4', '--json']);
+    expect([limited.json<Json>().items.length, limited.stderr]).toEqual([
+      2,
+      '--per-page is ignored because --limit is given.\n',
+    ]);
+    const first = await answer(owner, 'apps', 'search', 'tool', '--limit', '3', '--sort', 'slug');
+    const rest = await slugs('search', 'tool', '--sort', 'slug', '--cursor', first.next_cursor);
+    expect([...first.items.map(({ slug }: Json) => slug), ...rest]).toEqual(tools);
+    expect(await slugs('search', 'tool', '--all', '--sort', 'slug')).toEqual(tools);
+    for (const word of ['mine', 'owned', 'workspace'])
+      expect((await slugs(word)).filter((slug: string) => slug.startsWith('tool-'))).toEqual(tools);
+    expect(await slugs('received')).toEqual([]);
+    expect(await slugs('discover')).toEqual([]);
+    const coOwner = svcFor(own.tenant.server, { token: own.people.C.token, tenant: own.tenant.slug });
+    expect((await answer(coOwner, 'apps', 'received')).items).toMatchObject([
+      { slug: own.app.slug, relation: 'co_owner' },
+    ]);
+  });
+
+  test('refuse what is out of range before any request, and a cursor that is none behind it', async () => {
+    for (const line of [
+      ['apps', 'discover', '--created-within-days', '0'],
+      ['apps', 'discover', '--created-within-days', '3651'],
+      ['apps', 'list', '--per-page', '201'],
+      ['apps', 'list', '--operating-status', 'gone'],
+      ['apps', 'list', '--all', '--page', '2'],
+      ['apps', 'search'],
+      ['apps', 'check-availability'],
+    ])
+      expect([line, (await svc(line)).code]).toEqual([line, 2]);
+    expect(await refusal(svc, 'apps', 'search', 'x', '--cursor', 'nonsense')).toEqual([7, 'invalid_cursor']);
+  });
+
+  test('check-availability suggests what is free', async () => {
+    const slug = unique('avail');
+    await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
+    const checked = await answer(svc, 'apps', 'check-availability', '--slug', slug, '--subdomain', slug);
+    expect([checked.available, checked.slug.reason, checked.subdomain.reason]).toEqual([
+      false,
+      'taken',
+      'taken',
+    ]);
+    const [free] = checked.slug.suggestions;
+    expect((await answer(svc, 'apps', 'check-availability', '--slug', free)).available).toBeTrue();
+  });
+});
