@@ -6,6 +6,7 @@ import { categoryInputs } from './command-inputs/categories.ts';
 import { iconInputs } from './command-inputs/icons.ts';
 import { ownerInputs } from './command-inputs/owners.ts';
 import { rawDbInputs } from './command-inputs/raw-db.ts';
+import { storageInputs } from './command-inputs/storage.ts';
 import {
   adminsApp,
   bystanderInside,
@@ -67,6 +68,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   ...categoryInputs,
   ...ownerInputs,
   ...rawDbInputs,
+  ...storageInputs,
   ...iconInputs,
   'tables types': async (world) => ['--app', await adminsApp(world)],
   'tables list': async (world) => (await adminsTable(world)).app,

@@ -7,6 +7,7 @@ import { categoryReach } from './reach/categories.ts';
 import { iconReach } from './reach/icons.ts';
 import { ownerReach } from './reach/owners.ts';
 import { rawDbReach } from './reach/raw-db.ts';
+import { storageReach } from './reach/storage.ts';
 import { newApp, type World } from './world.ts';
 
 /** What a call needs to get past every check but the one of who may. */
@@ -133,6 +134,7 @@ export const reach: Readonly<Record<string, Reach>> = {
   ...categoryReach,
   ...ownerReach,
   ...rawDbReach,
+  ...storageReach,
   ...iconReach,
   'rows.list': (world) => inRows(world),
   'rows.count': (world) => inRows(world),

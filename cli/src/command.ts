@@ -51,6 +51,8 @@ export interface Example {
   /** As typed, `svc` included. */
   line: string;
   does: string;
+  /** Of a command that changes the platform: what this line does there changes nothing, and has no preview. */
+  reads?: true;
 }
 
 export interface Positional {

@@ -3,10 +3,14 @@ export function requestLine(url: string, method: string, ms: number, response: R
   const { origin, pathname, search } = new URL(url);
   const outcome = response === null ? 'failed' : String(response.status);
   const requestId = response?.headers.get('x-request-id');
-  return `${method} ${origin}${pathname}${withoutToken(search)} ${outcome}${requestId ? ` ${requestId}` : ''} ${ms}ms\n`;
+  return `${method} ${origin}${withoutSignature(pathname)}${withoutToken(search)} ${outcome}${requestId ? ` ${requestId}` : ''} ${ms}ms\n`;
 }
 
 /** Addresses that are signed let in whoever has them. */
 function withoutToken(search: string): string {
   return search.replace(/([?&]token=)[^&]*/g, '$1…');
+}
+
+function withoutSignature(path: string): string {
+  return path.replace(/^\/objects\/[^/]*/, '/objects/…');
 }

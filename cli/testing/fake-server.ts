@@ -2,6 +2,7 @@ import { type ContractEntry, contract } from '@svc/contract/all.ts';
 import { Icon } from '@svc/contract/icons.shapes.ts';
 import type { JsonSchema } from '../src/command.ts';
 import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
+import { fakeObjects, withObjectUrls } from './fake-objects.ts';
 import { problem, requestId } from './fake-problem.ts';
 import { fakeRows, newRowsState, type RowsState } from './fake-rows.ts';
 import { sample } from './sample.ts';
@@ -67,6 +68,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   // The address alone lets an icon in.
   if (seen.path.startsWith('/icons/'))
     return Response.json(answerOf({ shape: { answer: Icon } }), { status: 201, headers: requestId });
+  if (seen.path.startsWith('/objects/')) return fakeObjects(seen);
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
   const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
@@ -82,7 +84,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
     return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });
   if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(entry), { headers: requestId });
   if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
-  const made = answerOf(entry);
+  const made = withObjectUrls(fake.url, entry.endpoint.id, answerOf(entry));
   const isUpload = entry.endpoint.id.startsWith('icons.');
   const told = isUpload ? { ...(made as object), put_url: `${fake.url}/icons/1?token=t` } : made;
   return Response.json(told, { status: entry.endpoint.status, headers: requestId });

@@ -18,7 +18,6 @@ export const operatingStatuses = ['live', 'dev', 'archived'] as const;
 export const reviewStatuses = [
   ...['none', 'pending', 'approved', 'rejected', 'withdrawn', 'superseded', 'expired'],
 ] as const;
-export const resourceTierDefault = 'S';
 export const coOwnersMax = 50;
 /** How long a name that was given up is kept for the tenant that had it. */
 export const namesReservedDays = 30;

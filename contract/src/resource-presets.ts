@@ -1,5 +1,5 @@
 import { endpoint, who } from './endpoint.ts';
-import type { resourceTiers } from './limits.ts';
+import { resourceTiers } from './limits.ts';
 import type * as shapes from './resource-presets.shapes.ts';
 
 /** What an app of each tier may use: cores, and memory in MiB. */
@@ -12,6 +12,11 @@ export const resourcesOf: Readonly<
   L: { cpu: 2, memory_mb: 2048 },
   XL: { cpu: 4, memory_mb: 4096 },
 };
+
+/** Of an app that asks for none: S, or the tenant's highest where that is lower. */
+export function usualTier(max: (typeof resourceTiers)[number]): (typeof resourceTiers)[number] {
+  return resourceTiers.indexOf(max) < resourceTiers.indexOf('S') ? max : 'S';
+}
 
 export const listResourcePresets = endpoint<typeof shapes.listResourcePresets>()({
   id: 'resourcePresets.list',

@@ -23,16 +23,17 @@ export async function askText(question: Question, signal: AbortSignal): Promise<
     output: process.stderr,
     signal,
     ...(question.standard === undefined ? {} : { defaultValue: question.standard }),
-    validate: async (typed) => {
+    // Keys that come while a promise is open are lost: only the server is waited for.
+    validate: (typed) => {
       const text = settled(typed ?? '');
-      return question.judge(text) ?? (await question.judgeAtEnd?.(text));
+      return question.judge(text) ?? question.judgeAtEnd?.(text);
     },
     render() {
       const typed = this.userInput;
       if (this.state === 'submit') return `${question.message}: ${settled(typed)}`;
       if (this.state === 'cancel') return `${question.message}: ${dim(typed)}`;
       const shown = typed === '' ? dim(question.standard ?? '') : this.userInputWithCursor;
-      return `${question.message}: ${shown}\n${remark(question, typed, this.error)}`;
+      return `${question.message}: ${shown}\n${remark(question, typed, this.state === 'error' ? this.error : '')}`;
     },
   });
   const answer = await prompt.prompt();

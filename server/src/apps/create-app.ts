@@ -1,11 +1,11 @@
 import type { createApp as shape } from '@svc/contract/apps.shapes.ts';
-import { reservedSlugs, resourceTierDefault } from '@svc/contract/apps.ts';
+import { reservedSlugs } from '@svc/contract/apps.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { enableStorageOf } from '../storage/enable-storage.ts';
-import { checkTier } from './check-tier.ts';
+import { checkTier, usualTierOf } from './check-tier.ts';
 import { subdomainsFor } from './names.ts';
 import { freeSlugs, freeSubdomains, isKeptForOthers } from './names-store.ts';
 import { resolveCategory } from './resolve-category.ts';
@@ -33,7 +33,7 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
     auth_mode: input.auth_mode ?? 'cookie',
     data_scopes: input.data_scopes ?? [],
     deploy_method: input.deploy_method ?? 'docker',
-    resource_preset: await checkTier(ctx, input.resource_preset ?? resourceTierDefault),
+    resource_preset: await (input.resource_preset ? checkTier(ctx, input.resource_preset) : usualTierOf(ctx)),
     visibility: 'private',
     cost_center: input.cost_center ?? null,
     icon_url: input.icon_url ?? null,

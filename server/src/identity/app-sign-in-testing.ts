@@ -40,7 +40,9 @@ export async function newSignInApp(
     values (${tenantId}, ${tenantSlug}, ${tenantSlug}, now())`.execute(db);
   await sql`insert into svc.apps
       (id, tenant_id, slug, subdomain, name, owner_id, owner_since, visibility, created_at, updated_at)
-    values (${id}, ${tenantId}, ${slug}, ${slug}, 'Shop <b>', ${owner.id}, now(), ${visibility}, now(), now())`.execute(db);
+    values (${id}, ${tenantId}, ${slug}, ${slug}, 'Shop <b>', ${owner.id}, now(), ${visibility}, now(), now())`.execute(
+    db,
+  );
   await join(database, tenantId, owner.id);
   const home = `http://${slug}.apps.localhost:${new URL(provider.baseUrl).port}/`;
   return { id, slug, tenantId, ownerId: owner.id, home };

@@ -28,7 +28,7 @@ test.each([...resourceTiers])('with %s as the largest, that one and the smaller 
     resourceTiers.slice(0, resourceTiers.indexOf(max) + 1),
   );
   const defaults = body.items.filter((item: { default: boolean }) => item.default);
-  expect(defaults).toMatchObject([{ name: 'S', cpu: 0.5, memory_mb: 512 }]);
+  expect(defaults).toMatchObject([{ name: max === 'XS' ? 'XS' : 'S', allowed: true }]);
 });
 
 test('each tier gives more than the one before', () => {

@@ -1,6 +1,5 @@
-import { resourceTierDefault } from '@svc/contract/apps.ts';
 import type { ResourcePreset } from '@svc/contract/resource-presets.shapes.ts';
-import { resourcesOf } from '@svc/contract/resource-presets.ts';
+import { resourcesOf, usualTier } from '@svc/contract/resource-presets.ts';
 import type { z } from 'zod';
 import { isWithinTier, type ResourceTier } from '../apps/rules.ts';
 
@@ -11,6 +10,6 @@ export function resourcePreset(tier: ResourceTier, { max }: { max: ResourceTier 
     name: tier,
     ...resourcesOf[tier],
     allowed: isWithinTier(tier, max),
-    default: tier === resourceTierDefault,
+    default: tier === usualTier(max),
   };
 }

@@ -1,0 +1,74 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { root, temporaryFolder } from './support/server.ts';
+import { onTerminal } from './support/terminal.ts';
+import { newWorld, type World } from './support/world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await newWorld();
+});
+
+const enter = '\r';
+const erase = '\u007f';
+const start = (...flags: string[]) =>
+  onTerminal([join(root, 'svc'), 'apps', 'create', '--interactive', ...flags], {
+    ...process.env,
+    SVC_BASE_URL: world.tenant.server.baseUrl,
+    SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),
+    SVC_TOKEN: world.people.O.token,
+    SVC_TENANT: world.tenant.slug,
+    SVC_API_KEY: undefined,
+  });
+
+test('svc apps create --interactive tells what is wrong while it is typed, and creates what was answered', async () => {
+  const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
+  const terminal = start('--execute');
+  await terminal.sees('Name:');
+  terminal.type(' ');
+  await terminal.sees('must not be blank');
+  terminal.type(`${erase}Pet Shop`);
+  await terminal.sees('ok');
+  terminal.type(enter);
+  await terminal.sees('Slug:');
+  // What is made from the name is offered; something else is typed, wrong at first.
+  await terminal.sees('pet-shop');
+  terminal.type('Shop');
+  await terminal.sees('must be 2 to 63 of a-z');
+  // Handed in while it is wrong, it stays.
+  terminal.type(enter);
+  terminal.type(erase.repeat(4) + world.app.slug);
+  await terminal.sees('ok');
+  // Only the server knows that it is taken.
+  terminal.type(enter);
+  await terminal.sees('is taken; free: ');
+  terminal.type(erase.repeat(world.app.slug.length) + slug);
+  await terminal.sees('ok');
+  terminal.type(enter);
+  await terminal.sees('Subdomain:');
+  terminal.type(enter);
+  await terminal.sees('Summary');
+  terminal.type('Everything for pets');
+  await terminal.sees('ok');
+  terminal.type(enter);
+  await terminal.sees('How is it deployed?');
+  terminal.type(`\u001b[B\u001b[B${enter}`);
+  await terminal.sees('Resource tier');
+  terminal.type(enter);
+  expect([await terminal.exited, terminal.shown().includes(slug)]).toEqual([0, true]);
+  const { body } = await world.as.O('GET', `${world.tenant.base}/apps/${slug}`);
+  expect(body).toMatchObject({
+    ...{ name: 'Pet Shop', slug, subdomain: slug, summary: 'Everything for pets' },
+    ...{ deploy_method: 'static', resource_preset: 'S' },
+  });
+});
+
+test('svc apps create --interactive asks for what no flag gave, and Ctrl-C ends it with 130 and nothing made', async () => {
+  const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
+  const terminal = start('--execute', '--name', 'Given', '--slug', slug);
+  await terminal.sees('Subdomain:');
+  expect(terminal.shown()).not.toContain('Name:');
+  terminal.type('\u0003');
+  expect(await terminal.exited).toBe(130);
+  expect((await world.as.O('GET', `${world.tenant.base}/apps/${slug}`)).status).toBe(404);
+});

@@ -1,0 +1,67 @@
+import { readdir } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import type { Ctx } from '../context.ts';
+import { CliError, usage } from '../errors.ts';
+
+/** What is to be uploaded. */
+export interface LocalSource {
+  /** As typed. */
+  name: string;
+  /** Null where it can not be known. */
+  bytes: number | null;
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+export async function localSource(ctx: Ctx, name: string): Promise<LocalSource> {
+  if (name === '-') return { name, bytes: null, chunks: () => ctx.io.inputChunks() };
+  const file = Bun.file(name);
+  const entry = await file.stat().catch((cause) => {
+    throw unreadable(name, cause);
+  });
+  if (entry.isDirectory())
+    throw usage(`${name} is a folder.`, 'svc apps storage cp --recursive copies folders.');
+  return { name, bytes: entry.isFile() ? entry.size : null, chunks: () => readable(file, name) };
+}
+
+export interface FolderFile {
+  path: string;
+  /** Below the folder, with slashes. */
+  below: string;
+  bytes: number;
+}
+
+/** Every file below a folder, in the order of their names. Links to folders are not followed. */
+export async function filesBelow(folder: string): Promise<FolderFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause) => {
+    throw unreadable(folder, cause);
+  });
+  const files: FolderFile[] = [];
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name);
+    const stat = entry.isDirectory()
+      ? null
+      : await Bun.file(path)
+          .stat()
+          .catch(() => null);
+    if (!stat?.isFile()) continue;
+    const below = path.slice(join(folder, sep).length).replaceAll(sep, '/');
+    files.push({ path, below, bytes: stat.size });
+  }
+  return files.sort((one, other) => (one.below < other.below ? -1 : 1));
+}
+
+async function* readable(file: Bun.BunFile, name: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* file.stream();
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
+}
+
+function unreadable(name: string, cause: unknown): CliError {
+  const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
+  return new CliError('file_unreadable', `${name} can not be read${why}.`, {
+    next: 'Check the path, and that you may read it.',
+    cause,
+  });
+}
