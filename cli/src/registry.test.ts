@@ -16,6 +16,10 @@ const withoutCommand: Record<string, string> = {
   'icons.preCreate': 'apps sign-icon-upload --pre-create asks for it, and does more than one call',
   'icons.sign': 'apps sign-icon-upload asks for it, and does more than one call',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
+  'storage.copy': 'apps storage cp asks for it, and does more than one call',
+  'storage.delete': 'apps storage rm asks for it, and names the key that it deleted',
+  'storage.list': 'apps storage ls asks for it, and shows objects and prefixes as one list',
+  'storage.signUpload': 'apps storage put asks for it, and does more than one call',
 };
 
 describe('the list of commands', () => {

@@ -160,7 +160,7 @@ test('an app that closes between the question and the answer gets no code', asyn
 });
 
 test('an archived, deleted or made-up app signs nobody in', async () => {
-  for (const record of ['archived', 'deleted', 'purged']) {
+  for (const record of ['archived', 'deleted']) {
     const app = await newSignInApp(database, provider);
     await setApp(app.id, { record });
     const { page } = await startSignIn(provider.browser(), app);
@@ -172,16 +172,15 @@ test('an archived, deleted or made-up app signs nobody in', async () => {
   }
 });
 
-test('of two apps with one slug in two tenants, the first has the host', async () => {
-  const first = await newSignInApp(database, provider);
-  const second = await newSignInApp(database, provider, { slug: first.slug });
+test('an app without a subdomain has no host to lead back to, and never that of another', async () => {
+  const [first, second] = [await newSignInApp(database, provider), await newSignInApp(database, provider)];
+  await sql`update svc.apps set subdomain = null where id = ${second.id}`.execute(database.db);
   const user = await newMemberOf(database, second);
   const browser = await signedInBrowser(provider, user.email);
-  expect((await startSignIn(browser, second)).page.status).toBe(400);
+  for (const redirectUri of [second.home, first.home])
+    expect((await startSignIn(browser, second, { redirectUri })).page.status).toBe(400);
   const onLoopback = await startSignIn(browser, second, { redirectUri: 'http://localhost:1/' });
   expect(onLoopback.page.html).toContain('wants to sign you in');
-  await setApp(first.id, { record: 'deleted' });
-  expect((await startSignIn(browser, second)).page.status).toBe(400);
 });
 
 test('only pages of the app, or of this machine, may speak to the token, revocation and userinfo endpoints', async () => {
