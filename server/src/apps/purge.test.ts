@@ -162,6 +162,17 @@ test('a purged app is there for nobody, and a second purge finds none', async ()
   }
 });
 
+test('who repeats a purge with its key is told again what it removed, and nobody else is', async () => {
+  const t = await world();
+  expect((await t.as('owner', 'DELETE', t.path)).status).toBe(200);
+  const key = { 'idempotency-key': Bun.randomUUIDv7() };
+  const purge = async (who: 'owner' | 'admin') =>
+    server.call({ ...(await loginOf(database, t.people[who])), ...key }, 'POST', `${t.path}/purge`);
+  const [first, again] = [await purge('owner'), await purge('owner')];
+  expect([first.status, again.status, again.body]).toEqual([200, 200, first.body]);
+  expect((await purge('admin')).status).toBe(404);
+});
+
 test('rows of a large table are estimated, not counted', async () => {
   const t = await world();
   const { body: large } = await t.as('owner', 'POST', `${t.path}/tables`, {

@@ -4,12 +4,12 @@ import { sha256 } from './canonical.ts';
 import { type AppAccess, type Caller, type Ctx, platformTenantId, type TenantAccess } from './context.ts';
 import type { Db } from './db.ts';
 import { knowsEtag } from './etag.ts';
-import type { StoredAnswer } from './idempotency.ts';
+import { answerBefore, type IdempotentRequest, type StoredAnswer } from './idempotency.ts';
 import { isEnough } from './is-enough.ts';
 import { type RowsPlace, runMutation } from './mutation.ts';
 import type { Outbox } from './outbox-rows.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
-import { fail } from './problem.ts';
+import { Failure, fail } from './problem.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { readJson } from './read-body.ts';
 import type { Route } from './route.ts';
@@ -82,7 +82,14 @@ async function answerRoute(
 ): Promise<Response> {
   const { endpoint, shape } = route;
   // Who asks is settled before the body is looked at.
-  const before = await judge(parts, route, rawParams, request);
+  let before: Awaited<ReturnType<typeof judge>>;
+  try {
+    before = await judge(parts, route, rawParams, request);
+  } catch (error) {
+    const kept = await replayOf(parts, route, request, url, error);
+    if (kept) return send(kept);
+    throw error;
+  }
   if (endpoint.perMinuteMax !== undefined)
     parts.rateLimit(`${endpoint.id} ${before.caller.userId}`, endpoint.perMinuteMax);
   const query = new URLSearchParams(url.search);
@@ -114,7 +121,7 @@ async function answerRoute(
   };
   if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
 
-  const key = request.method === 'POST' ? idempotencyKeyOf(request) : undefined;
+  const idempotency = idempotencyOf(request, url, caller, json);
   const result = await runMutation(
     {
       ...base,
@@ -129,22 +136,44 @@ async function answerRoute(
       auditTenantId: place.tenant?.id ?? platformTenantId,
       deadline: info.deadline,
       ...ifPlanOf(request),
-      ...(key === undefined
-        ? {}
-        : {
-            idempotency: {
-              callerId: caller.userId,
-              key,
-              requestHash: sha256(
-                `${request.method} ${url.pathname}${url.search}\n${JSON.stringify(json ?? null)}`,
-              ),
-            },
-          }),
+      ...(idempotency ? { idempotency } : {}),
       verb: (ctx) => run({ ...ctx, ...place }),
     },
   );
   if (result.kind === 'done') return send(result.answer);
   return send({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
+}
+
+/**
+ * What was asked for may have taken away what it was asked of, such as a purged app: who repeats the very request is
+ * told what they were told before, and not that it is gone.
+ */
+async function replayOf(
+  parts: ApiParts,
+  route: Route,
+  request: Request,
+  url: URL,
+  error: unknown,
+): Promise<StoredAnswer | null> {
+  const { endpoint } = route;
+  const isGone = error instanceof Failure && error.code === 'not_found' && endpoint.kind === 'mutate';
+  if (!isGone || !request.headers.has('idempotency-key')) return null;
+  const caller = await callerFor(parts, route, request);
+  const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  const idempotency = idempotencyOf(request, url, caller, json);
+  return idempotency ? answerBefore(parts.db, idempotency) : null;
+}
+
+function idempotencyOf(
+  request: Request,
+  url: URL,
+  caller: Caller,
+  json: unknown,
+): IdempotentRequest | undefined {
+  const key = request.method === 'POST' ? idempotencyKeyOf(request) : undefined;
+  if (key === undefined) return undefined;
+  const text = `${request.method} ${url.pathname}${url.search}\n${JSON.stringify(json ?? null)}`;
+  return { callerId: caller.userId, key, requestHash: sha256(text) };
 }
 
 /** Who asks, and what they are to the tenant and the app of the path; a refusal where that is not enough. */

@@ -35,12 +35,17 @@ export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<Stor
   const lock = await sql<{ held: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${keyHash}, 0)) as held`.execute(tx);
   if (!lock.rows[0]?.held) throw fail('idempotency_in_progress');
-  const row = await tx
+  return answerBefore(tx, request);
+}
+
+/** The answer given before, or null. */
+export async function answerBefore(db: Db, request: IdempotentRequest): Promise<StoredAnswer | null> {
+  const row = await db
     .withTables<Tables>()
     .selectFrom('idempotency_keys')
     .select(['request_hash', 'answer'])
     .where('caller_id', '=', request.callerId)
-    .where('key_hash', '=', keyHash)
+    .where('key_hash', '=', keyHashOf(request))
     .where('created_at', '>', sql<Date>`now() - make_interval(hours => ${idempotencyKeptHours})`)
     .executeTakeFirst();
   if (!row) return null;
