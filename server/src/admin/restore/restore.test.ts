@@ -71,7 +71,7 @@ describe('a damaged backup is refused before anything changes:', () => {
     ['another archive', () => written(gzipSync(Buffer.alloc(1024)))],
     ['a byte changed in the packed file', (file) => written(flip(readFileSync(file), 0.5))],
     ['a byte changed in its end', (file) => written(flip(readFileSync(file), 0.97))],
-    ['a byte changed before packing', (file) => written(gzipSync(flip(gunzipSync(readFileSync(file)), 0.1)))],
+    ['a byte changed before packing', (file) => written(gzipSync(flip(gunzipSync(readFileSync(file)), 0)))],
     [
       'a row changed',
       (file) =>
