@@ -83,6 +83,13 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
   tables: {
     not_found: 'Check the names and the tenant (svc whoami); svc tables list --app <app> shows the tables.',
   },
+  'apps storage': {
+    not_found: 'Check the app and the key; svc apps storage ls --app <app> shows the keys.',
+    forbidden: 'Ask an owner of the app; admins see how much is stored, and no object.',
+    limit_reached: 'Delete what is no longer needed: svc apps storage rm.',
+    app_not_active: 'Objects can still be read; ask an owner of the app to bring it back.',
+    payload_too_large: 'Store it in parts.',
+  },
   'tables grants issue': {
     unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',
   },
