@@ -18,7 +18,7 @@ const steps: Record<ErrorCode, string> = {
   request_timeout: 'Try again; where the line is slow, send less at a time.',
   invalid_state_transition: 'Look at its present state first; its get command shows it.',
   immutable_field: 'Leave this field as it is, or make a new one that has it.',
-  visibility_widen_not_allowed: 'Ask for publication with svc publish.',
+  visibility_widen_not_allowed: 'Here it can only become narrower; showing it to more people takes a review.',
   policy_in_use: 'svc grants list shows the grants; revoke those that name the policy first.',
   connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
   preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',

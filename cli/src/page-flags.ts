@@ -11,5 +11,10 @@ export const pageFlags = {
     alias: ['page-size'],
     summary: `Entries per page (${perPageDefault})`,
   },
-  all: { type: 'boolean', excludes: ['page'], summary: 'Every page' },
+  all: {
+    type: 'boolean',
+    excludes: ['page'],
+    winsOver: ['per-page', 'limit'],
+    summary: 'Every page',
+  },
 } as const satisfies Flags;

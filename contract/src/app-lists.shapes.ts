@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { appSorts, createdWithinDaysMax, searchCharsMax, searchSorts } from './app-lists.ts';
+import { createdWithinDaysMax, searchCharsMax, searchHitsMax, searchSorts } from './app-lists.ts';
 import { App } from './apps.shapes.ts';
 import { deploymentStatuses, operatingStatuses, visibilities } from './apps.ts';
 import { perPageMax } from './limits.ts';
@@ -13,7 +13,7 @@ export const OwnApp = ListedApp.extend({ relation: z.enum(['owner', 'co_owner', 
 const words = chars(1, searchCharsMax).meta({
   description: 'Words of its name, slug, summary or description.',
 });
-const cursor = text.max(1_000).meta({ description: '`next_cursor` of the page before.' });
+const cursor = text.max(2_000).meta({ description: '`next_cursor` of the page before.' });
 const category = ref.meta({ description: 'The id or the slug of a category.' });
 const reviewStatus = text.min(1).max(50);
 /** `a,b`: either. */
@@ -29,6 +29,12 @@ const filters = {
   status_in: listOf(z.enum(deploymentStatuses)).optional(),
   visibility: z.enum(visibilities).optional(),
 };
+const capped = z
+  .literal(true)
+  .optional()
+  .meta({
+    description: `More than ${searchHitsMax} apps have the words: some that fit less well were left out.`,
+  });
 /** `limit` is another word for `per_page`, and wins. */
 const limit = wholeNumber(1, perPageMax).optional();
 
@@ -47,9 +53,9 @@ export const listApps = {
       .enum(['true', 'false'])
       .default('false')
       .meta({ description: 'Only the deleted ones that you can restore or purge.' }),
-    sort: z.enum(appSorts).default('slug'),
+    sort: z.enum(searchSorts).optional().meta({ description: '`relevance` (with q) or `slug` when absent.' }),
   }),
-  answer: page(ListedApp).extend({ next_cursor: z.string().nullable() }),
+  answer: page(ListedApp).extend({ next_cursor: z.string().nullable(), capped }),
 };
 export const discoverApps = {
   params: tenantParams,
@@ -63,7 +69,7 @@ export const discoverApps = {
       .optional()
       .meta({ description: '`relevance` (with q) or `-created_at` when absent.' }),
   }),
-  answer: page(ListedApp),
+  answer: page(ListedApp).extend({ capped }),
 };
 export const searchApps = {
   params: tenantParams,
@@ -75,7 +81,7 @@ export const searchApps = {
     limit,
     sort: z.enum(searchSorts).default('relevance'),
   }),
-  answer: z.object({ items: z.array(ListedApp), next_cursor: z.string().nullable() }),
+  answer: z.object({ items: z.array(ListedApp), next_cursor: z.string().nullable(), capped }),
 };
 
 const Name = z.object({

@@ -92,7 +92,7 @@ const scopes = z
 const settings = {
   name: chars(1, appNameCharsMax),
   summary: chars(0, appSummaryCharsMax)
-    .refine((value) => !/[\r\n\u2028\u2029]/.test(value), { error: 'must be one line' })
+    .refine((value) => !/[\p{Cc}\u2028\u2029]/u.test(value), { error: 'must be one line' })
     .meta({ description: 'One line; empty for none.' }),
   description: chars(0, appDescriptionCharsMax).meta({ description: 'Empty for none.' }),
   auth_mode: z.enum(authModes).meta({ description: 'How the app itself knows who calls it.' }),
@@ -163,6 +163,6 @@ export const addCoOwner = {
 export const removeCoOwner = { params: appParams.extend({ userID: ref }), answer: empty };
 
 export function isWebAddress(text: string): boolean {
-  const url = URL.parse(text);
+  const url = /\s/.test(text) ? null : URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }

@@ -1,5 +1,6 @@
 import type * as shapes from './categories.shapes.ts';
 import { endpoint, who } from './endpoint.ts';
+import { readsPerMinuteMax } from './limits.ts';
 
 export const categoriesPerTenantMax = 500;
 export const categoryNameCharsMax = 100;
@@ -25,6 +26,7 @@ export const listCategories = endpoint<typeof shapes.listCategories>()({
   authority: member,
   who: everyMember,
   status: 200,
+  perMinuteMax: readsPerMinuteMax,
 });
 
 export const createCategory = endpoint<typeof shapes.createCategory>()({
@@ -48,6 +50,7 @@ export const getCategory = endpoint<typeof shapes.getCategory>()({
   authority: member,
   who: everyMember,
   status: 200,
+  perMinuteMax: readsPerMinuteMax,
   errors: ['not_found'],
 });
 

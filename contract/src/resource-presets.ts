@@ -1,5 +1,5 @@
 import { endpoint, who } from './endpoint.ts';
-import { resourceTiers } from './limits.ts';
+import { readsPerMinuteMax, resourceTiers } from './limits.ts';
 import type * as shapes from './resource-presets.shapes.ts';
 
 /** What an app of each tier may use: cores, and memory in MiB. */
@@ -27,4 +27,5 @@ export const listResourcePresets = endpoint<typeof shapes.listResourcePresets>()
   authority: { credential: 'login', role: 'tenant_member', outsider: 'not_found' },
   who: who('O:y C:y A:y M:y P:n N:n X:n'),
   status: 200,
+  perMinuteMax: readsPerMinuteMax,
 });

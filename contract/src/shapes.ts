@@ -70,7 +70,7 @@ export function wholeNumber(min: number, max: number) {
 export function chars(min: number, max: number) {
   return text
     .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
-    .refine((value) => min === 0 || value.trim() !== '', { error: 'must not be blank' })
+    .refine((value) => min === 0 || value.replace(/[\s\p{Cf}]/gu, '') !== '', { error: 'must not be blank' })
     .meta({ minLength: min, maxLength: max });
 }
 

@@ -1,4 +1,5 @@
 import { endpoint, who } from './endpoint.ts';
+import { readsPerMinuteMax } from './limits.ts';
 import type * as shapes from './templates.shapes.ts';
 
 export const listTemplates = endpoint<typeof shapes.listTemplates>()({
@@ -10,4 +11,5 @@ export const listTemplates = endpoint<typeof shapes.listTemplates>()({
   authority: { credential: 'login', role: 'tenant_member', outsider: 'not_found' },
   who: who('O:y C:y A:y M:y P:n N:n X:n'),
   status: 200,
+  perMinuteMax: readsPerMinuteMax,
 });

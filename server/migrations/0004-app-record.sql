@@ -50,6 +50,9 @@ alter table svc.apps
   -- What typing errors are forgiven in.
   add column search_text text not null generated always as (
     lower(name || ' ' || slug || ' ' || summary)) stored,
+  -- What is looked into first, so that a common word in descriptions never hides an app of that name.
+  add column search_names tsvector not null generated always as (
+    to_tsvector('simple', name || ' ' || replace(slug, '-', ' '))) stored,
   -- What whole words and their beginnings are found in. No language: names are of any.
   add column search_words tsvector not null generated always as (
     setweight(to_tsvector('simple', name || ' ' || replace(slug, '-', ' ')), 'A') ||
@@ -60,11 +63,16 @@ alter table svc.apps alter column owner_since set not null;
 -- Purged apps are gone; what is left of them are names.
 alter table svc.apps drop constraint apps_record_check, add check (record in ('active', 'archived', 'deleted'));
 
--- Hosts are not divided by tenants: the first app of a slug had the one of that name, and keeps it.
+-- Hosts are not divided by tenants: the first app of a slug had the one of that name, and keeps it, unless people would
+-- take it for the platform's or for another's staging.
 update svc.apps set subdomain = slug
-  where id in (select distinct on (slug) id from svc.apps order by slug, created_at, id);
+  where id in (select distinct on (slug) id from svc.apps order by slug, created_at, id)
+    and slug !~ '--' and slug !~ '^(accounts?|admin|api|apps?|assets|auth|autoconfig|autodiscover|cdn|console|dashboard|data'
+      '|dns|docs|ftp|git|help|imap|internal|localhost|login|logout|mail|mx|ns[12]?|oauth|pop|postmaster|root|security|smtp'
+      '|sso|static|status|storage|support|svc|sync|system|webmail|wpad|www)$';
 create unique index apps_subdomain on svc.apps (subdomain);
 
+create index apps_names on svc.apps using gin (tenant_id, search_names);
 create index apps_words on svc.apps using gin (tenant_id, search_words);
 create index apps_trigrams on svc.apps using gin (tenant_id, search_text gin_trgm_ops);
 create index apps_created on svc.apps (tenant_id, created_at, id);
@@ -72,7 +80,7 @@ create index apps_updated on svc.apps (tenant_id, updated_at, id);
 create index apps_name on svc.apps (tenant_id, lower(name), id);
 -- Holds all that counting the apps somebody sees has to look at.
 create index apps_seen on svc.apps (tenant_id, record, visibility, id) 
-  include (owner_id, deployment_status, operating_status);
+  include (owner_id, deployment_status, operating_status, review_status);
 create index apps_category on svc.apps (tenant_id, category_id);
 create index apps_purge on svc.apps (purge_after) where record = 'deleted';
 

@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { accessPolicyRoutes } from './access-policies/routes.ts';
 import { createAppAccess } from './apps/app-access.ts';
-import { ownerRoutes } from './apps/owner-routes.ts';
 import { appLifeRoutes } from './apps/life-routes.ts';
+import { ownerRoutes } from './apps/owner-routes.ts';
 import { appRoutes } from './apps/routes.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import type { Config } from './config.ts';
@@ -238,10 +238,21 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       outbox,
       urlKey,
       now,
-      issuerAccess: createIssuerAccess({ db, cache: createTaggedCache(invalidation, { entriesMax: 10_000 }) }),
+      issuerAccess: createIssuerAccess({
+        db,
+        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+      }),
       onCommitted: invalidation.tell,
     });
-    const handle = createFront({ config, metrics, api, icons, objects: objectsHandler, isReady, oauth: provider.handle });
+    const handle = createFront({
+      config,
+      metrics,
+      api,
+      icons,
+      objects: objectsHandler,
+      isReady,
+      oauth: provider.handle,
+    });
     return { handle, direct, seeded, database, stop: () => undoAll(undo, log) };
   } catch (error) {
     await undoAll(undo, log);

@@ -24,8 +24,16 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
   return [
     { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
     { name: 'icons.sweep', cron: '47 * * * *', run: () => sweepIcons(parts()) },
-    { name: 'icons.objects', cron: '57 4 * * *', run: () => sweepIconObjects({ ...parts(), now: new Date() }) },
-    { name: 'storage.forgetUploads', cron: '7,37 * * * *', run: () => forgetUploads(parts(), { now: new Date() }) },
+    {
+      name: 'icons.objects',
+      cron: '57 4 * * *',
+      run: () => sweepIconObjects({ ...parts(), now: new Date() }),
+    },
+    {
+      name: 'storage.forgetUploads',
+      cron: '7,37 * * * *',
+      run: () => forgetUploads(parts(), { now: new Date() }),
+    },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },

@@ -17,8 +17,9 @@ type Input = z.output<typeof shape.body>;
 /** Private until its owner says otherwise. */
 export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<AppRecord> {
   const slug = input.slug ?? slugFromName(input.name);
-  if (!slug || reservedSlugs.includes(slug))
-    throw invalid('slug', 'can not be made from this name; give one');
+  if (!slug) throw invalid('slug', 'can not be made from this name; give one');
+  if (reservedSlugs.includes(slug))
+    throw invalid('slug', `is ${slug} by this name, a reserved word; give one`);
   const row = await insertWithHost(ctx, input, {
     id: ctx.newId(),
     tenant_id: ctx.tenant.id,
@@ -55,8 +56,7 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
     before: null,
     after: { slug, name: row.name, owner_id: row.owner_id, ...given(settingsOf(row)) },
   });
-  if (input.storage?.enabled)
-    await enableStorageOf(ctx, { id: row.id, slug });
+  if (input.storage?.enabled) await enableStorageOf(ctx, { id: row.id, slug });
   return appRecord(row);
 }
 

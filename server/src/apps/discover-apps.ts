@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { TenantCtx } from '../plumbing/context.ts';
 import { pageAnswer, windowOf } from '../plumbing/paging.ts';
 import { categoryFilter } from './category-filter.ts';
-import { type AppQuery, countAppRows, listAppRows } from './list-store.ts';
+import { cappedIf, sortOf } from './list-apps.ts';
+import { type AppQuery, listAppRows } from './list-store.ts';
 import { listedApp } from './rules.ts';
 import { searchWords } from './search-words.ts';
 import { openTo } from './seen-by.ts';
@@ -18,7 +19,7 @@ export async function discoverApps(ctx: TenantCtx, query: z.output<typeof shape.
   const asked: AppQuery = {
     tenantId: ctx.tenant.id,
     seen,
-    sort: query.sort ?? (query.q === undefined ? '-created_at' : 'relevance'),
+    sort: query.sort === undefined && query.q === undefined ? '-created_at' : sortOf(query),
     q: query.q === undefined ? undefined : searchWords(query.q),
     which: {
       record: ['active'],
@@ -27,12 +28,8 @@ export async function discoverApps(ctx: TenantCtx, query: z.output<typeof shape.
       createdSince: daysBefore(ctx.now, query.created_within_days),
     },
   };
-  if (asked.sort === 'relevance' && !asked.q) asked.sort = '-created_at';
-  const [rows, total] = await Promise.all([
-    listAppRows(ctx.db, asked, windowOf(paged)),
-    countAppRows(ctx.db, asked),
-  ]);
-  return pageAnswer(paged, rows.map(listedApp), total);
+  const { rows, total } = await listAppRows(ctx.db, asked, windowOf(paged));
+  return { ...pageAnswer(paged, rows.map(listedApp), total), ...cappedIf(asked, total) };
 }
 
 function daysBefore(now: Date, days: number | undefined): Date | undefined {

@@ -20,9 +20,17 @@ export function readCursor(listing: readonly string[], cursor: string | undefine
 
 /** What PostgreSQL could not read as the sort's type is refused before it is asked. */
 function isKey([, sort]: readonly string[], key: string): boolean {
-  if (sort === 'relevance') return Number.isFinite(Number(key)) && key.trim() !== '';
-  if (sort?.endsWith('_at')) return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?$/.test(key);
+  if (sort === 'relevance') return /^\d{1,2}(\.\d{1,17})?$/.test(key);
+  if (sort?.endsWith('_at')) return isTime(key);
   return !key.includes('\u0000') && key.isWellFormed();
+}
+
+/** As we write them, and a day that there is. */
+function isTime(key: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key) || key.startsWith('0000')) return false;
+  const seconds = `${key.slice(0, 19)}.000Z`;
+  const time = new Date(seconds);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === seconds;
 }
 
 function parse(cursor: string): string[] {

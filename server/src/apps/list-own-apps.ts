@@ -1,6 +1,6 @@
 import type { TenantCtx } from '../plumbing/context.ts';
 import { type PageQuery, pageAnswer, windowOf } from '../plumbing/paging.ts';
-import { type AppQuery, appsSharedWith, countAppRows, listAppRows } from './list-store.ts';
+import { type AppQuery, appsSharedWith, listAppRows } from './list-store.ts';
 import { listedApp, reaches } from './rules.ts';
 
 export type OwnRelation = 'owner' | 'co_owner' | 'member';
@@ -26,10 +26,7 @@ export async function listOwnApps(
       ids: [...relationOf.keys()],
     },
   };
-  const [rows, total] = await Promise.all([
-    listAppRows(ctx.db, asked, windowOf(query)),
-    countAppRows(ctx.db, asked),
-  ]);
+  const { rows, total } = await listAppRows(ctx.db, asked, windowOf(query));
   const items = rows.map((row) => ({ ...listedApp(row), relation: relationOf.get(row.id) ?? 'owner' }));
   return pageAnswer(query, items, total);
 }

@@ -40,26 +40,41 @@ export interface After {
 
 export type ListedRow = AppRow & { sort_key: string };
 
+/** A page, and how many there are in all; of a search that is how many were found. */
 export async function listAppRows(
   db: Db,
   query: AppQuery,
   page: Window & { after?: After | undefined },
-): Promise<ListedRow[]> {
-  const { column, type, direction } = orderOf(query.sort);
+): Promise<{ rows: ListedRow[]; total: number }> {
+  if (!query.q) {
+    const [rows, total] = await Promise.all([pageOf(db, query, page), countOf(db, query)]);
+    return { rows, total };
+  }
+  // The hits are there already: they are counted with the page.
+  const rows = await pageOf(db, query, page);
+  return { rows, total: rows[0]?.found ?? (await countOf(db, query)) };
+}
+
+async function pageOf(
+  db: Db,
+  query: AppQuery,
+  page: Window & { after?: After | undefined },
+): Promise<(ListedRow & { found: number })[]> {
+  const { column, key, type, direction } = orderOf(query.sort);
   const beyond = direction === 'asc' ? sql`>` : sql`<`;
   const after = page.after
     ? sql`and (${column}, apps.id) ${beyond} (${page.after.key}::${sql.raw(type)}, ${page.after.id}::uuid)`
     : sql``;
   const order = sql.raw(direction);
-  const { rows } = await sql<ListedRow>`
+  const { rows } = await sql<ListedRow & { found: number }>`
     ${hitsOf(query)}
-    select ${sql.join(columns)}, (${column})::text as sort_key
+    select ${sql.join(columns)}, ${key} as sort_key, ${query.q ? sql`(select count(*) from hits)` : sql`0`} as found
     from ${source(query)} where ${conditions(query)} ${after}
     order by ${column} ${order}, apps.id ${order} limit ${page.limit} offset ${page.offset}`.execute(db);
   return rows;
 }
 
-export async function countAppRows(db: Db, query: AppQuery): Promise<number> {
+async function countOf(db: Db, query: AppQuery): Promise<number> {
   const { rows } = await sql<{ total: number }>`
     ${hitsOf(query)} select count(*) as total from ${source(query)} where ${conditions(query)}`.execute(db);
   return rows[0]?.total ?? 0;
@@ -118,21 +133,29 @@ function conditions({ tenantId, seen, which }: AppQuery): RawBuilder<unknown> {
 
 interface Order {
   column: RawBuilder<unknown>;
+  /** As text that is read back to the last digit. */
+  key: RawBuilder<unknown>;
   type: string;
   direction: 'asc' | 'desc';
 }
 
 function orderOf(sort: (typeof searchSorts)[number]): Order {
-  if (sort === 'relevance') return { column: sql`hits.rank`, type: 'float8', direction: 'desc' };
+  if (sort === 'relevance')
+    return { column: sql`hits.rank`, key: sql`hits.rank::text`, type: 'float8', direction: 'desc' };
   const name = sort.replace(/^-/, '') as Exclude<(typeof appSorts)[number], `-${string}`>;
   const direction = sort.startsWith('-') ? 'desc' : 'asc';
   switch (name) {
     case 'slug':
-      return { column: sql`apps.slug`, type: 'text', direction };
+      return { column: sql`apps.slug`, key: sql`apps.slug`, type: 'text', direction };
     case 'name':
-      return { column: sql`lower(apps.name)`, type: 'text', direction };
+      return { column: sql`lower(apps.name)`, key: sql`lower(apps.name)`, type: 'text', direction };
     case 'created_at':
     case 'updated_at':
-      return { column: sql.ref(`apps.${name}`), type: 'timestamptz', direction };
+      return {
+        column: sql.ref(`apps.${name}`),
+        key: sql`to_char(${sql.ref(`apps.${name}`)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+        type: 'timestamptz',
+        direction,
+      };
   }
 }

@@ -1,9 +1,10 @@
 import type { searchApps as shape } from '@svc/contract/app-lists.shapes.ts';
 import type { z } from 'zod';
+import { sha256 } from '../plumbing/canonical.ts';
 import type { TenantCtx } from '../plumbing/context.ts';
 import { windowOf } from '../plumbing/paging.ts';
 import { categoryFilter } from './category-filter.ts';
-import { either } from './list-apps.ts';
+import { cappedIf, either } from './list-apps.ts';
 import { cursorFrom, readCursor } from './list-cursor.ts';
 import { listAppRows } from './list-store.ts';
 import { listedApp } from './rules.ts';
@@ -12,10 +13,10 @@ import { seenBy } from './seen-by.ts';
 
 export async function searchApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const q = searchWords(query.q);
-  const listing = [ctx.tenant.id, query.sort, q.text];
+  const listing = [ctx.tenant.id, query.sort, sha256(query.q)];
   const after = readCursor(listing, query.cursor);
   const { limit, offset } = windowOf({ page: query.page, per_page: query.limit ?? query.per_page });
-  const rows = await listAppRows(
+  const { rows, total } = await listAppRows(
     ctx.db,
     {
       tenantId: ctx.tenant.id,
@@ -34,6 +35,7 @@ export async function searchApps(ctx: TenantCtx, query: z.output<typeof shape.qu
   const items = rows.slice(0, limit);
   return {
     items: items.map(listedApp),
+    ...cappedIf({ q }, total),
     next_cursor: rows.length > limit ? cursorFrom(listing, items.at(-1)) : null,
   };
 }

@@ -11,7 +11,7 @@ export interface SearchWords {
 /** Typing errors are looked into where fewer than so many have the words themselves. */
 const enoughByWords = 20;
 /** Beyond so many that look alike, any of them will do. */
-const likenessesMax = 2_000;
+const likenessesMax = 1_000;
 /** Shorter words have no likeness worth the name. */
 const trigramChars = 3;
 /** In a short word one wrong letter leaves as much as an altogether different one has in common. */
@@ -19,34 +19,49 @@ const shortChars = 5;
 const likenessOfShortMin = 0.45;
 
 /**
- * `with … hits (id, rank)`: apps that `here` lets through, by whole words and beginnings of words first. Likeness is
- * worked out only where those found little: on a common word it would be for nearly every app.
+ * `with … hits (id, rank)`: apps that `here` lets through. One of that very name first, then words and beginnings of
+ * words in names, then anywhere. Each step is bounded, and looks no further where the one before found enough; likeness
+ * is worked out only where words found little, since on a common one it would be for nearly every app.
  */
 export function hitsSql({ text, words }: SearchWords, here: RawBuilder<unknown>): RawBuilder<unknown> {
   const begins = words.map((word) => `${word}:*`).join(' & ');
   const long = words.filter((word) => [...word].length >= trigramChars);
-  return sql`with found as materialized (
-      select apps.id, 1 + ts_rank('{0.1, 0.2, 0.5, 1}', apps.search_words, asked.words) + word_similarity(${text}, apps.search_text)
-        + case when apps.slug = ${text} or lower(apps.name) = ${text} then 2 else 0 end as rank
+  const alike = long.length === 0 ? { with: sql``, all: sql`` } : alikeSql(long, here);
+  return sql`with exact as materialized (
+      select apps.id, 4::float8 as rank from svc.apps where apps.slug = ${text} and ${here}
+      union all
+      select apps.id, 4 from svc.apps where lower(apps.name) = ${text} and ${here}),
+    named as materialized (
+      select apps.id, 2 + ts_rank(apps.search_names, asked.words)::float8 + word_similarity(${text}, apps.search_text) as rank
       from svc.apps, to_tsquery('simple', ${begins}) as asked (words)
-      where apps.search_words @@ asked.words and ${here} limit ${searchHitsMax}),
-    ${long.length === 0 ? sql`` : alikeSql(long, here)}
+      where apps.search_names @@ asked.words and ${here} limit ${searchHitsMax}),
+    told as materialized (
+      select apps.id, 1 + ts_rank('{0.1, 0.2, 0.5, 1}', apps.search_words, asked.words)::float8 as rank
+      from svc.apps, to_tsquery('simple', ${begins}) as asked (words)
+      where (select count(*) < ${searchHitsMax} from named) and apps.search_words @@ asked.words and ${here}
+      limit ${searchHitsMax}),
+    ${alike.with}
     hits as materialized (
-      select id, max(rank)::float8 as rank
-      from (select * from found ${long.length === 0 ? sql`` : sql`union all select * from alike`}) as either group by id)`;
+      select id, max(rank) as rank from (
+        select * from exact union all select * from named union all select * from told ${alike.all}) as found
+      group by id)`;
 }
 
-function alikeSql(words: readonly string[], here: RawBuilder<unknown>): RawBuilder<unknown> {
+function alikeSql(words: readonly string[], here: RawBuilder<unknown>) {
   const isNear = words.map((word) => sql`${word} <% apps.search_text`);
   const likeness = words.map((word) => sql`word_similarity(${word}, near.search_text)`);
   const isAlike = words
     .filter((word) => [...word].length <= shortChars)
     .map((word) => sql`word_similarity(${word}, near.search_text) >= ${likenessOfShortMin}`);
-  return sql`near as materialized (
+  return {
+    with: sql`near as materialized (
       select apps.id, apps.search_text from svc.apps
-      where (select count(*) < ${enoughByWords} from found) and ${sql.join(isNear, sql` and `)} and ${here}
+      where (select count(*) < ${enoughByWords} from named) and (select count(*) < ${enoughByWords} from told)
+        and ${sql.join(isNear, sql` and `)} and ${here}
       limit ${likenessesMax}),
     alike as (
-      select id, (${sql.join(likeness, sql` + `)}) / ${words.length}::int as rank from near
-      where ${isAlike.length === 0 ? sql`true` : sql.join(isAlike, sql` and `)} order by rank desc limit ${searchHitsMax}),`;
+      select id, ((${sql.join(likeness, sql` + `)}) / ${words.length}::int)::float8 as rank from near
+      where ${isAlike.length === 0 ? sql`true` : sql.join(isAlike, sql` and `)}),`,
+    all: sql`union all select * from alike`,
+  };
 }

@@ -1,4 +1,4 @@
-import { appSorts, listApps } from '@svc/contract/app-lists.ts';
+import { listApps, searchSorts } from '@svc/contract/app-lists.ts';
 import { deploymentStatuses, operatingStatuses, visibilities } from '@svc/contract/apps.ts';
 import { defineCommand } from '../../define-command.ts';
 import { pageFlags } from '../../page-flags.ts';
@@ -30,7 +30,11 @@ export default defineCommand({
     'review-status-in': { type: 'list', placeholder: 'status', summary: 'Any of these review statuses' },
     visibility: { type: 'enum', values: visibilities, summary: 'Who it is shown to' },
     deleted: { type: 'boolean', summary: 'The deleted ones instead that you can restore or purge' },
-    sort: { type: 'enum', values: appSorts, summary: 'Order; a dash turns it round (slug)' },
+    sort: {
+      type: 'enum',
+      values: searchSorts,
+      summary: 'Order; a dash turns it round (relevance with --q, otherwise slug)',
+    },
     cursor: {
       type: 'string',
       placeholder: 'cursor',
