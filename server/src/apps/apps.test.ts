@@ -155,6 +155,17 @@ test('an app that one sees but does not own answers 403 for what owners do', asy
     expect(await code(logins[who], 'POST', owners, { user_id: people.member.userId })).toBe('forbidden');
 });
 
+test('a slug is written one way, whatever was asked before', async () => {
+  const { logins, path } = await world();
+  await server.call(logins.owner, 'POST', path, { name: 'Casey', slug: 'casey' });
+  for (const [ref, status] of [
+    ['CASEY', 404],
+    ['casey', 200],
+    ['CASEY', 404],
+  ] as const)
+    expect([ref, (await server.call(logins.owner, 'GET', `${path}/${ref}`)).status]).toEqual([ref, status]);
+});
+
 test('an app of one tenant is not found through another, even by one who is in both', async () => {
   const { tenant, people } = await world();
   const elsewhere = await world();

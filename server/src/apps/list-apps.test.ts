@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { searchHitsMax } from '@svc/contract/app-lists.ts';
 import { sql } from 'kysely';
 import { loginOf, type ServerCopy } from '../identity/testing.ts';
 import { newTenant, newUser, type TestDatabase, testDatabase } from '../testing.ts';
@@ -91,7 +92,14 @@ describe('filters of a list', () => {
   test('that are not known or not of the set are refused', async () => {
     const { get } = await world();
     const refused = [
-      ...['status=gone', 'sort=owner', 'operating_status_in=live,gone', 'visibility=all', 'per_page=201'],
+      ...[
+        'status=gone',
+        'sort=owner',
+        'sort=relevance',
+        'operating_status_in=live,gone',
+        'visibility=all',
+        'per_page=201',
+      ],
       ...['page=0', 'colour=red', 'q=', 'cursor=nonsense', 'operating_status_in=', `q=${'x'.repeat(201)}`],
     ];
     for (const query of refused)
@@ -129,14 +137,45 @@ describe('pages', () => {
     await one.make({ slug: 'a1' }, { slug: 'a2' });
     const { next_cursor: cursor } = (await one.get('owner', '/apps?per_page=1')).body;
     expect((await one.get('owner', `/apps?per_page=1&cursor=${cursor}`)).status).toBe(200);
-    const forged = Buffer.from(JSON.stringify([one.tenant.id, 'created_at', 'x', Bun.randomUUIDv7()]));
     for (const { body } of [
       await one.get('owner', `/apps?sort=-slug&cursor=${cursor}`),
       await other.get('owner', `/apps?cursor=${cursor}`),
-      await one.get('owner', `/apps?sort=created_at&cursor=${forged.toString('base64url')}`),
       await one.get('owner', `/apps/search?q=a&cursor=${cursor}`),
+      await one.get('owner', `/apps?q=a&cursor=${cursor}`),
     ])
       expect([body.status, body.code]).toEqual([400, 'invalid_cursor']);
+  });
+
+  test('refuse a forged place in every order before the database sees it', async () => {
+    const { get, tenant } = await world();
+    const times = [
+      ...['x', '2024-02-30T00:00:00.000000Z', '2024-13-45T99:99:99.000000Z', '0000-01-01T00:00:00.000000Z'],
+      ...['2024-01-01 00:00:00+00', '2024-01-01T24:00:00.000000Z', ''],
+    ];
+    const ranks = ['1e-400', '0b1', '0o7', 'NaN', 'Infinity', '-1', '', '1'.repeat(400)];
+    const cases = [
+      ...times.map((key) => ['sort=created_at', 'created_at', '', key]),
+      ...ranks.map((key) => ['q=a', 'relevance', 'a', key]),
+      ['sort=slug', 'slug', '', 'a\u0000'],
+      ['sort=name', 'name', '', '\ud800'],
+    ];
+    for (const [query, sort, q, key] of cases) {
+      const hash = new Bun.CryptoHasher('sha256').update(q!).digest('hex');
+      const forged = JSON.stringify([tenant.id, sort, hash, key, Bun.randomUUIDv7()]);
+      const cursor = Buffer.from(forged).toString('base64url');
+      const { status, body } = await get('owner', `/apps?${query}&cursor=${cursor}`);
+      expect([key, status, body.code]).toEqual([key!, 400, 'invalid_cursor']);
+    }
+  });
+
+  test('are followed however long the words and the names are', async () => {
+    const { make, get } = await world();
+    const name = '\u{1d518}'.repeat(95);
+    await make({ slug: 'n1', name }, { slug: 'n2', name });
+    const search = `/apps/search?sort=name&limit=1&q=${encodeURIComponent(name)}`;
+    const first = await get('owner', search);
+    const second = await get('owner', `${search}&cursor=${first.body.next_cursor}`);
+    expect([first.body.items.length, second.status, second.body.items.length]).toEqual([1, 200, 1]);
   });
 });
 
@@ -168,17 +207,32 @@ describe('a search', () => {
       expect([q, await slugs('owner', `/apps/search?q=${encodeURIComponent(q)}`)]).toEqual([q, expected]);
   });
 
-  test('forgives typing errors', async () => {
+  test('forgives typing errors, in any alphabet', async () => {
     const { make, slugs } = await world();
-    await make(...apps);
+    await make(...apps, { slug: 'moskva', name: 'Москва' }, { slug: 'privet', name: 'Привет' });
     for (const [q, first] of [
       ['pet shp', 'pet-shop'],
       ['wether', 'weather'],
+      ['масква', 'moskva'],
+      ['ПРЕВЕТ', 'privet'],
       ['invioces', 'invoices'],
       ['hotl', 'pets-hotel'],
       ['petshop', 'pet-shop'],
     ])
       expect([q, (await slugs('owner', `/apps/search?q=${encodeURIComponent(q!)}`))[0]]).toEqual([q!, first]);
+  });
+
+  test('finds the app of that very name before any number of others that speak of it', async () => {
+    const { make, get, slugs, tenant, owner } = await world();
+    await sql`insert into svc.apps (id, tenant_id, slug, name, description, owner_id, owner_since, created_at, updated_at)
+      select gen_random_uuid(), ${tenant.id}, 'filler-' || n, 'Filler ' || n, 'a kiosk of sorts', ${owner.userId}, now(), now(), now()
+      from generate_series(1, ${searchHitsMax + 20}::int) n`.execute(database.db);
+    await make({ slug: 'kiosk', name: 'Kiosk' }, { slug: 'kiosk-two', name: 'My Kiosk' });
+    expect((await slugs('owner', '/apps/search?q=kiosk')).slice(0, 2)).toEqual(['kiosk', 'kiosk-two']);
+    expect((await slugs('owner', '/apps?q=KIOSK')).slice(0, 2)).toEqual(['kiosk', 'kiosk-two']);
+    const { body } = await get('owner', '/apps?q=kiosk');
+    expect([body.total >= searchHitsMax, body.capped]).toEqual([true, true]);
+    expect((await get('owner', '/apps?q=two')).body.capped).toBeUndefined();
   });
 
   test('shows nobody what they could not get, nor tells by its pages that there is more', async () => {

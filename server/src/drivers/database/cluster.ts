@@ -78,21 +78,30 @@ function initialise(
   // C.UTF-8 of PostgreSQL itself sorts alike on every system, so that no upgrade of the system breaks an index.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const login = [`--username=${superuser}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  const {
-    program,
-    args,
-    options: as,
-  } = options.account.command(options.binaries.initdb, [
-    `--pgdata=${folder}`,
-    ...locale,
-    ...login,
-    '--data-checksums',
-  ]);
-  const run = spawnSync(program, args, { ...as, encoding: 'utf8' });
-  if (run.status === 0) return;
-  const reason = run.error?.message ?? `${run.stdout}\n${run.stderr}`.trim();
-  throw new DatabaseError('init_failed', `PostgreSQL could not be set up in ${folder}: ${reason}`);
+  const reasons: string[] = [];
+  // What a letter is, though, trigrams still ask the system, and `C` knows of no letters beyond ASCII.
+  for (const letters of [...letterKinds.map((kind) => [`--lc-ctype=${kind}`]), []]) {
+    const {
+      program,
+      args,
+      options: as,
+    } = options.account.command(options.binaries.initdb, [
+      `--pgdata=${folder}`,
+      ...locale,
+      ...letters,
+      ...login,
+      '--data-checksums',
+    ]);
+    const run = spawnSync(program, args, { ...as, encoding: 'utf8' });
+    if (run.status === 0) return;
+    reasons.push(run.error?.message ?? `${run.stdout}\n${run.stderr}`.trim());
+    if (!/locale/i.test(reasons.at(-1) ?? '')) break;
+  }
+  throw new DatabaseError('init_failed', `PostgreSQL could not be set up in ${folder}: ${reasons.at(-1)}`);
 }
+
+/** The first that the system has; macOS has no C.UTF-8. */
+const letterKinds = ['C.UTF-8', 'en_US.UTF-8'];
 
 /** Best effort: the initdb of a killed server may still be writing into its one. */
 function removeWorkshops(dataDir: string): void {
