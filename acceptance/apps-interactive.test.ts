@@ -11,15 +11,17 @@ beforeAll(async () => {
 
 const enter = '\r';
 const erase = '\u007f';
-const start = (...flags: string[]) =>
-  onTerminal([join(root, 'svc'), 'apps', 'create', '--interactive', ...flags], {
-    ...process.env,
-    SVC_BASE_URL: world.tenant.server.baseUrl,
-    SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),
-    SVC_TOKEN: world.people.O.token,
-    SVC_TENANT: world.tenant.slug,
-    SVC_API_KEY: undefined,
-  });
+const environment = () => ({
+  ...process.env,
+  SVC_BASE_URL: world.tenant.server.baseUrl,
+  SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),
+  SVC_TOKEN: world.people.O.token,
+  SVC_TENANT: world.tenant.slug,
+  SVC_API_KEY: undefined,
+  NO_COLOR: undefined,
+});
+const line = (...flags: string[]) => [join(root, 'svc'), 'apps', 'create', '--interactive', ...flags];
+const start = (...flags: string[]) => onTerminal(line(...flags), environment());
 
 test('svc apps create --interactive tells what is wrong while it is typed, and creates what was answered', async () => {
   const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
@@ -71,4 +73,50 @@ test('svc apps create --interactive asks for what no flag gave, and Ctrl-C ends 
   terminal.type('\u0003');
   expect(await terminal.exited).toBe(130);
   expect((await world.as.O('GET', `${world.tenant.base}/apps/${slug}`)).status).toBe(404);
+});
+
+test.each(['', 'Pet', ' '])(
+  'one Ctrl-C at the first question, with %j typed, ends it with 130 and leaves the terminal as it was',
+  async (typed) => {
+    const shell = ['sh', '-c', `"$@"; echo "ended with $?"; stty -a`, 'sh', ...line('--execute')];
+    const terminal = onTerminal(shell, environment());
+    await terminal.sees('Name:');
+    if (typed !== '') {
+      terminal.type(typed);
+      await terminal.sees(typed.trim() === '' ? 'must not be blank' : 'ok');
+    }
+    terminal.type('\u0003');
+    await terminal.exited;
+    const shown = terminal.shown();
+    expect(shown).toContain('ended with 130');
+    expect(shown).not.toMatch(/TypeError|node_modules|Slug:/);
+    // What raw mode takes away.
+    expect(shown).toMatch(/\sisig icanon /);
+    expect(shown).toMatch(/\secho /);
+  },
+);
+
+test.each([
+  ['NO_COLOR', { NO_COLOR: '1' }, {}],
+  ['TERM=dumb', {}, { term: 'dumb' }],
+])('with %s the questions have no colours, and what is offered still shows as such', async (_, env, how) => {
+  const terminal = onTerminal(line(), { ...environment(), ...env }, how);
+  await terminal.sees('Name:');
+  terminal.type('  ');
+  await terminal.sees('must not be blank');
+  terminal.type(`${erase}${erase}Pet Shop`);
+  await terminal.sees('ok');
+  terminal.type(enter);
+  await terminal.sees('Slug: (pet-shop)');
+  // Taken as it is offered: the line stays the same.
+  terminal.type(enter);
+  await terminal.sees('Subdomain: (pet-shop)');
+  terminal.type(enter);
+  await terminal.sees('Summary');
+  expect(terminal.coloured()).toBe(false);
+  terminal.type(enter);
+  await terminal.sees('How is it deployed?');
+  terminal.type('\u0003');
+  expect(await terminal.exited).toBe(130);
+  expect(terminal.shown()).not.toContain('TypeError');
 });

@@ -101,20 +101,23 @@ describe('svc apps', () => {
   test('to people they say what the app is, and what can be done next', async () => {
     const app = await appOf('running');
     const { slug } = await get(app);
-    const next = (...moves: string[]) => `Next:\n${moves.map((it) => `  svc apps ${it} ${slug}\n`).join('')}`;
-    const said = async (...line: string[]) => (await svc(['apps', ...line, '--execute', '--yes'])).stdout;
-    expect(await said('suspend', slug)).toBe(
-      `${slug} is active, and suspended.\n${next('archive', 'resume', 'delete')}`,
-    );
-    expect(await said('archive', slug)).toBe(`${slug} is archived.\n${next('reactivate', 'delete')}`);
-    expect(await said('archive', slug)).toBe(
-      `${slug} was already archived.\n${next('reactivate', 'delete')}`,
-    );
+    const said = async (...line: string[]) => {
+      const { stdout, stderr } = await svc(['apps', ...line, '--execute', '--yes']);
+      return [stdout, stderr];
+    };
+    const next = (...moves: string[]) => `Next: ${moves.map((it) => `svc apps ${it} ${slug}`).join(', ')}\n`;
+    expect(await said('suspend', slug)).toEqual([
+      `${slug} is active, and suspended.\n`,
+      next('archive', 'resume', 'delete'),
+    ]);
+    expect(await said('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
+    expect(await said('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
     const { purge_after } = await move('delete', slug);
-    expect(await said('delete', slug)).toBe(
-      `${slug} was already deleted.\nIt is purged after ${purge_after}.\n${next('restore', 'purge')}`,
-    );
-    expect(await said('purge', slug)).toBe(`${slug} is purged.\nRemoved with it:\n  co owners  1\n`);
+    expect(await said('delete', slug)).toEqual([
+      `${slug} was already deleted.\nIt is purged after ${purge_after}.\n`,
+      next('restore', 'purge'),
+    ]);
+    expect(await said('purge', slug)).toEqual([`${slug} is purged.\nRemoved with it:\n  co owners  1\n`, '']);
   });
 
   test('a preview of each says where it leads, and changes nothing', async () => {
@@ -157,8 +160,11 @@ describe('svc apps', () => {
 
   test('purge asks first: without a terminal and without --yes it exits 11, and nothing is lost', async () => {
     const app = await appOf('deleted');
-    const ran = await svc(['apps', 'purge', app, '--execute', '--json']);
-    expect([ran.code, JSON.parse(ran.stderr).code]).toEqual([11, 'confirmation_required']);
+    const { plan } = (await svc(['apps', 'purge', app, '--json'])).json<{ plan: { fingerprint: string } }>();
+    for (const named of [[], ['--plan', plan.fingerprint]]) {
+      const ran = await svc(['apps', 'purge', app, '--execute', ...named, '--json']);
+      expect([named, ran.code, JSON.parse(ran.stderr).code]).toEqual([named, 11, 'confirmation_required']);
+    }
     expect(await get(app)).toMatchObject({ record: 'deleted' });
   });
 
@@ -201,7 +207,7 @@ describe('a deleted app', () => {
     await move('delete', id);
     const { operations } = await readDocument(world.tenant.server);
     const below = operations.filter(({ path }) => path.includes('{app}'));
-    const left = ['apps.get', 'apps.delete', 'apps.restore', 'apps.purge'];
+    const left = ['apps.get', 'apps.delete', 'apps.restore', 'apps.purge', 'rawDb.get'];
     expect(below.map((it) => it.id)).toEqual(expect.arrayContaining(left));
     const answers: string[] = [];
     for (const operation of below) {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setApp } from './support/app-runtime.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { newCategory } from './support/reach/categories.ts';
 import { temporaryFolder } from './support/server.ts';
@@ -200,8 +201,12 @@ describe('svc apps list and its kin', () => {
       (await answer(owner, 'apps', ...args)).items.map(({ slug }: Json) => slug);
     const tools = names.map((name) => `tool-${name}`);
     expect(await slugs('list', '--q', 'tool', '--sort', 'slug')).toEqual(tools);
-    expect(await slugs('list', '--q', 'tool', '--page-size', '2', '--page', '2')).toEqual(tools.slice(2, 4));
-    expect(await slugs('list', '--q', 'tool', '--per-page', '2', '--page', '3')).toEqual(tools.slice(4));
+    expect(await slugs('list', '--q', 'tool', '--sort', 'slug', '--page-size', '2', '--page', '2')).toEqual(
+      tools.slice(2, 4),
+    );
+    expect(await slugs('list', '--q', 'tool', '--sort', 'slug', '--per-page', '2', '--page', '3')).toEqual(
+      tools.slice(4),
+    );
     expect((await slugs('list', '--all', '--sort', '-slug')).slice(0, 5)).toEqual([...tools].reverse());
     expect(await slugs('list', '--status', 'deployed')).toEqual([]);
     expect(await slugs('list', '--operating-status-in', 'live,archived')).toEqual([]);
@@ -225,6 +230,52 @@ describe('svc apps list and its kin', () => {
     expect((await answer(coOwner, 'apps', 'received')).items).toMatchObject([
       { slug: own.app.slug, relation: 'co_owner' },
     ]);
+  });
+
+  test('find by each filter what it names, and nothing else', async () => {
+    const own = await newWorld();
+    const { server, slug: tenant, base } = own.tenant;
+    const owner = svcFor(server, { token: own.people.O.token, tenant });
+    const make = async (slug: string, fields = {}) =>
+      (await own.as.O('POST', `${base}/apps`, { name: `Tool ${slug}`, slug, ...fields })).body.id as string;
+    const category = await newCategory(own);
+    await make('drafted', { category: category.slug });
+    await setApp(server, await make('shipped'), { runtime: 'running', isDeployed: true });
+    await setApp(server, await make('opened'), {
+      ...{ runtime: 'running', isDeployed: true, visibility: 'public' },
+    });
+    const draft = [own.app.slug, 'drafted'];
+    const all = [...draft, 'opened', 'shipped'];
+    const find = async (who: Svc, ...args: string[]) =>
+      (await answer(who, 'apps', ...args)).items.map(({ slug }: Json) => slug).sort();
+    for (const [line, expected] of [
+      ['list', all],
+      ['list --status draft', draft],
+      ['list --status deployed', ['opened', 'shipped']],
+      ['list --operating-status dev', [...draft, 'shipped']],
+      ['list --operating-status live', ['opened']],
+      ['list --operating-status-in dev,live', all],
+      ['list --operating-status-in live,archived', ['opened']],
+      ['list --visibility private', [...draft, 'shipped']],
+      ['list --visibility public', ['opened']],
+      ['list --review-status none', all],
+      ['list --review-status approved', []],
+      ['list --review-status-in none,approved', all],
+      ['list --review-status-in approved,rejected', []],
+      [`list --category-id ${category.slug}`, ['drafted']],
+      [`list --category-id ${category.id} --status deployed`, []],
+      ['search tool --status draft', ['drafted']],
+      ['search tool --status-in draft,deployed', ['drafted', 'opened', 'shipped']],
+      ['search tool --status-in deployed,archived', ['opened', 'shipped']],
+      [`search tool --category ${category.slug}`, ['drafted']],
+      ['search tool --visibility public', ['opened']],
+      ['discover', ['opened']],
+      ['discover --q tool --created-within-days 1', ['opened']],
+      [`discover --category ${category.slug}`, []],
+    ] as const)
+      expect([line, await find(owner, ...line.split(' '))]).toEqual([line, [...expected].sort()]);
+    const another = svcFor(server, { token: own.people.M.token, tenant });
+    expect([await find(another, 'discover'), await find(another, 'list')]).toEqual([['opened'], ['opened']]);
   });
 
   test('refuse what is out of range before any request, and a cursor that is none behind it', async () => {

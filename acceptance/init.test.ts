@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
 import { violations } from './support/json-schema.ts';
@@ -186,6 +186,32 @@ describe('in a folder with svc.yaml', () => {
     });
     expect(violations(schema, yamlOf(folder))).toEqual(['$.biuld is not expected']);
   });
+});
+
+describe('svc apps create --from-file', () => {
+  test('takes the svc.yaml of another folder, or from standard input, with its tenant', async () => {
+    const { tenant } = world;
+    const slugs = [0, 1].map(() => `shop-${Bun.randomUUIDv7().slice(-12)}`);
+    const text = (slug?: string) => `tenant: ${tenant.slug}\napp: { slug: ${slug} }\n`;
+    const cwd = folderWith({ 'svc.yaml': 'tenant: no-such-tenant\n', 'other/svc.yaml': text(slugs[0]) });
+    const create = ['apps', 'create', '--execute', '--json', '--from-file'];
+    const file = await svc([...create, 'other/svc.yaml'], { cwd });
+    const piped = await svc([...create, '-'], { cwd, stdin: text(slugs[1]) });
+    expect([file.code, piped.code, file.stderr, piped.stderr]).toEqual([0, 0, '', '']);
+    expect([file.json().slug, piped.json().slug]).toEqual(slugs);
+    const said = await svc([...create, 'other/svc.yaml', '--tenant', 'no-such-tenant'], { cwd });
+    expect([said.code, JSON.parse(said.stderr).code]).toEqual([5, 'not_found']);
+  });
+});
+
+test.if(process.platform === 'linux')('a svc.yaml that never ends keeps no command waiting', async () => {
+  const folder = folderWith({});
+  symlinkSync('/dev/zero', join(folder, 'svc.yaml'));
+  const ran = await svc(['tables', 'list'], { cwd: folder });
+  expect([ran.code, ran.stdout]).toEqual([2, '']);
+  expect(ran.stderr).toStartWith('Error: svc.yaml is no regular file. (file_unreadable)');
+  const who = await svc(['whoami', '--json'], { cwd: folder });
+  expect([who.code, who.stderr.includes('svc.yaml is no regular file')]).toEqual([0, true]);
 });
 
 describe('without svc.yaml', () => {

@@ -133,7 +133,9 @@ describe('svc apps members', () => {
       const ran = await run(person, words, '--user', user, '--execute');
       return [ran.code, codeIn(ran)];
     };
-    for (const user of [M.email, C.id, O.id])
+    const again = await run(O, 'members add', '--user', M.email, '--execute');
+    expect([again.code, again.json().changed]).toEqual([0, false]);
+    for (const user of [C.id, O.id])
       expect(await refused('members add', O, user)).toEqual([6, 'unique_violation']);
     expect(await refused('members add', O, 'nobody')).toEqual([7, 'validation_failed']);
     expect(await refused('members add', A, M.id)).toEqual([4, 'forbidden']);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { run, type Svc, svcFor } from './support/commands.ts';
@@ -29,6 +29,7 @@ beforeAll(async () => {
   world = await newWorld(await startServer({ env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } }));
   database = behind(world.tenant.server);
   svc = svcOf(world);
+  await enable(await ownApp());
 });
 afterAll(() => database?.close());
 
@@ -62,10 +63,11 @@ const refusal = (url: string, text = 'select 1') =>
     (error: { code?: string }) => error.code,
   );
 const passwords = (): Record<'superuser' | 'control' | 'rows', string> =>
-  JSON.parse(readFileSync(join(world.tenant.server.dataDir, 'postgres.json'), 'utf8'));
+  JSON.parse(readFileSync(join(world.tenant.server.dataDir, 'raw', 'postgres.json'), 'utf8'));
 /** By the private socket, past the gate. */
 const direct = (user: string, password: string, name: string) =>
-  `postgresql://${user}:${password}@localhost/${name}?host=${encodeURIComponent(join(world.tenant.server.dataDir, 'run'))}`;
+  `postgresql://${user}:${password}@localhost/${name}?host=${encodeURIComponent(join(world.tenant.server.dataDir, 'raw', 'run'))}`;
+const asSuperuser = (text: string) => query(direct('postgres', passwords().superuser, 'postgres'), text);
 const inside = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
 
 describe('svc apps raw-db', () => {
@@ -91,6 +93,33 @@ describe('svc apps raw-db', () => {
     expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
   });
 
+  test('changes the password: the string before ends, the new one is printed once and works', async () => {
+    const app = await ownApp();
+    const { connection_string: url } = await enable(app);
+    await query(url, 'create table kept (a int)');
+    expect((await rawDb(['rotate'], app)).json<{ dry_run: boolean }>().dry_run).toBe(true);
+    await query(url, 'select * from kept');
+    const rotated = await rawDb(['rotate', '--execute'], app);
+    const { connection_string: anew, ...record } = rotated.json<RawDb>();
+    expect([rotated.code, record.status]).toEqual([0, 'ready']);
+    expect(await refusal(url)).toBe('28P01');
+    await query(anew!, 'select * from kept');
+    expect((await rawDb(['status'], app)).json<RawDb>()).toEqual(record as RawDb);
+  });
+
+  test('shuts out who has seen the string and is an owner no more', async () => {
+    const app = await ownApp();
+    const { connection_string: url } = await enable(app);
+    const { C, O } = world.people;
+    const path = `${world.tenant.base}/apps/${app}`;
+    const handed = await world.as.O('POST', `${path}/ownership/transfer`, { to: C.id });
+    expect(handed.status).toBe(200);
+    // Still an owner beside the new one.
+    await query(url, 'select 1');
+    expect((await world.as.C('DELETE', `${path}/co-owners/${O.id}`)).status).toBe(204);
+    await until('it is shut out', async () => (await refusal(url)) === '28P01');
+  });
+
   test('asks before it drops one: exit 11 without a terminal and --yes; after that it is gone', async () => {
     const app = await ownApp();
     const { connection_string: url, database: name } = await enable(app);
@@ -105,9 +134,9 @@ describe('svc apps raw-db', () => {
       0,
       { enabled: false, status: 'none', database: null },
     ]);
-    expect(await refusal(url)).toBe('28P01');
-    expect(await database.query('select from pg_database where datname = $1', [name])).toEqual([]);
-    expect(await database.query('select from pg_roles where rolname = $1', [name])).toEqual([]);
+    expect(await refusal(url)).toBe('28000');
+    expect(await asSuperuser(`select from pg_database where datname = '${name}'`)).toEqual([]);
+    expect(await asSuperuser(`select from pg_roles where rolname = '${name}'`)).toEqual([]);
     const repeat = await rawDb(['disable', '--execute', '--yes'], app);
     expect([repeat.code, repeat.json<RawDb>().changed]).toEqual([0, false]);
     const { connection_string: anew } = await enable(app);
@@ -161,12 +190,8 @@ describe('the database of an app', () => {
     const { username, password } = new URL(url);
     for (const name of ['svc', 'postgres', 'template1', other.database ?? ''])
       expect([name, await refusal(direct(username, password, name))]).toEqual([name, '42501']);
-    const { superuser, control, rows } = passwords();
-    for (const [user, secret] of Object.entries({
-      postgres: superuser,
-      svc_control: control,
-      svc_rows: rows,
-    })) {
+    const { superuser, control } = passwords();
+    for (const [user, secret] of Object.entries({ postgres: superuser, svc_control: control })) {
       const through = Object.assign(new URL(inside(url, '/svc')), { username: user, password: secret }).href;
       expect([user, await refusal(through)]).toEqual([user, '28000']);
     }
@@ -189,6 +214,23 @@ describe('the database of an app', () => {
     expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
   });
 
+  test('uses up what databases share without the platform noticing: all other requests are answered', async () => {
+    const { connection_string: url } = await enable(await ownApp());
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const code = await client.query('select pg_advisory_lock(i) from generate_series(1, 100000) i').then(
+      () => 'none',
+      (error: { code?: string }) => error.code,
+    );
+    // As long as the session lives, no lock is left on that server.
+    expect(code).toBe('53200');
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    for (let request = 0; request < 5; request++)
+      expect((await world.as.O('GET', `${world.tenant.base}/apps`)).status).toBe(200);
+    await ownApp();
+    await client.end();
+  });
+
   test('takes as many connections as it may, and no more', async () => {
     const { connection_string: url, connections_max } = await enable(await ownApp());
     const clients = Array.from({ length: connections_max! }, () => new pg.Client({ connectionString: url }));
@@ -206,20 +248,27 @@ describe('the database of an app', () => {
     const { server } = world.tenant;
     const audit = await world.as.A('GET', `${world.tenant.base}/audit?action=rawDb.enable&per_page=200`);
     expect(audit.body.items.length).toBeGreaterThan(0);
-    const said = { server: server.output(), log: readFileSync(join(server.dataDir, 'postgres.log'), 'utf8') };
+    const logs = [join(server.dataDir, 'postgres.log'), join(server.dataDir, 'raw', 'postgres.log')];
+    const said = { server: server.output(), log: logs.map((path) => readFileSync(path, 'utf8')).join() };
     for (const [where, text] of Object.entries({ ...said, audit: JSON.stringify(audit.body) }))
       expect([where, text.includes(password)]).toEqual([where, false]);
     for (const [table, rows] of Object.entries(await database.rows()))
       expect([table, rows.some((row) => row.includes(password))]).toEqual([table, false]);
   });
 
-  test('is where it was after a restart, with the same string', async () => {
+  test('is there from its enabling on, and after a restart where it was, with the same string', async () => {
     const env = { SVC_DATABASE_URL: '' };
     const server = await startServer({ env });
     const own = await newWorld(server);
     const app = await ownApp(own);
     const line = ['apps', 'raw-db', 'enable', '--app', app, '--execute', '--json'];
+    // A preview sets nothing up.
+    const port = readFileSync(join(server.dataDir, 'raw-db.port'), 'utf8');
+    const preview = await svcOf(own)(line.filter((word) => word !== '--execute'));
+    expect(preview.json<{ dry_run: boolean }>().dry_run).toBe(true);
+    expect(existsSync(join(server.dataDir, 'raw'))).toBe(false);
     const url = (await svcOf(own)(line)).json<RawDb>().connection_string!;
+    expect(new URL(url).port).toBe(port.trim());
     await query(url, 'create table kept (a int)');
     expect(await server.stop()).toBe(0);
     expect(await refusal(url)).not.toBe('none');
@@ -268,5 +317,5 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
 
 test('the words are in the help', async () => {
   const help = await run([join(root, 'svc'), 'apps', 'raw-db', '--help']);
-  for (const word of ['enable', 'disable', 'status']) expect(help.stdout).toContain(word);
+  for (const word of ['enable', 'rotate', 'disable', 'status']) expect(help.stdout).toContain(word);
 });

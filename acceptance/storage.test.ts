@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
 import type { Person, Tenant } from './support/people.ts';
@@ -51,6 +51,23 @@ describe('svc apps storage', () => {
     place = await newPlace(await sharedServer());
     folder = temporaryFolder();
     writeFileSync(join(folder, 'rex.txt'), 'Rex is a dog.');
+  });
+
+  test('cp of a folder leaves links out and says so; a download has no preview to ask for', async () => {
+    const source = temporaryFolder();
+    writeFileSync(join(source, 'a.txt'), 'a');
+    symlinkSync('/etc/passwd', join(source, 'link'));
+    const prefix = `links-${Bun.randomUUIDv7()}`;
+    const ran = await place.storage('cp', '-r', source, `:${prefix}`, '--execute');
+    expect([ran.code, ran.stderr]).toEqual([0, `${join(source, 'link')} is a link and is left out.\n`]);
+    const listed = await place.storage('ls', '--prefix', `${prefix}/`, '--json');
+    expect(listed.json<{ items: { key: string }[] }>().items.map(({ key }) => key)).toEqual([
+      `${prefix}/a.txt`,
+    ]);
+    const target = join(source, 'a.txt');
+    writeFileSync(target, 'keep');
+    expect((await place.storage('cp', `:${prefix}/a.txt`, target, '--dry-run')).code).toBe(2);
+    expect(readFileSync(target, 'utf8')).toBe('keep');
   });
 
   test('status tells whether it is enabled, and enabling again changes nothing', async () => {

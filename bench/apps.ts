@@ -7,7 +7,20 @@ const sizes = [1_000, 100_000] as const;
 const rounds = 60;
 const msMost = 50;
 /** What people type: a common word, a rare one, two words, a beginning, typing errors, nothing that is there. */
-const searches = ['report', 'zebra 777', 'sales report', 'inv', 'custmer portl', 'reprot', 'xqzvw'];
+const searches = [
+  ...[
+    'report',
+    'zebra 777',
+    'sales report',
+    'inv',
+    'custmer portl',
+    'reprot',
+    'xqzvw',
+    'app',
+    'app-777',
+    'ing',
+  ],
+];
 
 /** First pages of list, search and discover in a tenant with 100,000 apps, against one with 1,000. */
 export async function main(): Promise<void> {
@@ -35,6 +48,7 @@ function cases(): [string, string][] {
     ['list', '/apps'],
     ['list --sort -updated_at', '/apps?sort=-updated_at'],
     ['list --status deployed', '/apps?status=deployed'],
+    ['list --review-status none', '/apps?review_status=none'],
     ['discover', '/apps/discover'],
     ...searches.map((q): [string, string] => [`search ${q}`, `/apps/search?q=${encodeURIComponent(q)}`]),
     ...searches.map((q): [string, string] => [`list --q ${q}`, `/apps?q=${encodeURIComponent(q)}`]),

@@ -11,11 +11,14 @@ export async function setApp(
     isDeployed?: boolean;
     tier?: string;
     purgeAfter?: string;
+    visibility?: 'private' | 'invite_only' | 'public' | 'internet';
   },
 ): Promise<void> {
   const text = `update svc.apps set runtime = coalesce($2, runtime), is_deployed = coalesce($3, is_deployed),
-    resource_preset = coalesce($4, resource_preset), purge_after = coalesce($5, purge_after) where id = $1`;
-  const values = [app, set.runtime ?? null, set.isDeployed ?? null, set.tier ?? null, set.purgeAfter ?? null];
+    resource_preset = coalesce($4, resource_preset), purge_after = coalesce($5, purge_after),
+    visibility = coalesce($6, visibility) where id = $1`;
+  const { runtime, isDeployed, tier, purgeAfter, visibility } = set;
+  const values = [app, ...[runtime, isDeployed, tier, purgeAfter, visibility].map((value) => value ?? null)];
   const { SVC_DATABASE_URL: url } = server.env;
   if (!url) {
     const database = behind(server);

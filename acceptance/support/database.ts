@@ -26,7 +26,7 @@ const movingTables: Readonly<Record<string, string | null>> = {
   // When an app has sent batches of rows; one that is only previewed is work, too, and counts.
   'svc_data.batch_times': null,
   // An effect makes and drops the database itself; that one is wanted is what a change changes.
-  'svc.raw_databases': `select row(app_id, database, is_closed, connections_max)::text as row from svc.raw_databases
+  'svc.raw_databases': `select row(app_id, database, is_closed, connections_max, password_at)::text as row from svc.raw_databases
     where state <> 'dropping' order by 1`,
   // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
   // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.

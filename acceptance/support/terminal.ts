@@ -8,14 +8,20 @@ export interface OnTerminal {
   exited: Promise<number>;
   /** Everything that was shown, without colours and movements. */
   shown(): string;
+  /** Colours among it. */
+  coloured(): boolean;
 }
 
-export function onTerminal(command: readonly string[], env: Record<string, string | undefined>): OnTerminal {
+export function onTerminal(
+  command: readonly string[],
+  env: Record<string, string | undefined>,
+  { term = 'xterm-256color' } = {},
+): OnTerminal {
   let all = '';
   let from = 0;
   const decoder = new TextDecoder();
   const child = Bun.spawn([...command], {
-    env: { ...env, TERM: 'xterm-256color' },
+    env: { ...env, TERM: term },
     terminal: {
       cols: 100,
       rows: 30,
@@ -39,5 +45,7 @@ export function onTerminal(command: readonly string[], env: Record<string, strin
     },
     exited: child.exited,
     shown: () => plain(all),
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+    coloured: () => /\x1b\[[0-9;]+m/.test(all),
   };
 }

@@ -104,7 +104,7 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
     throw new Error(`svc ${command.words} declares neither run nor endpoint and input.`);
   }
   const tenant = endpoint.path.includes('{tenantID}')
-    ? await (await import('./tenant.ts')).resolveTenant(ctx)
+    ? await (await import('./tenant.ts')).resolveTenant(ctx, { own: () => command.ownTenant?.(ctx, args) })
     : '';
   const input = await command.input({ ...args, tenant, now: ctx.io.now(), ctx });
   const present = (answer: unknown) =>
@@ -117,7 +117,7 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
   }
   const all: unknown = Reflect.get(args.flags, 'all');
   const answer =
-    all === true
+    all === true || command.pages === 'all'
       ? await (await import('./every-page.ts')).everyPage(ctx, endpoint, input)
       : await (await ctx.client()).call(endpoint, input, { signal: ctx.signal });
   const text = command.text?.(answer);

@@ -23,6 +23,8 @@ export interface Command<
   oneRequired?: readonly (readonly string[])[];
   /** Rules that no trait of a flag can say; the text it returns is a usage error. */
   check?(args: Args<F, P>): string | undefined;
+  /** Prints every page at once, without being asked to: for lists that are short by nature. */
+  pages?: 'all';
   /** Executing asks first; without a terminal it takes `--yes`. */
   confirm?: true;
   /** For commands that wait for people or machines; otherwise 60s. */
@@ -32,6 +34,8 @@ export interface Command<
   /** What it calls, for the reference page, where that is no endpoint of the contract. */
   calls?: string;
   endpoint?: Endpoint<S>;
+  /** A tenant that the input names: after `--tenant` and `SVC_TENANT`, before the `svc.yaml` of the folder. */
+  ownTenant?(ctx: Ctx, args: Args<F, P>): Promise<string | undefined>;
   input?(args: InputArgs<F, P>): Input<S> | Promise<Input<S>>;
   /** What is printed, where it is not the answer itself; `output` describes it then. */
   present?(ctx: Ctx, answer: Answer<S>, args: Args<F, P>): unknown;

@@ -38,6 +38,7 @@ const files: Record<string, string> = {
   site: siteFolder,
   'icon.png': iconFile,
   'svc.yaml': manifestFile,
+  'copy.json': `${newFolder()}/copy.json`,
   'policy.yaml': policyFile,
   'pets.yaml': petsFile,
   ...Object.fromEntries(rowFileNames.map((name) => [name, `${rowFiles}/${name}`])),
@@ -283,6 +284,21 @@ describe('--all', () => {
     server.intercept = undefined;
     expect([asked, items.length, total]).toEqual([3, 450, 450]);
     expect(new Set(items.map(({ id }: { id: string }) => id)).size).toBe(450);
+  });
+
+  test('goes before --per-page and --limit, with a note', async () => {
+    server.intercept = (_, { query }) => {
+      const page = Number(query.get('page') ?? query.get('cursor') ?? 1);
+      const ids = Array.from({ length: page === 1 ? 200 : 1 }, (_, at) => ({ id: `id-${page}-${at}` }));
+      const total = query.has('limit') || query.get('per_page') !== '200' ? 1 : 201;
+      return Response.json({ items: ids, page, per_page: 200, total, next_cursor: page === 1 ? '2' : null });
+    };
+    for (const flag of ['limit', 'per-page']) {
+      const ran = await run(`svc apps search pet --all --${flag} 1 --json`);
+      expect([ran.exit, ran.err]).toEqual([0, `--${flag} is ignored because --all is given.\n`]);
+      expect(JSON.parse(ran.out).items).toHaveLength(201);
+    }
+    server.intercept = undefined;
   });
 
   test('follows cursors to the end', async () => {

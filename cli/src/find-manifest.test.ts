@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder, removeFolders } from '../testing/run-svc.ts';
 import { CliError } from './errors.ts';
@@ -57,6 +57,19 @@ describe('svc.yaml is found', () => {
     expect(await tree().find('a/b/c')).toBeNull();
     expect(await findManifest({ cwd: '/nonexistent/a', home: undefined })).toBeNull();
     expect(await findManifest({ cwd: '/', home: undefined })).toBeNull();
+  });
+
+  test('not past a link that leads nowhere: it is named', async () => {
+    const { root, find } = tree('svc.yaml', 'a/svc.ymml');
+    symlinkSync('/no/such/file', join(root, 'a/svc.yml'));
+    const error = await find('a/b').catch((cause) => cause);
+    expect([error.code, error.message]).toEqual([
+      'file_unreadable',
+      `${root}/a/svc.yml is a link that leads nowhere.`,
+    ]);
+    writeFileSync(join(root, 'a/b/real.yaml'), '');
+    symlinkSync('real.yaml', join(root, 'a/b/svc.yaml'));
+    expect(await find('a/b/c')).toBe('a/b/svc.yaml');
   });
 
   test('once: two spellings in one folder are refused', async () => {

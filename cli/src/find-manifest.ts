@@ -1,5 +1,5 @@
 import { manifestFileNames } from '@svc/contract/manifest.ts';
-import { usage } from './errors.ts';
+import { CliError, usage } from './errors.ts';
 
 /**
  * The nearest `svc.yaml`: that of the folder one stands in, or of a folder above it, up to the root of the repository.
@@ -27,7 +27,25 @@ export async function manifestIn(folder: string): Promise<string | null> {
   if (found !== undefined && another !== undefined) {
     throw usage(`${folder} holds both ${manifestFileNames.join(' and ')}.`, 'Keep one of them.');
   }
+  if (found === undefined) await refuseDeadLinks(folder);
   return found ?? null;
+}
+
+/** A link that leads nowhere is no file and yet there: taken for none, commands would go on to a folder above. */
+async function refuseDeadLinks(folder: string): Promise<void> {
+  // A pattern looks at the names in the folder; a name alone would be followed.
+  const names = new Bun.Glob('svc.y*ml').scan({ cwd: folder, onlyFiles: false });
+  try {
+    for await (const name of names) {
+      if (!manifestFileNames.some((known) => known === name)) continue;
+      throw new CliError('file_unreadable', `${folder}/${name} is a link that leads nowhere.`, {
+        next: 'Mend the link, or remove it.',
+      });
+    }
+  } catch (cause) {
+    // A folder that can not be listed tells nothing.
+    if (cause instanceof CliError) throw cause;
+  }
 }
 
 function parentOf(folder: string): string | null {

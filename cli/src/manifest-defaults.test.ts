@@ -136,6 +136,36 @@ test('commands that are about no app work in the tenant of svc.yaml too', async 
   expect(asked()).toEqual(['/api/v1/tenants/acme/me/grants', '/data/acme/shop/pets']);
 });
 
+test.each(['nonsense: true\n', 'a: [', 'tenant: [x]\n'])(
+  'what is about no app and no tenant works beside a svc.yaml with a fault: %j',
+  async (text) => {
+    const folder = await folderWith(text);
+    const config = newFolder();
+    const lines = [
+      'whoami',
+      'whoami --json',
+      'tenants list',
+      'tenants use demo',
+      'version',
+      '--version',
+      'exit-codes',
+      'schema tables list',
+      'completion bash',
+      'tables list --help',
+    ];
+    for (const line of lines) {
+      const ran = await svc(folder, line, { SVC_CONFIG_DIR: config });
+      expect([line, ran.exit, ran.out === '']).toEqual([line, 0, false]);
+      const noted = line.startsWith('whoami');
+      expect([line, ran.err.includes('svc.yaml:')]).toEqual([line, noted]);
+    }
+    const env = { ...signedIn, SVC_CONFIG_DIR: config, SVC_TOKEN: undefined };
+    const login = await runSvc(['login', '--token-stdin'], { cwd: folder, env, input: 'good\n' });
+    const logout = await runSvc(['logout'], { cwd: folder, env });
+    expect([login.exit, logout.exit, (await svc(folder, 'tables list --app a')).exit]).toEqual([0, 0, 7]);
+  },
+);
+
 test('help, completion and the schema say that --app need not be typed', async () => {
   const help = await svc('/nonexistent', 'tables list --help');
   expect(help.out).toContain('App id or slug (default from svc.yaml)');

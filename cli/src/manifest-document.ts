@@ -1,8 +1,9 @@
 import { type ManifestKeys, manifestBytesMax, manifestKeys } from '@svc/contract/manifest.ts';
 import { type Document, isAlias, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import { CliError } from './errors.ts';
 import { type ManifestFault, manifestError } from './manifest-error.ts';
+import { readFileText } from './read-file-text.ts';
 import { suggest } from './suggest.ts';
+import { yamlFault } from './yaml-fault.ts';
 
 /** A `svc.yaml` that is YAML and has no key that is not known; its values are as they were written. */
 export interface ManifestDocument {
@@ -13,7 +14,12 @@ export interface ManifestDocument {
 
 /** `shown` is how messages name the file. */
 export async function readManifestDocument(path: string, shown = path): Promise<ManifestDocument> {
-  const text = await readText(path, shown);
+  const text = await readFileText(path, { bytesMax: manifestBytesMax, shown, tooLarge });
+  return parseManifestDocument(text, shown);
+}
+
+export function parseManifestDocument(text: string, shown: string): ManifestDocument {
+  if (Buffer.byteLength(text) > manifestBytesMax) throw tooLarge(shown);
   const lines = new LineCounter();
   const faultAtOffset = (offset: number, keys: readonly PropertyKey[], code: string, detail: string) => {
     const { line, col } = lines.linePos(offset);
@@ -26,8 +32,8 @@ export async function readManifestDocument(path: string, shown = path): Promise<
     };
   };
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
-  const syntax = [...document.errors, ...document.warnings].map(({ pos, code, message }) =>
-    faultAtOffset(pos[0], [], 'malformed_yaml', code === 'DUPLICATE_KEY' ? 'a key is given twice' : message),
+  const syntax = [...document.errors, ...document.warnings].map((fault) =>
+    faultAtOffset(fault.pos[0], [], 'malformed_yaml', yamlFault(fault)),
   );
   if (syntax.length > 0) throw manifestError(shown, syntax);
   const { contents } = document;
@@ -48,26 +54,9 @@ export async function readManifestDocument(path: string, shown = path): Promise<
   };
 }
 
-async function readText(path: string, shown: string): Promise<string> {
-  const file = Bun.file(path);
-  const { size } = await file.stat().catch((cause) => {
-    throw unreadable(shown, cause);
-  });
-  if (size > manifestBytesMax) {
-    const detail = `is larger than ${manifestBytesMax / 1024} KiB`;
-    throw manifestError(shown, [{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
-  }
-  return file.text().catch((cause) => {
-    throw unreadable(shown, cause);
-  });
-}
-
-function unreadable(shown: string, cause: unknown): CliError {
-  const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-  return new CliError('file_unreadable', `${shown} can not be read${why}.`, {
-    next: 'Check the path, and that you may read the file.',
-    cause,
-  });
+function tooLarge(shown: string): Error {
+  const detail = `is larger than ${manifestBytesMax / 1024} KiB`;
+  return manifestError(shown, [{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
 }
 
 interface UnknownKey {
@@ -97,7 +86,7 @@ function toData(document: Document, refused: (detail: string) => Error): Record<
   try {
     return (document.toJS() ?? {}) as Record<string, unknown>;
   } catch (cause) {
-    throw refused(cause instanceof Error ? cause.message : String(cause));
+    throw refused(yamlFault(cause));
   }
 }
 

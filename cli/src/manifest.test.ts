@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { symlinkSync } from 'node:fs';
 import { ProblemError } from '@svc/contract/client.ts';
 import fc from 'fast-check';
 import { newFolder, removeFolders } from '../testing/run-svc.ts';
@@ -113,6 +114,24 @@ describe('a svc.yaml', () => {
       }),
     ].join('\n');
     expect((await refusal(readNames(bomb)))[0]).toContain('svc.yaml:');
+  });
+
+  test.each([
+    ['a: 1\n---\nb: 2\n', 'holds more than one document'],
+    [`a: ${'['.repeat(20_000)}`, 'is nested too deeply'],
+    ['name: *nothing\n', 'the alias *nothing stands for nothing before it'],
+  ])('%.20s is refused in words of its own', async (text, expected) => {
+    expect((await refusal(readNames(text)))[0]).toEndWith(expected);
+  });
+
+  test.if(process.platform === 'linux')('that is no regular file is not waited for', async () => {
+    const folder = newFolder();
+    symlinkSync('/dev/zero', `${folder}/svc.yaml`);
+    Bun.spawnSync(['mkfifo', `${folder}/svc.yml`]);
+    for (const name of ['svc.yaml', 'svc.yml']) {
+      const error = await readManifestNames(`${folder}/${name}`, name).catch((cause) => cause);
+      expect([error.code, error.message]).toEqual(['file_unreadable', `${name} is no regular file.`]);
+    }
   });
 
   test('that can not be read is told apart from one that is wrong', async () => {

@@ -1,6 +1,6 @@
 import { issueText } from '@svc/contract/issue-text.ts';
 import { Manifest } from '@svc/contract/manifest.shapes.ts';
-import { readManifestDocument } from './manifest-document.ts';
+import { type ManifestDocument, parseManifestDocument, readManifestDocument } from './manifest-document.ts';
 import { manifestError } from './manifest-error.ts';
 
 /** Loads the schema library: for commands that take the whole of `svc.yaml`, behind an `import()`. */
@@ -10,14 +10,21 @@ export interface ReadManifest {
 }
 
 export interface ManifestSource {
-  path: string;
   /** An error about a value of the file, found out later, with its place in it. */
   refuse(keys: readonly PropertyKey[], detail: string): Error;
 }
 
 /** The whole file, every value of it checked. Faults are `validation_failed` with file, line and column. */
 export async function readManifest(path: string, shown = path): Promise<ReadManifest> {
-  const { data, faultAt } = await readManifestDocument(path, shown);
+  return checkManifest(await readManifestDocument(path, shown), shown);
+}
+
+/** The same of a text that has been read already. */
+export function parseManifest(text: string, shown: string): ReadManifest {
+  return checkManifest(parseManifestDocument(text, shown), shown);
+}
+
+function checkManifest({ data, faultAt }: ManifestDocument, shown: string): ReadManifest {
   const result = Manifest.safeParse(data, { error: issueText });
   if (!result.success) {
     throw manifestError(
@@ -33,7 +40,6 @@ export async function readManifest(path: string, shown = path): Promise<ReadMani
   return {
     manifest: result.data,
     source: {
-      path,
       refuse: (keys, detail) => manifestError(shown, [faultAt(keys, 'invalid', detail)]),
     },
   };

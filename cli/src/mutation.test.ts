@@ -149,6 +149,42 @@ describe('a command that must be confirmed', () => {
     expect(server.seen).toEqual([]);
   });
 
+  test('is refused like that with --plan too: a plan is no confirmation', async () => {
+    const refused = mutate(await ctx({ execute: true, plan: 'f1f2f3' }, false, true), revokeGrant, input, {
+      confirm: true,
+    });
+    expect(await refused.catch((cause) => cause.code)).toBe('confirmation_required');
+    expect(server.seen).toEqual([]);
+  });
+
+  test('with --plan and --yes executes that plan', async () => {
+    const flags = { execute: true, plan: 'mine', yes: true };
+    await mutate(await ctx(flags, false, false), revokeGrant, input, { confirm: true });
+    expect(server.seen.map(({ headers }) => headers.get('if-plan'))).toEqual(['mine']);
+  });
+
+  test('with --plan asks as well, unless what it would show is another plan', async () => {
+    const same = await ctx({ execute: true, plan: 'f1f2f3' }, true, true);
+    await mutate(same, revokeGrant, input, { confirm: true });
+    const no = mutate(await ctx({ execute: true, plan: 'f1f2f3' }, true, false), revokeGrant, input, {
+      confirm: true,
+    });
+    expect(await no.catch((cause) => cause.code)).toBe('confirmation_required');
+    const stale = mutate(await ctx({ execute: true, plan: 'old' }, true, true), revokeGrant, input, {
+      confirm: true,
+    });
+    expect(await stale.catch((cause) => cause.code ?? cause.problem.code)).toBe('plan_stale');
+    expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([true, false, true, true]);
+  });
+
+  test('every command that is declared so exits 11 with --plan and nobody to ask', async () => {
+    const lines = ['apps ownership transfer --app a --to b', 'apps raw-db disable --app a', 'apps purge a'];
+    for (const line of [...lines, 'categories delete a']) {
+      const ran = await svc([...line.split(' '), '--execute', '--plan', 'f1f2f3']);
+      expect([line, ran.exit, ran.out, server.seen]).toEqual([line, 11, '', []]);
+    }
+  });
+
   test('shows the plan, asks, and executes exactly that plan', async () => {
     await mutate(await ctx({ execute: true }, true, true), revokeGrant, input, { confirm: true });
     expect(server.seen.map(({ query, headers }) => [query.has('dry_run'), headers.get('if-plan')])).toEqual([

@@ -2,7 +2,7 @@ import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
 import type { Preview } from '@svc/contract/plan.ts';
 import type { Result, View } from './command.ts';
 import type { Ctx } from './context.ts';
-import { CliError, usage } from './errors.ts';
+import { CliError, planStale, usage } from './errors.ts';
 
 /**
  * Preview or execute: the one place that reads `--execute`, `--dry-run`, `--plan` and `--yes`. A command only says
@@ -88,7 +88,9 @@ export interface Change {
 
 export async function carryOut(ctx: Ctx, change: Change): Promise<Result> {
   if (ctx.mutation.mode === 'preview') return previewResult(ctx, await preview(change));
-  return change.execute(ctx.mutation.plan ?? (await confirmedPlan(ctx, change)));
+  // A plan that was named says what is meant, not that a person agrees.
+  const confirmed = await confirmedPlan(ctx, change);
+  return change.execute(ctx.mutation.plan ?? confirmed);
 }
 
 async function preview(change: Change): Promise<Preview> {
@@ -118,6 +120,7 @@ async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefin
     );
   }
   const { plan } = await preview(change);
+  if (ctx.mutation.plan !== undefined && ctx.mutation.plan !== plan.fingerprint) throw planStale();
   const { renderChanges } = await import('./plan-text.ts');
   const { styleOf } = await import('./output.ts');
   ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));

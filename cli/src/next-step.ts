@@ -27,7 +27,8 @@ const steps: Record<ErrorCode, string> = {
   table_busy: 'Try again in a moment, or when less is going on.',
   not_null_violation: 'Give the column a default or make it nullable, or fill the rows in first.',
   column_in_use: 'Keep it; to be rid of it, move the rows to a table without it.',
-  app_not_active: 'Rows can still be read and exported; ask an owner of the app to bring it back.',
+  app_not_active:
+    'It can still be read; svc apps reactivate <app> --execute brings it back, for its owners and admins.',
   slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',
   subdomain_taken: 'Choose another subdomain; svc apps check-availability --subdomain <name> suggests some.',
   nothing_deployed: 'Deploy it first.',
@@ -49,7 +50,7 @@ const steps: Record<ErrorCode, string> = {
   unsupported_media_type: 'Check that svc and the server are of the same version.',
   range_not_satisfiable: 'Ask for less, or for the whole object.',
   idempotency_mismatch: 'Run the command anew.',
-  resource_tier_exceeded: 'Choose a smaller tier, or ask a tenant admin for more.',
+  resource_tier_exceeded: 'Choose a smaller tier; svc apps resource-presets shows what the tenant may have.',
   rate_limited: 'Wait a moment, then try again.',
   internal: 'Tell the operator the request id.',
   unavailable: 'Try again in a moment.',
@@ -58,6 +59,11 @@ const steps: Record<ErrorCode, string> = {
 
 /** Where a group of commands knows better; the longest words that fit count. */
 const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
+  apps: {
+    not_found: 'Check the app and the tenant (svc whoami); svc apps list shows what you can see.',
+    forbidden:
+      'Ask the owner of the app; svc apps co-owners list --app <app> shows who that is, to owners and admins.',
+  },
   'apps suspend': { invalid_state_transition: 'An archived app does not run; there is nothing to suspend.' },
   'apps resume': {
     invalid_state_transition: 'svc apps reactivate <app> --execute takes it into use first.',

@@ -14,7 +14,7 @@ export const pageFlags = {
   all: {
     type: 'boolean',
     excludes: ['page'],
-    winsOver: ['per-page', 'limit'],
+    winsOver: ['per-page'],
     summary: 'Every page',
   },
 } as const satisfies Flags;

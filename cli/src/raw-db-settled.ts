@@ -2,6 +2,7 @@ import { getRawDb, type rawDbStatuses } from '@svc/contract/raw-db.ts';
 import type { Result } from './command.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
+import { exitOf } from './report-error.ts';
 import { pause } from './waiting.ts';
 
 const pollMs = 250;
@@ -24,10 +25,17 @@ export async function rawDbSettled(
       await pause(ctx, pollMs);
     }
   } catch (cause) {
-    const exit = cause instanceof CliError && cause.code === 'interrupted' ? 130 : 10;
-    ctx.note(`It is still ${passing}; svc apps raw-db status --app ${params.app} tells when that is over.`);
-    return { ...made, exit };
+    const look = `svc apps raw-db status --app ${params.app}`;
+    const isLate = cause instanceof CliError && cause.code === 'timeout';
+    if (isLate || (cause instanceof CliError && cause.code === 'interrupted'))
+      ctx.note(`It is still ${passing}; ${look} tells when that is over.`);
+    else ctx.note(`How far it is could not be asked: ${messageOf(cause)} ${look} tells it.`);
+    return { ...made, exit: isLate ? 10 : exitOf(cause) };
   }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function hasStatus(value: unknown): value is { status: unknown } {

@@ -58,6 +58,7 @@ export const commandWords: readonly string[] = [
   'apps storage cp',
   'apps storage rm',
   'apps raw-db enable',
+  'apps raw-db rotate',
   'apps raw-db disable',
   'apps raw-db status',
   'apps resource-presets',

@@ -1,5 +1,6 @@
 import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
+import type { ExitCode } from '@svc/contract/exit-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
 import type { OpenContext, Run } from './context.ts';
 import { AdvisedProblem, BrokenPipeError, CliError, clientCodes } from './errors.ts';
@@ -28,8 +29,17 @@ export function reportError({ io, words, ctx }: Run, cause: unknown): number {
   return report.exit;
 }
 
+/** Where what was made is printed although something failed after it. */
+export function exitOf(cause: unknown): ExitCode {
+  const report =
+    cause instanceof ProblemError
+      ? ofProblem(cause, { words: '', credential: null })
+      : ofClient(cause, '', undefined);
+  return report.exit;
+}
+
 interface Report {
-  exit: number;
+  exit: ExitCode;
   /** The server's, or one of the same form with a code of ours and the next step. */
   problem: Omit<Problem, 'code'> & { code: string; next?: string };
   next?: string | undefined;
@@ -73,8 +83,8 @@ function ofProblem(error: ProblemError, asked: Asked): Report {
 }
 
 /** For codes that a newer server knows and this tool does not. */
-function exitOfStatus(status: number): number {
-  const known: Record<number, number> = { 401: 3, 403: 4, 404: 5, 409: 6, 412: 6, 429: 8 };
+function exitOfStatus(status: number): ExitCode {
+  const known: Record<number, ExitCode> = { 401: 3, 403: 4, 404: 5, 409: 6, 412: 6, 429: 8 };
   return known[status] ?? (status >= 500 ? 13 : status >= 400 ? 7 : 1);
 }
 

@@ -6,8 +6,8 @@ import { usage } from './errors.ts';
  * The tenant a command works in: the one that is said, the profile's active tenant, or the only one the user has,
  * which is then remembered.
  */
-export async function resolveTenant(ctx: Ctx): Promise<string> {
-  const said = await saidTenant(ctx);
+export async function resolveTenant(ctx: Ctx, input: TenantInput = {}): Promise<string> {
+  const said = await saidTenant(ctx, input);
   if (said !== undefined) return said;
   const session = await ctx.session();
   if (session.tenant !== null) return session.tenant.id;
@@ -26,9 +26,16 @@ export async function resolveTenant(ctx: Ctx): Promise<string> {
   return only.id;
 }
 
-/** By `--tenant`, `SVC_TENANT` or the `svc.yaml` of the folder, in this order. */
-export async function saidTenant(ctx: Ctx): Promise<string | undefined> {
+export interface TenantInput {
+  /** What the command's own input names. */
+  own?: () => Promise<string | undefined> | undefined;
+}
+
+/** By `--tenant`, `SVC_TENANT`, the command's own input or the `svc.yaml` of the folder, in this order. */
+export async function saidTenant(ctx: Ctx, { own }: TenantInput = {}): Promise<string | undefined> {
   if (ctx.globals.tenant !== undefined) return ctx.globals.tenant;
+  const owned = await own?.();
+  if (owned !== undefined) return owned;
   const { manifestDefaults } = await import('./manifest-defaults.ts');
   const found = await manifestDefaults(ctx.io);
   if (found === null || found.tenant === null) return undefined;

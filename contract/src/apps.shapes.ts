@@ -158,7 +158,7 @@ export const listCoOwners = { params: appParams, query: pageQuery, answer: page(
 export const addCoOwner = {
   params: appParams,
   body: z.strictObject({ user_id: ref.meta({ description: 'A user id or an e-mail address.' }) }),
-  answer: Owner,
+  answer: Owner.extend({ changed: unchanged }),
 };
 export const removeCoOwner = { params: appParams.extend({ userID: ref }), answer: empty };
 

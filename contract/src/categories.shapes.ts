@@ -8,7 +8,19 @@ import {
   displayOrderMax,
   displayOrderMin,
 } from './categories.ts';
-import { chars, empty, page, pageQuery, ref, slug, tenantParams, text, timestamp, uuid } from './shapes.ts';
+import {
+  chars,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  slug,
+  tenantParams,
+  text,
+  timestamp,
+  unchanged,
+  uuid,
+} from './shapes.ts';
 
 export const Category = z.object({
   id: uuid,
@@ -65,6 +77,6 @@ export const updateCategory = {
     .strictObject(settings)
     .partial()
     .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
-  answer: Category,
+  answer: Category.extend({ changed: unchanged }),
 };
 export const deleteCategory = { params: categoryParams, answer: empty };

@@ -13,6 +13,8 @@ export const iconUploadSeconds = 300;
 export const iconUnusedHours = 24;
 /** Of those uploaded within `iconUnusedHours` that are still there. */
 export const iconsPerPersonMax = 100;
+/** By one person: as many uploads, refused ones too, and as many addresses of each kind. */
+export const iconUploadsPerMinuteMax = 60;
 
 const tenantWide = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
 const apps = '/api/v1/tenants/{tenantID}/apps';
@@ -27,6 +29,8 @@ export const preCreateIcon = endpoint<typeof shapes.preCreateIcon>()({
   authority: tenantWide,
   who: who('O:y C:y A:y M:y P:n N:n X:n'),
   status: 200,
+  errors: ['rate_limited'],
+  perMinuteMax: iconUploadsPerMinuteMax,
 });
 
 export const signIcon = endpoint<typeof shapes.signIcon>()({
@@ -38,5 +42,6 @@ export const signIcon = endpoint<typeof shapes.signIcon>()({
   authority: { ...tenantWide, app: 'owners' },
   who: who('O:y C:y A:n M:n P:n N:n X:n'),
   status: 200,
-  errors: ['not_found', 'invalid_state_transition'],
+  errors: ['not_found', 'invalid_state_transition', 'rate_limited'],
+  perMinuteMax: iconUploadsPerMinuteMax,
 });

@@ -109,7 +109,8 @@ function responsesOf(endpoint: Endpoint, shape: Shape): Json {
       : { content: { 'application/json': { schema: schemaOf(shape.answer, 'output') } } }),
   };
   if (endpoint.kind === 'mutate') {
-    if (endpoint.status === 200) {
+    // What may find that there is nothing to do says so with 200, also where it answers 201 otherwise.
+    if (endpoint.status === 200 || 'changed' in propertiesOf(shape.answer)) {
       responses[200] = {
         description: 'Done, or with dry_run the plan.',
         headers: requestIdHeader,
@@ -126,6 +127,11 @@ function responsesOf(endpoint: Endpoint, shape: Shape): Json {
     }
   }
   return { ...responses, ...problemResponses(errorCodesOf(endpoint, shape)) };
+}
+
+function propertiesOf(shape: Shape['answer']): object {
+  const { properties } = schemaOf(shape, 'output') as { properties?: object };
+  return properties ?? {};
 }
 
 function tagOf(endpoint: Endpoint): string {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { appParams, Owner } from './apps.shapes.ts';
 import { appRoles } from './owners.ts';
-import { empty, page, pageQuery, ref, uuid } from './shapes.ts';
+import { empty, page, pageQuery, ref, unchanged, uuid } from './shapes.ts';
 
 const person = ref.meta({ description: 'A user id or an e-mail address.' });
 
@@ -24,6 +24,6 @@ export const listAppMembers = { params: appParams, query: pageQuery, answer: pag
 export const addAppMember = {
   params: appParams,
   body: z.strictObject({ user_id: person }),
-  answer: AppMember,
+  answer: AppMember.extend({ changed: unchanged }),
 };
 export const removeAppMember = { params: appParams.extend({ userID: ref }), answer: empty };

@@ -26,4 +26,12 @@ export const enableRawDb = {
     changed: unchanged,
   }),
 };
+export const rotateRawDb = {
+  params: appParams,
+  answer: RawDb.extend({
+    connection_string: z.string().meta({
+      description: 'With the new password; only in this answer. It works once `status` is `ready`.',
+    }),
+  }),
+};
 export const disableRawDb = { params: appParams, answer: RawDb.extend({ changed: unchanged }) };

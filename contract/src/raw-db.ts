@@ -34,6 +34,18 @@ export const enableRawDb = endpoint<typeof shapes.enableRawDb>()({
   errors: ['not_found', 'app_not_active', 'invalid_state_transition', 'raw_db_unavailable'],
 });
 
+export const rotateRawDb = endpoint<typeof shapes.rotateRawDb>()({
+  id: 'rawDb.rotate',
+  method: 'POST',
+  path: `${base}/rotate`,
+  summary: "Change the password of an app's own PostgreSQL database; the new string is handed over once",
+  kind: 'mutate',
+  authority: representative,
+  who: who('O:y C:n A:n M:n P:n N:n X:n'),
+  status: 200,
+  errors: ['not_found', 'invalid_state_transition'],
+});
+
 export const disableRawDb = endpoint<typeof shapes.disableRawDb>()({
   id: 'rawDb.disable',
   method: 'POST',

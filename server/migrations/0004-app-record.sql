@@ -16,10 +16,12 @@ create table svc.categories (
   display_order int not null default 0,
   created_at    timestamptz not null,
   updated_at    timestamptz not null,
-  unique (tenant_id, slug),
+  -- From then on it is there for nobody; the row goes when its last app was taken out of it.
+  deleted_at    timestamptz,
   -- So that an app can refer to one of its own tenant only.
   unique (tenant_id, id)
 );
+create unique index categories_slug on svc.categories (tenant_id, slug) where deleted_at is null;
 
 alter table svc.apps
   add column summary         text not null default '',

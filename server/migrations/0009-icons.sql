@@ -1,4 +1,4 @@
--- Icons that were uploaded here. The bytes are in the object store, under `icons/<id>/<sha256>`.
+-- Icons that were uploaded here. The bytes are in the object store, under `icons/<id>/<object_id>`.
 
 create table svc.icons (
   -- Made when the upload was allowed; the icon's address holds it, and what is behind it never changes.
@@ -12,6 +12,8 @@ create table svc.icons (
   sha256       text not null check (sha256 ~ '^[0-9a-f]{64}$'),
   width        int not null check (width > 0),
   height       int not null check (height > 0),
+  -- Of the upload that was taken; others to the same address have others.
+  object_id    uuid not null default gen_random_uuid(),
   created_by   uuid not null,
   created_at   timestamptz not null
 );

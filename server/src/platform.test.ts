@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
 import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
+import { serverAt } from './drivers/raw-database/raw-server.ts';
 import { routesOf } from './platform.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {
-  const raw = createRawDatabases({ url: 'postgresql://nobody@localhost/nothing' });
+  const raw = createRawDatabases({
+    installation: async () => 'test',
+    server: serverAt('postgresql://nobody@localhost/nothing'),
+  });
   const routed = routesOf({ baseUrl: 'http://localhost:4400', raw, urlKey: 'key' })
     .map((route) => route.endpoint.id)
     .sort();

@@ -8,6 +8,7 @@ import { createAppAccess } from './apps/app-access.ts';
 import { appLifeRoutes } from './apps/life-routes.ts';
 import { ownerRoutes } from './apps/owner-routes.ts';
 import { appRoutes } from './apps/routes.ts';
+import { detachApps } from './categories/detach-apps.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import type { Config } from './config.ts';
 import { connectorRoutes } from './connectors/routes.ts';
@@ -130,7 +131,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     undo.unshift(rows.close);
     await prepareData({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
 
-    const raw = openRawPlace(config, database, log);
+    const raw = openRawPlace(config, database, { db, log });
     undo.unshift(raw.close);
     await keepAddress({ db, raw });
 
@@ -143,6 +144,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
         'audit.anchor': async (head) => keepAnchor(head as unknown as ChainHead),
         'rawDb.settle': settleRawDb({ db, raw }),
         'icons.remove': removeIconObjects({ objects }),
+        'categories.detach': detachApps({ db }),
         'storage.discardBlob': removeBlob({ db, objects }),
         'storage.discardApp': removeObjectsOfApp({ db, objects }),
       },
@@ -253,7 +255,11 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       isReady,
       oauth: provider.handle,
     });
-    return { handle, direct, seeded, database, stop: () => undoAll(undo, log) };
+    const stopNow = () => {
+      raw.stopNow();
+      database.stopNow();
+    };
+    return { handle, direct, seeded, database: { ...database, stopNow }, stop: () => undoAll(undo, log) };
   } catch (error) {
     await undoAll(undo, log);
     throw error;

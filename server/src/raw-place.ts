@@ -3,23 +3,40 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database } from './drivers/database/database.ts';
 import { createRawDatabases, type RawDatabases } from './drivers/raw-database/raw-databases.ts';
+import { ownServer, serverAt } from './drivers/raw-database/raw-server.ts';
+import type { Db } from './plumbing/db.ts';
+import { installationId } from './raw-db/installation-id.ts';
 
-/** Of all apps together, half of what the embedded PostgreSQL takes: the platform itself must always get in. */
+/** Of all apps together: some fewer than their PostgreSQL takes, so that the platform itself always gets in. */
 const gateConnectionsMax = 100;
 
-/** Where apps' own databases are: the server that the operator names for them, or the one of the control plane. */
+/** Below the data dir: the PostgreSQL of its own for databases of apps. */
+export function rawFolder(dataDir: string): string {
+  return join(dataDir, 'raw');
+}
+
+/**
+ * Where apps' own databases are: the server that the operator names for them; else, beside an embedded control plane,
+ * an embedded server of their own, and with an external one that server.
+ */
 export function openRawPlace(
   { rawDatabaseUrl, dataDir }: Pick<Config, 'rawDatabaseUrl' | 'dataDir'>,
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
-  log: Logger,
+  { db, log }: { db: Db; log: Logger },
 ): RawDatabases {
-  if (rawDatabaseUrl) return createRawDatabases({ url: rawDatabaseUrl });
-  if (kind === 'external') return createRawDatabases({ url: controlUrl });
+  const installation = () => installationId(db);
+  if (rawDatabaseUrl) return createRawDatabases({ installation, server: serverAt(rawDatabaseUrl) });
+  if (kind === 'external') return createRawDatabases({ installation, server: serverAt(controlUrl) });
   return createRawDatabases({
-    url: controlUrl,
+    installation,
+    server: ownServer({
+      dataDir: rawFolder(dataDir),
+      log: (line) => log.warn(`Databases of apps: ${line}`),
+    }),
     gate: {
       portFile: join(dataDir, 'raw-db.port'),
       connectionsMax: gateConnectionsMax,
+      startupMsMax: 10_000,
       log: (line) => log.warn(line),
     },
   });

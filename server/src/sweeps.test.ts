@@ -7,7 +7,7 @@ import { openFileStore } from './drivers/object-store/file-store.ts';
 import { rowsOnly } from './plumbing/outbox-rows.ts';
 import { prepareData } from './rows/prepare-data.ts';
 import { sweepsOf } from './sweeps.ts';
-import { silentLog, type TestDatabase, testDatabase } from './testing.ts';
+import { newTenant, silentLog, type TestDatabase, testDatabase } from './testing.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-sweeps-'));
 const objects = openFileStore(folder);
@@ -51,6 +51,19 @@ test('keys of row requests are forgotten after 24 hours, wherever the rows are, 
   expect(await keysIn(control)).toEqual(['new', 'old', 'young']);
   await sweep('rows.forgetKeys', control);
   expect(await keysIn(control)).toEqual(['new', 'young']);
+});
+
+test('names that were given up are kept for their time and then forgotten', async () => {
+  const { tenant } = await newTenant(control.db);
+  const names = ['over', 'kept'].map((name) => `${name}-${tenant.slug}`);
+  await sql`insert into svc.reserved_names (kind, name, tenant_id, until)
+    values ('subdomain', ${names[0]}, ${tenant.id}, now() - interval '1 second'),
+           ('host', ${names[0]}, ${tenant.id}, now() - interval '1 second'),
+           ('subdomain', ${names[1]}, ${tenant.id}, now() + interval '1 minute')`.execute(control.db);
+  await sweep('names.forget', control);
+  const { rows } = await sql<{ name: string }>`
+    select name from svc.reserved_names where tenant_id = ${tenant.id}`.execute(control.db);
+  expect(rows).toEqual([{ name: names[1]! }]);
 });
 
 test('every sweep can be run twice', async () => {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { forgetOldNames } from './apps/forget-old-names.ts';
 import { purgeDueApps } from './apps/purge-due-apps.ts';
 import type { ObjectStore } from './drivers/object-store/object-store.ts';
 import { expireGrants } from './grants/expire-grants.ts';
@@ -39,6 +40,7 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => forgetOldRowKeys(parts().rowsDb) },
     { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(parts()) },
+    { name: 'names.forget', cron: '27 3 * * *', run: () => forgetOldNames(parts().db) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];
 }

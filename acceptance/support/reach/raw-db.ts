@@ -10,6 +10,9 @@ export const rawDbReach: Readonly<Record<string, (world: World) => Promise<Reach
       app: (await newApp(world.tenant, ownersOf(world, world.people.O))).id,
     },
   }),
+  'rawDb.rotate': async (world) => ({
+    params: { tenantID: world.tenant.id, app: await appWithRawDb(world, world.people.O) },
+  }),
   'rawDb.disable': async (world) => ({
     params: { tenantID: world.tenant.id, app: await appWithRawDb(world, world.people.O) },
   }),

@@ -1,4 +1,3 @@
-import { manifestFileNames } from '@svc/contract/manifest.ts';
 import { defineCommand } from '../define-command.ts';
 import { plain } from '../output.ts';
 
@@ -48,7 +47,8 @@ export default defineCommand({
       to: flags.print ? 'nowhere' : flags.force ? 'new_or_existing' : 'new',
     });
     const { path, created, manifest, evidence } = made;
-    if (created) ctx.note(`Look it over, then: svc apps create --from-file ${manifestFileNames[0]}`);
+    if (created)
+      ctx.note(`Look it over, then: svc apps create --from-file ${path.slice(path.lastIndexOf('/') + 1)}`);
     return {
       value: { path, created, manifest, evidence },
       text: () => (created ? summary(made) : made.text),

@@ -32,7 +32,11 @@ describe('svc init', () => {
       expect([refused.exit, refused.out]).toEqual([6, '']);
       expect(refused.err).toContain('--force');
       expect(readFileSync(`${folder}/${name}`, 'utf8')).toBe('name: mine\n');
-      expect((await init(folder, 'Other', '--force')).exit).toBe(0);
+      const forced = await init(folder, 'Other', '--force');
+      expect([forced.exit, forced.err]).toEqual([
+        0,
+        `Look it over, then: svc apps create --from-file ${name}\n`,
+      ]);
       expect(readdirSync(folder)).toEqual([name]);
       expect((await readManifest(`${folder}/${name}`)).manifest.name).toBe('Other');
     }
@@ -46,6 +50,16 @@ describe('svc init', () => {
     expect(readFileSync(`${folder}/svc.yaml`, 'utf8')).toBe(printed.out);
     expect((await init(folder, 'Other', '--print')).exit).toBe(0);
     expect(JSON.parse((await init(folder, '--print', '--json')).out).created).toBe(false);
+  });
+
+  test('says of a link that leads nowhere what other commands say', async () => {
+    const folder = newFolder();
+    symlinkSync('/no/such/file', `${folder}/svc.yaml`);
+    for (const line of [['init'], ['init', '--force'], ['tables', 'list']]) {
+      const ran = await runSvc(line, { cwd: folder, env });
+      expect([line, ran.exit, ran.out]).toEqual([line, 2, '']);
+      expect(ran.err).toStartWith(`Error: ${folder}/svc.yaml is a link that leads nowhere.`);
+    }
   });
 
   test('of two at once, one writes and the other is refused', async () => {
@@ -64,6 +78,9 @@ describe('svc init', () => {
       tenant: 'acme',
       app: { slug: 'shop' },
     });
+    const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
+    const byId = await init(newFolder(), '--tenant', id, '--json');
+    expect(JSON.parse(byId.out).manifest.tenant).toBe(id);
   });
 
   test.each([
@@ -71,6 +88,8 @@ describe('svc init', () => {
     [['--slug', 'Shop'], '--slug'],
     [['--slug', 'abcdefab-abcd-abcd-abcd-abcdefabcdef'], '--slug'],
     [['--slug', 'search'], 'reserved'],
+    [['--tenant', 'not a slug!!'], 'tenant'],
+    [['--tenant', ''], 'tenant'],
     [['--name', ' '], 'name'],
     [['--name', 'x'.repeat(101)], 'name'],
     [['--print', '--force'], 'exclude'],

@@ -41,12 +41,17 @@ export async function initFolder({ folder, given, baseUrl, to }: InitInput): Pro
   return { path, created: to !== 'nowhere', ...detected, text };
 }
 
-function checkGiven({ name, slug }: Given): void {
+function checkGiven({ name, slug, tenant }: Given): void {
   if (name !== undefined && !isName(name)) {
     throw usage('The name must be 1 to 100 characters on one line, and not blank.');
   }
   if (slug !== undefined && reservedSlugs.includes(slug)) throw usage(`--slug ${slug} is a reserved word.`);
   if (slug !== undefined && (!slugPattern.test(slug) || uuidPattern.test(slug))) {
     throw usage('--slug must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -.');
+  }
+  if (tenant !== undefined && !slugPattern.test(tenant) && !uuidPattern.test(tenant)) {
+    throw usage(
+      'The tenant (--tenant, SVC_TENANT) must be an id, or a slug: 2 to 63 of a-z, 0-9 and -, beginning with a letter.',
+    );
   }
 }

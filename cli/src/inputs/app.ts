@@ -14,7 +14,11 @@ export const appSettingFlags = {
   description: { type: 'string', summary: 'What it is, at length; empty for none' },
   'icon-url': { type: 'string', placeholder: 'url', summary: 'Icon on a light ground' },
   'icon-dark-url': { type: 'string', placeholder: 'url', summary: 'Icon on a dark ground' },
-  'resource-tier': { type: 'enum', values: resourceTiers, summary: "At most the tenant's highest (S)" },
+  'resource-tier': {
+    type: 'enum',
+    values: resourceTiers,
+    summary: "Resource tier, up to the tenant's highest",
+  },
   subdomain: { type: 'string', placeholder: 'name', summary: 'Host below the apps domain' },
   summary: { type: 'string', summary: 'What it is, in one line of 60 characters; empty for none' },
 } as const satisfies Flags;

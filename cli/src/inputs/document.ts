@@ -1,33 +1,36 @@
+import { bodyBytesMaxDefault } from '@svc/contract/limits.ts';
 import type { Ctx } from '../context.ts';
-import { CliError, usage } from '../errors.ts';
+import { usage } from '../errors.ts';
+import { yamlFault } from '../yaml-fault.ts';
+import { inputName, readInputText } from './input-text.ts';
 
-/**
- * The object in a YAML or JSON file; `-` is standard input, no path an empty object. Numbers under a key of `digits`
- * come as the text that stands there: as numbers they could lose some.
- */
+export interface DocumentOptions {
+  /** Numbers under these keys come as the text that stands there: as numbers they could lose some. */
+  digits?: readonly string[];
+}
+
+/** The object in a YAML or JSON file; `-` is standard input, no path an empty object. */
 export async function readDocument(
   ctx: Ctx,
   path: string | undefined,
-  { digits = [] }: { digits?: readonly string[] } = {},
+  options: DocumentOptions = {},
 ): Promise<Record<string, unknown>> {
-  if (path === undefined) return {};
-  const text = path === '-' ? await ctx.io.readInput() : await readText(path);
+  return path === undefined ? {} : parseDocumentText(await readDocumentText(ctx, path), path, options);
+}
+
+export function readDocumentText(ctx: Ctx, path: string): Promise<string> {
+  return readInputText(ctx, path, { bytesMax: bodyBytesMaxDefault });
+}
+
+export async function parseDocumentText(
+  text: string,
+  path: string,
+  { digits = [] }: DocumentOptions = {},
+): Promise<Record<string, unknown>> {
   const data = await parse(text, path, new Set(digits));
   if (typeof data === 'object' && data !== null && !Array.isArray(data))
     return data as Record<string, unknown>;
-  throw usage(`${path} does not hold an object of fields.`);
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await Bun.file(path).text();
-  } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-    throw new CliError('file_unreadable', `${path} can not be read${why}.`, {
-      next: 'Check the path, and that you may read the file.',
-      cause,
-    });
-  }
+  throw usage(`${inputName(path)} does not hold an object of fields.`);
 }
 
 /** YAML is only loaded for what is not JSON already. */
@@ -35,10 +38,19 @@ async function parse(text: string, path: string, digits: ReadonlySet<string>): P
   try {
     return parseJson(text, digits);
   } catch {
-    const { parseDocument, visit } = await import('yaml');
-    const document = parseDocument(text);
-    const [error] = document.errors;
-    if (error !== undefined) throw usage(`${path} is neither JSON nor YAML: ${error.message.split('\n')[0]}`);
+    return parseYaml(text, path, digits);
+  }
+}
+
+async function parseYaml(text: string, path: string, digits: ReadonlySet<string>): Promise<unknown> {
+  const { parseDocument, visit } = await import('yaml');
+  const refused = (cause: unknown) =>
+    usage(`${inputName(path)} can not be read as JSON or YAML: ${yamlFault(cause)}.`);
+  // Keys that are no texts are spelled out as such, and one within another without end.
+  const document = parseDocument(text, { stringKeys: true });
+  const [error] = document.errors;
+  if (error !== undefined) throw refused(error);
+  try {
     visit(document, {
       Scalar: (_key, node, ancestors) => {
         const pair = ancestors.at(-1);
@@ -48,7 +60,12 @@ async function parse(text: string, path: string, digits: ReadonlySet<string>): P
         if (node.source !== undefined && decimal.test(node.source)) node.value = node.source;
       },
     });
-    return document.toJS();
+    const data: unknown = document.toJS();
+    // What holds itself can be written in YAML and sent nowhere.
+    JSON.stringify(data);
+    return data;
+  } catch (cause) {
+    throw refused(cause);
   }
 }
 

@@ -3,7 +3,11 @@ import { manifestKeys } from '@svc/contract/manifest.ts';
 import type { z } from 'zod';
 import type { Ctx } from '../context.ts';
 import { usage } from '../errors.ts';
-import { readDocument } from './document.ts';
+import { parseFlagValue } from '../flag-value.ts';
+import type { Io } from '../io.ts';
+import { appSettingFlags } from './app.ts';
+import { parseDocumentText, readDocumentText } from './document.ts';
+import { inputName } from './input-text.ts';
 
 export type NewAppBody = z.input<typeof createApp.body>;
 export type NewApp = Partial<NewAppBody>;
@@ -13,27 +17,55 @@ export async function newAppBody(
   ctx: Ctx,
   input: { given: NewApp; file: string | undefined; ask: 'all' | 'none'; tenant: string },
 ): Promise<NewAppBody> {
-  const described = { ...(await fromFile(ctx, input.file)), ...withoutUndefined(input.given) };
+  const known = { ...(await fromFile(ctx, input.file)).app, ...withoutUndefined(input.given) };
   const app =
     input.ask === 'all'
-      ? await (await import('../interactive/ask-new-app.ts')).askNewApp(ctx, described, input.tenant)
-      : described;
+      ? await (await import('../interactive/ask-new-app.ts')).askNewApp(ctx, known, input.tenant)
+      : known;
   const name = app.name ?? app.slug;
-  if (name === undefined) throw usage(`${input.file ?? 'The input'} gives neither a name nor a slug.`);
+  if (name === undefined)
+    throw usage(
+      `${input.file === undefined ? 'The input' : inputName(input.file)} gives neither a name nor a slug.`,
+    );
   return { ...app, name };
 }
 
+/** The tenant that the file is about, if it says one. */
+export async function tenantOfFile(ctx: Ctx, path: string | undefined): Promise<string | undefined> {
+  return (await fromFile(ctx, path)).tenant;
+}
+
+interface Described {
+  app: NewApp;
+  tenant?: string | undefined;
+}
+
+/** Asked for its tenant, then for its app, and standard input can be read once. */
+const described = new WeakMap<Io, Promise<Described>>();
+
+function fromFile(ctx: Ctx, path: string | undefined): Promise<Described> {
+  const known = described.get(ctx.io) ?? readDescribed(ctx, path);
+  described.set(ctx.io, known);
+  return known;
+}
+
 /** The fields themselves, or `svc.yaml`, which has them in places of its own. */
-async function fromFile(ctx: Ctx, path: string | undefined): Promise<NewApp> {
-  const document = await readDocument(ctx, path);
+async function readDescribed(ctx: Ctx, path: string | undefined): Promise<Described> {
+  if (path === undefined) return { app: {} };
+  const text = await readDocumentText(ctx, path);
+  const document = await parseDocumentText(text, path);
   const isManifest = Object.keys(document).some(
     (key) => Object.hasOwn(manifestKeys, key) && !shared.has(key),
   );
-  if (!isManifest || path === undefined || path === '-') return fieldsOf(document);
-  const { manifest } = await (await import('../manifest.ts')).readManifest(path);
+  if (!isManifest) return { app: fieldsOf(document, path) };
+  const { manifest } = (await import('../manifest.ts')).parseManifest(text, inputName(path));
+  const { name, app, deploy, storage, tenant } = manifest;
   return {
-    ...withoutUndefined({ name: manifest.name, ...manifest.app, deploy_method: manifest.deploy?.method }),
-    ...(manifest.storage?.enabled && { storage: { enabled: true } }),
+    app: {
+      ...withoutUndefined({ name, ...app, deploy_method: deploy?.method }),
+      ...(storage?.enabled && { storage: { enabled: true } }),
+    },
+    tenant,
   };
 }
 
@@ -41,12 +73,27 @@ async function fromFile(ctx: Ctx, path: string | undefined): Promise<NewApp> {
 const shared: ReadonlySet<string> = new Set(['name', 'storage']);
 
 /** Also by the names that flags have. What is unknown is the server's to refuse. */
-function fieldsOf(document: Record<string, unknown>): NewApp {
-  const named = Object.entries(document).map(([key, value]) => {
-    const field = key.replaceAll('-', '_');
-    return [field === 'resource_tier' ? 'resource_preset' : field, value];
-  });
-  return Object.fromEntries(named) as NewApp;
+function fieldsOf(document: Record<string, unknown>, path: string): NewApp {
+  const fields: Record<string, unknown> = {};
+  const spelled: Record<string, string> = {};
+  for (const [key, given] of Object.entries(document)) {
+    const plain = key.replaceAll('-', '_');
+    const field = plain === 'resource_tier' ? 'resource_preset' : plain;
+    const value = key === 'data-scopes' ? scopesOf(given) : given;
+    const before = Object.hasOwn(spelled, field) ? spelled[field] : undefined;
+    if (before !== undefined && !Bun.deepEquals(fields[field], value))
+      throw usage(`${inputName(path)} says ${before} and ${key}, which are one field, and they differ.`);
+    spelled[field] = key;
+    fields[field] = value;
+  }
+  return fields as NewApp;
+}
+
+/** Under the name of the flag, spelled as the flag takes it or as a list. */
+function scopesOf(value: unknown): unknown {
+  return typeof value === 'string'
+    ? parseFlagValue('data-scopes', appSettingFlags['data-scopes'], value)
+    : value;
 }
 
 function withoutUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -1,6 +1,8 @@
+import { batchBytesMax } from '@svc/contract/rows.ts';
 import type { Flags } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
+import { inputName, readInputText } from './input-text.ts';
 
 export const rowDataFlags = {
   data: { type: 'string', placeholder: 'json', summary: 'Its columns as a JSON object' },
@@ -12,16 +14,21 @@ export const rowDataFlags = {
   },
 } as const satisfies Flags;
 
-/** The object to the letter as it was given, so that no digit of a number is lost. */
+/**
+ * The object to the letter as it was given, so that no digit of a number is lost. How large a row may be is the server's to say;
+ * here only what is held is bounded.
+ */
 export async function readRowData(
   ctx: Ctx,
   flags: { data?: string | undefined; 'from-file'?: string | undefined },
 ): Promise<string> {
   const path = flags['from-file'];
-  const text = (path === undefined ? (flags.data ?? '') : await readText(ctx, path))
+  const text = (
+    path === undefined ? (flags.data ?? '') : await readInputText(ctx, path, { bytesMax: batchBytesMax })
+  )
     .replace(/^\uFEFF/, '')
     .trim();
-  const from = path === undefined ? '--data' : path === '-' ? 'Standard input' : path;
+  const from = path === undefined ? '--data' : inputName(path);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -31,17 +38,4 @@ export async function readRowData(
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
   throw usage(`${from} is not a JSON object.`, 'For many rows there is svc rows import.');
-}
-
-async function readText(ctx: Ctx, path: string): Promise<string> {
-  if (path === '-') return ctx.io.readInput();
-  try {
-    return await Bun.file(path).text();
-  } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-    throw new CliError('file_unreadable', `${path} can not be read${why}.`, {
-      next: 'Check the path, and that you may read the file.',
-      cause,
-    });
-  }
 }

@@ -19,15 +19,12 @@ export async function askNewApp(ctx: Ctx, given: NewApp, tenant: string): Promis
   }
   const app: NewApp = { ...given };
   const ask = (message: string, field: Field, standard?: string, judgeAtEnd?: AtEnd) =>
-    askText(
-      {
-        message,
-        judge: (text) => judge(field, text),
-        ...(standard === undefined ? {} : { standard }),
-        ...(judgeAtEnd && { judgeAtEnd }),
-      },
-      ctx.signal,
-    );
+    askText(ctx, {
+      message,
+      judge: (text) => judge(field, text),
+      ...(standard === undefined ? {} : { standard }),
+      ...(judgeAtEnd && { judgeAtEnd }),
+    });
   const free = (name: 'slug' | 'subdomain') => (text: string) => whyNotFree(ctx, tenant, { [name]: text });
 
   app.name ??= await ask('Name', 'name');

@@ -1,5 +1,8 @@
 import { isCancel, TextPrompt } from '@clack/core';
+import type { Style } from '../command.ts';
+import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
+import { styleOf, tint } from '../output.ts';
 import { restoreTerminal } from '../prompt.ts';
 
 export interface Question {
@@ -12,28 +15,28 @@ export interface Question {
   judgeAtEnd?(text: string): Promise<string | undefined>;
 }
 
-const red = (text: string) => `\u001b[31m${text}\u001b[39m`;
-const dim = (text: string) => `\u001b[2m${text}\u001b[22m`;
-
 /** One line of text, on standard error, so that standard output stays the result. */
-export async function askText(question: Question, signal: AbortSignal): Promise<string> {
+export async function askText(ctx: Ctx, question: Question): Promise<string> {
+  const style = await styleOf(ctx.io);
   process.once('exit', restoreTerminal);
   const settled = (typed: string) => (typed === '' ? (question.standard ?? '') : typed);
   const prompt = new TextPrompt({
     output: process.stderr,
-    signal,
+    signal: ctx.signal,
     ...(question.standard === undefined ? {} : { defaultValue: question.standard }),
     // Keys that come while a promise is open are lost: only the server is waited for.
     validate: (typed) => {
       const text = settled(typed ?? '');
       return question.judge(text) ?? question.judgeAtEnd?.(text);
     },
+    // Always two lines: of a frame with fewer than the one before, the library may draw a line that is not there.
     render() {
       const typed = this.userInput;
-      if (this.state === 'submit') return `${question.message}: ${settled(typed)}`;
-      if (this.state === 'cancel') return `${question.message}: ${dim(typed)}`;
-      const shown = typed === '' ? dim(question.standard ?? '') : this.userInputWithCursor;
-      return `${question.message}: ${shown}\n${remark(question, typed, this.state === 'error' ? this.error : '')}`;
+      if (this.state === 'submit') return `${question.message}: ${settled(typed)}\n`;
+      if (this.state === 'cancel') return `${question.message}: ${tint(style, 'dim', typed)}\n`;
+      const shown = typed === '' ? offer(style, question.standard ?? '') : this.userInputWithCursor;
+      const error = this.state === 'error' ? this.error : '';
+      return `${question.message}: ${shown}\n${remark(style, question, typed, error)}`;
     },
   });
   const answer = await prompt.prompt();
@@ -42,9 +45,15 @@ export async function askText(question: Question, signal: AbortSignal): Promise<
   return settled(answer);
 }
 
+/** What is taken when nothing is typed, told apart from what is. */
+function offer(style: Style, standard: string): string {
+  if (standard === '') return '';
+  return style.colour ? tint(style, 'dim', standard) : `(${standard})`;
+}
+
 /** Under the line: what is wrong so far. An empty line is not wrong before it is handed in. */
-function remark(question: Question, typed: string, error: string): string {
+function remark(style: Style, question: Question, typed: string, error: string): string {
   const wrong = typed === '' ? error || undefined : (question.judge(typed) ?? (error || undefined));
-  if (wrong !== undefined) return red(`  ${wrong}`);
-  return typed === '' ? '' : dim('  ok');
+  if (wrong !== undefined) return tint(style, 'red', `  ${wrong}`);
+  return typed === '' ? '' : tint(style, 'dim', '  ok');
 }

@@ -57,6 +57,6 @@ async function stepsOf(
 ): Promise<CopyStep[]> {
   if (target.kind === 'object' && source.kind === 'object')
     return copySteps(ctx, place, source.key, target.key);
-  if (target.kind === 'object') return uploadSteps(copy.source, target.key, copy.contentType);
+  if (target.kind === 'object') return uploadSteps(ctx, copy.source, target.key, copy.contentType);
   return downloadSteps(ctx, place, source.kind === 'object' ? source.key : '', copy.target);
 }

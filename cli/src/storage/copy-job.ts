@@ -14,9 +14,14 @@ export type CopyStep = { bytes: number; to: string } & (
   | { kind: 'download'; key: string }
 );
 
-export async function uploadSteps(folder: string, to: string, contentType?: string): Promise<CopyStep[]> {
+export async function uploadSteps(
+  ctx: Ctx,
+  folder: string,
+  to: string,
+  contentType?: string,
+): Promise<CopyStep[]> {
   const prefix = folderPrefix(to);
-  return (await filesBelow(folder)).map(({ path, below, bytes }) => ({
+  return (await filesBelow(ctx, folder)).map(({ path, below, bytes }) => ({
     kind: 'upload',
     bytes,
     path,

@@ -30,20 +30,17 @@ export interface FolderFile {
   bytes: number;
 }
 
-/** Every file below a folder, in the order of their names. Links to folders are not followed. */
-export async function filesBelow(folder: string): Promise<FolderFile[]> {
+/** Every file below a folder, in the order of their names. Links are left out, with a notice: they lead anywhere. */
+export async function filesBelow(ctx: Pick<Ctx, 'note'>, folder: string): Promise<FolderFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause) => {
     throw unreadable(folder, cause);
   });
   const files: FolderFile[] = [];
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name);
-    const stat = entry.isDirectory()
-      ? null
-      : await Bun.file(path)
-          .stat()
-          .catch(() => null);
-    if (!stat?.isFile()) continue;
+    if (entry.isSymbolicLink()) ctx.note(`${path} is a link and is left out.`);
+    if (!entry.isFile()) continue;
+    const stat = await Bun.file(path).stat();
     const below = path.slice(join(folder, sep).length).replaceAll(sep, '/');
     files.push({ path, below, bytes: stat.size });
   }

@@ -127,6 +127,11 @@ describe('beside a running server', () => {
       'XL',
     ]);
     expect(tenant).toMatchObject({ slug: 'acme', name: 'Acme', max_resource_tier: 'XL' });
+    const change = ['tenants', 'update', 'acme', '--max-resource-tier'];
+    expect(await ok(env, [...change, 'M'])).toMatchObject({ name: 'Acme', max_resource_tier: 'M' });
+    expect(await ok(env, [...change, 'XL', '--name', 'Acme Ltd'])).toMatchObject({
+      ...{ name: 'Acme Ltd', max_resource_tier: 'XL' },
+    });
     const user = await ok(
       env,
       ['users', 'create', 'Ann@Example.test', '--password-stdin'],
@@ -189,6 +194,7 @@ describe('beside a running server', () => {
       ['2 usage', ['tenants', 'mend']],
       ['2 usage', ['tokens', 'issue', '--user', ann, '--ttl', 'soon']],
       ['2 usage', ['users', 'set-password', ann]],
+      ['5 not_found', ['tenants', 'update', 'none', '--name', 'None']],
       ['5 not_found', ['users', 'suspend', 'no@one']],
       ['5 not_found', ['members', 'set', '--tenant', 'none', '--user', ann, '--role', 'none']],
       ['5 not_found', ['members', 'set', '--tenant', 'acme', '--user', 'no@one', '--role', 'none']],
@@ -204,7 +210,7 @@ describe('beside a running server', () => {
   });
 
   test('people get text and hints', async () => {
-    expect((await spawnAdmin(env, ['tenants', 'list']).ended).out).toMatch(/^SLUG +NAME .*\nacme +Acme +XL /);
+    expect((await spawnAdmin(env, ['tenants', 'list']).ended).out).toMatch(/^SLUG +NAME .*\nacme +Acme Ltd +XL /);
     const slip = await spawnAdmin(env, ['tenant', 'list']).ended;
     expect([slip.exit, slip.err]).toEqual([
       2,

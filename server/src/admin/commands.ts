@@ -21,6 +21,20 @@ export const commands: readonly Command[] = [
     load: () => import('./commands/tenants-create.ts'),
   }),
   command({
+    words: 'tenants update',
+    summary: 'Change the name of a tenant, or the largest tier its apps may have',
+    args: ['tenant'],
+    flags: {
+      name: { means: 'the name people see', value: 'name' },
+      'max-resource-tier': {
+        means: 'the largest tier its apps may have; apps that have a larger one keep it',
+        value: 'tier',
+        oneOf: resourceTiers,
+      },
+    },
+    load: () => import('./commands/tenants-update.ts'),
+  }),
+  command({
     words: 'tenants list',
     summary: 'List all tenants',
     args: [],

@@ -59,7 +59,7 @@ describe('a command line', () => {
     ['backup --to --json', '--to needs a value.'],
     ['backup --to a --to b', '--to is given twice.'],
     ['restore --from a --yes=1', '--yes takes no value.'],
-    ['tenants', 'svc-admin tenants needs one of: create, list.'],
+    ['tenants', 'svc-admin tenants needs one of: create, update, list.'],
     ['tenants create a --max-resource-tier XXL', 'Unknown value XXL of --max-resource-tier.'],
     ['__proto__', 'Unknown command __proto__.'],
     ['tenants list --constructor', 'Unknown flag --constructor.'],

@@ -51,7 +51,9 @@ async function judge(name: string, { isValid, reserved, free, like }: NameRules)
         ? 'taken'
         : null;
   const candidates =
-    reason === null ? [] : like(usable(name)).filter((other) => other !== name && isValid(other));
+    reason === null
+      ? []
+      : [usable(name), ...like(usable(name))].filter((other) => other !== name && isValid(other));
   const suggestions = candidates.length === 0 ? [] : (await free(candidates)).slice(0, suggestionsMax);
   return { name, available: reason === null, reason, suggestions } as const;
 }

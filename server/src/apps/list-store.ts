@@ -97,7 +97,9 @@ export async function appsSharedWith(db: Db, tenantId: string, userId: string): 
   return rows;
 }
 
-const columns = appColumns.filter((name) => name !== 'apps.description').map((name) => sql.ref(name));
+const columns = appColumns
+  .filter((column) => column !== 'apps.description')
+  .map((column) => (typeof column === 'string' ? sql.ref(column) : column));
 
 function hitsOf(query: AppQuery): RawBuilder<unknown> {
   return query.q ? hitsSql(query.q, conditions(query)) : sql``;

@@ -171,6 +171,27 @@ test('an owner who has left the tenant is replaced by an admin, and comes back t
   ]);
 });
 
+test('an admin in place of the owner does not take the app, unless they have a part in it', async () => {
+  for (const obstacle of ['suspended', 'left']) {
+    const { tenant, admin, app, owner, byAdmin, transfer, owners } = await world();
+    await (obstacle === 'left' ? takeOut(tenant, owner) : suspend(owner));
+    for (const [ref, query] of [
+      [admin.userId, ''],
+      [admin.email, '?dry_run=true'],
+    ] as const) {
+      const { status, body } = await transfer(ref, byAdmin, query);
+      expect([status, body.code, body.detail]).toEqual([
+        ...[403, 'forbidden', 'In place of the owner, name somebody else; a co-owner may name themself.'],
+      ]);
+    }
+    expect((await owners())[0]).toEqual(['owner', owner.userId]);
+    await sql`insert into svc.app_co_owners (app_id, user_id, added_by, created_at)
+      values (${app.id}, ${admin.userId}, ${owner.userId}, now())`.execute(db);
+    expect((await transfer(admin.userId, byAdmin)).status).toBe(200);
+    expect((await owners())[0]).toEqual(['owner', admin.userId]);
+  }
+});
+
 test('the limit of co-owners keeps no app from being handed over', async () => {
   const { tenant, app, member, transfer, owners } = await world();
   for (let n = 0; n < coOwnersMax - 1; n++) {
@@ -188,9 +209,9 @@ test('a preview names each change, says that it can not be undone, and changes n
   const { plan } = (await transfer(coOwner.userId, undefined, '?dry_run=true')).body;
   expect(plan).toMatchObject({ operation: 'ownership.transfer', irreversible: true });
   expect(plan.changes).toMatchObject([
-    { path: 'app.owner', before: { user_id: owner.userId }, after: { user_id: coOwner.userId } },
-    { path: 'app.co_owner', before: { user_id: coOwner.userId }, after: null },
-    { path: 'app.co_owner', before: null, after: { user_id: owner.userId } },
+    { path: 'owner', before: { user_id: owner.userId }, after: { user_id: coOwner.userId } },
+    { path: 'co_owner', before: { user_id: coOwner.userId }, after: null },
+    { path: 'co_owner', before: null, after: { user_id: owner.userId } },
   ]);
   expect((await transfer(member.userId, undefined, '?dry_run=true')).body.plan.changes).toHaveLength(2);
   expect(await owners()).toEqual(before);

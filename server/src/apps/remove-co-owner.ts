@@ -1,6 +1,7 @@
 import { userTag } from '../identity/tags.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { rotateRawDbsKnownTo } from '../raw-db/rotate-known-to.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { findUser } from '../users/find-user.ts';
 import { mayRemoveCoOwner } from './rules.ts';
@@ -26,6 +27,7 @@ export async function removeCoOwner(ctx: AppMutationCtx, { user }: { user: strin
     before: { co_owner: { user_id: person.id, email: person.email } },
     after: { co_owner: null },
   });
+  await rotateRawDbsKnownTo(ctx, { tenantId: ctx.tenant.id, userId: person.id, appId: app.id });
   ctx.changed(appTag(app.id));
   ctx.changed(userTag(person.id));
 }

@@ -11,9 +11,11 @@ export interface SearchWords {
 /** Typing errors are looked into where fewer than so many have the words themselves. */
 const enoughByWords = 20;
 /** Beyond so many that look alike, any of them will do. */
-const likenessesMax = 1_000;
+const likenessesMax = 500;
+/** A flag of PostgreSQL's ranking: the shorter a name, the more of it is what was asked for. */
+const dividedByLength = 2;
 /** Shorter words have no likeness worth the name. */
-const trigramChars = 3;
+const trigramChars = 4;
 /** In a short word one wrong letter leaves as much as an altogether different one has in common. */
 const shortChars = 5;
 const likenessOfShortMin = 0.45;
@@ -25,14 +27,13 @@ const likenessOfShortMin = 0.45;
  */
 export function hitsSql({ text, words }: SearchWords, here: RawBuilder<unknown>): RawBuilder<unknown> {
   const begins = words.map((word) => `${word}:*`).join(' & ');
-  const long = words.filter((word) => [...word].length >= trigramChars);
-  const alike = long.length === 0 ? { with: sql``, all: sql`` } : alikeSql(long, here);
+  const alike = alikeSql(likenessOf(text, words), here);
   return sql`with exact as materialized (
       select apps.id, 4::float8 as rank from svc.apps where apps.slug = ${text} and ${here}
       union all
       select apps.id, 4 from svc.apps where lower(apps.name) = ${text} and ${here}),
     named as materialized (
-      select apps.id, 2 + ts_rank(apps.search_names, asked.words)::float8 + word_similarity(${text}, apps.search_text) as rank
+      select apps.id, 2 + ts_rank(apps.search_names, asked.words, ${dividedByLength})::float8 as rank
       from svc.apps, to_tsquery('simple', ${begins}) as asked (words)
       where apps.search_names @@ asked.words and ${here} limit ${searchHitsMax}),
     told as materialized (
@@ -47,10 +48,27 @@ export function hitsSql({ text, words }: SearchWords, here: RawBuilder<unknown>)
       group by id)`;
 }
 
-function alikeSql(words: readonly string[], here: RawBuilder<unknown>) {
-  const isNear = words.map((word) => sql`${word} <% apps.search_text`);
-  const likeness = words.map((word) => sql`word_similarity(${word}, near.search_text)`);
-  const isAlike = words
+interface Likeness {
+  alike: readonly string[];
+  /** Too short to be mistyped and still be known: as they are. */
+  asTyped: readonly string[];
+}
+
+/** Where no word is long enough, all of them together are. */
+function likenessOf(text: string, words: readonly string[]): Likeness {
+  const isLong = (word: string) => [...word].length >= trigramChars;
+  if (words.length > 1 && !words.some(isLong)) return { alike: [text], asTyped: [] };
+  return { alike: words.filter(isLong), asTyped: words.filter((word) => !isLong(word)) };
+}
+
+function alikeSql({ alike, asTyped }: Likeness, here: RawBuilder<unknown>) {
+  if (alike.length === 0) return { with: sql``, all: sql`` };
+  const isNear = [
+    ...alike.map((word) => sql`${word} <% apps.search_text`),
+    ...asTyped.map((word) => sql`apps.search_words @@ to_tsquery('simple', ${`${word}:*`})`),
+  ];
+  const likeness = alike.map((word) => sql`word_similarity(${word}, near.search_text)`);
+  const isAlike = alike
     .filter((word) => [...word].length <= shortChars)
     .map((word) => sql`word_similarity(${word}, near.search_text) >= ${likenessOfShortMin}`);
   return {
@@ -60,7 +78,7 @@ function alikeSql(words: readonly string[], here: RawBuilder<unknown>) {
         and ${sql.join(isNear, sql` and `)} and ${here}
       limit ${likenessesMax}),
     alike as (
-      select id, ((${sql.join(likeness, sql` + `)}) / ${words.length}::int)::float8 as rank from near
+      select id, ((${sql.join(likeness, sql` + `)}) / ${alike.length}::int)::float8 as rank from near
       where ${isAlike.length === 0 ? sql`true` : sql.join(isAlike, sql` and `)}),`,
     all: sql`union all select * from alike`,
   };

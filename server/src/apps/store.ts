@@ -1,6 +1,7 @@
 import type { authModes, deployMethods, deploymentStatuses, operatingStatuses } from '@svc/contract/apps.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
 import { type GeneratedAlways, sql } from 'kysely';
+import { standingCategory } from '../categories/standing-category.ts';
 import type { AppAccess } from '../plumbing/context.ts';
 import { sqlState } from '../plumbing/database-errors.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
@@ -63,7 +64,7 @@ export const appColumns = [
   'apps.owner_id',
   'apps.summary',
   'apps.description',
-  'apps.category_id',
+  standingCategory.as('category_id'),
   'apps.subdomain',
   'apps.auth_mode',
   'apps.data_scopes',

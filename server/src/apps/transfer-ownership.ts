@@ -1,6 +1,7 @@
 import { userTag } from '../identity/tags.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
+import { rotateRawDbsKnownTo } from '../raw-db/rotate-known-to.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { findMember, holdMember } from '../tenants/find-member.ts';
 import { findUsers } from '../users/find-users.ts';
@@ -29,6 +30,7 @@ export async function transferOwnership(ctx: AppMutationCtx, { to }: { to: strin
   if (target?.status !== 'active')
     throw invalid('to', 'is not an active member of this tenant', 'unknown_user');
   if (target.userId === app.owner_id) throw invalid('to', 'is the owner already');
+  if (obstacle) refuseTaking(ctx, app, target.userId);
   const stays = await holdMember(ctx.db, ctx.tenant.id, app.owner_id);
   // Taken out of the tenant since it was asked what they are to the app.
   if (!stays && !obstacle) throw fail('not_found');
@@ -47,6 +49,7 @@ export async function transferOwnership(ctx: AppMutationCtx, { to }: { to: strin
   await endCoOwnership(ctx, app, next);
   await endAppMembership(ctx, { app, person: next });
   if (stays) await makeCoOwner(ctx, app, previous);
+  else await rotateRawDbsKnownTo(ctx, { tenantId: ctx.tenant.id, userId: previous.id, appId: app.id });
   warnOf(ctx, { obstacle, next, previous, stays: stays !== null });
   for (const tag of [appTag(app.id), userTag(next.id), userTag(previous.id)]) ctx.changed(tag);
   const since = ctx.now.toISOString();
@@ -66,6 +69,14 @@ async function obstacleOf(ctx: AppMutationCtx, app: HeldApp): Promise<Obstacle |
   const obstacle = ownerObstacle(await findMember(ctx.db, ctx.tenant.id, app.owner_id));
   if (!obstacle) throw fail('forbidden', { detail: 'Only the representative owner hands an app over.' });
   return obstacle;
+}
+
+/** Who can take the owner out of the tenant could take every app otherwise. */
+function refuseTaking(ctx: AppMutationCtx, app: HeldApp, to: string): void {
+  if (to !== ctx.caller.userId || app.relation === 'co_owner') return;
+  throw fail('forbidden', {
+    detail: 'In place of the owner, name somebody else; a co-owner may name themself.',
+  });
 }
 
 async function endCoOwnership(ctx: AppMutationCtx, app: HeldApp, person: UserRecord): Promise<void> {

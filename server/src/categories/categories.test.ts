@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { categoriesPerTenantMax } from '@svc/contract/categories.ts';
 import { sql } from 'kysely';
+import { appRoutes } from '../apps/routes.ts';
 import { copyOfServer, loginOf, peopleRoutes, type ServerCopy } from '../identity/testing.ts';
 import type { Db } from '../plumbing/db.ts';
 import { codeOf, newTenant, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { deleteCategory } from './delete-category.ts';
+import { detachApps } from './detach-apps.ts';
 import { findCategory, holdCategory } from './find-category.ts';
 import { categoryRoutes } from './routes.ts';
-import { appIn, newCategory } from './testing.ts';
+import { appsAtOnceMax } from './rules.ts';
+import { appIn, appsIn, newCategory } from './testing.ts';
 
 let database: TestDatabase;
 let db: Db;
@@ -15,7 +18,7 @@ let server: ServerCopy;
 beforeAll(async () => {
   database = await testDatabase();
   db = database.db;
-  server = await copyOfServer(database, undefined, [...peopleRoutes, ...categoryRoutes]);
+  server = await copyOfServer(database, undefined, [...peopleRoutes, ...appRoutes, ...categoryRoutes]);
 });
 afterAll(async () => {
   await server.stop();
@@ -91,7 +94,7 @@ test('a change touches what it names alone, and one that changes nothing leaves 
   const { path, asAdmin } = own;
   const made = await newCategory(db, own, { name: 'Pets', slug: 'pets', color: '#aabbcc', display_order: 4 });
   const same = await server.call(asAdmin, 'PATCH', `${path}/pets`, { name: 'Pets', slug: 'pets' });
-  expect(same.body).toEqual(made);
+  expect(same.body).toEqual({ ...made, changed: false });
   const changed = await server.call(asAdmin, 'PATCH', `${path}/pets`, { slug: 'animals', color: '' });
   expect(changed.body).toEqual({ ...made, slug: 'animals', color: '', updated_at: changed.body.updated_at });
   expect(changed.body.updated_at > made.updated_at).toBeTrue();
@@ -148,6 +151,100 @@ test('a category goes without its apps: the plan says how many, and they stand i
   const { rows } = await sql<{ id: string; category_id: string | null }>`
     select id, category_id from svc.apps where tenant_id = ${tenant.id} order by id`.execute(db);
   expect(rows).toEqual(apps.map((id, at) => ({ id, category_id: at < 2 ? null : staying.id })));
+});
+
+/** A category with more apps than are taken out of it at once, deleted; the effect that is left to do. */
+async function deletedWithMany() {
+  const own = await world();
+  const going = await newCategory(db, own, { name: 'Pets', slug: 'pets' });
+  const { tenant, admin, member: owner } = own;
+  await appsIn(db, { tenant, owner, categoryId: going.id, count: appsAtOnceMax + 1 });
+  const { result } = await testMutation(db, admin, (ctx) => deleteCategory(ctx, { category: going.id }), own);
+  expect(result.kind).toBe('done');
+  const { rows } = await sql<{ payload: Record<string, unknown> }>`
+    delete from svc.outbox where topic = 'categories.detach' and payload->>'categoryId' = ${going.id}
+    returning payload`.execute(db);
+  const left = async () => {
+    const apps = await sql<{ count: number }>`
+      select count(*) from svc.apps where category_id = ${going.id}`.execute(db);
+    const categories = await sql`select from svc.categories where id = ${going.id}`.execute(db);
+    return { apps: Number(apps.rows[0]?.count), categories: categories.rows.length };
+  };
+  return { ...own, going, effects: rows.map(({ payload }) => payload), left };
+}
+
+test('a category with many apps is gone at once: no app is shown or found in it, and its slug is free', async () => {
+  const { tenant, going, path, asAdmin, left } = await deletedWithMany();
+  expect(await left()).toEqual({ apps: appsAtOnceMax + 1, categories: 1 });
+  for (const ref of [going.id, going.slug])
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['PATCH', { name: 'Again' }],
+      ['DELETE', undefined],
+    ] as const)
+      expect([method, (await server.call(asAdmin, method, `${path}/${ref}`, body)).status]).toEqual([
+        method,
+        404,
+      ]);
+  expect((await server.call(asAdmin, 'GET', path)).body).toMatchObject({ items: [], total: 0 });
+  const apps = `/api/v1/tenants/${tenant.slug}/apps`;
+  for (const ref of [going.id, going.slug])
+    expect((await server.call(asAdmin, 'GET', `${apps}?category_id=${ref}`)).body.total).toBe(0);
+  const { items, total } = (await server.call(asAdmin, 'GET', `${apps}?per_page=2`)).body;
+  expect([total, items.map((app: { category_id: string | null }) => app.category_id)]).toEqual([
+    appsAtOnceMax + 1,
+    [null, null],
+  ]);
+  const [{ id }] = items;
+  expect((await server.call(asAdmin, 'GET', `${apps}/${id}`)).body.category_id).toBeNull();
+  const search = await server.call(asAdmin, 'GET', `${apps}/search?q=many&limit=1`);
+  expect(search.body.items).toMatchObject([{ category_id: null }]);
+  const again = await server.call(asAdmin, 'POST', path, { name: 'Pets' });
+  expect([again.status, again.body.slug]).toEqual([201, going.slug]);
+});
+
+test('its apps are taken out behind it, also when that is done twice or was stopped in between', async () => {
+  const { tenant, going, effects, left } = await deletedWithMany();
+  expect(effects).toEqual([{ tenantId: tenant.id, categoryId: going.id }]);
+  // Stopped after some.
+  await sql`update svc.apps set category_id = null where id in
+    (select id from svc.apps where category_id = ${going.id} limit 7)`.execute(db);
+  for (let times = 0; times < 2; times++) {
+    for (const effect of effects) await detachApps({ db })(effect);
+    expect(await left()).toEqual({ apps: 0, categories: 0 });
+  }
+});
+
+test('a category that stands is never emptied by what is left of another', async () => {
+  const own = await world();
+  const { id } = await newCategory(db, own);
+  const app = await appIn(db, { tenant: own.tenant, owner: own.member, categoryId: id });
+  await detachApps({ db })({ tenantId: own.tenant.id, categoryId: id });
+  const { rows } = await sql`select category_id from svc.apps where id = ${app}`.execute(db);
+  expect([rows, (await server.call(own.asAdmin, 'GET', `${own.path}/${id}`)).status]).toEqual([
+    [{ category_id: id }],
+    200,
+  ]);
+});
+
+test('who waits to put an app into a category that is being deleted finds none', async () => {
+  const own = await world();
+  const { id } = await newCategory(db, own);
+  const { tenant, member: owner } = own;
+  await appsIn(db, { tenant, owner, categoryId: id, count: appsAtOnceMax + 1 });
+  let waiting: Promise<unknown> = Promise.resolve();
+  await testMutation(
+    db,
+    own.admin,
+    async (ctx) => {
+      await deleteCategory(ctx, { category: id });
+      const tx = await db.startTransaction().execute();
+      waiting = holdCategory(tx, tenant.id, { ref: id }).finally(() => tx.rollback().execute());
+      await blocked();
+    },
+    own,
+  );
+  expect(await waiting).toBeNull();
 });
 
 test('an empty category goes without a warning', async () => {

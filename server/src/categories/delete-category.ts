@@ -1,8 +1,8 @@
 import { countAppsInCategory } from '../apps/count-apps-in-category.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
-import { lossOf, settingsOf } from './rules.ts';
-import { deleteCategoryRow, lockCategoryRow } from './store.ts';
+import { appsAtOnceMax, lossOf, settingsOf } from './rules.ts';
+import { deleteCategoryRow, hideCategoryRow, lockCategoryRow } from './store.ts';
 
 /** Apps outlive their category. How many stand in none afterwards is told before, and written down. */
 export async function deleteCategory(
@@ -13,7 +13,11 @@ export async function deleteCategory(
   if (!row) throw fail('not_found');
   const apps = await countAppsInCategory(ctx.db, ctx.tenant.id, { categoryId: row.id });
   if (apps > 0) ctx.warn(lossOf(apps));
-  await deleteCategoryRow(ctx.db, ctx.tenant.id, row.id);
+  if (apps <= appsAtOnceMax) await deleteCategoryRow(ctx.db, ctx.tenant.id, row.id);
+  else {
+    await hideCategoryRow(ctx.db, ctx.tenant.id, { id: row.id, now: ctx.now });
+    ctx.enqueue('categories.detach', { tenantId: ctx.tenant.id, categoryId: row.id });
+  }
   ctx.audit({
     action: 'categories.delete',
     target: { kind: 'category', id: row.id, name: row.slug },

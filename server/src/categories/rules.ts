@@ -29,6 +29,9 @@ export function withChanges(
   };
 }
 
+/** So many apps are taken out of a category in one transaction; an update of an app touches many indexes. */
+export const appsAtOnceMax = 500;
+
 export function lossOf(apps: number): string {
   return apps === 1
     ? '1 app stands in it, and will stand in none.'

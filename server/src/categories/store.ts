@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type Generated, sql } from 'kysely';
 import type { Db, Tx } from '../plumbing/db.ts';
 import type { Window } from '../plumbing/paging.ts';
 import { isUuid } from '../plumbing/ref.ts';
@@ -15,12 +15,12 @@ export interface CategoryRow {
   created_at: Date;
   updated_at: Date;
 }
-type Tables = { categories: CategoryRow };
+/** Where `deleted_at` is set, the category is gone for everybody, and its apps are still being taken out of it. */
+type Tables = { categories: CategoryRow & { deleted_at: Generated<Date | null> } };
 
 export async function listCategoryRows(db: Db, tenantId: string, window: Window) {
-  const ofTenant = db.withTables<Tables>().selectFrom('categories').where('tenant_id', '=', tenantId);
-  const rows = await ofTenant
-    .selectAll()
+  const rows = await ofTenant(db, tenantId)
+    .select(columns)
     .orderBy('display_order')
     .orderBy((e) => e.fn('lower', ['name']))
     // Names may be the same twice; slugs are not.
@@ -32,10 +32,7 @@ export async function listCategoryRows(db: Db, tenantId: string, window: Window)
 }
 
 export async function countCategoryRows(db: Db, tenantId: string): Promise<number> {
-  const { total } = await db
-    .withTables<Tables>()
-    .selectFrom('categories')
-    .where('tenant_id', '=', tenantId)
+  const { total } = await ofTenant(db, tenantId)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return total;
@@ -90,11 +87,58 @@ export async function deleteCategoryRow(tx: Tx, tenantId: string, id: string): P
     .execute();
 }
 
+/** Where that would take too long: apps that stand in it are taken out afterwards. */
+export async function hideCategoryRow(
+  tx: Tx,
+  tenantId: string,
+  { id, now }: { id: string; now: Date },
+): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('categories')
+    .set({ deleted_at: now })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function isHiddenCategoryRow(db: Db, tenantId: string, id: string): Promise<boolean> {
+  const row = await db
+    .withTables<Tables>()
+    .selectFrom('categories')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function deleteHiddenCategoryRow(db: Db, tenantId: string, id: string): Promise<void> {
+  await db
+    .withTables<Tables>()
+    .deleteFrom('categories')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is not', null)
+    .execute();
+}
+
+const columns = [
+  ...(['id', 'tenant_id', 'slug', 'name', 'description', 'color', 'icon_url'] as const),
+  ...(['display_order', 'created_at', 'updated_at'] as const),
+] as const;
+
 function byRef(db: Db, tenantId: string, ref: string) {
+  return ofTenant(db, tenantId)
+    .select(columns)
+    .where(isUuid(ref) ? 'id' : 'slug', '=', ref);
+}
+
+function ofTenant(db: Db, tenantId: string) {
   return db
     .withTables<Tables>()
     .selectFrom('categories')
-    .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where(isUuid(ref) ? 'id' : 'slug', '=', ref);
+    .where('deleted_at', 'is', null);
 }

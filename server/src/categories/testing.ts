@@ -18,6 +18,17 @@ export async function newCategory(
   return value;
 }
 
+/** So many of them, all named Many. */
+export async function appsIn(
+  db: Db,
+  it: { tenant: TenantAccess; owner: Caller; categoryId: string; count: number },
+): Promise<void> {
+  await sql`insert into svc.apps (id, tenant_id, slug, name, owner_id, category_id, owner_since, created_at, updated_at)
+    select gen_random_uuid(), ${it.tenant.id}, 'many-' || n, 'Many ' || n, ${it.owner.userId}, ${it.categoryId},
+      now(), now(), now()
+    from generate_series(1, ${it.count}::int) n`.execute(db);
+}
+
 /** An app that stands in the category; its id. */
 export async function appIn(
   db: Db,

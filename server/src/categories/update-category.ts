@@ -4,13 +4,13 @@ import { isSame } from '../plumbing/canonical.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { refuseTakenSlug } from './refuse-taken-slug.ts';
-import { categoryRecord, settingsOf, withChanges } from './rules.ts';
+import { type CategoryRecord, categoryRecord, settingsOf, withChanges } from './rules.ts';
 import { lockCategoriesOf, lockCategoryRow, updateCategoryRow } from './store.ts';
 
 export async function updateCategory(
   ctx: TenantMutationCtx,
   input: { category: string; set: z.output<typeof shape.body> },
-) {
+): Promise<CategoryRecord & { changed?: false }> {
   await lockCategoriesOf(ctx.db, ctx.tenant.id);
   const row = await lockCategoryRow(ctx.db, ctx.tenant.id, input.category);
   if (!row) throw fail('not_found');
@@ -23,7 +23,7 @@ export async function updateCategory(
     before: { ...before },
     after: { ...after },
   });
-  if (isSame(before, after)) return categoryRecord(row);
+  if (isSame(before, after)) return { ...categoryRecord(row), changed: false };
   await updateCategoryRow(ctx.db, ctx.tenant.id, row.id, { ...after, updated_at: ctx.now });
   return categoryRecord({ ...row, ...after, updated_at: ctx.now });
 }

@@ -1,5 +1,6 @@
 import { uuidPattern } from '@svc/contract/limits.ts';
 import { fail } from '../plumbing/problem.ts';
+import { createRateLimit } from '../plumbing/rate-limit.ts';
 import type { Handle } from '../plumbing/serve.ts';
 import { type IconParts, receiveIcon } from './receive-icon.ts';
 import { serveIcon } from './serve-icon.ts';
@@ -7,7 +8,8 @@ import { serveIcon } from './serve-icon.ts';
 export const iconsPrefix = '/icons/';
 
 /** Answers `/icons/<id>`: everybody reads, and who was given the address to upload to writes, once. */
-export function createIcons(parts: IconParts): Handle {
+export function createIcons(given: Omit<IconParts, 'rateLimit'>): Handle {
+  const parts: IconParts = { ...given, rateLimit: createRateLimit(given.now) };
   return async (request, url, info) => {
     info.setRoute('icons');
     const id = url.pathname.slice(iconsPrefix.length);

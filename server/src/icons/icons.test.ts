@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { iconBytesMax, iconsPerPersonMax, iconUploadSeconds } from '@svc/contract/icons.ts';
+import {
+  iconBytesMax,
+  iconsPerPersonMax,
+  iconUploadSeconds,
+  iconUploadsPerMinuteMax,
+} from '@svc/contract/icons.ts';
 import { sql } from 'kysely';
 import { removeCoOwner } from '../apps/remove-co-owner.ts';
 import { newApp } from '../apps/testing.ts';
+import { copyOfServer, loginOf } from '../identity/testing.ts';
 import type { AppAccess, Caller } from '../plumbing/context.ts';
 import {
   codeOf,
@@ -16,6 +22,7 @@ import {
 import { preCreateIcon } from './pre-create-icon.ts';
 import { purgeIcons } from './purge-icons.ts';
 import { removeIconObjects } from './remove-objects.ts';
+import { iconRoutes } from './routes.ts';
 import { signIcon } from './sign-icon.ts';
 import { sweepIconObjects, sweepIconsOf } from './sweep-icons.ts';
 import { type IconPlace, newIconPlace, readerCtx, signer, tinyPng } from './testing.ts';
@@ -80,9 +87,9 @@ async function removeQueued(): Promise<void> {
   for (const { payload } of rows) await removeIconObjects(place)(payload);
 }
 
-async function objectsOf(url: string): Promise<number> {
+async function objectsOf(url: string, { objects } = place): Promise<number> {
   let count = 0;
-  for await (const _ of place.objects.list(`icons/${url.split('/').at(-1)}/`)) count += 1;
+  for await (const _ of objects.list(`icons/${url.split('/').at(-1)}/`)) count += 1;
   return count;
 }
 
@@ -223,13 +230,94 @@ describe('an upload', () => {
     expect((await put(put_url)).status).toBe(201);
   });
 
+  const fill = (home: Home) =>
+    sql`insert into svc.icons
+      (id, tenant_id, variant, content_type, size, sha256, width, height, created_by, created_at)
+      select gen_random_uuid(), ${home.tenant.id}, 'light', 'image/png', 1, repeat('0', 64), 1, 1,
+        ${home.owner.userId}, now() from generate_series(1, ${iconsPerPersonMax}::int)`.execute(database.db);
+  const archive = ({ app }: Home) =>
+    sql`update svc.apps set record = 'archived' where id = ${app.id}`.execute(database.db);
+
   test('is refused to who has uploaded a hundred within a day', async () => {
     const home = await newHome();
-    await sql`insert into svc.icons
-      select gen_random_uuid(), ${home.tenant.id}, null, 'light', 'image/png', 1, repeat('0', 64), 1, 1,
-        ${home.owner.userId}, now() from generate_series(1, ${iconsPerPersonMax}::int)`.execute(database.db);
+    await fill(home);
     expect((await put((await sign(home, home.owner)).put_url)).code).toBe('limit_reached');
     expect((await put((await sign(home, home.coOwner)).put_url)).status).toBe(201);
+  });
+
+  test('that is refused by its plan, the limit or the state of the app never reaches the store', async () => {
+    const home = await newHome();
+    const own = newIconPlace(database.db);
+    let stored = 0;
+    const store = own.objects.put.bind(own.objects);
+    own.objects.put = (...args) => {
+      stored += 1;
+      return store(...args);
+    };
+    const [stale, beyond, late] = [
+      await sign(home, home.owner),
+      await preCreate(home, home.owner),
+      await sign(home, home.coOwner),
+    ];
+    const code = async (url: string, headers = {}) =>
+      ((await (await own.send('PUT', url, { body: tinyPng(), headers })).json()) as { code: string }).code;
+    expect(await code(stale.put_url, { 'if-plan': 'nope' })).toBe('plan_stale');
+    await fill(home);
+    expect(await code(beyond.put_url)).toBe('limit_reached');
+    await archive(home);
+    expect(await code(late.put_url)).toBe('invalid_state_transition');
+    expect(stored).toBe(0);
+    own.close();
+  });
+
+  test('that is refused after its bytes were stored takes them away again', async () => {
+    const home = await newHome();
+    const own = newIconPlace(database.db);
+    const { put_url, icon_url } = await sign(home, home.owner);
+    const store = own.objects.put.bind(own.objects);
+    own.objects.put = async (...args) => {
+      const done = await store(...args);
+      expect(await objectsOf(icon_url, own)).toBe(1);
+      await archive(home);
+      return done;
+    };
+    expect((await own.send('PUT', put_url, { body: tinyPng() })).status).toBe(409);
+    expect(await objectsOf(icon_url, own)).toBe(0);
+    own.close();
+  });
+
+  test('of the same bytes by twenty at the same time leaves them once, and there', async () => {
+    const home = await newHome();
+    const { put_url, icon_url } = await sign(home, home.owner);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => put(put_url)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect([await get(icon_url), await objectsOf(icon_url)]).toEqual([200, 1]);
+  });
+
+  test('and the address for one are to be had so often a minute by one person', async () => {
+    const home = await newHome();
+    const own = newIconPlace(database.db);
+    const send = async (url: string) => (await own.send('PUT', url, { body: 'no image' })).status;
+    const [{ put_url }, theirs] = [await sign(home, home.owner), await sign(home, home.coOwner)];
+    for (let n = 0; n < iconUploadsPerMinuteMax; n++) expect(await send(put_url)).toBe(415);
+    expect([await send(put_url), await send(theirs.put_url)]).toEqual([429, 415]);
+    own.clock.now = new Date(own.clock.now.getTime() + 61_000);
+    expect(await send(put_url)).toBe(415);
+    own.close();
+
+    const server = await copyOfServer(database, undefined, iconRoutes(signer));
+    const login = await loginOf(database, home.owner);
+    const apps = `/api/v1/tenants/${home.tenant.slug}/apps`;
+    const body = { content_type: 'image/png', variant: 'light' };
+    for (const [path, given] of [
+      [`${apps}/${home.app.slug}/icon/upload-url`, body],
+      [`${apps}/icon/upload-url`, { ...body, slug: 'yet-to-be' }],
+    ] as const) {
+      for (let n = 0; n < iconUploadsPerMinuteMax; n++)
+        expect((await server.call(login, 'POST', path, given)).status).toBe(200);
+      expect((await server.call(login, 'POST', path, given)).body.code).toBe('rate_limited');
+    }
+    await server.stop();
   });
 });
 

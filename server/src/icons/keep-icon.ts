@@ -16,16 +16,17 @@ export interface ReceivedIcon {
   image: ImageFacts;
   size: number;
   sha256: string;
+  objectId: string;
   /** The fingerprint of what the upload was announced to change. */
   ifPlan: string | null;
 }
 
 export type UploadCtx = TenantMutationCtx & { app?: AppAccess };
 
-/** The bytes are stored already; from here on they are an icon, and of an app the one that it has now. */
+/** When it is executed, the bytes are stored already; from here on they are an icon, and of an app the one that it has now. */
 export async function keepIcon(
   ctx: UploadCtx,
-  { upload, image, size, sha256, ifPlan }: ReceivedIcon,
+  { upload, image, size, sha256, objectId, ifPlan }: ReceivedIcon,
 ): Promise<z.output<typeof Icon>> {
   const { id, url, variant, type } = upload;
   const change = await changeOf(ctx, upload);
@@ -43,7 +44,7 @@ export async function keepIcon(
     sha256,
   };
   const made = { tenant_id: ctx.tenant.id, created_by: ctx.caller.userId, created_at: ctx.now };
-  if (!(await insertIconRow(ctx.db, { ...facts, ...made }))) throw alreadyUploaded();
+  if (!(await insertIconRow(ctx.db, { ...facts, ...made, object_id: objectId }))) throw alreadyUploaded();
   if (app_id !== null)
     await setAppIcon(ctx, { tenantId: ctx.tenant.id, appId: app_id, column: iconColumns[variant], url });
   ctx.audit(change);

@@ -26,9 +26,9 @@ export function iconUrl(baseUrl: string, id: string): string {
   return `${baseUrl}/icons/${id}`;
 }
 
-/** The content is part of the key, so that two who race for one address never write over each other. */
-export function iconKey({ id, sha256 }: { id: string; sha256: string }): string {
-  return `icons/${id}/${sha256}`;
+/** Each upload has a key of its own: of two who race for one address neither writes over the other, or takes its bytes away. */
+export function iconKey({ id, object_id }: { id: string; object_id: string }): string {
+  return `icons/${id}/${object_id}`;
 }
 
 /** By its content alone: neither a name nor a header makes an image of what is none. */

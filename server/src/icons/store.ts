@@ -13,11 +13,12 @@ export interface IconRow {
   sha256: string;
   width: number;
   height: number;
+  object_id: string;
   created_by: string;
   created_at: Date;
 }
 type Tables = { icons: IconRow };
-export type StoredIcon = Pick<IconRow, 'id' | 'sha256'>;
+export type StoredIcon = Pick<IconRow, 'id' | 'object_id'>;
 
 /** Of any tenant: icons are public, and named by nothing but their id. */
 export function findIconRow(db: Db, id: string): Promise<IconRow | undefined> {
@@ -57,7 +58,7 @@ export function listIconRowsToSweep(tx: Tx, tenantId: string, before: Date): Pro
   return tx
     .withTables<Tables>()
     .selectFrom('icons')
-    .select(['id', 'sha256'])
+    .select(['id', 'object_id'])
     .where('tenant_id', '=', tenantId)
     .where((e) => e.or([e('app_id', 'is not', null), e('created_at', '<', before)]))
     .orderBy('id')
@@ -80,7 +81,7 @@ export function deleteIconRowsOfApp(tx: Tx, tenantId: string, appId: string): Pr
     .deleteFrom('icons')
     .where('tenant_id', '=', tenantId)
     .where('app_id', '=', appId)
-    .returning(['id', 'sha256'])
+    .returning(['id', 'object_id'])
     .execute();
 }
 
@@ -92,6 +93,6 @@ export async function listTenantsWithIcons(db: Db): Promise<string[]> {
 /** Of all tenants: which of these objects a row stands for. */
 export async function listKnownIcons(db: Db, ids: readonly string[]): Promise<StoredIcon[]> {
   const { rows } = await sql<StoredIcon>`
-    select id, sha256 from svc.icons where id = any(${ids}::uuid[])`.execute(db);
+    select id, object_id from svc.icons where id = any(${ids}::uuid[])`.execute(db);
   return rows;
 }

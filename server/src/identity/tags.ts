@@ -5,5 +5,3 @@ export const credentialTag = (hash: string) => `credential:${hash}`;
 
 /** Everything that rests on a person: their credentials and their memberships. */
 export const userTag = (userId: string) => `user:${userId}`;
-
-/** Everything that rests on a tenant's own record. */

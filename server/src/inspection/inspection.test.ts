@@ -15,11 +15,11 @@ import { setInspectionConsent } from './set-inspection-consent.ts';
 let database: TestDatabase;
 let db: Db;
 let server: ServerCopy;
+const routes = [...peopleRoutes, ...appRoutes, ...ownerRoutes, ...tableRoutes, ...inspectionRoutes];
 
 beforeAll(async () => {
   database = await testDatabase();
   db = database.db;
-  const routes = [...peopleRoutes, ...appRoutes, ...ownerRoutes, ...tableRoutes, ...inspectionRoutes];
   server = await copyOfServer(database, undefined, routes);
 });
 afterAll(async () => {
@@ -160,6 +160,30 @@ test('a revocation recalls nothing: the plan says so, and the ledger stays, newe
   ]);
   expect((await ledger('?per_page=2&page=2')).items).toMatchObject([{ reason: 'one' }]);
   expect((await server.call(logins.member, 'GET', `${path}/inspection-consent/ledger`)).status).toBe(403);
+});
+
+test('repeated with its key it is answered as before and once in the ledger; not any more once it is revoked', async () => {
+  const { app, path, logins, set, ledger } = await world();
+  await server.call(logins.owner, 'POST', `${path}/tables`, { name: 'hush' });
+  await set(true);
+  const again = (copy = server) =>
+    copy.call({ ...logins.admin, 'idempotency-key': `look-${app.id}` }, 'POST', `${path}/inspections`, {
+      ...{ what: 'tables', reason: 'a look' },
+    });
+  const first = await again();
+  expect([first.status, first.body.tables[0].name]).toEqual([201, 'hush']);
+  expect(await again()).toEqual(first);
+  await set(false);
+  const refused = await again();
+  expect([refused.status, refused.body.code]).toEqual([409, 'consent_required']);
+  expect((await ledger()).total).toBe(1);
+  await set(true);
+  await sql`update svc.apps set record = 'deleted', deleted_at = now(), purge_after = now() where id = ${app.id}`.execute(
+    db,
+  );
+  const fresh = await copyOfServer(database, undefined, routes);
+  expect((await again(fresh)).body.code).toBe('not_found');
+  await fresh.stop();
 });
 
 test('a preview of an inspection shows nothing of the app and writes nothing', async () => {

@@ -117,7 +117,9 @@ async function answerRoute(
     ) {
       return { status: 304, headers, body: '' };
     }
-    return { status: endpoint.status, headers, body: endpoint.status === 204 ? '' : JSON.stringify(answer) };
+    // Nothing was created where nothing changed.
+    const status = endpoint.status === 201 && isUnchanged(answer) ? 200 : endpoint.status;
+    return { status, headers, body: status === 204 ? '' : JSON.stringify(answer) };
   };
   if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
 
@@ -137,6 +139,7 @@ async function answerRoute(
       deadline: info.deadline,
       ...ifPlanOf(request),
       ...(idempotency ? { idempotency } : {}),
+      beforeReplay: async (ctx) => route.beforeReplay?.({ ...ctx, ...place } as never),
       verb: (ctx) => run({ ...ctx, ...place }),
     },
   );
@@ -157,7 +160,8 @@ async function replayOf(
 ): Promise<StoredAnswer | null> {
   const { endpoint } = route;
   const isGone = error instanceof Failure && error.code === 'not_found' && endpoint.kind === 'mutate';
-  if (!isGone || !request.headers.has('idempotency-key')) return null;
+  // Of what is gone nobody can say whether the answer may be given again.
+  if (!isGone || route.beforeReplay || !request.headers.has('idempotency-key')) return null;
   const caller = await callerFor(parts, route, request);
   const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
   const idempotency = idempotencyOf(request, url, caller, json);
@@ -251,6 +255,10 @@ function idempotencyKeyOf(request: Request): string | undefined {
     });
   }
   return key;
+}
+
+function isUnchanged(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'changed' in answer && answer.changed === false;
 }
 
 function hasId(answer: unknown): answer is { id: string } {

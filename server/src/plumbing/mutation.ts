@@ -18,6 +18,8 @@ export interface MutationRequest {
   deadline?: AbortSignal;
   ifPlan?: string;
   idempotency?: IdempotentRequest;
+  /** Refuses where an answer that was kept may not be given again. */
+  beforeReplay?: (ctx: MutationCtx) => Promise<void>;
   verb: (ctx: MutationCtx) => Promise<StoredAnswer>;
 }
 
@@ -87,10 +89,7 @@ async function runOnce(
   const now = await transactionTime(tx);
   // A preview neither replays nor keeps: it has no effect that could happen twice.
   const idempotency = request.mode === 'execute' ? request.idempotency : undefined;
-  if (idempotency) {
-    const before = await claimKey(tx, idempotency);
-    if (before) return { kind: 'done', answer: before };
-  }
+  const before = idempotency ? await claimKey(tx, idempotency) : null;
 
   const ids = new Set<string>();
   const changes: AuditedChange[] = [];
@@ -101,7 +100,7 @@ async function runOnce(
     ids.add(id);
     return id;
   };
-  const answer = await request.verb({
+  const ctx: MutationCtx = {
     db: tx,
     now,
     requestId: base.requestId,
@@ -113,7 +112,12 @@ async function runOnce(
     changed: (tag) => void tags.add(tag),
     warn: (text) => void warnings.push(text),
     rows,
-  });
+  };
+  if (before) {
+    await request.beforeReplay?.(ctx);
+    return { kind: 'done', answer: before };
+  }
+  const answer = await request.verb(ctx);
 
   const plan = makePlan(request.operation, changes, warnings, { ids, now });
   if (request.mode === 'preview') return { kind: 'previewed', plan };

@@ -51,7 +51,7 @@ describe('a plan', () => {
       ids: new Set(),
       now: new Date(),
     });
-    expect(plan.changes.map((change) => change.path)).toEqual(['app.name', 'repository.name']);
+    expect(plan.changes.map((change) => change.path)).toEqual(['name', 'repository.name']);
   });
 });
 

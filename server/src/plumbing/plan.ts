@@ -24,13 +24,15 @@ export function makePlan(
 ): Plan {
   const settled = changes.map((change) => withoutRunValues(change, run) as AuditedChange);
   const first = settled[0];
-  const several = settled.length > 1;
+  // Paths are told apart by their kind where a change is about something else than the plan is.
+  const isElsewhere = ({ target }: AuditedChange) =>
+    target.kind !== first?.target.kind || target.id !== first.target.id;
   const plan = {
     operation: operation.id,
     target: first?.target ?? { kind: '', id: '', name: '' },
     changes: settled.flatMap((change) =>
       changesOf(change).map((item) =>
-        several ? { ...item, path: `${change.target.kind}.${item.path}` } : item,
+        isElsewhere(change) ? { ...item, path: `${change.target.kind}.${item.path}` } : item,
       ),
     ),
     warnings: [...warnings],

@@ -7,6 +7,7 @@ export interface Route {
   shape: Shape;
   answer: (ctx: never, input: never) => Promise<unknown>;
   etag: ((answer: never) => string) | undefined;
+  beforeReplay: ((ctx: never) => Promise<void>) | undefined;
 }
 
 export type RouteInput<S extends Shape> = Parsed<S> & { ifMatch: string | undefined };
@@ -22,7 +23,11 @@ export function route<S extends Shape, A extends Authority, K extends 'read' | '
   endpoint: Endpoint<S, A, K>,
   shape: S,
   answer: (ctx: CtxOf<A, K>, input: RouteInput<S>) => Promise<Answer<S>>,
-  options: { etag?: (answer: Answer<S>) => string } = {},
+  options: {
+    etag?: (answer: Answer<S>) => string;
+    /** Asked before an answer kept under an `Idempotency-Key` is given again, where a right to it may have ended since. */
+    beforeReplay?: (ctx: CtxOf<A, K>) => Promise<void>;
+  } = {},
 ): Route {
-  return { endpoint, shape, answer, etag: options.etag };
+  return { endpoint, shape, answer, etag: options.etag, beforeReplay: options.beforeReplay };
 }

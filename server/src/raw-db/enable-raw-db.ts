@@ -44,6 +44,9 @@ export async function enableRawDb(
     address: await raw.address(),
     enabled_by: ctx.caller.userId,
     enabled_at: ctx.now,
+    is_made: false,
+    password_at: ctx.now,
+    known_to: [ctx.caller.userId],
   };
   await insertRawDbRow(ctx.db, row);
   ctx.audit({
@@ -59,7 +62,15 @@ export async function enableRawDb(
 }
 
 async function refuseUnsafeServer(ctx: AppMutationCtx, raw: RawDatabases): Promise<void> {
-  const obstacle = await raw.obstacle();
+  const obstacle = await raw.obstacle().catch((error: unknown) => {
+    ctx.log.warn(
+      { err: error },
+      'The server of databases of apps can not be asked; see SVC_RAW_DATABASE_URL.',
+    );
+    throw fail('raw_db_unavailable', {
+      detail: "The database server can not be reached. The server's log tells the operator why.",
+    });
+  });
   if (!obstacle) return;
   // What else is on the server is for its operator.
   ctx.log.warn({ obstacle }, describeObstacle(obstacle));

@@ -1,8 +1,12 @@
 import type { RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import type { Db } from '../plumbing/db.ts';
-import { hasRawDbRows, saveAddressOfAll } from './store.ts';
+import { listRawDbLogins, saveAddressOfAll } from './store.ts';
 
-/** At a start: databases that are there must be reachable, and what is handed to apps must name the right place. */
+/**
+ * At a start: databases that are there must be reachable, and what is handed to apps must name the right place. Where
+ * they are reached is settled here also while there are none, so that no preview has to.
+ */
 export async function keepAddress({ db, raw }: { db: Db; raw: RawDatabases }): Promise<void> {
-  if (await hasRawDbRows(db)) await saveAddressOfAll(db, await raw.address());
+  await saveAddressOfAll(db, await raw.address());
+  raw.welcome(await listRawDbLogins(db));
 }

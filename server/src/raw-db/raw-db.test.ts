@@ -3,15 +3,16 @@ import { rawDbConnectionsMax } from '@svc/contract/raw-db.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { query, codeOf as sqlCodeOf } from '../drivers/database/testing.ts';
-import { createRawDatabases } from '../drivers/raw-database/raw-databases.ts';
+import { setMember } from '../tenants/set-member.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 import { closeRawDatabase, reopenRawDatabase } from './close-raw-database.ts';
 import { keepAddress } from './keep-address.ts';
 import { purgeRawDatabase } from './purge-raw-database.ts';
 import { rawDatabaseEnv } from './raw-database-env.ts';
 import { resizeRawDatabase } from './resize-raw-database.ts';
+import { rotateRawDbsKnownTo } from './rotate-known-to.ts';
 import { settleRawDb } from './settle-raw-db.ts';
-import { type RawWorld, rawWorld } from './testing.ts';
+import { type RawWorld, rawOn, rawWorld } from './testing.ts';
 
 setDefaultTimeout(30_000);
 
@@ -20,8 +21,8 @@ beforeAll(async () => {
   database = await testDatabase();
 });
 afterAll(async () => {
-  const raw = createRawDatabases({ url: database.url });
-  for (const name of await onServer()) await raw.underLock(name, (hands) => hands.drop(name));
+  const raw = rawOn(database);
+  for (const name of await onServer()) await raw.underLock(name, (hands) => hands.drop());
   await database.close();
 });
 
@@ -310,8 +311,86 @@ test('a start writes down where databases are reached now', async () => {
   );
 });
 
+test('a server that can not be reached is no fault of ours', async () => {
+  const nowhere = 'postgresql://nobody:nothing@127.0.0.1:1/none';
+  const world = await rawWorld(database, rawOn({ url: nowhere }));
+  const { status, body } = await world.call('POST', '/enable');
+  expect([status, body.code]).toEqual([409, 'raw_db_unavailable']);
+  expect(JSON.stringify(body)).not.toContain('127.0.0.1');
+});
+
+test('one that is gone is not made anew under its name, by whatever is changed', async () => {
+  const { change, settle, name, url } = await enabled();
+  await query(database.adminUrl, `drop database ${name} with (force)`);
+  await change((ctx, of) => resizeRawDatabase(ctx, { ...of, preset: 'L' }));
+  expect(settle()).rejects.toThrow('no longer there');
+  await change(closeRawDatabase);
+  await settle();
+  await change(reopenRawDatabase);
+  await expect(settle()).rejects.toThrow('no longer there');
+  expect(await sqlCodeOf(query(url, 'select 1'))).toBe('28000');
+});
+
+/** Whoever is connected with the string before is put out, and the string is worth nothing. */
+async function expectRotated(world: RawWorld & { url: string }, work: () => Promise<unknown>) {
+  const client = new pg.Client({ connectionString: world.url });
+  const ended = new Promise<string>((resolve) =>
+    client.on('error', (error) => resolve((error as pg.DatabaseError).code ?? '')),
+  );
+  await client.connect();
+  await client.query('create table kept (a int)');
+  await work();
+  expect((await world.call('GET', '', world.people.coOwner)).body.status).toBe('creating');
+  await world.settle();
+  expect(await ended).toBe('57P01');
+  expect(await sqlCodeOf(query(world.url, 'select 1'))).toBe('28P01');
+  const { DATABASE_URL } = await rawDatabaseEnv(database.db, {
+    tenantId: world.tenant.id,
+    appId: world.app.id,
+  });
+  await query(DATABASE_URL ?? '', 'select * from kept');
+}
+
+test('the owner changes the password: the new string is handed over once, and works', async () => {
+  const world = await enabled();
+  const preview = await world.call('POST', '/rotate?dry_run=true');
+  expect([preview.status, preview.body.plan.operation]).toEqual([200, 'rawDb.rotate']);
+  await query(world.url, 'select 1');
+  let anew = '';
+  await expectRotated(world, async () => {
+    anew = (await world.call('POST', '/rotate')).body.connection_string;
+  });
+  await query(anew, 'select * from kept');
+  for (const by of [world.people.coOwner, world.people.admin])
+    expect((await world.call('POST', '/rotate', by)).status).toBe(403);
+  const none = await rawWorld(database);
+  expect((await none.call('POST', '/rotate')).body.code).toBe('invalid_state_transition');
+});
+
+test('who has seen the password and owns the app no more is shut out; others who go change nothing', async () => {
+  const world = await enabled();
+  const { people, tenant, app } = world;
+  const gone = (userId: string) =>
+    world.change((ctx) => rotateRawDbsKnownTo(ctx, { tenantId: tenant.id, appId: app.id, userId }));
+  await gone(people.coOwner.userId);
+  expect(await world.settle()).toBe(0);
+  await expectRotated(world, () => gone(people.owner.userId));
+  // Nobody knows the one that counts now.
+  await gone(people.owner.userId);
+  expect(await world.settle()).toBe(0);
+});
+
+test('who leaves the tenant is shut out of the databases of all its apps that they have seen', async () => {
+  const world = await enabled();
+  await expectRotated(world, () =>
+    world.change((ctx) =>
+      setMember(ctx, { tenantId: world.tenant.id, userId: world.people.owner.userId, role: 'none' }),
+    ),
+  );
+});
+
 test('a server that lets every login in everywhere is refused, without naming what else is on it', async () => {
-  const raw = createRawDatabases({ url: database.url });
+  const raw = rawOn(database);
   const obstacle = { kind: 'open_to_all' as const, databases: ['payroll'] };
   const world = await rawWorld(database, { ...raw, obstacle: async () => obstacle });
   const { status, body } = await world.call('POST', '/enable?dry_run=true');

@@ -17,16 +17,17 @@ export function settleRawDb({ db, raw }: { db: Db; raw: RawDatabases }): Effect 
     await raw.underLock(database, async (hands) => {
       const row = await findRawDbRowNamed(db, tenantId, database);
       if (!row || row.state === 'dropping') {
-        await hands.drop(database);
+        await hands.drop();
         return deleteRawDbRow(db, tenantId, database);
       }
-      if (row.is_closed) return hands.close(database);
+      if (row.is_closed) return hands.close();
       await hands.ensure({
-        name: database,
         password: await openPassword(db, row),
         connectionsMax: row.connections_max,
+        missing: row.is_made ? 'fail' : 'make',
+        connected: row.state === 'creating' ? 'put_out' : 'stay',
       });
-      await saveReady(db, tenantId, database);
+      await saveReady(db, tenantId, row);
     });
   };
 }

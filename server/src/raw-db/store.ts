@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { hostAndPort } from '../drivers/raw-database/raw-url.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 import type { RawDbFacts } from './rules.ts';
@@ -13,6 +14,11 @@ export interface RawDbRow {
   address: string;
   enabled_by: string;
   enabled_at: Date;
+  /** The database was there once. */
+  is_made: boolean;
+  password_at: Date;
+  /** Who was handed the password that counts. */
+  known_to: string[];
 }
 type Tables = { raw_databases: RawDbRow };
 
@@ -42,7 +48,9 @@ export async function updateRawDbRow(
   tx: Tx,
   tenantId: string,
   appId: string,
-  set: Partial<Pick<RawDbRow, 'state' | 'is_closed' | 'connections_max'>>,
+  set: Partial<
+    Pick<RawDbRow, 'state' | 'is_closed' | 'connections_max' | 'password_sealed' | 'password_at' | 'known_to'>
+  >,
 ): Promise<void> {
   await tx
     .withTables<Tables>()
@@ -53,15 +61,41 @@ export async function updateRawDbRow(
     .execute();
 }
 
-/** Unless it is to be dropped by now. */
-export async function saveReady(db: Db, tenantId: string, database: string): Promise<void> {
+/** Of one app, or of all. One that is being dropped has no use for another password. */
+export async function lockRawDbRowsKnownTo(
+  tx: Tx,
+  tenantId: string,
+  { userId, appId }: { userId: string; appId?: string },
+): Promise<(RawDbRow & { slug: string })[]> {
+  return await tx
+    .withTables<Tables & { apps: { id: string; slug: string } }>()
+    .selectFrom('raw_databases')
+    .innerJoin('apps', 'apps.id', 'raw_databases.app_id')
+    .selectAll('raw_databases')
+    .select('apps.slug')
+    .where('raw_databases.tenant_id', '=', tenantId)
+    .where('raw_databases.state', '!=', 'dropping')
+    .where(sql<boolean>`${userId}::uuid = any (known_to)`)
+    .$if(appId !== undefined, (query) => query.where('raw_databases.app_id', '=', appId ?? ''))
+    .orderBy('raw_databases.app_id')
+    .forUpdate('raw_databases')
+    .execute();
+}
+
+/** Unless it is to be dropped by now, or to have another password. */
+export async function saveReady(
+  db: Db,
+  tenantId: string,
+  { database, password_sealed }: Pick<RawDbRow, 'database' | 'password_sealed'>,
+): Promise<void> {
   await db
     .withTables<Tables>()
     .updateTable('raw_databases')
-    .set({ state: 'ready' })
+    .set({ state: 'ready', is_made: true })
     .where('tenant_id', '=', tenantId)
     .where('database', '=', database)
     .where('state', '=', 'creating')
+    .where('password_sealed', '=', password_sealed)
     .execute();
 }
 
@@ -74,14 +108,15 @@ export async function deleteRawDbRow(db: Db, tenantId: string, database: string)
     .execute();
 }
 
-export async function hasRawDbRows(db: Db): Promise<boolean> {
-  const row = await db
+/** Of all tenants: those that log in. */
+export function listRawDbLogins(db: Db): Promise<{ name: string; connectionsMax: number }[]> {
+  return db
     .withTables<Tables>()
     .selectFrom('raw_databases')
-    .select('app_id')
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .select(['database as name', 'connections_max as connectionsMax'])
+    .where('is_closed', '=', false)
+    .where('state', '!=', 'dropping')
+    .execute();
 }
 
 /** Of all tenants: the server has moved, not an app. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { findApp } from '../apps/find-app.ts';
 import { newApp } from '../apps/testing.ts';
 import { createRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
+import { serverAt } from '../drivers/raw-database/raw-server.ts';
 import { createApi } from '../plumbing/api.ts';
 import type { AppAccess, Caller, MutationCtx, TenantAccess } from '../plumbing/context.ts';
 import { rowsOnly } from '../plumbing/outbox-rows.ts';
@@ -31,11 +32,11 @@ export interface RawWorld {
   settle(): Promise<number>;
 }
 
+export const rawOn = ({ url }: Pick<TestDatabase, 'url'>) =>
+  createRawDatabases({ installation: async () => 'test', server: serverAt(url) });
+
 /** An app of the test's own, on the server that the test database is on, reached by its socket. */
-export async function rawWorld(
-  database: TestDatabase,
-  raw = createRawDatabases({ url: database.url }),
-): Promise<RawWorld> {
+export async function rawWorld(database: TestDatabase, raw = rawOn(database)): Promise<RawWorld> {
   const { db } = database;
   const { tenant, admin, member } = await newTenant(db);
   const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];

@@ -5,6 +5,7 @@ import { userTag } from '../identity/tags.ts';
 import { revokePatsOf } from '../pats/revoke-pats-of.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { rotateRawDbsKnownTo } from '../raw-db/rotate-known-to.ts';
 import { revokeTableGrantsOf } from '../tables/revoke-table-grants-of.ts';
 import { findUser } from '../users/find-user.ts';
 import { type MemberRecord, memberRecord } from './rules.ts';
@@ -64,6 +65,7 @@ export async function setMember(
     const user = { id: userId, email: before?.email ?? '' };
     await endCoOwnershipsOf(ctx, { tenantId, user });
     await endAppMembershipsOf(ctx, { tenantId, user });
+    await rotateRawDbsKnownTo(ctx, { tenantId, userId });
   }
   ctx.changed(userTag(userId));
   return after ? memberRecord(after) : null;

@@ -66,6 +66,24 @@ export async function insertTenantRow(tx: Tx, row: TenantRow): Promise<boolean> 
   return inserted !== undefined;
 }
 
+export function lockTenantRow(tx: Tx, tenantId: string): Promise<TenantRow | undefined> {
+  return tx
+    .withTables<Tables>()
+    .selectFrom('tenants')
+    .selectAll()
+    .where('id', '=', tenantId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
+export async function updateTenantRow(
+  tx: Tx,
+  tenantId: string,
+  set: Pick<TenantRow, 'name' | 'max_resource_tier'>,
+): Promise<void> {
+  await tx.withTables<Tables>().updateTable('tenants').set(set).where('id', '=', tenantId).execute();
+}
+
 /** Puts all changes of the tenant's members in line; rows that refer to the tenant may still come and go. */
 export async function lockMembersOf(tx: Tx, tenantId: string): Promise<boolean> {
   const row = await tx

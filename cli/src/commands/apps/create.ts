@@ -7,7 +7,8 @@ export default defineCommand({
   summary: 'Create an app; you become its owner',
   description:
     'Without --name it is called by its slug, without --slug it gets one made from its name. Flags win over what a file ' +
-    'says. --interactive asks for the rest on a terminal.',
+    'says. --interactive asks for the rest on a terminal. The tenant of a svc.yaml given with --from-file goes before ' +
+    'that of the folder.',
   kind: 'mutate',
   flags: {
     name: { type: 'string', summary: 'Name that people see' },
@@ -24,6 +25,8 @@ export default defineCommand({
   },
   oneRequired: [['name', 'slug', 'from-file', 'interactive']],
   endpoint: createApp,
+  ownTenant: async (ctx, { flags }) =>
+    (await import('../../inputs/new-app.ts')).tenantOfFile(ctx, flags['from-file']),
   input: async ({ tenant, flags, ctx }) => {
     const { newAppBody } = await import('../../inputs/new-app.ts');
     const given = {

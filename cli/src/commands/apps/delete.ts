@@ -1,5 +1,5 @@
 import { deleteApp, deletedAppsKeptDays } from '@svc/contract/app-life.ts';
-import { appMovedText } from '../../app-moved-text.ts';
+import { appMoved } from '../../app-moved.ts';
 import { appPositional } from '../../app-positional.ts';
 import { defineCommand } from '../../define-command.ts';
 
@@ -13,7 +13,7 @@ export default defineCommand({
   positionals: [appPositional],
   endpoint: deleteApp,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
-  text: appMovedText,
+  ...appMoved,
   examples: [
     { line: 'svc apps delete pet-shop', does: 'See what would change' },
     { line: 'svc apps delete pet-shop --execute', does: 'Delete it' },

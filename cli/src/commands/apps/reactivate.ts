@@ -1,5 +1,5 @@
 import { reactivateApp } from '@svc/contract/app-life.ts';
-import { appMovedText } from '../../app-moved-text.ts';
+import { appMoved } from '../../app-moved.ts';
 import { appPositional } from '../../app-positional.ts';
 import { defineCommand } from '../../define-command.ts';
 
@@ -12,7 +12,7 @@ export default defineCommand({
   positionals: [appPositional],
   endpoint: reactivateApp,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
-  text: appMovedText,
+  ...appMoved,
   examples: [
     { line: 'svc apps reactivate pet-shop', does: 'See what would change' },
     { line: 'svc apps reactivate pet-shop --execute', does: 'Reactivate it' },

@@ -1,5 +1,5 @@
 import { resumeApp } from '@svc/contract/app-life.ts';
-import { appMovedText } from '../../app-moved-text.ts';
+import { appMoved } from '../../app-moved.ts';
 import { appPositional } from '../../app-positional.ts';
 import { defineCommand } from '../../define-command.ts';
 
@@ -11,7 +11,7 @@ export default defineCommand({
   positionals: [appPositional],
   endpoint: resumeApp,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
-  text: appMovedText,
+  ...appMoved,
   examples: [
     { line: 'svc apps resume pet-shop', does: 'See what would change' },
     { line: 'svc apps resume pet-shop --execute', does: 'Run it again' },

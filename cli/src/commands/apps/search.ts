@@ -24,6 +24,7 @@ export default defineCommand({
     },
     limit: { type: 'integer', min: 1, max: perPageMax, winsOver: ['per-page'], summary: 'Entries at most' },
     ...pageFlags,
+    all: { ...pageFlags.all, winsOver: ['per-page', 'limit'] },
   },
   endpoint: searchApps,
   input: ({ tenant, positionals, flags }) => ({

@@ -1,5 +1,5 @@
 import { suspendApp } from '@svc/contract/app-life.ts';
-import { appMovedText } from '../../app-moved-text.ts';
+import { appMoved } from '../../app-moved.ts';
 import { appPositional } from '../../app-positional.ts';
 import { defineCommand } from '../../define-command.ts';
 
@@ -11,7 +11,7 @@ export default defineCommand({
   positionals: [appPositional],
   endpoint: suspendApp,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),
-  text: appMovedText,
+  ...appMoved,
   examples: [
     { line: 'svc apps suspend pet-shop', does: 'See what would change' },
     { line: 'svc apps suspend pet-shop --execute', does: 'Suspend it' },

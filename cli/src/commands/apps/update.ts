@@ -1,6 +1,7 @@
 import { updateApp, visibilities } from '@svc/contract/apps.ts';
 import { defineCommand } from '../../define-command.ts';
 import { appSettingFlags, appSettings, deployMethodFlag } from '../../inputs/app.ts';
+import { refuseNoField } from '../../inputs/refuse-no-field.ts';
 
 export default defineCommand({
   words: 'apps update',
@@ -19,10 +20,8 @@ export default defineCommand({
     visibility: { type: 'enum', values: visibilities, summary: 'Who it is shown to; narrower only' },
     'deploy-method': { ...deployMethodFlag['deploy-method'], hidden: true },
   },
-  check: ({ flags }) =>
-    Object.values(flags).every((value) => value === undefined || value === false)
-      ? 'Give at least one field to change.'
-      : undefined,
+  // All that are yes or no clear something: no says nothing.
+  check: ({ flags }) => refuseNoField(flags, (value) => value !== undefined && value !== false),
   endpoint: updateApp,
   input: ({ tenant, positionals, flags }) => ({
     params: { tenantID: tenant, app: positionals.app },

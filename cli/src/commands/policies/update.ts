@@ -2,6 +2,7 @@ import { updatePolicy } from '@svc/contract/access-policies.ts';
 import { defineCommand } from '../../define-command.ts';
 import { readDocument } from '../../inputs/document.ts';
 import { checkMasks, policyBody, policyFlags } from '../../inputs/policy.ts';
+import { refuseNoField } from '../../inputs/refuse-no-field.ts';
 
 export default defineCommand({
   words: 'policies update',
@@ -9,10 +10,7 @@ export default defineCommand({
   kind: 'mutate',
   positionals: [{ name: 'policy', summary: 'Policy id' }],
   flags: policyFlags,
-  check: ({ flags }) =>
-    Object.values(flags).every((value) => value === undefined)
-      ? 'Give at least one field to change.'
-      : checkMasks(flags),
+  check: ({ flags }) => refuseNoField(flags) ?? checkMasks(flags),
   endpoint: updatePolicy,
   input: async ({ tenant, positionals, flags, ctx }) => ({
     params: { tenantID: tenant, policyID: positionals.policy },

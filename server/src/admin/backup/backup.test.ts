@@ -204,6 +204,23 @@ describe('a backup', () => {
     );
     const { left_out } = await source.run(['backup', '--to', join(folder, 'raw.tar.gz')]);
     expect(left_out).toEqual([`database svc_raw_${'0'.repeat(32)} of app shop`]);
+
+    // Where it is restored they are not, or are another system's: no app has one, and none is dropped.
+    await query(
+      source.url,
+      `insert into svc.outbox (id, topic, payload, created_at)
+         values (gen_random_uuid(), 'rawDb.settle', '{}', now());
+       insert into svc.platform_keys (name, value) values ('raw_db.installation', '"source"')`,
+    );
+    const target = await installation();
+    const restored = await target.run(['restore', '--from', await source.backup()]);
+    expect(restored.raw_databases_of).toEqual(['shop']);
+    for (const left of [
+      'svc.raw_databases',
+      `svc.outbox where topic = 'rawDb.settle'`,
+      `svc.platform_keys where name = 'raw_db.installation'`,
+    ])
+      expect([left, await query(target.url, `select from ${left}`)]).toEqual([left, []]);
   });
 
   test('tells what it can not hold', async () => {

@@ -6,6 +6,9 @@ const leftOut: readonly RegExp[] = [
   /^postgres$/,
   /^postgres\.(json|port|commands|new-.*)$/,
   /^run$/,
+  // Databases of apps' own, whose owners take copies of them.
+  /^raw$/,
+  /^raw-db\.port$/,
   /^local-login\.json$/,
   /\.lock(\..*)?$/,
   /^logs$/,

@@ -7,6 +7,7 @@ import { migrations } from './migrations.ts';
 import { objectStore } from './object-store.ts';
 import { openidProvider } from './openid-provider.ts';
 import { outbox } from './outbox.ts';
+import { rawDatabases } from './raw-databases.ts';
 import { rowsRole } from './rows-role.ts';
 import { server } from './server.ts';
 
@@ -19,6 +20,7 @@ export const checks: readonly Check[] = [
   openidProvider,
   migrations,
   rowsRole,
+  rawDatabases,
   clock,
   auditChains,
   outbox,

@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024;
 const freeBytesMin = 100 * mebibyte;
 const freeBytesEnough = 1024 * mebibyte;
 /** Who can read one of these is, or can become, the platform. */
-const secretFiles = ['postgres.json', localLoginFile, 'audit-anchors.jsonl'];
+const secretFiles = ['postgres.json', 'raw/postgres.json', localLoginFile, 'audit-anchors.jsonl'];
 
 export const dataDir: Check = {
   name: 'data dir',

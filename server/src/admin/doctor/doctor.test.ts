@@ -65,6 +65,7 @@ test('a healthy system has no problems, and every check says something', async (
     'database',
     'migrations',
     'rows role',
+    'raw databases',
     'clock',
     'audit chains',
     'outbox',
@@ -254,4 +255,54 @@ test('the addresses that users can not reach are told', async () => {
   expect(await statusOf({ SVC_BASE_URL: 'http://svc.example.com', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'http://localhost:9', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'https://svc.example.com', SVC_PORT: '4400' })).toBe('ok');
+});
+
+describe('of databases of apps it finds', () => {
+  const withRow = `with o as (insert into svc.users (id, email, name, created_at)
+      values (gen_random_uuid(), 'raw@example.test', 'R', now()) returning id),
+    a as (insert into svc.apps (id, tenant_id, slug, name, owner_id, owner_since, created_at, updated_at)
+      select gen_random_uuid(), t.id, 'shop', 'Shop', o.id, now(), now(), now() from o, svc.tenants t
+      where t.slug = 'one' returning *)
+    insert into svc.raw_databases (app_id, tenant_id, database, state, password_sealed, connections_max, address,
+        enabled_by, enabled_at, is_made)
+      select id, tenant_id, 'svc_raw_' || md5(id::text), 'ready', '', 5, 'postgresql://localhost/', owner_id, now(), true
+      from a returning database`;
+
+  test('none, and says so', async () => {
+    const { doctor } = await system();
+    expect((await doctor()).find('raw databases')).toMatchObject({ status: 'ok' });
+  });
+
+  test('a server that does not answer', async () => {
+    const { doctor } = await system();
+    const { exit, find } = await doctor({ SVC_RAW_DATABASE_URL: 'postgresql://a:b@127.0.0.1:1/c' });
+    expect([exit, find('raw databases').status]).toEqual([1, 'problem']);
+    expect(find('raw databases').hint).toContain('SVC_RAW_DATABASE_URL');
+  });
+
+  test('one that is missing, and that the others share the server of the control plane', async () => {
+    const { doctor, change, database } = await system();
+    const [{ database: name }] = await change(withRow);
+    const missing = (await doctor()).find('raw databases');
+    expect([missing.status, missing.detail]).toEqual(['problem', `Missing on the server: ${name}.`]);
+
+    await query(database.adminUrl, `create database ${name}`);
+    await query(database.adminUrl, `revoke connect on database ${name} from public`);
+    const shared = (await doctor()).find('raw databases');
+    expect([shared.status, shared.hint]).toEqual([
+      'warning',
+      expect.stringContaining('SVC_RAW_DATABASE_URL'),
+    ]);
+    const elsewhere = (await doctor({ SVC_RAW_DATABASE_URL: database.controlUrl })).find('raw databases');
+    expect(elsewhere.status).toBe('ok');
+    await query(database.adminUrl, `drop database ${name}`);
+  });
+
+  test('a server that lets every login into another database', async () => {
+    const { doctor, database } = await system();
+    await query(database.adminUrl, `create database open_${database.name}`);
+    const found = (await doctor({ SVC_RAW_DATABASE_URL: database.controlUrl })).find('raw databases');
+    await query(database.adminUrl, `drop database open_${database.name}`);
+    expect([found.status, found.hint]).toEqual(['problem', expect.stringContaining('revoke connect')]);
+  });
 });

@@ -10,6 +10,7 @@ import type { Manifest } from '../backup/manifest.ts';
 import { controlSchema, isSameDatabase, settingsOfCopy } from '../backup/snapshot.ts';
 import { openAdminDatabase } from '../system.ts';
 import { type StagedFiles, stageFiles } from './data-dir.ts';
+import { forgetRawDatabases } from './forget-raw-databases.ts';
 import { loadBackup } from './load-backup.ts';
 import { dropAppSchemas, rebuildControlSchema, suspendReferences } from './prepare-schema.ts';
 import { keepRowsLogin, readRowsLogin } from './rows-login.ts';
@@ -32,6 +33,8 @@ export interface Restored {
   auditBreaks: string[];
   migrated: string[];
   filesKeptIn: string | null;
+  /** Slugs of the apps that had a database of their own. */
+  rawDatabasesOf: string[];
 }
 
 /** Loads a verified backup in one transaction: in the end all of it is there, or nothing has changed. */
@@ -77,13 +80,13 @@ async function inTransaction(
   });
   try {
     for (const client of clients) await client.query('begin');
-    const auditBreaks = await loadAll(input, { control, apps, files });
+    const loaded = await loadAll(input, { control, apps, files });
     const { undo, keptIn } = files.exchange();
     undoFiles = undo;
     if (apps !== control) await apps.query('commit');
     await control.query('commit');
     undoFiles = () => {};
-    return { auditBreaks, filesKeptIn: keptIn };
+    return { ...loaded, filesKeptIn: keptIn };
   } catch (error) {
     undoFiles();
     for (const client of clients) await client.query('rollback').catch(() => {});
@@ -97,7 +100,7 @@ async function inTransaction(
 async function loadAll(
   { database, file, manifest, migrations }: RestoreInput,
   { control, apps, files }: { control: PoolClient; apps: PoolClient; files: StagedFiles },
-): Promise<string[]> {
+): Promise<Pick<Restored, 'auditBreaks' | 'rawDatabasesOf'>> {
   await control.query(
     "set statement_timeout = 0; set lock_timeout = '30s'; set idle_in_transaction_session_timeout = 0",
   );
@@ -114,7 +117,10 @@ async function loadAll(
   await loadBackup(file, manifest, { control, apps, rowsRole, files });
   await keepRowsLogin(control, rowsLogin);
   await resumeReferences();
-  return await findAuditBreaks(dbOver(control), readAnchors(anchorsFile(files.folder)));
+  return {
+    rawDatabasesOf: await forgetRawDatabases(control),
+    auditBreaks: await findAuditBreaks(dbOver(control), readAnchors(anchorsFile(files.folder))),
+  };
 }
 
 /** The control plane's queries, inside the transaction of this connection. */

@@ -1,9 +1,13 @@
 import type { ClientBase } from 'pg';
+import { installationKey } from '../../raw-db/installation-id.ts';
 
 type Key = { name: string; value: string; created_at: Date };
 
-/** The login for rows that a database of the operator's own keeps among the keys: of the database, not of the data. */
-const names = ['rows_role', 'rows_password'];
+/**
+ * Of the database, not of the data: the login for rows that a database of the operator's own keeps among the keys, and
+ * the mark on databases of apps that are this system's.
+ */
+const names = ['rows_role', 'rows_password', installationKey];
 
 export async function readRowsLogin(client: ClientBase): Promise<Key[]> {
   const { rows } = await client.query<Key>(

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   chownSync,
   mkdtempSync,
@@ -14,6 +13,8 @@ import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { DatabaseError } from './database-error.ts';
 import { syncFolder, writeDurably } from './durable-file.ts';
+import type { ClusterUse } from './embedded-place.ts';
+import { runProgram } from './run-program.ts';
 import { hostAccessFile, settingsFile } from './settings.ts';
 
 export const superuser = 'postgres';
@@ -42,19 +43,19 @@ export function clusterExists(dataDir: string, major: string): boolean {
 }
 
 /** Made in a folder beside it and then renamed: a crash in between leaves no half cluster. */
-export function makeCluster(options: {
+export async function makeCluster(options: {
   dataDir: string;
   binaries: Binaries;
   account: Account;
   superuserPassword: string;
-}): void {
+}): Promise<void> {
   const { dataDir, account } = options;
   removeWorkshops(dataDir);
   const workshop = mkdtempSync(join(dataDir, workshopPrefix));
   const passwordFile = join(workshop, 'password');
   writeFileSync(passwordFile, options.superuserPassword, { mode: 0o600 });
   if (account.foreign) for (const path of [workshop, passwordFile]) chownSync(path, account.uid, account.gid);
-  initialise(options, join(workshop, 'cluster'), passwordFile);
+  await initialise(options, join(workshop, 'cluster'), passwordFile);
   const cluster = clusterFolder(dataDir);
   if (entries(cluster).length === 0) rmSync(cluster, { recursive: true, force: true });
   renameSync(join(workshop, 'cluster'), cluster);
@@ -63,18 +64,21 @@ export function makeCluster(options: {
   rmdirSync(workshop);
 }
 
-export function writeSettings(dataDir: string, account: Account): void {
+export function writeSettings(
+  { dataDir, use }: { dataDir: string; use: ClusterUse },
+  account: Account,
+): void {
   const cluster = clusterFolder(dataDir);
   const owner = account.foreign ? account : undefined;
-  writeDurably(join(cluster, 'postgresql.conf'), settingsFile(), owner);
+  writeDurably(join(cluster, 'postgresql.conf'), settingsFile(use), owner);
   writeDurably(join(cluster, 'pg_hba.conf'), hostAccessFile(), owner);
 }
 
-function initialise(
+async function initialise(
   options: { binaries: Binaries; account: Account },
   folder: string,
   passwordFile: string,
-): void {
+): Promise<void> {
   // C.UTF-8 of PostgreSQL itself sorts alike on every system, so that no upgrade of the system breaks an index.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const login = [`--username=${superuser}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
@@ -92,9 +96,9 @@ function initialise(
       ...login,
       '--data-checksums',
     ]);
-    const run = spawnSync(program, args, { ...as, encoding: 'utf8' });
-    if (run.status === 0) return;
-    reasons.push(run.error?.message ?? `${run.stdout}\n${run.stderr}`.trim());
+    const { status, said } = await runProgram(program, args, as);
+    if (status === 0) return;
+    reasons.push(said);
     if (!/locale/i.test(reasons.at(-1) ?? '')) break;
   }
   throw new DatabaseError('init_failed', `PostgreSQL could not be set up in ${folder}: ${reasons.at(-1)}`);

@@ -18,8 +18,12 @@ import { clusterFolder } from './cluster.ts';
 import { DatabaseError } from './database-error.ts';
 import { type Endpoint, prepareSocketFolder, socketEndpoint, tcpEndpoint } from './endpoint.ts';
 
+/** What an embedded PostgreSQL is for: its settings and its roles follow from that. */
+export type ClusterUse = 'control_plane' | 'databases_of_apps';
+
 /** Where everything of one embedded PostgreSQL lies. */
 export interface Place {
+  use: ClusterUse;
   dataDir: string;
   cluster: string;
   /** Held by the one server on this data dir, for as long as it runs. */
@@ -32,7 +36,7 @@ export interface Place {
 const logBytesMax = 10 * 1024 * 1024;
 
 /** The real path, so that a server and a tool that reach the data dir by different links agree. */
-export function findPlace(dataDir: string): Place {
+export function findPlace(dataDir: string, use: ClusterUse = 'control_plane'): Place {
   const wanted = resolve(dataDir);
   if (!existsSync(wanted)) {
     mkdirSync(wanted, { recursive: true });
@@ -42,6 +46,7 @@ export function findPlace(dataDir: string): Place {
   const real = realpathSync(wanted);
   checkWritable(real);
   return {
+    use,
     dataDir: real,
     cluster: clusterFolder(real),
     serverLock: join(real, 'server.lock'),

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseError } from './database-error.ts';
 import type { Database } from './database-handle.ts';
-import { findPlace, type Place } from './embedded-place.ts';
+import { type ClusterUse, findPlace, type Place } from './embedded-place.ts';
 import { embeddedUrls, prepareRoles } from './embedded-roles.ts';
 import { removeSocketFolder } from './endpoint.ts';
 import { type Lock, livingWriter, takeLock, waitForLock, writeIdentity } from './lock-file.ts';
@@ -10,17 +10,19 @@ import { type RunningCluster, runCluster } from './run-cluster.ts';
 
 export interface EmbeddedOptions {
   dataDir: string;
+  /** The control plane's, unless said otherwise. */
+  use?: ClusterUse;
   log: (line: string) => void;
 }
 
 /** PostgreSQL in the data dir for the one server on it, which stops it in the end, found or started. */
-export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<Database> {
-  const place = findPlace(dataDir);
+export async function openEmbedded({ dataDir, use, log }: EmbeddedOptions): Promise<Database> {
+  const place = findPlace(dataDir, use);
   const lock = takeServerLock(place);
   try {
     const running = await changing(place, log, async () => {
       const cluster = await runCluster(place, log);
-      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials));
+      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, place.use));
       return cluster;
     });
     return serverDatabase(place, lock, running, log);
@@ -34,8 +36,8 @@ export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<D
  * PostgreSQL in the data dir for one command: that of the server when one runs, else one for as long as commands
  * use it. The last of several commands that overlap stops it, unless a server has come to use it since.
  */
-export async function attachEmbedded({ dataDir, log }: EmbeddedOptions): Promise<Database> {
-  const place = findPlace(dataDir);
+export async function attachEmbedded({ dataDir, use, log }: EmbeddedOptions): Promise<Database> {
+  const place = findPlace(dataDir, use);
   return await changing(place, log, async () => {
     const shared = livingWriter(place.serverLock) === null && commandsAtWork(place).length > 0;
     const cluster = await runCluster(place, log);
@@ -44,7 +46,7 @@ export async function attachEmbedded({ dataDir, log }: EmbeddedOptions): Promise
       return { kind: 'embedded', ...urls, stop: async () => {}, stopNow: () => {}, exited: never };
     }
     if (cluster.found === 'started') {
-      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials));
+      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, place.use));
     }
     return commandDatabase(place, cluster, log);
   });

@@ -67,10 +67,15 @@ async function startCluster(place: Place, log: (line: string) => void): Promise<
   } else {
     log(`Setting up PostgreSQL ${binaries.major} in ${place.cluster}.`);
     credentials = keepCredentials(place.dataDir);
-    makeCluster({ dataDir: place.dataDir, binaries, account, superuserPassword: credentials.superuser });
+    await makeCluster({
+      dataDir: place.dataDir,
+      binaries,
+      account,
+      superuserPassword: credentials.superuser,
+    });
   }
   await clearRemains(place, endpoint, account);
-  writeSettings(place.dataDir, account);
+  writeSettings(place, account);
   const output = openLog(place.logPath, account);
   try {
     const args = ['-D', place.cluster, ...endpointArguments(endpoint)];

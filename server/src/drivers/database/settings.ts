@@ -1,11 +1,14 @@
+import type { ClusterUse } from './embedded-place.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
  * The whole of postgresql.conf, written anew on each start so that a new release's settings take hold. An operator's
  * own belong into ALTER SYSTEM, which goes before these.
  */
-export function settingsFile(): string {
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'`);
+export function settingsFile(use: ClusterUse): string {
+  const lines = Object.entries({ ...settings, ...(use === 'databases_of_apps' ? settingsForApps : {}) }).map(
+    ([name, value]) => `${name} = '${value}'`,
+  );
   return ['# Written on each start. Change settings with ALTER SYSTEM.', ...lines, ''].join('\n');
 }
 
@@ -53,6 +56,15 @@ const settings = {
   log_error_verbosity: 'terse',
   // A statement whose client is gone would run on, and hold its locks.
   ...(process.platform === 'win32' ? {} : { client_connection_check_interval: '5s' }),
+};
+
+/** Small, since it is there beside the control plane's; more connections than the gate has places, so that we get in. */
+const settingsForApps = {
+  max_connections: 120,
+  shared_buffers: '64MB',
+  max_wal_size: '256MB',
+  max_wal_senders: 0,
+  max_replication_slots: 0,
 };
 
 /** unix_socket_directories is a list: a comma or a space in the folder's name would make two of it. */

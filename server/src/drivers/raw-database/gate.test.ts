@@ -12,12 +12,14 @@ import {
   temporaryFolder,
 } from '../database/testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
+import { serverAt } from './raw-server.ts';
 import { hostAndPort } from './raw-url.ts';
-import { type MadeDatabase, newRawDatabase } from './testing.ts';
+import { installation, type MadeDatabase, newRawDatabase } from './testing.ts';
 
 setDefaultTimeout(30_000);
 
 const connectionsMax = 6;
+const startupMsMax = 3_000;
 let folder: TemporaryFolder;
 let fresh: FreshDatabase;
 let raw: RawDatabases;
@@ -26,8 +28,9 @@ let port: number;
 
 const open = (name: string, log: (line: string) => void = () => {}) =>
   createRawDatabases({
-    url: fresh.controlUrl,
-    gate: { portFile: join(folder.path, name), connectionsMax, log },
+    installation,
+    server: serverAt(fresh.controlUrl),
+    gate: { portFile: join(folder.path, name), connectionsMax, startupMsMax, log },
   });
 
 beforeAll(async () => {
@@ -38,7 +41,7 @@ beforeAll(async () => {
   port = hostAndPort(await raw.address()).port;
 });
 afterAll(async () => {
-  await raw.underLock(mine.name, (hands) => hands.drop(mine.name));
+  await raw.underLock(mine.name, (hands) => hands.drop());
   await raw.close();
   await fresh.drop();
   await folder.remove();
@@ -83,8 +86,15 @@ test('nobody else does: not the platform’s own logins with their passwords, an
     replication: 'database',
   } as pg.ClientConfig);
   expect(await codeOf(replication.connect())).toBe('28000');
-  await raw.underLock(another.name, (hands) => hands.drop(another.name));
+  await raw.underLock(another.name, (hands) => hands.drop());
 });
+
+function startup(name: string): Buffer {
+  const body = Buffer.from(`\0\x03\0\0user\0${name}\0database\0${name}\0\0`, 'latin1');
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length + 4);
+  return Buffer.concat([length, body]);
+}
 
 /** All that is answered to some bytes until the other side ends, or until so many came. */
 function say(
@@ -170,20 +180,58 @@ test('a statement is cancelled through the gate', async () => {
 });
 
 test('there is a limit for all together, and a place that is given up is taken again', async () => {
-  const idle = await Promise.all(
-    Array.from(
-      { length: connectionsMax },
-      () =>
-        new Promise<Socket>((resolve) => {
-          const socket = connect(port, '127.0.0.1', () => resolve(socket));
-        }),
-    ),
-  );
-  // Accepted in order: the last one's place is known to be taken once a further one is refused.
+  const others = [await newRawDatabase(raw), await newRawDatabase(raw)];
+  const clients = others.flatMap(({ url }) => [1, 2, 3].map(() => new pg.Client({ connectionString: url })));
+  expect(clients.length).toBe(connectionsMax);
+  for (const client of clients) await client.connect();
   expect(await codeOf(query(mine.url, 'select 1'))).toBe('53300');
-  for (const socket of idle) socket.destroy();
+  for (const client of clients) await client.end();
   let code = '';
   while (code !== 'no error') code = await codeOf(query(mine.url, 'select 1'));
+  for (const { name } of others) await raw.underLock(name, (hands) => hands.drop());
+});
+
+test('who says nothing takes nobody’s place, and who names itself and says no more only its own', async () => {
+  const quiet: Socket[] = [];
+  const sockets = (count: number, bytes?: Buffer) =>
+    Promise.all(
+      Array.from(
+        { length: count },
+        () =>
+          new Promise<void>((resolve, reject) => {
+            const socket = connect(port, '127.0.0.1', () => (bytes ? socket.write(bytes) : resolve()));
+            // What PostgreSQL asks for next, or a refusal.
+            socket.on('data', () => resolve());
+            socket.on('error', reject);
+            quiet.push(socket);
+          }),
+      ),
+    );
+  await sockets(3 * connectionsMax);
+  expect(await query(mine.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  const other = await newRawDatabase(raw);
+  // A limit of one, and the spare ones: of six places these leave two.
+  await raw.underLock(other.name, (hands) => hands.ensure({ ...other, connectionsMax: 1 }));
+  await sockets(3 * connectionsMax, startup(other.name));
+  expect(await codeOf(query(other.url, 'select 1'))).toBe('53300');
+  expect(await query(mine.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  // A name that nobody has is worth no place either.
+  await sockets(3 * connectionsMax, startup(`svc_raw_${'0'.repeat(32)}`));
+  expect(await query(mine.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  for (const socket of quiet) socket.destroy();
+  await raw.underLock(other.name, (hands) => hands.drop());
+});
+
+test('who names itself and does not log in is put out in time, who is let in stays', async () => {
+  const client = new pg.Client({ connectionString: mine.url });
+  await client.connect();
+  const began = performance.now();
+  const { answer } = await say(startup(mine.name));
+  // It was asked for a password, and gave none.
+  expect(answer).toStartWith('R');
+  expect(performance.now() - began).toBeWithin(startupMsMax - 500, 2 * startupMsMax);
+  expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await client.end();
 });
 
 test('the port stays the same over restarts; where it is taken, another is kept and told', async () => {
@@ -213,6 +261,7 @@ test('the port stays the same over restarts; where it is taken, another is kept 
 
 test('closing ends who is connected', async () => {
   const gate = open('closing');
+  gate.welcome([mine]);
   const address = hostAndPort(await gate.address());
   const client = new pg.Client({
     connectionString: throughGate({}).replace(`:${port}/`, `:${address.port}/`),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { writeDurably } from '../database/durable-file.ts';
-import { isRawName } from './raw-name.ts';
+import { watchAuthentication } from './authentication.ts';
 import { readStartup, refusal, startupBytesMax } from './startup-message.ts';
 
 export interface Gate {
@@ -9,16 +9,23 @@ export interface Gate {
   close(): Promise<void>;
 }
 
+export type Upstream = { path: string } | { host: string; port: number };
+
 export interface GateOptions {
-  upstream: { path: string } | { host: string; port: number };
+  /** Asked for each connection: it may be on its way up. */
+  upstream: () => Promise<Upstream>;
+  /** How many connections a login may have here; none for who is not known. */
+  placesOf(name: string): number;
   /** Keeps the port over restarts, since connection strings name it. */
   portFile: string;
   connectionsMax: number;
+  /** From the first byte until PostgreSQL has let it in. */
+  startupMsMax: number;
   log: (line: string) => void;
 }
 
-/** From the first byte to the last of the first message. */
-const startupMsMax = 10_000;
+/** Those that have not said yet who they are; of more, the oldest goes. Who is in earnest says it at once. */
+const namelessMax = 50;
 
 /**
  * The way for programs of this machine into the embedded PostgreSQL, which listens on a private socket only. Lets
@@ -26,13 +33,26 @@ const startupMsMax = 10_000;
  */
 export async function openGate(options: GateOptions): Promise<Gate> {
   const open = new Set<Socket>();
+  const nameless = new Set<Socket>();
+  const places = createPlaces(options);
   const server = createServer({ noDelay: true }, (client) => {
+    const late = setTimeout(() => client.destroy(), options.startupMsMax);
     open.add(client);
-    client.once('close', () => open.delete(client));
+    nameless.add(client);
+    client.once('close', () => {
+      clearTimeout(late);
+      open.delete(client);
+      nameless.delete(client);
+    });
     client.on('error', () => client.destroy());
-    if (open.size > options.connectionsMax)
-      return refuse(client, '53300', 'too many connections to databases of apps');
-    receive(client, options);
+    const [oldest] = nameless;
+    if (nameless.size > namelessMax) oldest?.destroy();
+    receive(client, {
+      onNamed: () => nameless.delete(client),
+      onLetIn: () => clearTimeout(late),
+      upstream: options.upstream,
+      places,
+    });
   });
   const port = await listen(server, options);
   server.on('error', (error) => options.log(`The gate to databases of apps: ${error.message}`));
@@ -46,11 +66,16 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   };
 }
 
-function receive(client: Socket, options: GateOptions): void {
+interface Reception {
+  onNamed: () => void;
+  onLetIn: () => void;
+  upstream: GateOptions['upstream'];
+  places: Places;
+}
+
+function receive(client: Socket, reception: Reception): void {
   let received = Buffer.alloc(0);
   let askedForEncryption = 0;
-  const late = setTimeout(() => client.destroy(), startupMsMax);
-  client.once('close', () => clearTimeout(late));
   const onData = (bytes: Buffer) => {
     received = Buffer.concat([received, bytes]);
     for (;;) {
@@ -62,25 +87,39 @@ function receive(client: Socket, options: GateOptions): void {
         received = received.subarray(message.bytes);
         continue;
       }
-      clearTimeout(late);
       client.off('data', onData);
       client.pause();
-      if (message.kind === 'cancel') return forward(client, received, options);
+      // Stays among the nameless: it names nobody, and is over at once.
+      if (message.kind === 'cancel') return void forward(client, received, reception);
       if (message.kind !== 'login') return refuse(client, '08P01', 'this is not how a login begins');
       const { user, database, replication } = message;
+      const taken = database === user && !replication ? reception.places.take(user, client) : 'unknown';
       // In one sentence for all, so that nobody learns which logins there are.
-      if (!isRawName(user) || database !== user || replication) {
+      if (taken === 'unknown') {
         return refuse(client, '28000', 'only the database of an app can be reached here, with its own login');
       }
-      return forward(client, received, options);
+      if (taken === 'full') return refuse(client, '53300', 'too many connections to databases of apps');
+      reception.onNamed();
+      return void forward(client, received, reception);
     }
   };
   client.on('data', onData);
 }
 
 /** Both ways, each as fast as the other side takes it. */
-function forward(client: Socket, received: Buffer, { upstream }: GateOptions): void {
-  const server = createConnection(upstream);
+async function forward(client: Socket, received: Buffer, { upstream, onLetIn }: Reception): Promise<void> {
+  const place = await upstream().catch(() => null);
+  if (!place) return refuse(client, '57P03', 'the database server is not up; try again soon');
+  if (client.destroyed) return;
+  const server = createConnection(place);
+  const read = watchAuthentication();
+  const onData = (bytes: Buffer) => {
+    const found = read(bytes);
+    if (found === 'waiting') return;
+    server.off('data', onData);
+    if (found === 'let_in') onLetIn();
+  };
+  server.on('data', onData);
   server.once('connect', () => {
     server.write(received);
     client.pipe(server);
@@ -89,6 +128,34 @@ function forward(client: Socket, received: Buffer, { upstream }: GateOptions): v
   server.on('error', () => client.destroy());
   server.once('close', () => client.destroySoon());
   client.once('close', () => server.destroy());
+}
+
+interface Places {
+  /** Until the connection closes. */
+  take(name: string, client: Socket): 'taken' | 'full' | 'unknown';
+}
+
+/** For all logins together, and for each: none can take the others' by naming itself and then saying nothing. */
+function createPlaces({ placesOf, connectionsMax }: GateOptions): Places {
+  const taken = new Map<string, number>();
+  let all = 0;
+  return {
+    take: (name, client) => {
+      const max = placesOf(name);
+      const own = taken.get(name) ?? 0;
+      if (max === 0) return 'unknown';
+      if (own >= max || all >= connectionsMax) return 'full';
+      all++;
+      taken.set(name, own + 1);
+      client.once('close', () => {
+        all--;
+        const left = (taken.get(name) ?? 1) - 1;
+        if (left === 0) taken.delete(name);
+        else taken.set(name, left);
+      });
+      return 'taken';
+    },
+  };
 }
 
 function refuse(client: Socket, code: string, message: string): void {

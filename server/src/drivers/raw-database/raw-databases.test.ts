@@ -8,11 +8,13 @@ import {
   startPostgres15,
   type TemporaryFolder,
   temporaryFolder,
+  testDatabase,
 } from '../database/testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
 import { isRawName } from './raw-name.ts';
+import { serverAt } from './raw-server.ts';
 import { inDatabase } from './raw-url.ts';
-import { newRawDatabase, newWanted } from './testing.ts';
+import { installation, newRawDatabase, newWanted } from './testing.ts';
 
 setDefaultTimeout(30_000);
 
@@ -40,7 +42,7 @@ afterAll(() => folder?.remove());
 
 describe.if(hasPostgres15)('a server of the operator’s own', () => {
   test('on which every login is let into every database is refused until they are closed', async () => {
-    const raw = createRawDatabases({ url: urlOn15('owner', 'of_owner') });
+    const raw = createRawDatabases({ installation, server: serverAt(urlOn15('owner', 'of_owner')) });
     expect(await raw.obstacle()).toEqual({
       kind: 'open_to_all',
       databases: ['of_plain', 'postgres', 'template1'],
@@ -56,7 +58,7 @@ describe.if(hasPostgres15)('a server of the operator’s own', () => {
   });
 
   test('whose login may not make databases is refused', async () => {
-    const raw = createRawDatabases({ url: urlOn15('plain', 'of_plain') });
+    const raw = createRawDatabases({ installation, server: serverAt(urlOn15('plain', 'of_plain')) });
     expect(await raw.obstacle()).toEqual({ kind: 'may_not_create', login: 'plain' });
   });
 });
@@ -78,14 +80,14 @@ describe.each(servers)('on %s', (which) => {
       url = fresh.controlUrl;
       drop = fresh.drop;
     }
-    raw = createRawDatabases({ url });
+    raw = createRawDatabases({ installation, server: serverAt(url) });
   });
   afterAll(async () => {
     for (const { name } of await query(
       url,
       "select rolname as name from pg_roles where rolname ~ '^svc_raw_'",
     ))
-      await raw.underLock(name, (hands) => hands.drop(name));
+      await raw.underLock(name, (hands) => hands.drop());
     await drop();
   });
 
@@ -192,7 +194,7 @@ describe.each(servers)('on %s', (which) => {
     );
     await client.connect();
     await client.query('create table kept (a int)');
-    await raw.underLock(made.name, (hands) => hands.close(made.name));
+    await raw.underLock(made.name, (hands) => hands.close());
     expect(await ended).toBe('57P01');
     expect(await codeOf(query(made.url, 'select 1'))).toBe('28000');
     await raw.underLock(made.name, (hands) => hands.ensure(made));
@@ -206,26 +208,48 @@ describe.each(servers)('on %s', (which) => {
     await client.connect();
     await client.query('create table kept (a int); begin; lock kept');
     for (const _ of ['once', 'again']) {
-      await raw.underLock(made.name, (hands) => hands.drop(made.name));
+      await raw.underLock(made.name, (hands) => hands.drop());
       expect(await nothingLeft(made.name)).toEqual([]);
     }
     expect(await codeOf(query(made.url, 'select 1'))).toBe('28P01');
     const role = await newWanted(raw);
     await query(url, `create role "${role.name}" nologin`);
-    await raw.underLock(role.name, (hands) => hands.drop(role.name));
+    await raw.underLock(role.name, (hands) => hands.drop());
     expect(await nothingLeft(role.name)).toEqual([]);
   });
 
   test('who makes and who drops it at once take turns', async () => {
     const wanted = await newWanted(raw);
     const turns = Array.from({ length: 4 }, (_, turn) =>
-      raw.underLock(wanted.name, (hands) =>
-        turn % 2 === 0 ? hands.ensure(wanted) : hands.drop(wanted.name),
-      ),
+      raw.underLock(wanted.name, (hands) => (turn % 2 === 0 ? hands.ensure(wanted) : hands.drop())),
     );
     await Promise.all(turns);
-    await raw.underLock(wanted.name, (hands) => hands.drop(wanted.name));
+    await raw.underLock(wanted.name, (hands) => hands.drop());
     expect(await nothingLeft(wanted.name)).toEqual([]);
+  });
+
+  test('another installation’s is neither dropped, closed nor taken over', async () => {
+    const made = await newRawDatabase(raw);
+    const copy = createRawDatabases({ installation: async () => 'copy', server: serverAt(url) });
+    await copy.underLock(made.name, (hands) => hands.drop());
+    await copy.underLock(made.name, (hands) => hands.close());
+    const taken = copy.underLock(made.name, (hands) => hands.ensure({ ...made, password: 'mine' }));
+    expect(await taken.catch((error) => error.message)).toContain('another installation');
+    await query(made.url, 'select 1');
+  });
+
+  test('one that is there is opened again whatever else has come up on the server', async () => {
+    const made = await newRawDatabase(raw);
+    await raw.underLock(made.name, (hands) => hands.close());
+    const open =
+      which === 'PostgreSQL 15' ? urlOn15('postgres', 'postgres') : (await testDatabase()).adminUrl;
+    await query(open ?? '', `create database open_to_all_${made.name.slice(-8)}`);
+    expect((await raw.obstacle())?.kind).toBe('open_to_all');
+    const another = await newWanted(raw);
+    expect(raw.underLock(another.name, (hands) => hands.ensure(another))).rejects.toThrow('revoke connect');
+    await raw.underLock(made.name, (hands) => hands.ensure(made));
+    await query(open ?? '', `drop database open_to_all_${made.name.slice(-8)}`);
+    await query(made.url, 'select 1');
   });
 
   test('only names of raw databases are worked on', async () => {
@@ -236,7 +260,7 @@ describe.each(servers)('on %s', (which) => {
       `svc_raw_${'0'.repeat(32)}\n`,
     ]) {
       expect(isRawName(name)).toBeFalse();
-      expect(() => raw.underLock(name, (hands) => hands.drop(name))).toThrow();
+      expect(() => raw.underLock(name, (hands) => hands.drop())).toThrow();
     }
     expect(inDatabase(url, 'x')).toContain('/x?');
   });

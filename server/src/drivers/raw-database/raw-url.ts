@@ -17,9 +17,15 @@ export function inDatabase(url: string, database: string): string {
   return rawUrl(url, { user: user ?? '', password: password ?? '', database });
 }
 
-/** What of a connection string may be told. */
+/** What of a connection string may be told: the rest (keys, options, other passwords) is between us and the server. */
+const told = ['host', 'port', 'sslmode'];
+
 export function addressOf(url: string): string {
-  return rawUrl(url, { user: '', password: '', database: '' });
+  const address = new URL(rawUrl(url, { user: '', password: '', database: '' }));
+  for (const name of [...address.searchParams.keys()])
+    if (!told.includes(name)) address.searchParams.delete(name);
+  address.hash = '';
+  return address.href;
 }
 
 export function hostAndPort(address: string): { host: string; port: number } {

@@ -2,10 +2,14 @@ import type { RawDatabases } from './raw-databases.ts';
 import { rawName } from './raw-name.ts';
 import { rawUrl } from './raw-url.ts';
 
+export const installation = async () => 'test';
+
 export interface MadeDatabase {
   name: string;
   password: string;
   connectionsMax: number;
+  missing: 'make';
+  connected: 'stay';
   url: string;
 }
 
@@ -14,7 +18,7 @@ export async function newWanted(raw: RawDatabases): Promise<MadeDatabase> {
   const name = rawName(Bun.randomUUIDv7());
   const password = `p_${name}`;
   const url = rawUrl(await raw.address(), { user: name, password, database: name });
-  return { name, password, connectionsMax: 3, url };
+  return { name, password, connectionsMax: 3, missing: 'make', connected: 'stay', url };
 }
 
 /** One that is there. */

@@ -7,8 +7,8 @@ export default defineCommand({
   words: 'apps raw-db enable',
   summary: 'Give an app a PostgreSQL database of its own',
   description:
-    'The connection string is printed once. The app itself gets it as DATABASE_URL. --timeout bounds the wait for the ' +
-    'database; when it runs out, the string is printed all the same, and svc exits with 10.',
+    'The connection string is printed once. It will be injected into the app as DATABASE_URL when it is deployed. --timeout ' +
+    'bounds the wait for the database; when it runs out, the string is printed all the same, and svc exits with 10.',
   kind: 'mutate',
   flags: appFlag,
   endpoint: enableRawDb,

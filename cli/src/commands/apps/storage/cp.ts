@@ -33,6 +33,8 @@ export default defineCommand({
     const [source, target] = [sideOf(positionals.source), sideOf(positionals.target)];
     if (source.kind !== 'object' && target.kind !== 'object')
       return 'One of the two must be in the storage: write its key with a colon, :key.';
+    if (target.kind !== 'object' && Reflect.get(flags, 'dry-run') === true)
+      return 'A download is done at once and has no preview; leave --dry-run out.';
     if (flags.recursive && (source.kind === 'standard' || target.kind === 'standard'))
       return '--recursive needs folders.';
     if (!flags.recursive && source.kind === 'object' && (source.key === '' || source.key.endsWith('/')))

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test';
+import { ProblemError } from '@svc/contract/client.ts';
+import type { Ctx } from './context.ts';
+import { CliError, tooLate } from './errors.ts';
+import { rawDbSettled } from './raw-db-settled.ts';
+
+const problem = (code: 'unauthenticated' | 'not_found' | 'internal', status: number) =>
+  new ProblemError({ type: 'about:blank', title: code, status, detail: 'No.', code, request_id: '' }, null);
+
+/** Whose question for the status ends so. */
+function ctxWith(cause: unknown) {
+  const notes: string[] = [];
+  const ctx = {
+    signal: new AbortController().signal,
+    note: (text: string) => notes.push(text),
+    client: async () => ({
+      call: async () => {
+        throw cause;
+      },
+    }),
+  };
+  return { ctx: ctx as unknown as Ctx, notes };
+}
+
+const options = { params: { tenantID: 'acme', app: 'pet-shop' }, passing: 'creating' } as const;
+
+test.each([
+  ['the time', tooLate(1000), 10],
+  ['an interruption', new CliError('interrupted', 'Interrupted.'), 130],
+  ['a lost connection', new CliError('no_connection', 'No connection.'), 12],
+  ['a login that has ended', problem('unauthenticated', 401), 3],
+  ['an app that is gone', problem('not_found', 404), 5],
+  ['a fault of the server', problem('internal', 500), 13],
+])('a wait that %s ends keeps the string and says by its exit what it was', async (_, cause, exit) => {
+  const { ctx, notes } = ctxWith(cause);
+  const value = { status: 'creating', connection_string: 'postgresql://a:b@c/d' };
+  const settled = await rawDbSettled(ctx, { value }, options);
+  expect([settled.value, settled.exit as number]).toEqual([value, exit]);
+  expect(notes.join()).toContain('svc apps raw-db status --app pet-shop');
+});
