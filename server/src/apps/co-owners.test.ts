@@ -192,7 +192,7 @@ test('who leaves the tenant is a co-owner of nothing, also when they come back; 
 
   const { result } = await setRole(tenant.id, coOwner.userId, 'none', 'preview');
   const planned = result.kind === 'previewed' ? result.plan.changes : [];
-  expect(planned.filter(({ path }) => path === 'co_owner')).toHaveLength(2);
+  expect(planned.filter(({ path }) => path === 'app.co_owner')).toHaveLength(2);
   expect(await ids()).toEqual([owner.userId, coOwner.userId]);
 
   await setRole(tenant.id, coOwner.userId, 'none');
