@@ -49,7 +49,9 @@ async function changesNothing(what: string, doing: () => Promise<void>): Promise
 }
 
 /** The entries that the audit gained meanwhile. */
-async function audited(doing: () => Promise<void>): Promise<{ kind: string; action: string; changes: Change[] }[]> {
+async function audited(
+  doing: () => Promise<void>,
+): Promise<{ kind: string; action: string; changes: Change[] }[]> {
   const entries = () =>
     database.query('select tenant_id, seq, action, target_kind, changes from svc.audit_entries');
   const key = (row: Record<string, unknown>) => `${row.tenant_id}/${row.seq}`;

@@ -293,10 +293,12 @@ describe('--all', () => {
       const total = query.has('limit') || query.get('per_page') !== '200' ? 1 : 201;
       return Response.json({ items: ids, page, per_page: 200, total, next_cursor: page === 1 ? '2' : null });
     };
-    for (const flag of ['limit', 'per-page']) {
-      const ran = await run(`svc apps search pet --all --${flag} 1 --json`);
-      expect([ran.exit, ran.err]).toEqual([0, `--${flag} is ignored because --all is given.\n`]);
-      expect(JSON.parse(ran.out).items).toHaveLength(201);
+    for (const words of ['apps search pet', 'apps discover']) {
+      for (const flag of ['limit', 'per-page']) {
+        const ran = await run(`svc ${words} --all --${flag} 1 --json`);
+        expect([ran.exit, ran.err]).toEqual([0, `--${flag} is ignored because --all is given.\n`]);
+        expect(JSON.parse(ran.out).items).toHaveLength(201);
+      }
     }
     server.intercept = undefined;
   });

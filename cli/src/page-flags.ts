@@ -18,3 +18,10 @@ export const pageFlags = {
     summary: 'Every page',
   },
 } as const satisfies Flags;
+
+/** With `--limit` as another word for the size of a page. */
+export const pageFlagsWithLimit = {
+  limit: { type: 'integer', min: 1, max: perPageMax, winsOver: ['per-page'], summary: 'Entries at most' },
+  ...pageFlags,
+  all: { ...pageFlags.all, winsOver: ['per-page', 'limit'] },
+} as const satisfies Flags;

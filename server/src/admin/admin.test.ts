@@ -210,7 +210,9 @@ describe('beside a running server', () => {
   });
 
   test('people get text and hints', async () => {
-    expect((await spawnAdmin(env, ['tenants', 'list']).ended).out).toMatch(/^SLUG +NAME .*\nacme +Acme Ltd +XL /);
+    expect((await spawnAdmin(env, ['tenants', 'list']).ended).out).toMatch(
+      /^SLUG +NAME .*\nacme +Acme Ltd +XL /,
+    );
     const slip = await spawnAdmin(env, ['tenant', 'list']).ended;
     expect([slip.exit, slip.err]).toEqual([
       2,

@@ -143,8 +143,7 @@ test('only an active member of the tenant is invited, once, and no owner', async
   const at = await Promise.all([1, 2, 3].map(() => add(member.userId)));
   expect(at.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
   expect((await add(member.userId)).body.changed).toBe(false);
-  for (const { userId } of [owner, coOwner])
-    expect((await add(userId)).body.code).toBe('unique_violation');
+  for (const { userId } of [owner, coOwner]) expect((await add(userId)).body.code).toBe('unique_violation');
 });
 
 test('an app has at most so many members beside its owners', async () => {

@@ -101,8 +101,7 @@ test('everything of the app is removed and told, in the plan and in the answer a
   const planned = Object.fromEntries(
     preview.plan.changes.map(({ path, before }: { path: string; before: unknown }) => [path, before]),
   );
-  for (const [name, count] of Object.entries(removed))
-    expect([name, planned[name]]).toEqual([name, count]);
+  for (const [name, count] of Object.entries(removed)) expect([name, planned[name]]).toEqual([name, count]);
   expect(await hasSchema(database, t.app)).toBe(true);
   expect((await tokensOf(t))[alone]).toEqual({ apps: [t.app.id], status: 'active' });
 

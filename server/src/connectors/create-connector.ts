@@ -1,8 +1,8 @@
 import type { createConnector as shape } from '@svc/contract/connectors.shapes.ts';
+import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
-import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import { type ConnectorRow, connectorRecord, findConnectorRow, insertConnectorRow } from './store.ts';
 
 export async function createConnector(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {

@@ -1,7 +1,6 @@
 import { createdWithinDaysMax, discoverApps, searchSorts } from '@svc/contract/app-lists.ts';
-import { perPageMax } from '@svc/contract/limits.ts';
 import { defineCommand } from '../../define-command.ts';
-import { pageFlags } from '../../page-flags.ts';
+import { pageFlagsWithLimit } from '../../page-flags.ts';
 import { appView } from '../../views/app.ts';
 
 export default defineCommand({
@@ -24,8 +23,7 @@ export default defineCommand({
       summary: 'Only those made in the last days',
     },
     sort: { type: 'enum', values: searchSorts, summary: 'Order (relevance with --q, otherwise -created_at)' },
-    limit: { type: 'integer', min: 1, max: perPageMax, winsOver: ['per-page'], summary: 'Entries at most' },
-    ...pageFlags,
+    ...pageFlagsWithLimit,
   },
   endpoint: discoverApps,
   input: ({ tenant, flags }) => ({

@@ -1,8 +1,7 @@
 import { searchApps, searchSorts } from '@svc/contract/app-lists.ts';
 import { deploymentStatuses, visibilities } from '@svc/contract/apps.ts';
-import { perPageMax } from '@svc/contract/limits.ts';
 import { defineCommand } from '../../define-command.ts';
-import { pageFlags } from '../../page-flags.ts';
+import { pageFlagsWithLimit } from '../../page-flags.ts';
 import { appView } from '../../views/app.ts';
 
 export default defineCommand({
@@ -22,9 +21,7 @@ export default defineCommand({
       excludes: ['page', 'all'],
       summary: 'Go on from next_cursor of the page before',
     },
-    limit: { type: 'integer', min: 1, max: perPageMax, winsOver: ['per-page'], summary: 'Entries at most' },
-    ...pageFlags,
-    all: { ...pageFlags.all, winsOver: ['per-page', 'limit'] },
+    ...pageFlagsWithLimit,
   },
   endpoint: searchApps,
   input: ({ tenant, positionals, flags }) => ({
