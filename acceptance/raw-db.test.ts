@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { run, type Svc, svcFor } from './support/commands.ts';
+import { admin, run, type Svc, svcFor } from './support/commands.ts';
 import { type BehindServer, behind } from './support/database.ts';
 import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
 import { root, startServer } from './support/server.ts';
@@ -215,8 +215,8 @@ describe('the database of an app', () => {
   });
 
   test('uses up what databases share without the platform noticing: all other requests are answered', async () => {
-    const { connection_string: url } = await enable(await ownApp());
-    const client = new pg.Client({ connectionString: url });
+    const [one, other] = [await enable(await ownApp()), await enable(await ownApp())];
+    const client = new pg.Client({ connectionString: one.connection_string });
     await client.connect();
     const code = await client.query('select pg_advisory_lock(i) from generate_series(1, 100000) i').then(
       () => 'none',
@@ -224,7 +224,7 @@ describe('the database of an app', () => {
     );
     // As long as the session lives, no lock is left on that server.
     expect(code).toBe('53200');
-    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    expect(await refusal(other.connection_string, 'create table more (a int)')).toBe('53200');
     for (let request = 0; request < 5; request++)
       expect((await world.as.O('GET', `${world.tenant.base}/apps`)).status).toBe(200);
     await ownApp();
@@ -269,6 +269,13 @@ describe('the database of an app', () => {
     expect(existsSync(join(server.dataDir, 'raw'))).toBe(false);
     const url = (await svcOf(own)(line)).json<RawDb>().connection_string!;
     expect(new URL(url).port).toBe(port.trim());
+    const { checks } = await admin<{ checks: { name: string; status: string; detail: string }[] }>(server, [
+      'doctor',
+    ]);
+    expect(checks.find(({ name }) => name === 'raw databases')).toMatchObject({
+      status: 'ok',
+      detail: 'Apps that have a database of their own: 1. Each is there.',
+    });
     await query(url, 'create table kept (a int)');
     expect(await server.stop()).toBe(0);
     expect(await refusal(url)).not.toBe('none');
@@ -288,8 +295,8 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
   afterAll(() => postgres?.stop());
 
   test('enabling is refused while others’ databases are open to every login, and works once they are closed', async () => {
-    const admin = postgres.url('postgres');
-    for (const name of ['control', 'payroll']) await query(admin, `create database ${name}`);
+    const asAdmin = postgres.url('postgres');
+    for (const name of ['control', 'payroll']) await query(asAdmin, `create database ${name}`);
     const server = await startServer({ env: { SVC_DATABASE_URL: postgres.url('control') } });
     const own = await newWorld(server);
     const app = await ownApp(own);
@@ -300,10 +307,10 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     const [help] =
       /revoke connect on database [^;]* from public;/.exec(server.output().replaceAll('\\', '')) ?? [];
     expect(help).toBe('revoke connect on database "payroll" from public;');
-    await query(admin, help!);
+    await query(asAdmin, help!);
 
     const { connection_string: url, ...record } = (await svcOf(own)(line)).json<RawDb>();
-    expect(record).toMatchObject({ status: 'ready', host: '127.0.0.1', port: Number(new URL(admin).port) });
+    expect(record).toMatchObject({ status: 'ready', host: '127.0.0.1', port: Number(new URL(asAdmin).port) });
     await query(url!, 'create table mine (a int)');
     for (const name of ['control', 'postgres', 'template1', 'payroll'])
       expect([name, await refusal(inside(url!, `/${name}`))]).toEqual([name, '42501']);

@@ -31,7 +31,8 @@ export function openRawPlace(
     installation,
     server: ownServer({
       dataDir: rawFolder(dataDir),
-      log: (line) => log.warn(`Databases of apps: ${line}`),
+      log: (line) => log.info(`Databases of apps: ${line}`),
+      warn: (line) => log.error(`Databases of apps: ${line}`),
     }),
     gate: {
       portFile: join(dataDir, 'raw-db.port'),

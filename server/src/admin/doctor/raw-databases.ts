@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { ClientBase } from 'pg';
+import { clusterFolder } from '../../drivers/database/cluster.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { attachEmbedded } from '../../drivers/database/embedded.ts';
 import { tagOf } from '../../drivers/raw-database/database-tag.ts';
 import { describeObstacle, findObstacle } from '../../drivers/raw-database/obstacle.ts';
-import { ownServer } from '../../drivers/raw-database/raw-server.ts';
 import { installationKey } from '../../raw-db/installation-id.ts';
 import { rawFolder } from '../../raw-place.ts';
 import { adminUrl } from '../system.ts';
@@ -58,11 +59,10 @@ async function readWanted({ control }: DatabaseFacts): Promise<Wanted> {
 
 async function checkOwn(dataDir: string, wanted: Wanted): Promise<Finding> {
   const folder = rawFolder(dataDir);
-  const quiet = { dataDir: folder, log: () => {} };
-  if (!ownServer(quiet).isMade()) {
+  if (!existsSync(clusterFolder(folder))) {
     return wanted.made.length > 0 ? missing(wanted.made) : ok('No app has a database of its own.');
   }
-  const server = await attachEmbedded({ ...quiet, use: 'databases_of_apps' });
+  const server = await attachEmbedded({ dataDir: folder, use: 'databases_of_apps', log: () => {} });
   try {
     return await checkServer(server.controlUrl, wanted);
   } finally {
@@ -97,7 +97,7 @@ async function judge(client: ClientBase, wanted: Wanted): Promise<Finding> {
       'Take what is needed out of them with pg_dump, then drop each with its role.',
     );
   }
-  return ok(`${wanted.made.length} apps have a database of their own, and each is there.`);
+  return ok(`Apps that have a database of their own: ${wanted.made.length}. Each is there.`);
 }
 
 function missing(names: readonly string[]): Finding {

@@ -12,7 +12,7 @@ let folder: TemporaryFolder;
 let server: RawServer;
 let raw: RawDatabases;
 const open = () => {
-  server = ownServer({ dataDir: join(folder.path, 'raw'), log: () => {} });
+  server = ownServer({ dataDir: join(folder.path, 'raw'), log: () => {}, warn: () => {} });
   const gate = {
     portFile: join(folder.path, 'port'),
     connectionsMax: 10,

@@ -32,7 +32,15 @@ const startAgainMs = 10_000;
  * An embedded PostgreSQL beside the control plane's: what a login can use up (locks, memory, the queue of
  * notifications, transaction numbers) is shared by all databases of a server.
  */
-export function ownServer({ dataDir, log }: { dataDir: string; log: (line: string) => void }): RawServer {
+export function ownServer({
+  dataDir,
+  log,
+  warn,
+}: {
+  dataDir: string;
+  log: (line: string) => void;
+  warn: (line: string) => void;
+}): RawServer {
   let running: Promise<Database> | undefined;
   let database: Database | undefined;
   let stopping: Promise<void> | undefined;
@@ -44,11 +52,11 @@ export function ownServer({ dataDir, log }: { dataDir: string; log: (line: strin
     const watch = async () => {
       database = await opening;
       await database.exited;
-      log('PostgreSQL could not be kept up; it is started again when it is needed.');
+      warn('PostgreSQL could not be kept up; it is started again when it is needed.');
       await database.stop();
     };
     watch().then(forget, (error: unknown) => {
-      log(error instanceof Error ? error.message : String(error));
+      warn(error instanceof Error ? error.message : String(error));
       setTimeout(forget, startAgainMs).unref();
     });
     return opening;
