@@ -120,3 +120,40 @@ test.each([
   expect(await terminal.exited).toBe(130);
   expect(terminal.shown()).not.toContain('TypeError');
 });
+
+test('a preview ends with the line that creates it without asking again', async () => {
+  const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
+  const terminal = start('--name', 'Pet Shop', '--slug', slug);
+  await terminal.sees('Subdomain:');
+  terminal.type(enter);
+  await terminal.sees('Summary');
+  terminal.type(`For pets${enter}`);
+  await terminal.sees('How is it deployed?');
+  terminal.type(enter);
+  await terminal.sees('Resource tier');
+  // Only what the tenant may have is offered.
+  expect(terminal.shown()).not.toContain('XL');
+  terminal.type(enter);
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.shown()).toContain(
+    `svc apps create --name 'Pet Shop' --slug ${slug} --subdomain=${slug} '--summary=For pets' --deploy-method=docker --resource-tier=S --execute`,
+  );
+});
+
+test('svc apps purge has the slug typed of what is about to be lost', async () => {
+  const slug = `gone-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
+  const path = `${world.tenant.base}/apps`;
+  expect((await world.as.O('POST', path, { name: slug, slug })).status).toBe(201);
+  expect((await world.as.O('DELETE', `${path}/${slug}`)).status).toBe(200);
+  const purge = () => onTerminal([join(root, 'svc'), 'apps', 'purge', slug, '--execute'], environment());
+  const refused = purge();
+  await refused.sees(`Type ${slug} to execute this`);
+  refused.type(`yes${enter}`);
+  expect(await refused.exited).toBe(11);
+  expect((await world.as.O('GET', `${path}/${slug}`)).body.record).toBe('deleted');
+  const done = purge();
+  await done.sees(`Type ${slug} to execute this`);
+  done.type(`${slug}${enter}`);
+  expect(await done.exited).toBe(0);
+  expect((await world.as.O('GET', `${path}/${slug}`)).status).toBe(404);
+});

@@ -25,8 +25,8 @@ export interface Command<
   check?(args: Args<F, P>): string | undefined;
   /** Prints every page at once, without being asked to: for lists that are short by nature. */
   pages?: 'all';
-  /** Executing asks first; without a terminal it takes `--yes`. */
-  confirm?: true;
+  /** Executing asks first, or has the name typed; without a terminal it takes `--yes`. */
+  confirm?: Confirmation;
   /** For commands that wait for people or machines; otherwise 60s. */
   timeoutDefault?: string;
   /** Also takes a personal access token from `SVC_API_KEY`; all others need a login. */
@@ -50,6 +50,8 @@ export interface Command<
   run?(ctx: Ctx, args: Args<F, P>): Promise<Result>;
   examples: readonly Example[];
 }
+
+export type Confirmation = true | 'typed';
 
 export interface Example {
   /** As typed, `svc` included. */

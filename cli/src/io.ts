@@ -24,6 +24,8 @@ export interface Io {
   openBrowser(url: string): Promise<boolean>;
   /** Asks on the terminal; never called without one. */
   confirm(question: string, signal: AbortSignal): Promise<boolean>;
+  /** Has the name typed of what is about to be lost. */
+  confirmTyped(name: string, signal: AbortSignal): Promise<boolean>;
   /** Calls back at the first Ctrl-C. */
   onInterrupt(stop: () => void): void;
 }
@@ -49,6 +51,7 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
     fetch: (url, init) => fetch(url, init),
     openBrowser: (url) => openBrowser(url, env),
     confirm: async (question, signal) => (await import('./prompt.ts')).confirm(question, signal),
+    confirmTyped: async (name, signal) => (await import('./prompt.ts')).confirmTyped(name, signal),
   };
 }
 

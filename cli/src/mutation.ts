@@ -1,6 +1,6 @@
 import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
 import type { Preview } from '@svc/contract/plan.ts';
-import type { Result, View } from './command.ts';
+import type { Confirmation, Result, View } from './command.ts';
 import type { Ctx } from './context.ts';
 import { CliError, planStale, usage } from './errors.ts';
 
@@ -44,7 +44,7 @@ export function mutationNotices(flags: FlagBag, mode: MutationMode): string[] {
 }
 
 export interface MutateOptions<S extends Shape> {
-  confirm?: true | undefined;
+  confirm?: Confirmation | undefined;
   view?: View | undefined;
   present?: ((answer: Answer<S>) => unknown) | undefined;
   /** What people see of an execution. */
@@ -80,14 +80,14 @@ export async function mutate<S extends Shape>(
 
 /** A change by other means than one endpoint of the contract. */
 export interface Change {
-  confirm?: true | undefined;
+  confirm?: Confirmation | undefined;
   preview(): Promise<Preview>;
   /** With the plan that must still hold, if one was named. */
   execute(plan: string | undefined): Promise<Result>;
 }
 
 export async function carryOut(ctx: Ctx, change: Change): Promise<Result> {
-  if (ctx.mutation.mode === 'preview') return previewResult(ctx, await preview(change));
+  if (ctx.mutation.mode === 'preview') return previewResult(ctx, change, await preview(change));
   // A plan that was named says what is meant, not that a person agrees.
   const confirmed = await confirmedPlan(ctx, change);
   return change.execute(ctx.mutation.plan ?? confirmed);
@@ -101,9 +101,9 @@ async function preview(change: Change): Promise<Preview> {
   });
 }
 
-async function previewResult(ctx: Ctx, answer: Preview): Promise<Result> {
+async function previewResult(ctx: Ctx, { confirm }: Change, answer: Preview): Promise<Result> {
   const { executeLine, renderPlan } = await import('./plan-text.ts');
-  const line = executeLine(ctx.mutation.argv);
+  const line = executeLine(ctx.mutation.argv, confirm && !ctx.mutation.confirmed ? ['--yes'] : []);
   return { value: answer, text: (style) => renderPlan(answer.plan, line, style) };
 }
 
@@ -121,10 +121,16 @@ async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefin
   }
   const { plan } = await preview(change);
   if (ctx.mutation.plan !== undefined && ctx.mutation.plan !== plan.fingerprint) throw planStale();
+  // Where there is nothing to lose there is nothing to ask.
+  if (plan.changes.length === 0) return plan.fingerprint;
   const { renderChanges } = await import('./plan-text.ts');
   const { styleOf } = await import('./output.ts');
   ctx.io.err(renderChanges(plan, await styleOf(ctx.io)));
-  if (await ctx.io.confirm('Execute this?', ctx.signal)) return plan.fingerprint;
+  const agreed =
+    change.confirm === 'typed'
+      ? await ctx.io.confirmTyped(plan.target.name, ctx.signal)
+      : await ctx.io.confirm('Execute this?', ctx.signal);
+  if (agreed) return plan.fingerprint;
   throw new CliError('confirmation_required', 'Not confirmed; nothing was changed.');
 }
 

@@ -5,6 +5,7 @@ import { commandLine } from './quote.ts';
 
 /** What would change, then how to make it so. */
 export function renderPlan(plan: Plan, line: string, style: Style): string {
+  if (plan.changes.length === 0) return `${renderChanges(plan, style)}There is nothing to do.\n`;
   return [
     renderChanges(plan, style),
     `To refuse when something else has changed in between, add --plan ${plain(plan.fingerprint)}\n`,
@@ -49,12 +50,12 @@ function value(given: unknown): string {
 }
 
 /** The line as typed, with `--execute` instead of any `--dry-run`, and without a `--plan` that may be stale. */
-export function executeLine(argv: readonly string[]): string {
+export function executeLine(argv: readonly string[], more: readonly string[] = []): string {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   const after = end === -1 ? [] : argv.slice(end);
   const kept = flags.filter(
     (token, index) => !/^--(?:dry-run|execute|plan)(?:=.*)?$/.test(token) && flags[index - 1] !== '--plan',
   );
-  return commandLine([...kept, '--execute', ...after]);
+  return commandLine([...kept, '--execute', ...more, ...after]);
 }

@@ -1,4 +1,4 @@
-import { confirm as ask, isCancel } from '@clack/prompts';
+import { confirm as ask, isCancel, text } from '@clack/prompts';
 import { CliError } from './errors.ts';
 
 /** Asks on the terminal, on standard error, so that standard output stays the result. */
@@ -6,8 +6,22 @@ export async function confirm(question: string, signal: AbortSignal): Promise<bo
   process.once('exit', restoreTerminal);
   const answer = await ask({ message: question, initialValue: false, output: process.stderr, signal });
   process.off('exit', restoreTerminal);
-  if (isCancel(answer)) throw new CliError('interrupted', 'Interrupted.');
+  if (isCancel(answer)) throw notAnswered();
   return answer;
+}
+
+/** Anything but the very name is a no. */
+export async function confirmTyped(name: string, signal: AbortSignal): Promise<boolean> {
+  process.once('exit', restoreTerminal);
+  const answer = await text({ message: `Type ${name} to execute this`, output: process.stderr, signal });
+  process.off('exit', restoreTerminal);
+  if (isCancel(answer)) throw notAnswered();
+  return answer === name;
+}
+
+/** At a question nothing has been sent yet. */
+export function notAnswered(): CliError {
+  return new CliError('interrupted', 'Interrupted; nothing was changed.');
 }
 
 /** For an end in the middle of the question: typing would stay invisible otherwise. */

@@ -94,7 +94,7 @@ function ofClient(cause: unknown, words: string, ctx: OpenContext | undefined): 
   const next =
     error.next ??
     (error.code === 'usage' ? `See ${['svc', words, '--help'].filter(Boolean).join(' ')}.` : undefined);
-  const detail = error.code === 'interrupted' ? interruptedText(ctx) : error.message;
+  const detail = error.code === 'interrupted' ? interruptedText(error, ctx) : error.message;
   return {
     exit,
     problem: {
@@ -110,10 +110,12 @@ function ofClient(cause: unknown, words: string, ctx: OpenContext | undefined): 
   };
 }
 
-function interruptedText(ctx: OpenContext | undefined): string {
+/** Who is interrupted where nothing has been sent knows that nothing has happened, and says so. */
+function interruptedText({ message }: CliError, ctx: OpenContext | undefined): string {
+  if (message !== 'Interrupted.') return message;
   return ctx?.mutation.mode === 'execute'
     ? 'Interrupted. The server may have made the change already.'
-    : 'Interrupted.';
+    : message;
 }
 
 function fault(cause: unknown): CliError {

@@ -45,6 +45,7 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     fetch: (url, init) => fetch(url, init),
     openBrowser: async () => false,
     confirm: async () => options.confirm ?? false,
+    confirmTyped: async () => options.confirm ?? false,
     onInterrupt: (stop) => options.interrupt?.(stop),
   };
   ran.exit = await runCli(io);

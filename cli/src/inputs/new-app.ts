@@ -22,12 +22,26 @@ export async function newAppBody(
     input.ask === 'all'
       ? await (await import('../interactive/ask-new-app.ts')).askNewApp(ctx, known, input.tenant)
       : known;
+  if (input.ask === 'all') ctx.mutation.argv = answeredLine(ctx.mutation.argv, known, app);
   const name = app.name ?? app.slug;
   if (name === undefined)
     throw usage(
       `${input.file === undefined ? 'The input' : inputName(input.file)} gives neither a name nor a slug.`,
     );
   return { ...app, name };
+}
+
+/** The line that does the same without asking: what was answered, as flags. */
+function answeredLine(argv: readonly string[], known: NewApp, app: NewApp): string[] {
+  const flags = { deploy_method: 'deploy-method', resource_preset: 'resource-tier' } as Record<
+    string,
+    string
+  >;
+  const answered = Object.entries(app).filter(([field]) => !Object.hasOwn(known, field));
+  return [
+    ...argv.filter((token) => token !== '--interactive'),
+    ...answered.map(([field, value]) => `--${flags[field] ?? field}=${value}`),
+  ];
 }
 
 /** The tenant that the file is about, if it says one. */

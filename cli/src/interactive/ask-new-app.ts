@@ -2,12 +2,14 @@ import { select } from '@clack/prompts';
 import { checkAvailability } from '@svc/contract/app-lists.ts';
 import { createApp } from '@svc/contract/apps.shapes.ts';
 import { deployMethods } from '@svc/contract/apps.ts';
-import { resourceTiers } from '@svc/contract/limits.ts';
+import type { resourceTiers } from '@svc/contract/limits.ts';
+import { listResourcePresets } from '@svc/contract/resource-presets.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
 import type { NewApp } from '../inputs/new-app.ts';
+import { notAnswered } from '../prompt.ts';
 import { askText } from './ask-text.ts';
 
 /** Asks for what has not been given, on a terminal. What a shape of the contract refuses is refused at the key. */
@@ -33,8 +35,17 @@ export async function askNewApp(ctx: Ctx, given: NewApp, tenant: string): Promis
     app.subdomain = await ask('Subdomain', 'subdomain', app.slug.replace(/-{2,}/g, '-'), free('subdomain'));
   app.summary ??= await ask('Summary, in one line (may be empty)', 'summary', '');
   app.deploy_method ??= await choose(ctx, 'How is it deployed? (can not change later)', deployMethods);
-  app.resource_preset ??= await choose(ctx, 'Resource tier', resourceTiers, 'S');
+  app.resource_preset ??= await chooseTier(ctx, tenant);
   return app;
+}
+
+/** Those that the tenant may have. */
+async function chooseTier(ctx: Ctx, tenantID: string): Promise<(typeof resourceTiers)[number]> {
+  const client = await ctx.client();
+  const input = { params: { tenantID }, query: {} };
+  const { items } = await client.call(listResourcePresets, input, { signal: ctx.signal });
+  const allowed = items.filter((preset) => preset.allowed).map(({ name }) => name);
+  return choose(ctx, 'Resource tier', allowed, items.find((preset) => preset.default)?.name);
 }
 
 type Field = 'name' | 'slug' | 'subdomain' | 'summary';
@@ -79,6 +90,6 @@ async function choose<const T extends string>(
     signal: ctx.signal,
   });
   const chosen = values.find((value) => value === answer);
-  if (chosen === undefined) throw new CliError('interrupted', 'Interrupted.');
+  if (chosen === undefined) throw notAnswered();
   return chosen;
 }

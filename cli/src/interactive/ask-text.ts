@@ -1,9 +1,8 @@
 import { isCancel, TextPrompt } from '@clack/core';
 import type { Style } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
 import { styleOf, tint } from '../output.ts';
-import { restoreTerminal } from '../prompt.ts';
+import { notAnswered, restoreTerminal } from '../prompt.ts';
 
 export interface Question {
   message: string;
@@ -41,7 +40,7 @@ export async function askText(ctx: Ctx, question: Question): Promise<string> {
   });
   const answer = await prompt.prompt();
   process.off('exit', restoreTerminal);
-  if (isCancel(answer) || answer === undefined) throw new CliError('interrupted', 'Interrupted.');
+  if (isCancel(answer) || answer === undefined) throw notAnswered();
   return settled(answer);
 }
 

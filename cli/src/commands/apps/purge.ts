@@ -11,7 +11,7 @@ export default defineCommand({
     'The preview says what there is to be lost. Its slug is free at once; its subdomain stays ' +
     `reserved to the tenant for ${namesReservedDays} days.`,
   kind: 'mutate',
-  confirm: true,
+  confirm: 'typed',
   positionals: [appPositional],
   endpoint: purgeApp,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, app: positionals.app } }),

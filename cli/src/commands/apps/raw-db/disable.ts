@@ -7,7 +7,7 @@ export default defineCommand({
   words: 'apps raw-db disable',
   summary: "Drop an app's own PostgreSQL database with everything in it, for good",
   kind: 'mutate',
-  confirm: true,
+  confirm: 'typed',
   flags: appFlag,
   endpoint: disableRawDb,
   input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app } }),
