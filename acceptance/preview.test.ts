@@ -51,15 +51,16 @@ async function changesNothing(what: string, doing: () => Promise<void>): Promise
 /** The entries that the audit gained meanwhile. */
 async function audited(
   doing: () => Promise<void>,
-): Promise<{ kind: string; action: string; changes: Change[] }[]> {
+): Promise<{ target: string; kind: string; action: string; changes: Change[] }[]> {
   const entries = () =>
-    database.query('select tenant_id, seq, action, target_kind, changes from svc.audit_entries');
+    database.query('select tenant_id, seq, action, target_kind, target_id, changes from svc.audit_entries');
   const key = (row: Record<string, unknown>) => `${row.tenant_id}/${row.seq}`;
   const before = new Set((await entries()).map(key));
   await doing();
   return (await entries())
     .filter((row) => !before.has(key(row)))
     .map((row) => ({
+      target: `${row.target_kind} ${row.target_id}`,
       kind: String(row.target_kind),
       action: String(row.action),
       changes: row.changes as Change[],
@@ -67,9 +68,12 @@ async function audited(
 }
 
 /** The plan as it stands in the audit, where what only an execution can know stands for the words of the plan. */
-function expectPlanned(plan: Plan, entries: { kind: string; changes: Change[] }[]): void {
-  const done = entries.flatMap(({ kind, changes }) =>
-    changes.map((change) => (entries.length > 1 ? { ...change, path: `${kind}.${change.path}` } : change)),
+function expectPlanned(plan: Plan, entries: { target: string; kind: string; changes: Change[] }[]): void {
+  // What is about something else than the first is told apart by its kind.
+  const done = entries.flatMap(({ target, kind, changes }) =>
+    changes.map((change) =>
+      target === entries[0]?.target ? change : { ...change, path: `${kind}.${change.path}` },
+    ),
   );
   const settled = plan.changes.map((change, at) => ({
     ...change,

@@ -6,7 +6,7 @@ import { routesOf } from './platform.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {
   const raw = createRawDatabases({
-    installation: async () => 'test',
+    installation: 'test',
     server: serverAt('postgresql://nobody@localhost/nothing'),
   });
   const routed = routesOf({ baseUrl: 'http://localhost:4400', raw, urlKey: 'key' })

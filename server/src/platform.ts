@@ -44,6 +44,7 @@ import { createReadiness } from './plumbing/readiness.ts';
 import type { Route } from './plumbing/route.ts';
 import type { Handle } from './plumbing/serve.ts';
 import { presetRoutes } from './presets/routes.ts';
+import { installationId } from './raw-db/installation-id.ts';
 import { keepAddress } from './raw-db/keep-address.ts';
 import { rawDbRoutes } from './raw-db/routes.ts';
 import { settleRawDb } from './raw-db/settle-raw-db.ts';
@@ -131,7 +132,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     undo.unshift(rows.close);
     await prepareData({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
 
-    const raw = openRawPlace(config, database, { db, log });
+    const raw = openRawPlace(config, database, { installation: await installationId(db), log });
     undo.unshift(raw.close);
     await keepAddress({ db, raw });
 

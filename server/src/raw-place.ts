@@ -4,8 +4,6 @@ import type { Config } from './config.ts';
 import type { Database } from './drivers/database/database.ts';
 import { createRawDatabases, type RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { ownServer, serverAt } from './drivers/raw-database/raw-server.ts';
-import type { Db } from './plumbing/db.ts';
-import { installationId } from './raw-db/installation-id.ts';
 
 /** Of all apps together: some fewer than their PostgreSQL takes, so that the platform itself always gets in. */
 const gateConnectionsMax = 100;
@@ -22,9 +20,8 @@ export function rawFolder(dataDir: string): string {
 export function openRawPlace(
   { rawDatabaseUrl, dataDir }: Pick<Config, 'rawDatabaseUrl' | 'dataDir'>,
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
-  { db, log }: { db: Db; log: Logger },
+  { installation, log }: { installation: string; log: Logger },
 ): RawDatabases {
-  const installation = () => installationId(db);
   if (rawDatabaseUrl) return createRawDatabases({ installation, server: serverAt(rawDatabaseUrl) });
   if (kind === 'external') return createRawDatabases({ installation, server: serverAt(controlUrl) });
   return createRawDatabases({

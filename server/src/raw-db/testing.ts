@@ -33,7 +33,7 @@ export interface RawWorld {
 }
 
 export const rawOn = ({ url }: Pick<TestDatabase, 'url'>) =>
-  createRawDatabases({ installation: async () => 'test', server: serverAt(url) });
+  createRawDatabases({ installation: 'test', server: serverAt(url) });
 
 /** An app of the test's own, on the server that the test database is on, reached by its socket. */
 export async function rawWorld(database: TestDatabase, raw = rawOn(database)): Promise<RawWorld> {

@@ -230,7 +230,7 @@ describe.each(servers)('on %s', (which) => {
 
   test('another installation’s is neither dropped, closed nor taken over', async () => {
     const made = await newRawDatabase(raw);
-    const copy = createRawDatabases({ installation: async () => 'copy', server: serverAt(url) });
+    const copy = createRawDatabases({ installation: 'copy', server: serverAt(url) });
     await copy.underLock(made.name, (hands) => hands.drop());
     await copy.underLock(made.name, (hands) => hands.close());
     const taken = copy.underLock(made.name, (hands) => hands.ensure({ ...made, password: 'mine' }));

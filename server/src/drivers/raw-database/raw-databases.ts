@@ -36,7 +36,7 @@ export interface RawHands {
 export interface RawDatabasesOptions {
   server: RawServer;
   /** Says of each database whose it is: on a server of the operator's several installations may live. */
-  installation: () => Promise<string>;
+  installation: string;
   /** For a server that programs can not reach by themselves; absent where they can. */
   gate?: Omit<GateOptions, 'upstream' | 'placesOf'>;
 }
@@ -72,7 +72,7 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
     },
     underLock: async (name, work) => {
       if (!isRawName(name)) throw new Error(`${name} is not a name of a raw database.`);
-      const place = { url: await server.url(), installation: await installation() };
+      const place = { url: await server.url(), installation };
       await withClient(place.url, async (admin) => {
         const notOurs = () => isOthers(admin, name, place.installation);
         // Held as long as the connection; all copies of the server use the same database for it.

@@ -2,7 +2,7 @@ import type { RawDatabases } from './raw-databases.ts';
 import { rawName } from './raw-name.ts';
 import { rawUrl } from './raw-url.ts';
 
-export const installation = async () => 'test';
+export const installation = 'test';
 
 export interface MadeDatabase {
   name: string;
