@@ -11,10 +11,14 @@ export interface Outcome {
   seconds: number;
 }
 
-/** Two processes side by side, half of the files each. What the second prints comes behind the first's. */
+/**
+ * Two processes side by side, each with the files that take half of the time: the timings are of an earlier run, and may
+ * be out of date. What the second prints comes behind the first's.
+ */
 export async function runHalves(name: string, args: readonly string[]): Promise<Outcome[]> {
-  const first = runTests(`${name} 1/2`, ['--shard=1/2', ...args]);
-  return Promise.all([first, runTests(`${name} 2/2`, ['--shard=2/2', ...args], first)]);
+  const half = (which: number) => [`--shard=${which}/2`, '--timings=scripts/test-timings.json', ...args];
+  const first = runTests(`${name} 1/2`, half(1));
+  return Promise.all([first, runTests(`${name} 2/2`, half(2), first)]);
 }
 
 /** Runs `bun test` over some folders, shows what it prints (once `quietUntil` is over), and counts. */

@@ -9,8 +9,9 @@ if (words.length > 0) {
 } else {
   outcomes.push(await runTool('types', ['tsc', '--noEmit', '-p', '.']));
   outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
-  const inside = ['contract', 'server', 'cli', 'sdk/src', 'scripts'];
+  // As folders: a bare word would also choose files of others whose names hold it.
+  const inside = ['./contract', './server', './cli', './sdk/src', './scripts'];
   outcomes.push(...(await runHalves('unit and slices', ['--timeout', '60000', ...inside])));
-  outcomes.push(...(await runHalves('acceptance', ['--timeout', '60000', 'acceptance'])));
+  outcomes.push(...(await runHalves('acceptance', ['--timeout', '60000', './acceptance'])));
 }
 finish(outcomes);
