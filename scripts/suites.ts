@@ -12,13 +12,16 @@ export interface Outcome {
 }
 
 /**
- * Two processes side by side, each with the files that take half of the time: the timings are of an earlier run, and may
- * be out of date. What the second prints comes behind the first's.
+ * Several processes side by side, each with the files that take its share of the time: the timings are of an earlier run,
+ * and may be out of date. What each prints comes behind that of the one before.
  */
-export async function runHalves(name: string, args: readonly string[]): Promise<Outcome[]> {
-  const half = (which: number) => [`--shard=${which}/2`, '--timings=scripts/test-timings.json', ...args];
-  const first = runTests(`${name} 1/2`, half(1));
-  return Promise.all([first, runTests(`${name} 2/2`, half(2), first)]);
+export async function runParts(name: string, parts: number, args: readonly string[]): Promise<Outcome[]> {
+  const outcomes: Promise<Outcome>[] = [];
+  for (let part = 1; part <= parts; part++) {
+    const own = [`--shard=${part}/${parts}`, '--timings=scripts/test-timings.json', ...args];
+    outcomes.push(runTests(`${name} ${part}/${parts}`, own, outcomes.at(-1)));
+  }
+  return Promise.all(outcomes);
 }
 
 /** Runs `bun test` over some folders, shows what it prints (once `quietUntil` is over), and counts. */

@@ -1,4 +1,4 @@
-import { finish, type Outcome, runHalves, runTests, runTool } from './suites.ts';
+import { finish, type Outcome, runParts, runTests, runTool } from './suites.ts';
 
 // The whole suite: types and style, then everything beside the code, then the product from outside.
 // `npm test -- grants` runs only test files whose path contains the word.
@@ -11,7 +11,8 @@ if (words.length > 0) {
   outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
   // As folders: a bare word would also choose files of others whose names hold it.
   const inside = ['./contract', './server', './cli', './sdk/src', './scripts'];
-  outcomes.push(...(await runHalves('unit and slices', ['--timeout', '60000', ...inside])));
-  outcomes.push(...(await runHalves('acceptance', ['--timeout', '60000', './acceptance'])));
+  outcomes.push(...(await runParts('unit and slices', 2, ['--timeout', '60000', ...inside])));
+  // These wait for programs as much as they work: one more than a small machine has cores.
+  outcomes.push(...(await runParts('acceptance', 3, ['--timeout', '60000', './acceptance'])));
 }
 finish(outcomes);

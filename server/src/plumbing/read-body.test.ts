@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { codeOf } from '../testing.ts';
 import { readBody, readJson } from './read-body.ts';
 
@@ -49,4 +50,21 @@ test('what is not one JSON text in UTF-8 is malformed', async () => {
     expect(await codeOf(readJson(request(bad), 100))).toBe('malformed_json');
   }
   expect(await readJson(request(null), 10)).toBeUndefined();
+});
+
+test('a client that goes away in the middle of its body is no fault of the server', async () => {
+  const seen = Promise.withResolvers<unknown>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: async (request) => {
+      await readBody(request, { bytesMax: 1000 }).catch(seen.resolve);
+      return new Response();
+    },
+  });
+  const socket = connect(server.port ?? 0, '127.0.0.1', () => {
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc', () => socket.destroy());
+  });
+  expect(await seen.promise).toMatchObject({ code: 'request_timeout' });
+  await server.stop(true);
 });

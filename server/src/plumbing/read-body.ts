@@ -27,6 +27,20 @@ export async function readChunks(
   request: Request,
   limits: BodyLimits,
 ): Promise<{ chunks: Uint8Array[]; size: number }> {
+  try {
+    return await chunksOf(request, limits);
+  } catch (error) {
+    // The client went away in the middle: nobody hears the answer, and it is no fault of ours.
+    if (error instanceof DOMException && error.name === 'AbortError')
+      throw fail('request_timeout', { detail: 'The connection was closed before the body had come.' });
+    throw error;
+  }
+}
+
+async function chunksOf(
+  request: Request,
+  limits: BodyLimits,
+): Promise<{ chunks: Uint8Array[]; size: number }> {
   const encoding = request.headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
