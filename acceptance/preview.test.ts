@@ -8,6 +8,7 @@ import { type BehindServer, behind, difference } from './support/database.ts';
 import { addressOf, isOfRows, readDocument } from './support/document.ts';
 import { reach } from './support/reach.ts';
 import { freePort, startServer } from './support/server.ts';
+import { someOf } from './support/some-of.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -159,7 +160,7 @@ describe('every command that changes something', () => {
   });
 
   test('exits 15 and changes nothing when the plan is no longer the one that was previewed', async () => {
-    for (const words of mutating) {
+    for (const words of someOf(mutating)) {
       const { args, ...rest } = await commandLine(words, world);
       await changesNothing(words, async () => {
         const ran = await svc([...args, '--execute', '--yes', '--json', '--plan', '0'.repeat(32)], rest);
@@ -171,7 +172,7 @@ describe('every command that changes something', () => {
 
   test('refuses --execute with --dry-run before any request: exit 2 where no server listens', async () => {
     const env = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
-    for (const words of mutating) {
+    for (const words of someOf(mutating)) {
       const { args, ...rest } = await commandLine(words, world);
       for (const flag of ['--dry-run', '--dry-run=true']) {
         const ran = await svc([...args, '--execute', flag], { ...rest, env });
