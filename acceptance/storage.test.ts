@@ -301,7 +301,7 @@ describe('signed addresses', () => {
 });
 
 describe('large objects', () => {
-  const megabytes = 96;
+  const megabytes = 160;
 
   test('pass through the server and svc without being held there, and arrive as they were', async () => {
     const server = await startServer();
