@@ -1,5 +1,5 @@
 import { Glob } from 'bun';
-import { finish, root, runTests, runTool } from './suites.ts';
+import { finish, root, runParts, runTool } from './suites.ts';
 
 // Under a minute: types, style, and the tests that need no database and no other process.
 const needsMore =
@@ -12,5 +12,5 @@ for await (const path of new Glob('{contract,server,cli,sdk,scripts}/**/*.test.t
 finish([
   await runTool('types', ['tsc', '--noEmit', '-p', '.']),
   await runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
-  await runTests('unit', ['--timeout', '20000', ...quick.sort()]),
+  ...(await runParts('unit', 2, ['--timeout', '20000', ...quick.sort()])),
 ]);
