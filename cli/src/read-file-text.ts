@@ -1,4 +1,5 @@
 import { CliError } from './errors.ts';
+import { fileUnreadable } from './file-chunks.ts';
 
 export interface FileTextOptions {
   bytesMax: number;
@@ -18,7 +19,7 @@ export async function readFileText(
 ): Promise<string> {
   const file = Bun.file(path);
   const entry = await file.stat().catch((cause) => {
-    throw unreadable(shown, cause);
+    throw fileUnreadable(shown, cause);
   });
   if (!entry.isFile()) {
     const what = entry.isDirectory() ? 'a folder' : 'no regular file';
@@ -28,7 +29,7 @@ export async function readFileText(
     .slice(0, bytesMax + 1)
     .arrayBuffer()
     .catch((cause) => {
-      throw unreadable(shown, cause);
+      throw fileUnreadable(shown, cause);
     });
   if (bytes.byteLength > bytesMax) throw tooLarge(shown);
   return new TextDecoder().decode(bytes);
@@ -36,12 +37,4 @@ export async function readFileText(
 
 export function fileTooLarge(shown: string, bytesMax: number): CliError {
   return new CliError('file_unreadable', `${shown} is larger than ${bytesMax / 1024} KiB.`);
-}
-
-function unreadable(shown: string, cause: unknown): CliError {
-  const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-  return new CliError('file_unreadable', `${shown} can not be read${why}.`, {
-    next: 'Check the path, and that you may read the file.',
-    cause,
-  });
 }

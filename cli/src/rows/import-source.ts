@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Ctx } from '../context.ts';
-import { CliError, usage } from '../errors.ts';
+import { usage } from '../errors.ts';
+import { fileChunks, fileUnreadable } from '../file-chunks.ts';
 import type { RowsClient } from '../rows-client.ts';
 import { columnsOfTable, type KnownColumns } from './column-types.ts';
 import { type Convert, checkJsonLine, convertJsonLine, csvConverter } from './convert-record.ts';
@@ -25,7 +26,7 @@ export async function importSource(ctx: Ctx, name: string, format?: ImportFormat
   }
   const file = Bun.file(name);
   const entry = await file.stat().catch((cause) => {
-    throw unreadable(name, cause);
+    throw fileUnreadable(name, cause);
   });
   if (entry.isDirectory()) throw usage(`${name} is a folder.`);
   // What is no file, such as a pipe, can be read once only.
@@ -35,24 +36,8 @@ export async function importSource(ctx: Ctx, name: string, format?: ImportFormat
     path,
     bytes: entry.isFile() ? entry.size : null,
     format: known,
-    chunks: () => readable(file, name),
+    chunks: () => fileChunks(file, name),
   };
-}
-
-async function* readable(file: Bun.BunFile, name: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* file.stream();
-  } catch (cause) {
-    throw unreadable(name, cause);
-  }
-}
-
-function unreadable(name: string, cause: unknown): CliError {
-  const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-  return new CliError('file_unreadable', `${name} can not be read${why}.`, {
-    next: 'Check the path, and that you may read the file.',
-    cause,
-  });
 }
 
 /** The records of the file, and what makes rows of them. */

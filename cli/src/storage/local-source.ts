@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Ctx } from '../context.ts';
-import { CliError, usage } from '../errors.ts';
+import { usage } from '../errors.ts';
+import { fileChunks, fileUnreadable } from '../file-chunks.ts';
 
 /** What is to be uploaded. */
 export interface LocalSource {
@@ -16,11 +17,11 @@ export async function localSource(ctx: Ctx, name: string): Promise<LocalSource> 
   if (name === '-') return { name, bytes: null, chunks: () => ctx.io.inputChunks() };
   const file = Bun.file(name);
   const entry = await file.stat().catch((cause) => {
-    throw unreadable(name, cause);
+    throw fileUnreadable(name, cause);
   });
   if (entry.isDirectory())
     throw usage(`${name} is a folder.`, 'svc apps storage cp --recursive copies folders.');
-  return { name, bytes: entry.isFile() ? entry.size : null, chunks: () => readable(file, name) };
+  return { name, bytes: entry.isFile() ? entry.size : null, chunks: () => fileChunks(file, name) };
 }
 
 export interface FolderFile {
@@ -33,7 +34,7 @@ export interface FolderFile {
 /** Every file below a folder, in the order of their names. Links are left out, with a notice: they lead anywhere. */
 export async function filesBelow(ctx: Pick<Ctx, 'note'>, folder: string): Promise<FolderFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause) => {
-    throw unreadable(folder, cause);
+    throw fileUnreadable(folder, cause);
   });
   const files: FolderFile[] = [];
   for (const entry of entries) {
@@ -45,20 +46,4 @@ export async function filesBelow(ctx: Pick<Ctx, 'note'>, folder: string): Promis
     files.push({ path, below, bytes: stat.size });
   }
   return files.sort((one, other) => (one.below < other.below ? -1 : 1));
-}
-
-async function* readable(file: Bun.BunFile, name: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* file.stream();
-  } catch (cause) {
-    throw unreadable(name, cause);
-  }
-}
-
-function unreadable(name: string, cause: unknown): CliError {
-  const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-  return new CliError('file_unreadable', `${name} can not be read${why}.`, {
-    next: 'Check the path, and that you may read it.',
-    cause,
-  });
 }
