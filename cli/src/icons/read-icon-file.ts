@@ -2,6 +2,7 @@ import { errorCodes } from '@svc/contract/error-codes.ts';
 import { iconBytesMax, iconSideMax } from '@svc/contract/icons.ts';
 import { type ImageFacts, readImage } from '@svc/contract/read-image.ts';
 import { AdvisedProblem, CliError, usage } from '../errors.ts';
+import { fileUnreadable } from '../file-chunks.ts';
 
 /** The file and what it is by its content. Judged here as the server judges it, before anything is asked of it. */
 export async function readIconFile(
@@ -40,11 +41,7 @@ async function readAtMost(name: string, bytesMax: number): Promise<Uint8Array<Ar
     }
   } catch (cause) {
     if (cause instanceof CliError || cause instanceof AdvisedProblem) throw cause;
-    const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-    throw new CliError('file_unreadable', `${name} can not be read${why}.`, {
-      next: 'Check the path, and that you may read the file.',
-      cause,
-    });
+    throw fileUnreadable(name, cause);
   }
   return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
