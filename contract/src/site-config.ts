@@ -1,0 +1,91 @@
+/**
+ * How the files of a site are served: `site` in `svc.yaml`, the configuration of a release, and what `site set` takes.
+ * Its shape is in `site-config.shapes.ts`.
+ */
+export const siteHeaderRulesMax = 100;
+export const siteHeadersPerRuleMax = 30;
+export const siteHeaderValueCharsMax = 2_000;
+export const siteRedirectsMax = 1_000;
+export const sitePatternCharsMax = 500;
+export const siteConfigBytesMax = 256 * 1024;
+export const redirectStatuses = [301, 302, 303, 307, 308] as const;
+/** Where the server publishes the JSON Schema. */
+export const siteConfigSchemaPath = '/schemas/site.json';
+
+/** Once part of the configuration; still taken, ignored, and answered with a notice. */
+export const retiredSiteKeys = [
+  ...[
+    'visibility',
+    'service_worker',
+    'service_workers',
+    'service_worker_allowed',
+    'service_worker_disallowed',
+  ],
+] as const;
+
+/**
+ * Headers that a site can not set: those that say how an answer travels or what it is, which the server knows; and those
+ * by which a site could reach beyond itself.
+ */
+export const refusedSiteHeaders: readonly string[] = [
+  ...['accept-ranges', 'age', 'allow', 'alt-svc', 'connection', 'content-encoding', 'content-length'],
+  ...[
+    'content-range',
+    'content-type',
+    'date',
+    'etag',
+    'host',
+    'keep-alive',
+    'last-modified',
+    'location',
+    'nel',
+  ],
+  ...[
+    'proxy-authenticate',
+    'proxy-authorization',
+    'proxy-connection',
+    'public-key-pins',
+    'report-to',
+    'server',
+  ],
+  ...['service-worker-allowed', 'set-cookie', 'set-cookie2', 'status', 'te', 'trailer', 'transfer-encoding'],
+  ...['upgrade', 'vary', 'via', 'www-authenticate', 'x-content-type-options', 'x-request-id'],
+];
+
+export interface SiteHeaderRule {
+  /** A path; `*` at its end stands for anything, `:name` for one segment. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface SiteRedirect {
+  /** As in headers. */
+  from: string;
+  /** A path, or a whole address; `:name` and `:splat` stand for what was found in `from`. */
+  to: string;
+  status?: (typeof redirectStatuses)[number] | undefined;
+}
+
+export interface SiteConfig {
+  index?: string | undefined;
+  /** Paths without a file answer with the index of the root. */
+  spa?: boolean | undefined;
+  not_found?: string | undefined;
+  clean_urls?: boolean | undefined;
+  /** `true`: addresses of pages end with a slash; `false`: they do not; absent: as the files lie. */
+  trailing_slash?: boolean | undefined;
+  headers?: readonly SiteHeaderRule[] | undefined;
+  redirects?: readonly SiteRedirect[] | undefined;
+}
+
+export const siteConfigDefaults = {
+  index: 'index.html',
+  spa: false,
+  not_found: '404.html',
+  clean_urls: true,
+} as const;
+
+/** What a release says itself wins, key by key. */
+export function mergeSiteConfig(site: SiteConfig, own: SiteConfig): SiteConfig {
+  return { ...site, ...own };
+}

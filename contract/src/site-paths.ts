@@ -1,0 +1,68 @@
+/** Which paths a release may hold. Whoever lists files and whoever takes the list ask the same. */
+export const releaseFilesMax = 20_000;
+export const releaseFileBytesMax = 25 * 1024 * 1024;
+export const releaseBytesMax = 1024 ** 3;
+export const sitePathBytesMax = 1_024;
+export const siteSegmentBytesMax = 255;
+
+const reservedNames = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+
+/** What is wrong with a path; null for one that can be served, and stored, anywhere. */
+export function sitePathFault(path: string): string | null {
+  if (path === '') return 'is empty';
+  if (!path.isWellFormed()) return 'is not well-formed Unicode';
+  if (path.normalize('NFC') !== path) return 'is not in the composed form of Unicode (NFC)';
+  if (bytesOf(path) > sitePathBytesMax) return `is longer than ${sitePathBytesMax} bytes`;
+  if (path.startsWith('/')) return 'begins with /';
+  if (path.includes('\\')) return 'contains a backslash';
+  if (/^[A-Za-z]:/.test(path)) return 'begins with a drive letter';
+  if (/[\p{Cc}\u2028\u2029\ufeff]/u.test(path)) return 'contains a control character';
+  if (/[#?]/.test(path)) return 'contains # or ?, which addresses can not hold as they are';
+  for (const segment of path.split('/')) {
+    const fault = segmentFault(segment);
+    if (fault) return fault;
+  }
+  return null;
+}
+
+function segmentFault(segment: string): string | null {
+  if (segment === '') return 'has an empty part';
+  if (segment === '.' || segment === '..') return 'has the part . or ..';
+  if (/^\s|[\s.]$/u.test(segment)) return 'has a part that begins or ends with a space, or ends with a dot';
+  if (bytesOf(segment) > siteSegmentBytesMax) return `has a part longer than ${siteSegmentBytesMax} bytes`;
+  if (reservedNames.test(segment)) return `has the part ${segment}, which is a device on some systems`;
+  return null;
+}
+
+/** The same for paths that differ only in ways that some file systems, or people, do not see. */
+export function foldedSitePath(path: string): string {
+  // Upper case first: it makes two letters of one (ß and SS), which small letters alone would keep apart.
+  return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+}
+
+export interface SitePathClash {
+  path: string;
+  other: string;
+}
+
+/** The first two paths that can not both be there: alike when folded, or one a file and the other a folder of that name. */
+export function sitePathClash(paths: Iterable<string>): SitePathClash | null {
+  const files = new Map<string, string>();
+  for (const path of paths) {
+    const folded = foldedSitePath(path);
+    const other = files.get(folded);
+    if (other !== undefined) return { path, other };
+    files.set(folded, path);
+  }
+  for (const [folded, path] of files) {
+    for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
+      const other = files.get(folded.slice(0, at));
+      if (other !== undefined) return { path, other };
+    }
+  }
+  return null;
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
