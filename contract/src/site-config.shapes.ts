@@ -115,7 +115,10 @@ function namesIn(text: string): string[] {
 /** The first rule from which one comes back to it by rules without variable parts; null: none. */
 function loopAt(redirects: readonly { from: string; to: string }[]): number | null {
   const plain = new Map<string, string>();
-  for (const { from, to } of redirects) if (!/[*:]/.test(from) && !plain.has(from)) plain.set(from, to);
+  for (const { from, to } of redirects) {
+    // What leads to itself is told of on the spot.
+    if (from !== to && !/[*:]/.test(from) && !plain.has(from)) plain.set(from, to);
+  }
   for (const [at, { from }] of redirects.entries()) {
     const seen = new Set<string>();
     for (let next = plain.get(from); next !== undefined; next = plain.get(next)) {

@@ -27,7 +27,8 @@ export function sitePathFault(path: string): string | null {
 
 function segmentFault(segment: string): string | null {
   if (segment === '') return 'has an empty part';
-  if (segment === '.' || segment === '..') return 'has the part . or ..';
+  // Also where it says so in another way: browsers take %2e for a dot.
+  if (/^(?:\.|%2e){1,2}$/i.test(segment)) return 'has the part . or ..';
   if (/^\s|[\s.]$/u.test(segment)) return 'has a part that begins or ends with a space, or ends with a dot';
   if (bytesOf(segment) > siteSegmentBytesMax) return `has a part longer than ${siteSegmentBytesMax} bytes`;
   if (reservedNames.test(segment)) return `has the part ${segment}, which is a device on some systems`;

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import { SiteConfig, siteConfigJsonSchema } from './site-config.shapes.ts';
+import { refusedSiteHeaders } from './site-config.ts';
+
+const faults = (config: unknown) => {
+  const read = SiteConfig.safeParse(config);
+  return read.success ? [] : read.error.issues.map((issue) => issue.path.join('.'));
+};
+const redirect = (rule: Record<string, unknown>) => faults({ redirects: [rule] });
+const header = (name: string, value: string) =>
+  faults({ headers: [{ path: '/*', headers: { [name]: value } }] });
+
+describe('a site configuration', () => {
+  test('takes every key there is', () => {
+    expect(
+      faults({
+        index: 'index.html',
+        spa: true,
+        not_found: 'errors/404.html',
+        clean_urls: false,
+        trailing_slash: true,
+        headers: [{ path: '/assets/*', headers: { 'Cache-Control': 'max-age=60', 'x-team': 'pets' } }],
+        redirects: [
+          { from: '/old', to: '/new' },
+          { from: '/blog/:year/*', to: '/posts/:year/:splat', status: 308 },
+          { from: '/docs/*', to: 'https://docs.example.com/:splat', status: 302 },
+        ],
+      }),
+    ).toEqual([]);
+  });
+
+  test('refuses a key that it does not know, and says where', () => {
+    expect(faults({ redirects: [{ from: '/a', to: '/b', force: true }] })).toEqual(['redirects.0']);
+  });
+
+  for (const name of refusedSiteHeaders) {
+    test(`can not set ${name}, however it is spelled`, () => {
+      expect(header(name, 'x')).not.toEqual([]);
+      expect(header(name.toUpperCase(), 'x')).not.toEqual([]);
+    });
+  }
+
+  test('can not end a header and begin another', () => {
+    for (const value of ['a\r\nSet-Cookie: b=c', 'a\nb', 'a\rb', 'a\u0000b', 'a\u0085b'])
+      expect(header('x-note', value)).toEqual(['headers.0.headers.x-note']);
+    for (const name of ['a b', 'a:b', 'a\r\nb', '', 'ä']) expect(header(name, 'x')).not.toEqual([]);
+  });
+
+  const openEnded = [
+    '//evil.example',
+    '/\\evil.example',
+    'https://:splat/',
+    'javascript:alert(1)',
+    'evil.example',
+  ];
+  for (const to of openEnded) {
+    test(`does not redirect to ${to}`, () => expect(redirect({ from: '/*', to })).not.toEqual([]));
+  }
+  test('does not let a visitor choose the host by a part of the path', () => {
+    expect(redirect({ from: '/go/:host', to: 'https://:host/' })).not.toEqual([]);
+    expect(redirect({ from: '/go/:host', to: 'https://x.:host/' })).not.toEqual([]);
+    expect(redirect({ from: '/go/:user', to: 'https://a:user@b.example/' })).not.toEqual([]);
+  });
+  test('has no line break, query or backslash in what is looked for', () => {
+    for (const from of ['/a\r\nb', '/a?b', '/a#b', '/a\\b', 'a', '/a*', '/*/b', '/ä', '/a b'])
+      expect(redirect({ from, to: '/x' })).not.toEqual([]);
+  });
+  test('has no redirect that leads to itself or round in a circle', () => {
+    expect(redirect({ from: '/a', to: '/a' })).toEqual(['redirects.0.to']);
+    const circle = [
+      { from: '/x', to: '/a' },
+      { from: '/a', to: '/b' },
+      { from: '/b', to: '/a' },
+    ];
+    expect(faults({ redirects: circle })).toEqual(['redirects.1.to']);
+  });
+  test('names only what was found', () => {
+    expect(redirect({ from: '/a/:one', to: '/b/:two' })).toEqual(['redirects.0.to']);
+    expect(redirect({ from: '/a', to: '/b/:splat' })).toEqual(['redirects.0.to']);
+    expect(redirect({ from: '/:a/:a', to: '/:a' })).toEqual(['redirects.0.from']);
+  });
+  test('has as many rules as allowed and no more', () => {
+    const rule = (at: number) => ({ from: `/a${at}`, to: '/b' });
+    const rules = Array.from({ length: 1_001 }, (_, at) => rule(at));
+    expect(faults({ redirects: rules.slice(1) })).toEqual([]);
+    expect(faults({ redirects: rules })).toEqual(['redirects']);
+  });
+  test('is published as a JSON Schema', () => {
+    const schema = siteConfigJsonSchema({ baseUrl: 'http://localhost:4400' });
+    expect(schema.$id).toBe('http://localhost:4400/schemas/site.json');
+    expect(Object.keys(schema.properties as object)).toContain('redirects');
+  });
+});
