@@ -9,6 +9,7 @@ import {
   tenantParameterOf,
 } from './support/document.ts';
 import type { Answered } from './support/people.ts';
+import { shownSite, visitorReach } from './support/reach/visitors.ts';
 import { outsiderAnswer, reach, spareApp, spareSession, tablesOf } from './support/reach.ts';
 import { until } from './support/until.ts';
 import { newApp, newWorld, type World } from './support/world.ts';
@@ -28,6 +29,7 @@ async function call(operation: Operation, letter: Letter): Promise<Answered> {
 /** What the table promises for one cell, as status and code. */
 function promised(operation: Operation, letter: Letter): string {
   const cell = operation.who[letter];
+  if (cell === 'v' && operation.id in visitorReach) return String(operation.success);
   // The app of the inputs is private, and nobody was given a grant for a table of it.
   if (cell === 'v' || cell === 'g') return '404 not_found';
   if (cell !== 'n') return String(operation.success);
@@ -130,6 +132,7 @@ describe('the authorization table', () => {
       '/oauth/.well-known/openid-configuration',
       '/objects/{token}/{name}',
       '/readyz',
+      '/schemas/site.json',
       '/schemas/svc.yaml.json',
     ]);
     for (const { path, security } of open) {
@@ -161,6 +164,23 @@ describe('the authorization table', () => {
     }
     expect(await newestEntry()).toBeGreaterThan(before);
   });
+});
+
+test('a site is opened to whom its visibility reaches; that an admin governs it opens it to nobody', async () => {
+  const reached = {
+    private: ['O', 'C'],
+    invite_only: ['O', 'C'],
+    public: ['O', 'C', 'A', 'M'],
+    internet: ['O', 'C', 'A', 'M', 'X'],
+  } as const;
+  for (const [visibility, those] of Object.entries(reached)) {
+    const target = await shownSite(world, visibility as keyof typeof reached);
+    for (const letter of ['O', 'C', 'A', 'M', 'X'] as const) {
+      const answer = await world.as[letter]('POST', '/api/v1/static/auth/start', { target });
+      const expected = (those as readonly string[]).includes(letter) ? '200' : '404 not_found';
+      expect([visibility, letter, answered(answer)]).toEqual([visibility, letter, expected]);
+    }
+  }
 });
 
 describe('own records', () => {

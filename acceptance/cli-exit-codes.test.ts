@@ -186,21 +186,24 @@ describe('each code that the server can answer', () => {
   const statuses: Record<number, string> = {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
     401: 'unauthenticated',
-    403: 'login_required forbidden cross_site_request url_expired',
-    404: 'not_found',
+    403: 'login_required forbidden cross_site_request url_expired self_approval',
+    404: 'not_found not_in_manifest',
     405: 'method_not_allowed',
     408: 'request_timeout',
     409: `invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
       preset_in_use preset_built_in grant_not_active unique_violation last_admin limit_reached
       idempotency_in_progress plan_stale table_busy not_null_violation column_in_use app_not_active slug_taken
       subdomain_taken nothing_deployed no_successful_deployment deploy_in_progress not_deleted storage_not_enabled
-      raw_db_unavailable consent_required already_uploaded`,
+      raw_db_unavailable consent_required already_uploaded release_not_draft release_incomplete
+      release_not_finalized release_revoked release_active staging_disabled not_staged promotion_pending
+      promotion_required staging_changed not_pending not_rollback_target nothing_active already_attached
+      host_active_elsewhere`,
     412: 'precondition_failed',
     413: 'payload_too_large',
     414: 'uri_too_long',
     415: 'unsupported_media_type',
     416: 'range_not_satisfiable',
-    422: 'idempotency_mismatch resource_tier_exceeded',
+    422: 'idempotency_mismatch resource_tier_exceeded invalid_path path_collision digest_mismatch host_reserved',
     429: 'rate_limited',
     500: 'internal',
     503: 'unavailable',

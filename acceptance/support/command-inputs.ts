@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { appLifeInputs } from './command-inputs/app-life.ts';
 import { appInputs } from './command-inputs/apps.ts';
 import { categoryInputs } from './command-inputs/categories.ts';
+import { domainInputs } from './command-inputs/domains.ts';
 import { iconInputs } from './command-inputs/icons.ts';
 import { ownerInputs } from './command-inputs/owners.ts';
 import { rawDbInputs } from './command-inputs/raw-db.ts';
+import { staticSiteInputs } from './command-inputs/static-sites.ts';
 import { storageInputs } from './command-inputs/storage.ts';
 import {
   adminsApp,
@@ -69,6 +71,8 @@ const inputs: Readonly<Record<string, Inputs>> = {
   ...ownerInputs,
   ...rawDbInputs,
   ...storageInputs,
+  ...domainInputs,
+  ...staticSiteInputs,
   ...iconInputs,
   'tables types': async (world) => ['--app', await adminsApp(world)],
   'tables list': async (world) => (await adminsTable(world)).app,

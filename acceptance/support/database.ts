@@ -28,6 +28,9 @@ const movingTables: Readonly<Record<string, string | null>> = {
   // An effect makes and drops the database itself; that one is wanted is what a change changes.
   'svc.raw_databases': `select row(app_id, database, is_closed, connections_max, password_at)::text as row from svc.raw_databases
     where state <> 'dropping' order by 1`,
+  // The clock looks at those that wait, whoever else does.
+  'svc.domains':
+    'select row(id, app_id, host, token, status, created_at)::text as row from svc.domains order by 1',
   // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
   // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
   'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',

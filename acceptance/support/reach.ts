@@ -4,10 +4,13 @@ import type { Answered, Call, Person } from './people.ts';
 import { appLifeReach } from './reach/app-life.ts';
 import { appReach } from './reach/apps.ts';
 import { categoryReach } from './reach/categories.ts';
+import { domainReach } from './reach/domains.ts';
 import { iconReach } from './reach/icons.ts';
 import { ownerReach } from './reach/owners.ts';
 import { rawDbReach } from './reach/raw-db.ts';
+import { staticSiteReach } from './reach/static-sites.ts';
 import { storageReach } from './reach/storage.ts';
+import { visitorReach } from './reach/visitors.ts';
 import { newApp, type World } from './world.ts';
 
 /** What a call needs to get past every check but the one of who may. */
@@ -135,6 +138,9 @@ export const reach: Readonly<Record<string, Reach>> = {
   ...ownerReach,
   ...rawDbReach,
   ...storageReach,
+  ...domainReach,
+  ...staticSiteReach,
+  ...visitorReach,
   ...iconReach,
   'rows.list': (world) => inRows(world),
   'rows.count': (world) => inRows(world),

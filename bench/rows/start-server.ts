@@ -29,7 +29,7 @@ export interface Server {
   call<T = Record<string, string>>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-export async function startServer(cleanup: Cleanup): Promise<Server> {
+export async function startServer(cleanup: Cleanup, more: Record<string, string> = {}): Promise<Server> {
   const folder = cleanup.temporaryFolder();
   // PostgreSQL runs as a user of its own where we are root, and must pass.
   Bun.spawnSync(['chmod', '711', folder]);
@@ -44,6 +44,7 @@ export async function startServer(cleanup: Cleanup): Promise<Server> {
     SVC_DATA_DIR: dataDir,
     SVC_SEED: 'demo',
     SVC_LOG_LEVEL: 'info',
+    ...more,
   };
   const log = Bun.file(join(folder, 'server.log'));
   const command = [process.execPath, ...profilerFlags(), join(root, 'server/src/main.ts')];

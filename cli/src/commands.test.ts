@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { startFakeServer } from '../testing/fake-server.ts';
 import { newFolder, removeFolders, runSvc } from '../testing/run-svc.ts';
 import type { Command } from './command.ts';
-import { commandWords, loadCommand } from './registry.ts';
+import { commandWords, isCommand, loadCommand } from './registry.ts';
 import { commandSchema } from './schema.ts';
 
 afterAll(removeFolders);
@@ -34,8 +34,15 @@ const iconFile = `${newFolder()}/icon.png`;
 await Bun.write(iconFile, Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108000000', 'hex'));
 const siteFolder = newFolder();
 await Bun.write(`${siteFolder}/a/index.html`, '<p>');
+const sum = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
+const releaseFile = `${newFolder()}/release.json`;
+await Bun.write(releaseFile, JSON.stringify({ files: [{ path: 'index.html', sha256: sum, size: 3 }] }));
+const siteFile = `${newFolder()}/site.yaml`;
+await Bun.write(siteFile, 'spa: true\nredirects:\n  - { from: /old/*, to: /new/:splat }\n');
 const files: Record<string, string> = {
   site: siteFolder,
+  'release.json': releaseFile,
+  'site.yaml': siteFile,
   'icon.png': iconFile,
   'svc.yaml': manifestFile,
   'copy.json': `${newFolder()}/copy.json`,
@@ -56,7 +63,10 @@ function run(line: string, ...more: string[]) {
     SVC_TENANT: 'demo',
     SVC_CONFIG_DIR: newFolder(),
   };
-  return runSvc([...argv.map((word) => files[word] ?? word), ...more], { env, cwd: newFolder() });
+  // What a command is called is no file, whatever its words.
+  const named = argv.findIndex((_, at) => isCommand(argv.slice(0, at + 1).join(' ')));
+  const typed = argv.map((word, at) => (at > named ? (files[word] ?? word) : word));
+  return runSvc([...typed, ...more], { env, cwd: newFolder() });
 }
 
 async function fits(command: Command, which: 'output' | 'preview', value: unknown) {

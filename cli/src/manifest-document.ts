@@ -18,8 +18,18 @@ export async function readManifestDocument(path: string, shown = path): Promise<
   return parseManifestDocument(text, shown);
 }
 
-export function parseManifestDocument(text: string, shown: string): ManifestDocument {
-  if (Buffer.byteLength(text) > manifestBytesMax) throw tooLarge(shown);
+/** What may stand in the file, where it is not the whole of a `svc.yaml`. */
+export interface ManifestForm {
+  keys?: ManifestKeys;
+  bytesMax?: number;
+}
+
+export function parseManifestDocument(
+  text: string,
+  shown: string,
+  { keys: known = manifestKeys, bytesMax = manifestBytesMax }: ManifestForm = {},
+): ManifestDocument {
+  if (Buffer.byteLength(text) > bytesMax) throw tooLarge(shown, bytesMax);
   const lines = new LineCounter();
   const faultAtOffset = (offset: number, keys: readonly PropertyKey[], code: string, detail: string) => {
     const { line, col } = lines.linePos(offset);
@@ -42,7 +52,7 @@ export function parseManifestDocument(text: string, shown: string): ManifestDocu
       faultAtOffset(contents.range?.[0] ?? 0, [], 'invalid_type', 'must hold keys and values'),
     ]);
   }
-  const unknown = unknownKeys(document, contents, manifestKeys, []).map(({ offset, keys, detail }) =>
+  const unknown = unknownKeys(document, contents, known, []).map(({ offset, keys, detail }) =>
     faultAtOffset(offset, keys, 'unknown_key', detail),
   );
   if (unknown.length > 0) throw manifestError(shown, unknown);
@@ -54,8 +64,8 @@ export function parseManifestDocument(text: string, shown: string): ManifestDocu
   };
 }
 
-function tooLarge(shown: string): Error {
-  const detail = `is larger than ${manifestBytesMax / 1024} KiB`;
+function tooLarge(shown: string, bytesMax = manifestBytesMax): Error {
+  const detail = `is larger than ${bytesMax / 1024} KiB`;
   return manifestError(shown, [{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
 }
 

@@ -13,9 +13,13 @@ const commands = await Promise.all(commandWords.map(loadCommand));
 
 /** Endpoints without a command, and why. */
 const withoutCommand: Record<string, string> = {
+  'domains.get': 'apps domains verify asks for it while it waits, and apps domains list tells the same',
+  'domains.verify': 'apps domains verify asks for it, and there is nothing to preview',
   'icons.preCreate': 'apps sign-icon-upload --pre-create asks for it, and does more than one call',
   'icons.sign': 'apps sign-icon-upload asks for it, and does more than one call',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
+  'releases.grantUpload': 'apps static deploy asks for it, when an address has expired',
+  'sites.startAuth': 'apps static auth start asks for it, and there is nothing to preview',
   'storage.copy': 'apps storage cp asks for it, and does more than one call',
   'storage.delete': 'apps storage rm asks for it, and names the key that it deleted',
   'storage.list': 'apps storage ls asks for it, and shows objects and prefixes as one list',

@@ -5,6 +5,7 @@ import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
 import { fakeObjects, withObjectUrls } from './fake-objects.ts';
 import { problem, requestId } from './fake-problem.ts';
 import { fakeRows, newRowsState, type RowsState } from './fake-rows.ts';
+import { fakeUploads, withUploads } from './fake-uploads.ts';
 import { sample } from './sample.ts';
 
 export interface Seen {
@@ -15,6 +16,8 @@ export interface Seen {
   body: string;
 }
 
+type Intercepted = Response | undefined;
+
 export interface FakeServer {
   url: string;
   /** Requests in order; those to `/oauth` too. */
@@ -23,7 +26,7 @@ export interface FakeServer {
   /** Of every table. */
   rows: RowsState;
   /** Answers a request instead of the usual answer, when it returns one. */
-  intercept: ((request: Request, seen: Seen) => Response | Promise<Response> | undefined) | undefined;
+  intercept: ((request: Request, seen: Seen) => Intercepted | Promise<Intercepted>) | undefined;
   stop(): Promise<void>;
 }
 
@@ -69,6 +72,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (seen.path.startsWith('/icons/'))
     return Response.json(answerOf({ shape: { answer: Icon } }), { status: 201, headers: requestId });
   if (seen.path.startsWith('/objects/')) return fakeObjects(seen);
+  if (seen.path.startsWith('/uploads/')) return fakeUploads(seen);
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
   const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
@@ -84,8 +88,11 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
     return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });
   if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(entry), { headers: requestId });
   if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
-  const made = withObjectUrls(fake.url, entry.endpoint.id, answerOf(entry));
-  const isUpload = entry.endpoint.id.startsWith('icons.');
+  const { id } = entry.endpoint;
+  const made = withUploads(fake.url, id, seen, withObjectUrls(fake.url, id, answerOf(entry)));
+  // Whoever waits for a domain has waited long enough.
+  if (id === 'domains.verify') return Response.json({ ...(made as object), status: 'active' });
+  const isUpload = id.startsWith('icons.');
   const told = isUpload ? { ...(made as object), put_url: `${fake.url}/icons/1?token=t` } : made;
   return Response.json(told, { status: entry.endpoint.status, headers: requestId });
 }

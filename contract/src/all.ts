@@ -10,6 +10,8 @@ import * as categoryShapes from './categories.shapes.ts';
 import * as categories from './categories.ts';
 import * as connectorShapes from './connectors.shapes.ts';
 import * as connectors from './connectors.ts';
+import * as domainShapes from './domains.shapes.ts';
+import * as domains from './domains.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import * as grantShapes from './grants.shapes.ts';
 import * as grants from './grants.ts';
@@ -29,6 +31,8 @@ import * as resourcePresetShapes from './resource-presets.shapes.ts';
 import * as resourcePresets from './resource-presets.ts';
 import * as rowShapes from './rows-endpoints.shapes.ts';
 import * as rows from './rows-endpoints.ts';
+import * as staticSiteShapes from './static-sites.shapes.ts';
+import * as staticSites from './static-sites.ts';
 import * as storageShapes from './storage.shapes.ts';
 import * as storage from './storage.ts';
 import * as tableShapes from './tables.shapes.ts';
@@ -61,8 +65,10 @@ export const contract: readonly ContractEntry[] = [
   ...pair(inspection, inspectionShapes),
   ...pair(tables, tableShapes),
   ...pair(storage, storageShapes),
+  ...pair(staticSites, staticSiteShapes),
   ...pair(rawDb, rawDbShapes),
   ...pair(icons, iconShapes),
+  ...pair(domains, domainShapes),
 ];
 
 /** The row path's own, which no router but `/data/…` itself answers. */

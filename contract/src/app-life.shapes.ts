@@ -28,6 +28,9 @@ export const Removed = z.object({
   objects: z.int(),
   bytes: z.int().meta({ description: 'Of the objects.' }),
   icons: z.int(),
+  releases: z.int().meta({ description: 'Of its static site.' }),
+  release_files: z.int().meta({ description: 'Of the releases, each content once.' }),
+  release_bytes: z.int(),
 });
 export const purgeApp = {
   params: appParams,

@@ -33,6 +33,7 @@ export const reservedSubdomains: readonly string[] = [
     'data',
     'dns',
     'docs',
+    'edge',
     'ftp',
     'git',
     'help',

@@ -9,6 +9,7 @@ import {
   manifestUrlPathPattern,
 } from './manifest.ts';
 import { ref, text } from './shapes.ts';
+import { SiteConfig } from './site-config.shapes.ts';
 
 const says = (description: string) => ({ description });
 const command = text.min(1).max(2_000);
@@ -67,17 +68,6 @@ const health = z
     says('Which address answers 2xx when the app is ready: a path, or `path` with a `timeout` such as 5s.'),
   );
 
-/** Served later than this file is written; the keys are settled, most of what they hold is not. */
-const site = z.strictObject({
-  index: path.optional().meta(says('The file that answers for a folder; index.html when absent.')),
-  spa: z.boolean().optional().meta(says('Paths without a file answer with the index.')),
-  not_found: path.optional().meta(says('The file that answers when nothing is found.')),
-  clean_urls: z.boolean().optional().meta(says('`/about` answers with about.html.')),
-  trailing_slash: z.boolean().optional().meta(says('Whether addresses of folders end with a slash.')),
-  headers: z.array(z.record(z.string(), z.unknown())).optional().meta(says('Headers by path.')),
-  redirects: z.array(z.record(z.string(), z.unknown())).optional().meta(says('Redirects by path.')),
-});
-
 /** The whole of `svc.yaml`. Nothing is required: a file that only names the app is of use to commands. */
 export const Manifest = z.strictObject({
   name: fields.name.optional().meta(says('The name of the app as people read it.')),
@@ -93,7 +83,7 @@ export const Manifest = z.strictObject({
     .strictObject({ dir: path.optional().meta(says('The folder with the files to serve, after the build.')) })
     .optional()
     .meta(says('With the method `static`.')),
-  site: site.optional().meta(says('How files are served.')),
+  site: SiteConfig.optional().meta(says('How files are served.')),
   storage: z
     .strictObject({
       enabled: z.boolean().optional().meta(says('Whether the app has an object storage of its own.')),

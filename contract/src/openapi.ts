@@ -21,6 +21,8 @@ import {
   securitySchemes,
 } from './openapi-parts.ts';
 import { anyRow, batchSchema, rowOperation } from './openapi-rows.ts';
+import { uploadPaths } from './openapi-uploads.ts';
+import { siteConfigSchemaPath } from './site-config.ts';
 
 /** The OpenAPI 3.1 document of every endpoint, made from the contract alone. */
 export function openApiDocument(options: { baseUrl: string; version: string }): Json {
@@ -49,7 +51,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     tags: [...new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint)))].map((name) => ({
       name,
     })),
-    paths: { ...operationalPaths, ...iconPaths, ...objectPaths, ...paths },
+    paths: { ...operationalPaths, ...iconPaths, ...objectPaths, ...uploadPaths, ...paths },
     components: {
       securitySchemes: securitySchemes(options.baseUrl),
       schemas: { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
@@ -155,6 +157,10 @@ const operationalPaths = {
   '/api/v1/openapi.json': plain('operations.openapi: This document', 'application/json'),
   [manifestSchemaPath]: plain(
     'operations.manifestSchema: The JSON Schema of svc.yaml',
+    'application/schema+json',
+  ),
+  [siteConfigSchemaPath]: plain(
+    'operations.siteSchema: The JSON Schema of site configurations',
     'application/schema+json',
   ),
   '/oauth/.well-known/openid-configuration': plain(

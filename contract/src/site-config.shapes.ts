@@ -27,6 +27,9 @@ const addressText = z
 const pattern = addressText
   .regex(/^\/[^?#\\]*$/, 'must be a path: / first, without ?, # and backslash')
   .refine((value) => !/\*(?!$)|[^/]\*$/.test(value), { error: 'may have * as its last part only' })
+  .refine((value) => !/[^/]:|:(?![A-Za-z][A-Za-z0-9_]*(?:\/|$))/.test(value), {
+    error: 'may have :name as a whole part only; a colon itself is %3A',
+  })
   .refine((value) => new Set(namesIn(value)).size === namesIn(value).length, {
     error: 'must not use a :name twice',
   });

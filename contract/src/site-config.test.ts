@@ -56,6 +56,11 @@ describe('a site configuration', () => {
   for (const to of openEnded) {
     test(`does not redirect to ${to}`, () => expect(redirect({ from: '/*', to })).not.toEqual([]));
   }
+  test.each(['/a:b', '/a/:b.html', '/:1', '/a/:', '/:a:b'])(
+    'has a :name as a whole part only, not %s',
+    (from) => expect(redirect({ from, to: '/x' })).toEqual(['redirects.0.from']),
+  );
+
   test('does not let a visitor choose the host by a part of the path', () => {
     expect(redirect({ from: '/go/:host', to: 'https://:host/' })).not.toEqual([]);
     expect(redirect({ from: '/go/:host', to: 'https://x.:host/' })).not.toEqual([]);

@@ -77,6 +77,7 @@ const Moved = Release.extend({
   changed: unchanged,
 });
 const ChangedSite = Site.extend({ changed: unchanged });
+const ChangedPromotion = Promotion.extend({ changed: unchanged });
 
 const Upload = z.object({
   missing: z.array(z.string()).meta({ description: 'Sums of the files that have to be sent.' }),
@@ -94,7 +95,9 @@ export const setSite = {
   body: SiteConfig.safeExtend(
     retired as Record<(typeof retiredSiteKeys)[number], z.ZodOptional<z.ZodUnknown>>,
   ),
-  answer: ChangedSite,
+  answer: ChangedSite.extend({
+    notices: z.array(z.string()).optional().meta({ description: 'What was sent and is ignored, and why.' }),
+  }),
 };
 export const enableStaging = { params: appParams, answer: ChangedSite };
 export const disableStaging = { params: appParams, answer: ChangedSite };
@@ -138,7 +141,7 @@ export const revokeRelease = { params: releaseParams, answer: Moved };
 export const requestPromotion = {
   params: releaseParams,
   body: z.strictObject({ note: word.default('') }).default({ note: '' }),
-  answer: Promotion,
+  answer: ChangedPromotion,
 };
 export const approvePromotion = {
   params: releaseParams,
@@ -148,7 +151,7 @@ export const approvePromotion = {
 export const rejectPromotion = {
   params: releaseParams,
   body: z.strictObject({ reason: word.default('') }).default({ reason: '' }),
-  answer: Promotion,
+  answer: ChangedPromotion,
 };
 export const startSiteAuth = {
   body: z.strictObject({

@@ -7,6 +7,8 @@ export const promotionTextCharsMax = 2_000;
 export const uploadGrantSeconds = 900;
 /** A draft that is not finalized by then is given up. */
 export const draftHoursMax = 12;
+/** Of one site at a time. */
+export const draftsMax = 50;
 /** Releases without a part to play that are kept, the newest ones. */
 export const releasesKeptMax = 10;
 /** Where files of drafts are sent to. */

@@ -38,6 +38,30 @@ test('apps live below a domain of their own, spelt as a host is', () => {
     expect(() => readConfig({ SVC_APPS_DOMAIN: domain })).toThrow(ConfigError);
 });
 
+test('domains are looked up with the resolvers of the machine, unless others are named', () => {
+  const none = { dns: { servers: null, port: 53 }, edgeAddresses: null, caaId: null };
+  expect(readConfig({}).domains).toEqual(none);
+  const env = { SVC_DNS_SERVERS: '127.0.0.1:5300,::1', SVC_DNS_PORT: '5300', SVC_ACME_CAA_ID: 'ca.example' };
+  expect(readConfig({ ...env, SVC_EDGE_ADDRESSES: '192.0.2.1, 2001:db8::1' }).domains).toEqual({
+    dns: {
+      servers: [
+        { host: '127.0.0.1', port: 5300 },
+        { host: '::1', port: 53 },
+      ],
+      port: 5300,
+    },
+    edgeAddresses: ['192.0.2.1', '2001:db8::1'],
+    caaId: 'ca.example',
+  });
+  for (const wrong of [
+    { SVC_DNS_SERVERS: 'dns.example' },
+    { SVC_DNS_PORT: '0' },
+    { SVC_DNS_PORT: 'x' },
+    { SVC_EDGE_ADDRESSES: '192.0.2.1,edge.example' },
+  ])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
+});
+
 test('objects are files of the data dir unless a bucket is named, with the keys of the usual variables', () => {
   expect(readConfig({}).objectStore).toEqual({ kind: 'file' });
   expect(readConfig({ SVC_OBJECT_STORE: 'file' }).objectStore).toEqual({ kind: 'file' });
@@ -89,4 +113,66 @@ test('an object store that is misspelt, or a bucket without its keys, is told by
   expect(wrongIn(named)).toBe('nothing');
   expect(wrongIn({ ...named, AWS_ACCESS_KEY_ID: '' })).toBe('AWS_ACCESS_KEY_ID');
   expect(wrongIn({ ...named, AWS_SECRET_ACCESS_KEY: '' })).toBe('AWS_SECRET_ACCESS_KEY');
+});
+
+test('sites have a listener of their own where a port is named for it', () => {
+  expect(readConfig({}).edgePort).toBeUndefined();
+  expect(readConfig({ SVC_EDGE_PORT: '4480' }).edgePort).toBe(4480);
+  for (const wrong of [
+    { SVC_EDGE_PORT: '0' },
+    { SVC_EDGE_PORT: '65536' },
+    { SVC_EDGE_PORT: 'x' },
+    { SVC_EDGE_PORT: '4400' },
+    { SVC_EDGE_PORT: '4480', SVC_PORT: '4480' },
+  ])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
+});
+
+test("what is kept of sites' files is a number of mebibytes, 64 unless said", () => {
+  expect(readConfig({}).edgeCacheBytes).toBe(64 * 1024 * 1024);
+  expect(readConfig({ SVC_EDGE_CACHE_MB: '1' }).edgeCacheBytes).toBe(1024 * 1024);
+  for (const text of ['0', '-1', '1.5', '1e3', '64MB', '65537'])
+    expect(() => readConfig({ SVC_EDGE_CACHE_MB: text })).toThrow(ConfigError);
+});
+
+test('TLS ends here where a port for it is named, with the files of the operator or without', () => {
+  expect(readConfig({}).https).toBeNull();
+  expect(readConfig({ SVC_HTTPS_PORT: '4443' }).https).toEqual({ port: 4443, files: null });
+  const files = { SVC_TLS_CERT_FILE: '/tls/cert.pem', SVC_TLS_KEY_FILE: '/tls/key.pem' };
+  expect(readConfig({ SVC_HTTPS_PORT: '4443', ...files }).https?.files).toEqual({
+    cert: '/tls/cert.pem',
+    key: '/tls/key.pem',
+  });
+  for (const wrong of [
+    { SVC_HTTPS_PORT: '0' },
+    { SVC_HTTPS_PORT: 'x' },
+    { SVC_HTTPS_PORT: '4400' },
+    files,
+    { SVC_HTTPS_PORT: '4443', SVC_TLS_CERT_FILE: '/tls/cert.pem' },
+    { SVC_HTTPS_PORT: '4443', SVC_TLS_KEY_FILE: '/tls/key.pem' },
+  ])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
+});
+
+test('certificates are ordered where an authority is named', () => {
+  expect(readConfig({}).acme).toBeNull();
+  const directory = 'https://ca.example/directory';
+  expect(readConfig({ SVC_ACME_DIRECTORY: directory }).acme).toEqual({
+    directory,
+    email: null,
+    caFile: null,
+  });
+  const all = { SVC_ACME_EMAIL: 'ops@example.com', SVC_ACME_CA_FILE: '/ca.pem' };
+  expect(readConfig({ SVC_ACME_DIRECTORY: directory, ...all }).acme).toEqual({
+    directory,
+    email: 'ops@example.com',
+    caFile: '/ca.pem',
+  });
+  for (const wrong of [
+    { SVC_ACME_DIRECTORY: 'ca.example' },
+    { SVC_ACME_EMAIL: 'ops@example.com' },
+    { SVC_ACME_CA_FILE: '/ca.pem' },
+    { SVC_ACME_DIRECTORY: directory, SVC_ACME_EMAIL: 'ops' },
+  ])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
 });

@@ -1,4 +1,7 @@
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import type { DnsOptions } from './drivers/dns/open-dns.ts';
+import { parseDnsServers } from './drivers/dns/parse-dns-servers.ts';
 import { parseTrustedProxies, type TrustedProxies } from './plumbing/client-address.ts';
 
 /** Everything the environment decides, read and checked once, before anything starts. */
@@ -8,6 +11,16 @@ export interface Config {
   baseUrl: string;
   /** Each app answers at a host of its own below it. */
   appsDomain: string;
+  /** Sites also have a listener of their own there, which does nothing else and is quicker. */
+  edgePort: number | undefined;
+  /** How much of sites' files is kept in memory. */
+  edgeCacheBytes: number;
+  /** Whom custom domains are looked up with, and where they have to lead. */
+  domains: DomainsConfig;
+  /** Where TLS ends here; null: nowhere. */
+  https: HttpsConfig | null;
+  /** Who gives certificates for custom domains; null: nobody is asked. */
+  acme: AcmeConfig | null;
   /** Reverse proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   dataDir: string;
@@ -33,6 +46,27 @@ export interface S3Place {
   sessionToken?: string;
 }
 
+export interface DomainsConfig {
+  dns: DnsOptions;
+  /** Addresses at which sites are reached; null: found out. */
+  edgeAddresses: readonly string[] | null;
+  /** By what the certificate authority is named in CAA records. */
+  caaId: string | null;
+}
+
+export interface HttpsConfig {
+  port: number;
+  /** Shown to all who name no custom domain, such as the platform's own host and the apps domain. */
+  files: { cert: string; key: string } | null;
+}
+
+export interface AcmeConfig {
+  directory: string;
+  email: string | null;
+  /** PEM to trust for the directory's own TLS, instead of what the system trusts. */
+  caFile: string | null;
+}
+
 export class ConfigError extends Error {
   readonly variable: string;
 
@@ -55,6 +89,11 @@ export function readConfig(env: Environment): Config {
     port,
     baseUrl: baseUrlOf(env, port),
     appsDomain: appsDomainOf(env),
+    edgePort: edgePortOf(env, port),
+    edgeCacheBytes: edgeCacheMbOf(env) * 1024 * 1024,
+    domains: domainsOf(env),
+    https: httpsOf(env, port),
+    acme: acmeOf(env),
     trustedProxies: trustedProxiesOf(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
@@ -100,6 +139,80 @@ function appsDomainOf(env: Environment): string {
     );
   }
   return text;
+}
+
+function edgePortOf(env: Environment, mainPort: number): number | undefined {
+  const text = env.SVC_EDGE_PORT;
+  if (!text) return undefined;
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535 || port === mainPort)
+    throw new ConfigError('SVC_EDGE_PORT', 'must be a port number, another than SVC_PORT.');
+  return port;
+}
+
+function edgeCacheMbOf(env: Environment): number {
+  const text = env.SVC_EDGE_CACHE_MB || '64';
+  const megabytes = Number(text);
+  if (!/^\d+$/.test(text) || megabytes < 1 || megabytes > 65_536)
+    throw new ConfigError('SVC_EDGE_CACHE_MB', 'must be a number of mebibytes from 1 to 65536.');
+  return megabytes;
+}
+
+function domainsOf(env: Environment): DomainsConfig {
+  const { SVC_DNS_SERVERS: servers, SVC_EDGE_ADDRESSES: listed } = env;
+  const addresses = listed?.split(',').map((item) => item.trim());
+  const wrong = addresses?.find((address) => !isIP(address));
+  if (listed && wrong !== undefined)
+    throw new ConfigError('SVC_EDGE_ADDRESSES', 'must be IP addresses, parted by commas.');
+  const port = Number(env.SVC_DNS_PORT || '53');
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new ConfigError('SVC_DNS_PORT', 'must be a port number.');
+  try {
+    return {
+      dns: { servers: servers ? parseDnsServers(servers) : null, port },
+      edgeAddresses: listed ? (addresses ?? null) : null,
+      caaId: env.SVC_ACME_CAA_ID || null,
+    };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError(
+      'SVC_DNS_SERVERS',
+      `must be addresses, e.g. 127.0.0.1:5300,9.9.9.9: ${error.message}.`,
+    );
+  }
+}
+
+function httpsOf(env: Environment, plainPort: number): HttpsConfig | null {
+  const { SVC_HTTPS_PORT: text, SVC_TLS_CERT_FILE: cert, SVC_TLS_KEY_FILE: key } = env;
+  if (cert && !key) throw new ConfigError('SVC_TLS_KEY_FILE', 'is needed with SVC_TLS_CERT_FILE.');
+  if (key && !cert) throw new ConfigError('SVC_TLS_CERT_FILE', 'is needed with SVC_TLS_KEY_FILE.');
+  if (!text) {
+    if (cert) throw new ConfigError('SVC_HTTPS_PORT', 'is needed with SVC_TLS_CERT_FILE.');
+    return null;
+  }
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new ConfigError('SVC_HTTPS_PORT', 'must be a port number.');
+  if (port === plainPort) throw new ConfigError('SVC_HTTPS_PORT', 'must be another port than SVC_PORT.');
+  return { port, files: cert && key ? { cert: resolve(cert), key: resolve(key) } : null };
+}
+
+function acmeOf(env: Environment): AcmeConfig | null {
+  const { SVC_ACME_DIRECTORY: directory, SVC_ACME_EMAIL: email, SVC_ACME_CA_FILE: caFile } = env;
+  if (!directory) {
+    if (email) throw new ConfigError('SVC_ACME_DIRECTORY', 'is needed with SVC_ACME_EMAIL.');
+    if (caFile) throw new ConfigError('SVC_ACME_DIRECTORY', 'is needed with SVC_ACME_CA_FILE.');
+    return null;
+  }
+  if (!/^https?:$/.test(URL.parse(directory)?.protocol ?? '')) {
+    throw new ConfigError(
+      'SVC_ACME_DIRECTORY',
+      'must be the address of an ACME directory, e.g. https://acme-v02.api.letsencrypt.org/directory.',
+    );
+  }
+  if (email && !/^[^\s@,?]+@[^\s@,?]+$/.test(email))
+    throw new ConfigError('SVC_ACME_EMAIL', 'must be an e-mail address.');
+  return { directory, email: email || null, caFile: caFile ? resolve(caFile) : null };
 }
 
 function trustedProxiesOf(env: Environment): TrustedProxies {

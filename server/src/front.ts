@@ -1,14 +1,20 @@
 import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
 import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { openApiDocument } from '@svc/contract/openapi.ts';
+import { siteConfigJsonSchema } from '@svc/contract/site-config.shapes.ts';
+import { siteConfigSchemaPath } from '@svc/contract/site-config.ts';
+import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { type ChallengeAnswer, challengePrefix } from './certificates/challenge-answer.ts';
 import type { Config } from './config.ts';
+import { answerChallenge } from './edge/answer-challenge.ts';
 import { iconsPrefix } from './icons/create-icons.ts';
 import { createConsoleLogin } from './identity/console-login.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import type { Handle } from './plumbing/serve.ts';
+import { siteAuthPath } from './visitors/turn-away.ts';
 import { welcomePage } from './welcome-page.ts';
 
 export interface FrontParts {
@@ -18,6 +24,9 @@ export interface FrontParts {
   oauth: Handle;
   icons: Handle;
   objects: Handle;
+  uploads: Handle;
+  siteAuth: Handle;
+  challengeAnswer: ChallengeAnswer;
   isReady: () => Promise<boolean>;
 }
 
@@ -27,6 +36,7 @@ export function createFront(parts: FrontParts): Handle {
     openApiDocument({ baseUrl: parts.config.baseUrl, version: packageJson.version }),
   );
   const manifestSchema = JSON.stringify(manifestJsonSchema({ baseUrl: parts.config.baseUrl }));
+  const siteSchema = JSON.stringify(siteConfigJsonSchema({ baseUrl: parts.config.baseUrl }));
   const consoleLogin = createConsoleLogin({ baseUrl: parts.config.baseUrl });
 
   const exact: Record<string, Handle> = {
@@ -41,6 +51,8 @@ export function createFront(parts: FrontParts): Handle {
       new Response(openApi, { headers: { 'content-type': 'application/json' } }),
     [manifestSchemaPath]: async () =>
       new Response(manifestSchema, { headers: { 'content-type': 'application/schema+json' } }),
+    [siteConfigSchemaPath]: async () =>
+      new Response(siteSchema, { headers: { 'content-type': 'application/schema+json' } }),
     '/': async () => welcomePage(parts.config.baseUrl),
   };
 
@@ -55,8 +67,17 @@ export function createFront(parts: FrontParts): Handle {
       return found(request, url, info);
     }
     if (path.startsWith('/api/v1/')) return parts.api(request, url, info);
+    if (path.startsWith(challengePrefix)) {
+      info.setRoute('acme');
+      const { body, ...answer } = await answerChallenge(parts.challengeAnswer, {
+        method: request.method,
+        path,
+      });
+      return new Response(body as BodyInit | null, answer);
+    }
     if (path.startsWith(iconsPrefix)) return parts.icons(request, url, info);
     if (path.startsWith(objectsPrefix)) return parts.objects(request, url, info);
+    if (path.startsWith(uploadsPrefix)) return parts.uploads(request, url, info);
     if (path === '/oauth' || path.startsWith('/oauth/')) {
       info.setRoute('oauth');
       return parts.oauth(request, url, info);
@@ -64,6 +85,10 @@ export function createFront(parts: FrontParts): Handle {
     if (path === '/login' || path === '/login/done' || path === '/logout') {
       info.setRoute('login');
       return consoleLogin(request, url, info);
+    }
+    if (path === siteAuthPath) {
+      info.setRoute('login');
+      return parts.siteAuth(request, url, info);
     }
     throw fail('not_found', { detail: 'No such path.' });
   };

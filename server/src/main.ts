@@ -1,10 +1,16 @@
+import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import { ConfigError, readConfig } from './config.ts';
+import type { Edge } from './edge/edge-request.ts';
+import { openHttpsPlace } from './https-place.ts';
 import { startPlatform } from './platform.ts';
 import type { DirectHandle } from './plumbing/direct.ts';
+import type { HostHandle } from './plumbing/host-handle.ts';
 import { createLog } from './plumbing/log.ts';
 import { createMetrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
+import { listenRaw } from './plumbing/raw-http/listen-raw.ts';
+import { createPassedOn } from './plumbing/raw-http/passed-on.ts';
 import { type Handle, serve } from './plumbing/serve.ts';
 
 /** Time for requests under way when asked to stop. */
@@ -26,21 +32,35 @@ try {
     if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
     throw fail('unavailable', { detail: 'The server is starting.' });
   };
+  let sites: HostHandle | null = null;
   let direct: DirectHandle | null = null;
+  let edge: Edge | null = null;
+  const passedOn = createPassedOn({ hostname: reachableHost(config.host), port: config.port });
   const serving = serve({
     ...config,
     handle: (request, url, info) => handle(request, url, info),
+    sites: () => sites,
     direct: () => direct,
-    streams: objectsPrefix,
+    clientOf: passedOn.clientOf,
+    streams: [objectsPrefix, uploadsPrefix],
     log,
     metrics,
   });
-  const platform = await startPlatform(config, log, metrics);
+  const raw =
+    config.edgePort === undefined
+      ? null
+      : listenRaw({ ...config, port: config.edgePort, edge: () => edge, passedOn, log });
+  let isServed = (_host: string) => true;
+  const https = openHttpsPlace(config, log, serving.answering, (host) => isServed(host));
+  const platform = await startPlatform(config, log, metrics, https);
   handle = platform.handle;
+  isServed = platform.edge.serves;
+  sites = platform.sites;
   direct = platform.direct;
+  edge = platform.edge;
   stopNow = () => platform.database.stopNow();
   stop = async () => {
-    await serving.stop(graceMs);
+    await Promise.all([serving.stop(graceMs), raw?.stop(graceMs), https?.stop(graceMs)]);
     await platform.stop();
   };
   platform.database.exited.then(() => {
@@ -60,6 +80,12 @@ try {
   console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
   process.exit(1);
+}
+
+/** To connect to a listener on all addresses, one of them is needed. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
 }
 
 function onSignal(): void {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
+import { memoryDns, testPlace } from './domains/testing.ts';
 import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { serverAt } from './drivers/raw-database/raw-server.ts';
 import { routesOf } from './platform.ts';
@@ -9,7 +10,13 @@ test('the routes of the server are the endpoints of the contract: none missing, 
     installation: 'test',
     server: serverAt('postgresql://nobody@localhost/nothing'),
   });
-  const routed = routesOf({ baseUrl: 'http://localhost:4400', raw, urlKey: 'key' })
+  const routed = routesOf({
+    baseUrl: 'http://localhost:4400',
+    appsDomain: 'apps.localhost',
+    raw,
+    urlKey: 'key',
+    domains: testPlace(memoryDns()),
+  })
     .map((route) => route.endpoint.id)
     .sort();
   expect(routed).toEqual(contract.map(({ endpoint }) => endpoint.id).sort());

@@ -10,14 +10,28 @@ import { ownerRoutes } from './apps/owner-routes.ts';
 import { appRoutes } from './apps/routes.ts';
 import { detachApps } from './categories/detach-apps.ts';
 import { categoryRoutes } from './categories/routes.ts';
+import { createChallengeAnswer } from './certificates/challenge-answer.ts';
+import { createCertificates } from './certificates/create-certificates.ts';
+import { followCertificates } from './certificates/follow-certificates.ts';
+import { createServedCertificates } from './certificates/served-certificates.ts';
 import type { Config } from './config.ts';
 import { connectorRoutes } from './connectors/routes.ts';
+import { orderTopic } from './domains/certificates.ts';
+import { type DomainsPlace, openDomainsPlace } from './domains/domains-place.ts';
+import { findActiveHost } from './domains/find-active-host.ts';
+import { domainRoutes } from './domains/routes.ts';
+import { tellLoss } from './domains/tell-loss.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
+import { openDns } from './drivers/dns/open-dns.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
 import type { RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
+import { createSiteHandle } from './edge/answer-request.ts';
+import type { Edge } from './edge/edge-request.ts';
+import { openEdge } from './edge/open-edge.ts';
 import { createFront } from './front.ts';
 import { grantRoutes } from './grants/routes.ts';
+import { domainsBaseUrl, type HttpsPlace, secureOrigin } from './https-place.ts';
 import { createIcons } from './icons/create-icons.ts';
 import { removeIconObjects } from './icons/remove-objects.ts';
 import { iconRoutes } from './icons/routes.ts';
@@ -35,6 +49,7 @@ import { anchorsFile, keepAnchors } from './plumbing/audit-anchors.ts';
 import { createTaggedCache } from './plumbing/cache.ts';
 import { openControlDatabase } from './plumbing/db.ts';
 import type { DirectHandle } from './plumbing/direct.ts';
+import type { HostHandle } from './plumbing/host-handle.ts';
 import { listenForChanges } from './plumbing/invalidation.ts';
 import { keptKey } from './plumbing/kept-key.ts';
 import type { Metrics } from './plumbing/metrics.ts';
@@ -57,6 +72,10 @@ import { createRows } from './rows/routes.ts';
 import { openRowsPlace } from './rows-place.ts';
 import { type Seeded, seed, seededAdmin } from './seed.ts';
 import { sessionRoutes } from './sessions/routes.ts';
+import { removeBlobs } from './static-sites/discard-blobs.ts';
+import { removeFilesOfSite } from './static-sites/purge-static-site.ts';
+import { staticSiteRoutes } from './static-sites/routes.ts';
+import { createUploadsHandler } from './static-sites/uploads-handler.ts';
 import { removeBlob } from './storage/discard-blob.ts';
 import { createIssuerAccess } from './storage/issuer-access.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
@@ -67,13 +86,24 @@ import { tableRoutes } from './tables/routes.ts';
 import { templateRoutes } from './templates/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { createTenantAccess } from './tenants/tenant-access.ts';
+import { createVisitors } from './visitors/create-visitors.ts';
+import { visitorRoutes } from './visitors/routes.ts';
+import { createSiteAuth } from './visitors/site-auth.ts';
 
 /** Every route of the control plane; a slice is added here and nowhere else. */
 export const routesOf = ({
   baseUrl,
+  appsDomain,
   raw,
   urlKey,
-}: Pick<Config, 'baseUrl'> & { raw: RawDatabases; urlKey: string }): readonly Route[] => [
+  domains,
+  https,
+}: Pick<Config, 'baseUrl' | 'appsDomain'> & {
+  https?: Config['https'];
+  raw: RawDatabases;
+  urlKey: string;
+  domains: DomainsPlace;
+}): readonly Route[] => [
   ...meRoutes,
   ...sessionRoutes,
   ...patRoutes,
@@ -91,13 +121,19 @@ export const routesOf = ({
   ...inspectionRoutes,
   ...tableRoutes,
   ...storageRoutes({ baseUrl, urlKey }),
+  ...staticSiteRoutes({ baseUrl, appsDomain, urlKey }),
   ...rawDbRoutes({ raw }),
   ...iconRoutes({ baseUrl, key: urlKey }),
   ...documentRoutes({ baseUrl }),
+  ...domainRoutes(domains),
+  ...visitorRoutes({ baseUrl, appsDomain, httpsPort: https?.port ?? null, appAtDomain: findActiveHost }),
 ];
 
 export interface Platform {
   handle: Handle;
+  /** Hosts of sites. */
+  sites: HostHandle;
+  edge: Edge;
   /** The rows. */
   direct: DirectHandle;
   /** Set when this start made the first tenant. */
@@ -109,7 +145,12 @@ export interface Platform {
 const controlConnectionsMax = 20;
 
 /** Builds what the slices need, in the order in which they need it. */
-export async function startPlatform(config: Config, log: Logger, metrics: Metrics): Promise<Platform> {
+export async function startPlatform(
+  config: Config,
+  log: Logger,
+  metrics: Metrics,
+  https: HttpsPlace | null,
+): Promise<Platform> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const database = await openDatabase({ ...config, log: (line) => log.info(line) });
   const undo: (() => Promise<void>)[] = [() => database.stop()];
@@ -136,6 +177,19 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
     undo.unshift(raw.close);
     await keepAddress({ db, raw });
 
+    const ordering = await createCertificates(config.acme, {
+      db,
+      log,
+      operator: () => ({ db, outbox, log }),
+    });
+    const domains = openDomainsPlace({
+      ...config,
+      ...config.domains,
+      baseUrl: domainsBaseUrl(config),
+      dns: openDns(config.domains.dns),
+      certificates: ordering.certificates,
+    });
+
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
       url: database.controlUrl,
@@ -146,13 +200,18 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
         'rawDb.settle': settleRawDb({ db, raw }),
         'icons.remove': removeIconObjects({ objects }),
         'categories.detach': detachApps({ db }),
+        [orderTopic]: ordering.order,
+        'domains.tellLoss': tellLoss(() => ({ db, outbox, log })),
+        'static.removeBlobs': removeBlobs({ objects }),
+        'static.discardApp': removeFilesOfSite({ objects }),
         'storage.discardBlob': removeBlob({ db, objects }),
         'storage.discardApp': removeObjectsOfApp({ db, objects }),
       },
-      sweeps: sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, outbox, log })),
+      sweeps: sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log })),
     });
     await outbox.start();
     undo.unshift(outbox.stop);
+    undo.unshift(ordering.stop);
 
     const invalidation = listenForChanges({ url: database.controlUrl, log });
     await invalidation.start();
@@ -202,7 +261,7 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
         onCommitted: invalidation.tell,
         checkAnswers: config.checkAnswers,
       },
-      routesOf({ ...config, raw, urlKey }),
+      routesOf({ ...config, raw, urlKey, domains }),
     );
     const rowDb = createRowDatabase({
       url: database.rowsUrl,
@@ -235,24 +294,61 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       now,
       onCommitted: invalidation.tell,
     });
+    const issuerAccess = createIssuerAccess({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+    });
+    const uploads = createUploadsHandler({ db, objects, urlKey, now, issuerAccess });
     const objectsHandler = createObjectsHandler({
       db,
       objects,
       outbox,
       urlKey,
       now,
-      issuerAccess: createIssuerAccess({
-        db,
-        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
-      }),
+      issuerAccess,
       onCommitted: invalidation.tell,
     });
+    const siteAuth = createSiteAuth({
+      ...config,
+      httpsPort: config.https?.port ?? null,
+      db,
+      now,
+      authenticate,
+      appAtDomain: findActiveHost,
+    });
+    const challengeAnswer = createChallengeAnswer({ db });
+    const edge = await openEdge({
+      ...config,
+      db,
+      objects,
+      invalidation,
+      visitors: createVisitors({
+        ...config,
+        httpsPort: config.https?.port ?? null,
+        db,
+        now,
+        cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+        onCommitted: invalidation.tell,
+      }),
+      challengeAnswer,
+      secureOrigin: (host) => (https?.hasCertificate(host) ? secureOrigin(config, host) : null),
+      log,
+      count: metrics.site,
+    });
+    if (https) {
+      const load = createServedCertificates({ db, log });
+      const following = await followCertificates({ listener: https, load, invalidation, log });
+      undo.unshift(async () => following.stop());
+    }
     const handle = createFront({
       config,
+      challengeAnswer,
+      siteAuth,
       metrics,
       api,
       icons,
       objects: objectsHandler,
+      uploads,
       isReady,
       oauth: provider.handle,
     });
@@ -260,7 +356,15 @@ export async function startPlatform(config: Config, log: Logger, metrics: Metric
       raw.stopNow();
       database.stopNow();
     };
-    return { handle, direct, seeded, database: { ...database, stopNow }, stop: () => undoAll(undo, log) };
+    return {
+      handle,
+      sites: createSiteHandle({ ...config, edge }),
+      edge,
+      direct,
+      seeded,
+      database: { ...database, stopNow },
+      stop: () => undoAll(undo, log),
+    };
   } catch (error) {
     await undoAll(undo, log);
     throw error;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { memoryDns, testPlace } from './domains/testing.ts';
 import { openFileStore } from './drivers/object-store/file-store.ts';
 import { rowsOnly } from './plumbing/outbox-rows.ts';
 import { prepareData } from './rows/prepare-data.ts';
@@ -11,6 +12,13 @@ import { newTenant, silentLog, type TestDatabase, testDatabase } from './testing
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-sweeps-'));
 const objects = openFileStore(folder);
+const places = {
+  objects,
+  domains: testPlace(memoryDns()),
+  // What is due is ordered of an authority, which has tests of its own.
+  ordering: { sweep: async () => {} },
+  outbox: rowsOnly,
+};
 let control: TestDatabase;
 let elsewhere: TestDatabase;
 beforeAll(async () => {
@@ -38,7 +46,7 @@ async function keysIn({ db }: TestDatabase): Promise<string[]> {
 }
 
 function sweep(name: string, rowsDb: TestDatabase): Promise<void> {
-  const parts = { db: control.db, rowsDb: rowsDb.db, objects, outbox: rowsOnly, log: silentLog };
+  const parts = { ...places, db: control.db, rowsDb: rowsDb.db, log: silentLog };
   const found = sweepsOf(() => parts).find((each) => each.name === name);
   if (!found) throw new Error(`There is no sweep ${name}.`);
   return found.run();
@@ -67,7 +75,7 @@ test('names that were given up are kept for their time and then forgotten', asyn
 });
 
 test('every sweep can be run twice', async () => {
-  const parts = { db: control.db, rowsDb: control.db, objects, outbox: rowsOnly, log: silentLog };
+  const parts = { ...places, db: control.db, rowsDb: control.db, log: silentLog };
   const sweeps = sweepsOf(() => parts);
   expect(new Set(sweeps.map(({ name }) => name)).size).toBe(sweeps.length);
   for (const { run } of [...sweeps, ...sweeps]) await run();

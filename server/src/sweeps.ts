@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import { forgetOldNames } from './apps/forget-old-names.ts';
 import { purgeDueApps } from './apps/purge-due-apps.ts';
+import type { CertificatesPlace } from './certificates/create-certificates.ts';
+import { checkDomains } from './domains/check-domains.ts';
+import type { DomainsPlace } from './domains/domains-place.ts';
 import type { ObjectStore } from './drivers/object-store/object-store.ts';
 import { expireGrants } from './grants/expire-grants.ts';
 import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
@@ -12,12 +15,17 @@ import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
 import type { Sweep } from './plumbing/outbox.ts';
 import { forgetOldRowKeys } from './rows/forget-old-row-keys.ts';
+import { sweepBlobObjects } from './static-sites/sweep-blob-objects.ts';
+import { sweepReleases } from './static-sites/sweep-releases.ts';
 import { forgetUploads } from './storage/forget-uploads.ts';
+import { forgetEndedVisits } from './visitors/forget-ended-visits.ts';
 
 export interface SweepParts extends OperatorParts {
   /** Where apps' tables live: the control plane's own database, or another. */
   rowsDb: Db;
   objects: ObjectStore;
+  domains: DomainsPlace;
+  ordering: Pick<CertificatesPlace, 'sweep'>;
 }
 
 /** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
@@ -31,11 +39,28 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
       run: () => sweepIconObjects({ ...parts(), now: new Date() }),
     },
     {
+      name: 'releases.sweep',
+      cron: '22 * * * *',
+      run: () => sweepReleases(parts(), { now: new Date() }),
+    },
+    {
+      name: 'releases.objects',
+      cron: '12 4 * * *',
+      run: () => sweepBlobObjects({ ...parts(), now: new Date() }),
+    },
+    {
       name: 'storage.forgetUploads',
       cron: '7,37 * * * *',
       run: () => forgetUploads(parts(), { now: new Date() }),
     },
+    {
+      name: 'domains.check',
+      cron: '* * * * *',
+      run: async () => void (await checkDomains(parts(), parts().domains)),
+    },
+    { name: 'certificates.order', cron: '* * * * *', run: () => parts().ordering.sweep() },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => sweepOauthModels(parts().db) },
+    { name: 'visits.forget', cron: '*/10 * * * *', run: () => forgetEndedVisits(parts().db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => forgetOldRowKeys(parts().rowsDb) },

@@ -11,13 +11,14 @@ export interface AppById {
   ownerId: string;
   visibility: AppAccess['visibility'];
   record: AppAccess['record'];
+  runtime: 'none' | 'running' | 'suspended';
 }
 
 /** For those who name an app by nothing but its id: as the client of a sign-in, or as what a token was issued to. */
 export async function findAppById(ctx: Pick<Ctx, 'db'>, { id }: { id: string }): Promise<AppById | null> {
   if (!isUuid(id)) return null;
   const { rows } = await sql<AppById>`
-    select id, tenant_id as "tenantId", slug, subdomain, name, owner_id as "ownerId", visibility, record
+    select id, tenant_id as "tenantId", slug, subdomain, name, owner_id as "ownerId", visibility, record, runtime
     from svc.apps where id = ${id} and record in ('active', 'archived')`.execute(ctx.db);
   return rows[0] ?? null;
 }

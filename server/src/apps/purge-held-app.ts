@@ -7,6 +7,7 @@ import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
 import { purgeRawDatabase } from '../raw-db/purge-raw-database.ts';
 import { endSignInsTo } from '../sessions/end-sign-ins-to.ts';
+import { purgeStaticSite } from '../static-sites/purge-static-site.ts';
 import { purgeStorage } from '../storage/purge-storage.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { dropTablesOfApp } from '../tables/drop-tables-of-app.ts';
@@ -33,6 +34,7 @@ export async function purgeHeldApp(ctx: MutationCtx, app: AppRow): Promise<Purge
   const { databases } = await purgeRawDatabase(ctx, of);
   const { objects, bytes } = await purgeStorage(ctx, of);
   const { icons } = await purgeIcons(ctx, of);
+  const site = await purgeStaticSite(ctx, of);
   const { tables, rows, grants } = await dropTablesOfApp(ctx, of);
   if (app.subdomain !== null) {
     const until = daysAfter(ctx.now, namesReservedDays);
@@ -51,6 +53,7 @@ export async function purgeHeldApp(ctx: MutationCtx, app: AppRow): Promise<Purge
     objects,
     bytes,
     icons,
+    ...site,
   };
   const { name, owner_id, subdomain, deleted_at, purge_after } = app;
   ctx.audit({

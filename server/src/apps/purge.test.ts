@@ -45,7 +45,7 @@ const hasSchema = async ({ db }: Pick<TestDatabase, 'db'>, app: { id: string }) 
 
 const nothing = {
   ...{ tables: 0, rows: 0, table_grants: 0, co_owners: 0, members: 0, tokens_revoked: 0, tokens_narrowed: 0 },
-  ...{ databases: 0, objects: 0, bytes: 0, icons: 0 },
+  ...{ databases: 0, objects: 0, bytes: 0, icons: 0, releases: 0, release_files: 0, release_bytes: 0 },
 };
 
 /** A token of the owner's that is limited to these apps. */

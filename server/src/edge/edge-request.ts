@@ -9,6 +9,7 @@ export interface EdgeRequest {
   path: string;
   /** Without the `?`; empty where there is none. */
   search: string;
+  /** A method: to be called at its request, never taken off it. */
   header(name: string): string | null;
   /** `https` where the visitor's own connection is. */
   scheme: 'http' | 'https';

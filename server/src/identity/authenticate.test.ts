@@ -61,7 +61,7 @@ test('an API key with a wrong checksum is refused without asking the database', 
   const asked = new Proxy({} as Db, { get: () => expect.unreachable('the database was asked') });
   const authenticate = createAuthenticate({
     db: asked,
-    cache: { get: () => expect.unreachable('the cache was asked'), forget: () => {} },
+    cache: { get: () => expect.unreachable('the cache was asked'), peek: () => null, forget: () => {} },
     now: () => new Date(),
     origin: testOrigin,
     log: silentLog,

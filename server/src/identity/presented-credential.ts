@@ -43,7 +43,7 @@ function isSameOrigin(request: Request, origin: string): boolean {
 }
 
 /** Two cookies of the name mean that another host has set one to be taken for ours: neither counts. */
-function cookieOf(header: string, name: string): string | null {
+export function cookieOf(header: string, name: string): string | null {
   const values = header
     .split(';')
     .map((pair) => pair.trim())

@@ -103,8 +103,12 @@ async function answerRoute(
   const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
 
   const base = { requestId: info.requestId, log: info.log, caller, ...place };
+  const prepared = await route.prepare?.(
+    { ...base, db: parts.db, now: parts.now() } as never,
+    input as never,
+  );
   const run = async (ctx: Context): Promise<StoredAnswer> => {
-    const answer = await route.answer(ctx as never, input as never);
+    const answer = await route.answer(ctx as never, input as never, prepared as never);
     if (parts.checkAnswers) shape.answer.parse(answer);
     const headers: Record<string, string> = {};
     if (route.etag) headers.etag = route.etag(answer as never);

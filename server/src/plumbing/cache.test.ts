@@ -89,3 +89,17 @@ test('a load that fails fails for all who share it, and the next one begins anew
   expect(attempts.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await cache.get('k', async () => ({ value: 'there', tags: [] }))).toBe('there');
 });
+
+test('what is kept can be had at once, unless it changed or changes can not be heard', async () => {
+  const { invalidation, state, tell } = hearing();
+  const cache = createTaggedCache<number>(invalidation, { entriesMax: 10 });
+  const get = () => cache.get('k', async () => ({ value: 1, tags: ['user:1'] }));
+  expect(cache.peek('k')).toBeNull();
+  await get();
+  expect(cache.peek('k')).toBe(1);
+  state.live = false;
+  expect(cache.peek('k')).toBeNull();
+  state.live = true;
+  tell('user:1');
+  expect(cache.peek('k')).toBeNull();
+});

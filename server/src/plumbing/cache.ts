@@ -7,6 +7,8 @@ import type { Invalidation } from './invalidation.ts';
 export interface TaggedCache<T> {
   /** Null is never kept: made-up keys must not push out what is true. */
   get(key: string, load: () => Promise<{ value: T; tags: readonly string[] } | null>): Promise<T | null>;
+  /** What is kept, at once; null where nothing is, or where it is time to `get` it anew. */
+  peek(key: string): T | null;
   /** What is kept has proved wrong. */
   forget(key: string): void;
 }
@@ -65,6 +67,12 @@ export function createTaggedCache<T>(
       const under = loading.get(key);
       if (under && under.begun === epoch && invalidation.isLive()) return under.result;
       return start(key, load);
+    },
+    peek(key) {
+      const entry = entries.get(key);
+      return entry && invalidation.isLive() && entry.until - performance.now() >= renewedMs
+        ? entry.value
+        : null;
     },
     forget: (key) => void entries.delete(key),
   };

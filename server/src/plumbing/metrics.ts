@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createDirectMetrics } from './direct-metrics.ts';
+import { createRequestCounts } from './request-counts.ts';
 
 export interface Metrics {
   requests: Counter<'route' | 'method' | 'status'>;
@@ -7,6 +8,8 @@ export interface Metrics {
   inFlight: Gauge;
   /** Of the short way: counted in numbers of our own, since the library's labels cost as much as a cached look-up. */
   direct(method: string, status: number, seconds: number): void;
+  /** Of sites: only counted. */
+  site(method: string, status: number): void;
   text(): Promise<string>;
   contentType: string;
 }
@@ -15,6 +18,10 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const direct = createDirectMetrics();
+  const sites = createRequestCounts({
+    name: 'svc_site_requests_total',
+    help: 'Requests to hosts of sites answered.',
+  });
   return {
     requests: new Counter({
       name: 'svc_http_requests_total',
@@ -35,7 +42,8 @@ export function createMetrics(): Metrics {
       registers: [registry],
     }),
     direct: direct.note,
-    text: async () => `${await registry.metrics()}${direct.text()}`,
+    site: sites.note,
+    text: async () => `${await registry.metrics()}${direct.text()}${sites.text()}`,
     contentType: registry.contentType,
   };
 }

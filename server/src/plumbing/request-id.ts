@@ -1,5 +1,9 @@
 /** A well-formed id sent by the client is kept, so that both sides' logs agree. */
 export function requestIdOf(request: Request): string {
   const sent = request.headers.get('x-request-id');
-  return sent !== null && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : Bun.randomUUIDv7();
+  return sent !== null && isRequestId(sent) ? sent : Bun.randomUUIDv7();
+}
+
+export function isRequestId(text: string): boolean {
+  return /^[A-Za-z0-9._-]{1,128}$/.test(text);
 }

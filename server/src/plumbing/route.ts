@@ -5,7 +5,8 @@ import type { AppAccess, Ctx, MutationCtx, TenantAccess } from './context.ts';
 export interface Route {
   endpoint: Endpoint;
   shape: Shape;
-  answer: (ctx: never, input: never) => Promise<unknown>;
+  answer: (ctx: never, input: never, prepared: never) => Promise<unknown>;
+  prepare: ((ctx: never, input: never) => Promise<unknown>) | undefined;
   etag: ((answer: never) => string) | undefined;
   beforeReplay: ((ctx: never) => Promise<void>) | undefined;
 }
@@ -19,15 +20,21 @@ export type CtxOf<A extends Authority, K extends 'read' | 'mutate'> = (K extends
   (A extends { role: string } ? { tenant: TenantAccess } : unknown) &
   (A extends { app: string } ? { app: AppAccess } : unknown);
 
-export function route<S extends Shape, A extends Authority, K extends 'read' | 'mutate'>(
+export function route<S extends Shape, A extends Authority, K extends 'read' | 'mutate', P = undefined>(
   endpoint: Endpoint<S, A, K>,
   shape: S,
-  answer: (ctx: CtxOf<A, K>, input: RouteInput<S>) => Promise<Answer<S>>,
+  answer: (ctx: CtxOf<A, K>, input: RouteInput<S>, prepared: P) => Promise<Answer<S>>,
   options: {
+    /**
+     * Done once it is clear who asks and what, before the transaction of a change begins: for what takes long and
+     * changes nothing, such as asking others. A preview does it as well.
+     */
+    prepare?: (ctx: CtxOf<A, 'read'>, input: RouteInput<S>) => Promise<P>;
     etag?: (answer: Answer<S>) => string;
     /** Asked before an answer kept under an `Idempotency-Key` is given again, where a right to it may have ended since. */
     beforeReplay?: (ctx: CtxOf<A, K>) => Promise<void>;
   } = {},
 ): Route {
-  return { endpoint, shape, answer, etag: options.etag, beforeReplay: options.beforeReplay };
+  const { prepare, etag, beforeReplay } = options;
+  return { endpoint, shape, answer, prepare, etag, beforeReplay };
 }

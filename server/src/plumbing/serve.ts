@@ -5,14 +5,28 @@ import { clientAddress, type TrustedProxies } from './client-address.ts';
 import { exposedHeaders, preflight, withCors } from './cors.ts';
 import { failureOfDatabase } from './database-errors.ts';
 import type { DirectAnswer, DirectHandle } from './direct.ts';
+import type { HostHandle, HostListener } from './host-handle.ts';
 import type { Metrics } from './metrics.ts';
 import { Failure, fail, problemAnswer, problemResponse } from './problem.ts';
+import type { PassedOn } from './raw-http/passed-on.ts';
 import { requestIdOf } from './request-id.ts';
+import { stopGently } from './stop-gently.ts';
 
 export type Handle = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
 
+/** How requests are answered, whichever listener they come by. */
+export interface Answering {
+  idleTimeout: number;
+  maxRequestBodySize: number;
+  development: false;
+  fetch(request: Request, bun: Bun.Server<undefined>): Response | Promise<Response>;
+  error(error: Error): Response;
+}
+
 export interface Serving {
   port: number;
+  /** For another listener beside this one. */
+  answering: Answering;
   /** Takes no new requests, lets those under way end, then closes what is left. */
   stop(graceMs: number): Promise<void>;
 }
@@ -35,24 +49,28 @@ export function serve(options: {
   port: number;
   trustedProxies: TrustedProxies;
   handle: Handle;
+  /** Before all else, by the host. */
+  sites?: () => HostHandle | null;
   direct?: () => DirectHandle | null;
-  /** What begins with this moves bodies of any size, which takes as long as it takes; what follows is a secret. */
-  streams?: string;
+  /** Whose connection it is, where another listener of ours handed it over. */
+  clientOf?: PassedOn['clientOf'];
+  /** What begins with one of these moves bodies of any size, which takes as long as it takes; what follows is a secret. */
+  streams?: readonly string[];
   log: Logger;
   metrics: Metrics;
 }): Serving {
   const { log, metrics } = options;
   let inFlight = 0;
   let stopping = false;
+  const listener: HostListener = { streamIdleSecondsMax, isStopping: () => stopping, peerOf };
 
-  const server = Bun.serve({
-    hostname: options.host,
-    port: options.port,
+  const answering: Answering = {
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
-    reusePort: false,
     development: false,
     fetch: (request, bun) => {
+      const atSite = options.sites?.()?.answer(request, bun, listener);
+      if (atSite) return atSite;
       const direct = options.direct?.();
       if (direct) {
         const at = pathStart(request.url);
@@ -67,7 +85,18 @@ export function serve(options: {
       response.headers.set('x-request-id', requestId);
       return response;
     },
+  };
+  const server = Bun.serve({
+    ...answering,
+    hostname: options.host,
+    port: options.port,
+    reusePort: false,
   });
+
+  function peerOf(request: Request, bun: Bun.Server<undefined>): string {
+    const peer = bun.requestIP(request);
+    return options.clientOf?.(peer) ?? peer?.address ?? '';
+  }
 
   async function answerUsual(request: Request, bun: Bun.Server<undefined>): Promise<Response> {
     const begun = performance.now();
@@ -85,7 +114,7 @@ export function serve(options: {
       deadline: deadline.signal,
       patient: () => bun.timeout(request, streamIdleSecondsMax),
       clientAddress: clientAddress(
-        bun.requestIP(request)?.address ?? '',
+        peerOf(request, bun),
         request.headers.get('x-forwarded-for'),
         options.trustedProxies,
       ),
@@ -93,7 +122,8 @@ export function serve(options: {
     // The Host header is part of it, and clients send anything there, or none.
     const asked = URL.parse(request.url);
     const url = asked ?? new URL('http://localhost/');
-    const isStream = options.streams !== undefined && url.pathname.startsWith(options.streams);
+    const stream = options.streams?.find((prefix) => url.pathname.startsWith(prefix));
+    const isStream = stream !== undefined;
     const timer = isStream ? undefined : setTimeout(() => deadline.abort(), handlerMsMax);
     // Long work answers in time or is refused; without this, the idle timeout would cut it without a word.
     bun.timeout(request, isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
@@ -119,7 +149,7 @@ export function serve(options: {
       metrics.seconds.observe({ route }, seconds);
       const line = {
         method: request.method,
-        path: isStream ? `${options.streams}…` : url.pathname,
+        path: isStream ? `${stream}…` : url.pathname,
         route,
         status,
         ms: Math.round(seconds * 1e5) / 100,
@@ -205,19 +235,10 @@ export function serve(options: {
 
   return {
     port: server.port ?? options.port,
+    answering,
     async stop(graceMs) {
       stopping = true;
-      // Stops listening. Its promise waits for idle connections too, which clients keep open for long: the requests
-      // under way are what is waited for here.
-      void server.stop(false);
-      const deadline = performance.now() + graceMs;
-      let quietSince: number | null = null;
-      while (performance.now() < deadline) {
-        quietSince = server.pendingRequests > 0 ? null : (quietSince ?? performance.now());
-        if (quietSince !== null && performance.now() - quietSince >= lingerMs) break;
-        await Bun.sleep(10);
-      }
-      await server.stop(true);
+      await stopGently(server, { graceMs, lingerMs });
     },
   };
 }

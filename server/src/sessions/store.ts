@@ -59,6 +59,21 @@ export function listLiveRows(db: Db, userId: string, now: Date): Promise<SignInR
     .execute();
 }
 
+export function findSignInRow(
+  db: Db,
+  userId: string,
+  idHash: string,
+): Promise<Pick<OauthModelRow, 'expires_at'> | undefined> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('oauth_models')
+    .select('expires_at')
+    .where('user_id', '=', userId)
+    .where('kind', 'in', ['Session', 'Grant'])
+    .where('id_hash', '=', idHash)
+    .executeTakeFirst();
+}
+
 export function lockSignInRow(tx: Tx, userId: string, idHash: string): Promise<OauthModelRow | undefined> {
   return tx
     .withTables<Tables>()

@@ -18,7 +18,7 @@ export interface Issuer {
 
 /** Null where they may no longer: suspended, no member or no owner any more, or the app is gone. */
 export function createIssuerAccess({ db, cache }: { db: Db; cache: TaggedCache<Issuer> }) {
-  return ({ tenant, app, issuer }: ObjectClaims): Promise<Issuer | null> =>
+  return ({ tenant, app, issuer }: Pick<ObjectClaims, 'tenant' | 'app' | 'issuer'>): Promise<Issuer | null> =>
     cache.get(`${tenant} ${app} ${issuer}`, async () => {
       const value = await findIssuer(db, { tenantRef: tenant, appRef: app, userId: issuer });
       return value && { value, tags: [appTag(value.app.id), userTag(value.caller.userId)] };

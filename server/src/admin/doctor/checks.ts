@@ -1,5 +1,6 @@
 import { address } from './address.ts';
 import { auditChains } from './audit-chains.ts';
+import { certificates } from './certificates.ts';
 import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { dataDir } from './data-dir.ts';
@@ -18,6 +19,7 @@ export const checks: readonly Check[] = [
   address,
   server,
   openidProvider,
+  certificates,
   migrations,
   rowsRole,
   rawDatabases,

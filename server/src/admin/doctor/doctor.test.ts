@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { placeholderCertificate } from '../../drivers/certificates/placeholder-certificate.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { type FreshDatabase, freshDatabase, query, temporaryFolder } from '../../drivers/database/testing.ts';
 import { anchorsFile } from '../../plumbing/audit-anchors.ts';
@@ -62,6 +63,7 @@ test('a healthy system has no problems, and every check says something', async (
     'address',
     'server',
     'openid provider',
+    'certificates',
     'database',
     'migrations',
     'rows role',
@@ -305,4 +307,29 @@ describe('of databases of apps it finds', () => {
     await query(database.adminUrl, `drop database open_${database.name}`);
     expect([found.status, found.hint]).toEqual(['problem', expect.stringContaining('revoke connect')]);
   });
+});
+
+test('certificates: port, files and authority go together, and each is looked at', async () => {
+  const { doctor } = await system();
+  const found = async (env: Record<string, string>) => (await doctor(env)).find('certificates');
+  const https = { SVC_HTTPS_PORT: '4443' };
+  expect(await found(https)).toMatchObject({ status: 'warning', detail: expect.stringContaining('4443') });
+  const directory = Bun.serve({ port: 0, fetch: () => Response.json({ newOrder: 'here' }) });
+  const acme = { SVC_ACME_DIRECTORY: directory.url.href };
+  expect(await found(acme)).toMatchObject({ status: 'warning' });
+  expect(await found({ ...https, ...acme })).toMatchObject({ status: 'ok' });
+  await directory.stop(true);
+  expect(await found({ ...https, ...acme })).toMatchObject({
+    status: 'problem',
+    detail: expect.stringContaining('does not answer'),
+  });
+  const [cert, key] = [join(folder.path, 'cert.pem'), join(folder.path, 'key.pem')];
+  const files = { ...https, SVC_TLS_CERT_FILE: cert, SVC_TLS_KEY_FILE: key };
+  expect(await found(files)).toMatchObject({ status: 'problem' });
+  const over = placeholderCertificate();
+  writeFileSync(cert, over.cert);
+  writeFileSync(key, placeholderCertificate().key);
+  expect((await found(files)).detail).toContain('is not the key of');
+  writeFileSync(key, over.key);
+  expect((await found(files)).detail).toContain('ended at');
 });

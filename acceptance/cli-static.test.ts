@@ -1,0 +1,320 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Svc, svcFor } from './support/commands.ts';
+import { freePort, root, temporaryFolder } from './support/server.ts';
+import { until } from './support/until.ts';
+import { newWorld, type World } from './support/world.ts';
+
+let world: World;
+let asOwner: Svc;
+let asAdmin: Svc;
+
+beforeAll(async () => {
+  world = await newWorld();
+  const { server, slug } = world.tenant;
+  asOwner = svcFor(server, { token: world.people.O.token, tenant: slug });
+  asAdmin = svcFor(server, { token: world.people.A.token, tenant: slug });
+});
+
+interface Release {
+  id: string;
+  number: number;
+  version: string;
+  state: string;
+  roles: string[];
+  files: number;
+  pointer: string | null;
+  url: string | null;
+  uploaded: { files: number; bytes: number };
+}
+
+interface Site {
+  slug: string;
+  base: string;
+  /** `svc apps static …` as the owner. */
+  svc(...args: string[]): ReturnType<Svc>;
+  deploy(folder: string, ...args: string[]): Promise<Release>;
+}
+
+async function newSite(): Promise<Site> {
+  const slug = `s-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
+  const body = { name: slug, slug, subdomain: slug, deploy_method: 'static' };
+  const made = await world.as.O('POST', `${world.tenant.base}/apps`, body);
+  expect(made.status).toBe(201);
+  const svc = (...args: string[]) => asOwner(['apps', 'static', ...args, '--app', slug]);
+  return {
+    slug,
+    svc,
+    base: `${world.tenant.base}/apps/${slug}/static`,
+    deploy: async (folder, ...args) => {
+      const ran = await svc('deploy', '--from-dir', folder, '--execute', '--json', ...args);
+      expect([ran.code, ran.stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+      return ran.json<Release>();
+    },
+  };
+}
+
+function folderWith(files: Record<string, string>): string {
+  const folder = temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+async function fails(ran: ReturnType<Svc>, exit: number, code: string): Promise<string> {
+  const { code: ended, stdout, stderr } = await ran;
+  expect([ended, stdout]).toEqual([exit, '']);
+  expect(stderr).toContain(`(${code})`);
+  return stderr;
+}
+
+/** Where nothing listens: whoever gets this far shows it by exit 12. */
+const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
+
+describe('svc apps static deploy', () => {
+  test('makes a release of a folder and shows it; the next one sends only what has changed', async () => {
+    const site = await newSite();
+    const files = { 'index.html': '<p>one', 'a/b.css': 'b {}', 'a/copy.css': 'b {}', '.well-known/x': 'x' };
+    const folder = folderWith({ ...files, '.env': 'SECRET=1', 'node_modules/a/a.js': '' });
+    const first = await site.deploy(folder, '--release-version', 'v1');
+    expect(first).toMatchObject({ number: 1, version: 'v1', files: 4, pointer: 'active', roles: ['active'] });
+    expect([first.uploaded.files, first.url]).toEqual([3, expect.stringContaining(`//${site.slug}.`)]);
+    writeFileSync(join(folder, 'index.html'), '<p>two');
+    const second = await site.deploy(folder);
+    expect([second.number, second.uploaded]).toEqual([2, { files: 1, bytes: 6 }]);
+    expect((await site.deploy(folder)).uploaded).toEqual({ files: 0, bytes: 0 });
+    const listed = await site.svc('releases', 'files', '--release-id', second.id, '--json');
+    expect(listed.json<{ items: { path: string }[] }>().items.map(({ path }) => path)).toEqual([
+      ...['.well-known/x', 'a/b.css', 'a/copy.css', 'index.html'],
+    ]);
+  });
+
+  test('takes the app, the folder and the configuration from svc.yaml', async () => {
+    const { slug, base } = await newSite();
+    const project = folderWith({
+      'svc.yaml': `app:\n  slug: ${slug}\nstatic:\n  dir: dist\nsite:\n  spa: true\n`,
+      'dist/index.html': '<p>',
+    });
+    const ran = await asOwner(['apps', 'static', 'deploy', '--execute'], { cwd: project });
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(`//${slug}.`)]);
+    const { body } = await world.as.O('GET', `${base}/site`);
+    expect([body.active_release.files, body.active_release.config]).toEqual([1, { spa: true }]);
+  });
+
+  test('refuses links, odd names and faults of a configuration before any request', async () => {
+    const linked = folderWith({ 'a.txt': '' });
+    symlinkSync('/etc/hostname', join(linked, 'outward'));
+    const cases: [string, string, string][] = [
+      [linked, 'invalid_path', 'outward: is a symbolic link'],
+      [folderWith({ 'a?.html': '' }), 'invalid_path', 'a?.html'],
+      [folderWith({ 'a.html': '', 'A.html': '' }), 'path_collision', 'A.html'],
+      [folderWith({ '.env': '' }), 'validation_failed', 'no file'],
+      [folderWith({ a: '', 'svc.yaml': 'site:\n  spa: 1\n' }), 'validation_failed', 'svc.yaml:2:8: site.spa'],
+    ];
+    for (const [folder, code, said] of cases) {
+      const line = ['apps', 'static', 'deploy', '--app', 'x', '--from-dir', folder, '--execute'];
+      expect(await fails(asOwner(line, { env: nowhere }), 7, code)).toContain(said);
+    }
+  });
+
+  test('goes on where it was interrupted, with the same draft', async () => {
+    const site = await newSite();
+    const count = 400;
+    const folder = folderWith(
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}.txt`, `${at} ${site.slug}`])),
+    );
+    const { server, slug } = world.tenant;
+    const line = ['apps', 'static', 'deploy', '--app', site.slug, '--from-dir', folder, '--execute'];
+    const child = Bun.spawn([join(root, 'svc'), ...line], {
+      env: {
+        ...process.env,
+        ...{ SVC_BASE_URL: server.baseUrl, SVC_TOKEN: world.people.O.token, SVC_TENANT: slug },
+        SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),
+      },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const missingOf = async (id: string): Promise<number> =>
+      (await world.as.O('POST', `${site.base}/releases/${id}/upload-grant`)).body.missing.length;
+    const draft = await until('some files have arrived', async () => {
+      const [release] = (await world.as.O('GET', `${site.base}/releases`)).body.items;
+      return release !== undefined && (await missingOf(release.id)) < count && (release.id as string);
+    });
+    child.kill('SIGINT');
+    expect([await child.exited, await new Response(child.stdout).text()]).toEqual([130, '']);
+    expect(await new Response(child.stderr).text()).toMatch(/of 400 files are sent.*same command again/s);
+    expect((await world.as.O('GET', `${site.base}/releases/${draft}`)).body.state).toBe('draft');
+    const preview = await site.svc('deploy', '--from-dir', folder);
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('begun before')]);
+    const left = await missingOf(draft);
+    const done = await site.deploy(folder);
+    expect([done.id, done.state, done.files]).toEqual([draft, 'finalized', count]);
+    expect(done.uploaded.files).toBeWithin(1, left + 1);
+    expect(left).toBeWithin(1, count);
+  });
+
+  test('sends nothing when the plan is another', async () => {
+    const site = await newSite();
+    const folder = folderWith({ 'index.html': '<p>' });
+    const deploy = (...more: string[]) => site.svc('deploy', '--from-dir', folder, ...more);
+    const { plan } = (await deploy('--json')).json<{ plan: { fingerprint: string; changes: unknown[] } }>();
+    expect(plan.changes.length).toBeWithin(1, 20);
+    writeFileSync(join(folder, 'index.html'), '<p>more');
+    await fails(deploy('--execute', '--plan', plan.fingerprint), 15, 'plan_stale');
+    expect((await world.as.O('GET', `${site.base}/releases`)).body.total).toBe(0);
+    writeFileSync(join(folder, 'index.html'), '<p>');
+    expect((await deploy('--execute', '--plan', plan.fingerprint)).code).toBe(0);
+  });
+});
+
+describe('svc apps static releases', () => {
+  test('stages, promotes, rolls back, revokes and unpublishes, and says each time what is shown', async () => {
+    const site = await newSite();
+    const folder = folderWith({ 'index.html': '<p>one' });
+    const moves = async (release: string, ...args: string[]) => {
+      const ran = await site.svc('releases', ...args, '--release-id', release, '--execute');
+      expect([args, ran.code, ran.stderr]).toEqual([args, 0, '']);
+      return ran.stdout;
+    };
+    const roles = async () => {
+      const { items } = (await site.svc('releases', 'list', '--json')).json<{ items: Release[] }>();
+      return items.map((release) => [release.number, ...release.roles]);
+    };
+    const first = await site.deploy(folder);
+    writeFileSync(join(folder, 'index.html'), '<p>two');
+    const second = await site.deploy(folder);
+    expect(await roles()).toEqual([
+      [2, 'active'],
+      [1, 'superseded'],
+    ]);
+    expect(await moves(first.id, 'rollback')).toMatch(/^Release 1 is active: http/);
+    expect(await moves(first.id, 'activate')).toContain('was already active');
+
+    await fails(site.svc('releases', 'stage', '--release-id', second.id, '--execute'), 6, 'staging_disabled');
+    expect((await site.svc('site', 'staging', 'enable', '--execute')).stdout).toContain('--staging.');
+    expect(await moves(second.id, 'stage')).toMatch(/^Release 2 is staged: http/);
+    const asked = await site.svc(
+      ...['releases', 'promote-request', '--release-id', second.id, '--note', 'look', '--execute', '--json'],
+    );
+    expect(asked.json<{ status: string; note: string }>()).toMatchObject({ status: 'pending', note: 'look' });
+    const decide = (how: string, ...more: string[]) =>
+      asAdmin([
+        ...['apps', 'static', 'releases', how, '--release-id', second.id, '--app', site.slug, '--execute'],
+        ...more,
+      ]);
+    expect((await decide('promote-reject', '--reason', 'no')).stdout).toContain('rejected');
+    await moves(second.id, 'promote-request');
+    expect((await decide('promote-approve')).stdout).toMatch(/^Release 2 is active/);
+    await fails(site.svc('releases', 'revoke', '--release-id', second.id, '--execute'), 6, 'release_active');
+    expect(await moves(first.id, 'revoke')).toContain('Release 1 is revoked');
+    expect((await site.svc('site', 'unpublish', '--execute')).stdout).toMatch(/published +false/);
+    expect(await moves(second.id, 'activate')).toContain('is active');
+    expect((await site.svc('site', 'staging', 'disable', '--execute')).stdout).toMatch(
+      /staging_enabled +false/,
+    );
+  });
+
+  test('refuse what is not allowed, each by its own code', async () => {
+    const site = await newSite();
+    const one = (what: string, id: string) => site.svc('releases', what, '--release-id', id, '--execute');
+    const sha256 = new Bun.CryptoHasher('sha256').update('one').digest('hex');
+    const create = (...paths: string[]) =>
+      site.svc(
+        ...['releases', 'create', '--execute', '--json', '--body-json'],
+        JSON.stringify({ files: paths.map((path) => ({ path, sha256, size: 3 })) }),
+      );
+    await fails(site.svc('site', 'unpublish', '--execute'), 6, 'nothing_active');
+    const draft = (await create('index.html')).json<Release & { upload_url: string }>();
+    await fails(one('finalize', draft.id), 6, 'release_incomplete');
+    await fails(one('activate', draft.id), 6, 'release_not_finalized');
+    const wrong = await fetch(`${draft.upload_url}${sha256}`, { method: 'PUT', body: 'two' });
+    expect(((await wrong.json()) as { code: string }).code).toBe('digest_mismatch');
+    expect((await fetch(`${draft.upload_url}${sha256}`, { method: 'PUT', body: 'one' })).ok).toBe(true);
+    expect((await one('finalize', draft.id)).stdout).toContain('is finalized');
+    await fails(one('rollback', draft.id), 6, 'not_rollback_target');
+    await site.svc('site', 'staging', 'enable', '--execute');
+    await fails(one('promote-request', draft.id), 6, 'not_staged');
+    await fails(one('promote-reject', draft.id), 6, 'not_pending');
+    await fails(one('promote-approve', draft.id), 4, 'forbidden');
+    await one('stage', draft.id);
+    await one('promote-request', draft.id);
+    await fails(one('promote-reject', draft.id), 4, 'self_approval');
+    expect((await one('revoke', draft.id)).code).toBe(0);
+    await fails(one('activate', draft.id), 6, 'release_revoked');
+    await fails(
+      one('get', Bun.randomUUIDv7()).then((ran) => ran),
+      2,
+      'usage',
+    );
+    await fails(site.svc('releases', 'get', '--release-id', Bun.randomUUIDv7()), 5, 'not_found');
+    await fails(site.svc('releases', 'get', '--release-id', 'first'), 5, 'not_found');
+    for (const [paths, code] of [
+      [['../up'], 'invalid_path'],
+      [['a', 'A'], 'path_collision'],
+    ] as const) {
+      const ran = await create(...paths);
+      expect([ran.code, JSON.parse(ran.stderr).code]).toEqual([7, code]);
+    }
+  });
+});
+
+describe('svc apps static site set', () => {
+  test('takes JSON, a file, and flags of old, which it names and ignores', async () => {
+    const site = await newSite();
+    const set = await site.svc(
+      ...['site', 'set', '--body-json', '{"spa":true,"visibility":"internet"}', '--visibility', 'internet'],
+      ...['--service-worker-allowed', '--service-worker-disallowed', '--execute'],
+    );
+    expect(set.code).toBe(0);
+    for (const name of [
+      '--visibility',
+      '--service-worker-allowed',
+      '--service-worker-disallowed',
+      'visibility',
+    ])
+      expect(set.stderr).toContain(`${name} is ignored`);
+    const seen = async () => (await world.as.O('GET', `${site.base}/site`)).body.config;
+    expect(await seen()).toEqual({ spa: true });
+    const file = join(folderWith({ 'site.yaml': 'clean_urls: false\n' }), 'site.yaml');
+    expect((await site.svc('site', 'set', '--from-file', file, '--execute')).code).toBe(0);
+    expect(await seen()).toEqual({ clean_urls: false });
+    const { visibility } = (await world.as.O('GET', `${world.tenant.base}/apps/${site.slug}`)).body;
+    expect(visibility).toBe('private');
+    rmSync(file);
+  });
+
+  test('names file, line and key of a fault, and wants one of the two ways', async () => {
+    const file = join(
+      folderWith({ 'site.yaml': 'spa: true\nheaders:\n  - path: /*\n    headers: { Set-Cookie: a=b }\n' }),
+      'site.yaml',
+    );
+    const set = (...args: string[]) =>
+      asOwner(['apps', 'static', 'site', 'set', '--app', 'x', ...args], { env: nowhere });
+    const said = await fails(set('--from-file', file), 7, 'validation_failed');
+    expect(said).toContain(`${file}:4:28: headers.0.headers.Set-Cookie`);
+    expect(await fails(set('--body-json', '{"sap":1}'), 7, 'validation_failed')).toContain(
+      'did you mean "spa"?',
+    );
+    await fails(set(), 2, 'usage');
+    await fails(set('--body-json', '{}', '--from-file', file), 2, 'usage');
+  });
+});
+
+describe('svc apps static auth start', () => {
+  test('prints one address and nothing else, for a login and for sites that one may see', async () => {
+    const site = await newSite();
+    const { url } = await site.deploy(folderWith({ 'index.html': '<p>' }));
+    const start = (svc: Svc, target: string, env = {}) =>
+      svc(['apps', 'static', 'auth', 'start', '--target', target], { env });
+    const ran = await start(asOwner, `${url}deep/page`);
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/\S+\n$/)]);
+    expect(new URL(ran.stdout.trim()).origin).toBe(new URL(url!).origin);
+    await fails(start(asAdmin, `${url}`), 5, 'not_found');
+    await fails(start(asOwner, 'http://example.com/'), 5, 'not_found');
+    await fails(start(svcFor(world.tenant.server), `${url}`, { SVC_API_KEY: world.pat }), 3, 'not_logged_in');
+    await fails(asOwner(['apps', 'static', 'auth', 'start']), 2, 'usage');
+  });
+});

@@ -1,0 +1,129 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathOfKey } from '../../server/src/drivers/object-store/file-layout.ts';
+import { blobKey } from '../../server/src/static-sites/blob-key.ts';
+import type { Server } from '../rows/start-server.ts';
+import { askHost } from './ask-host.ts';
+import { flag } from './flags.ts';
+import { sha256 } from './publish-site.ts';
+
+const sites = flag('sites', 10_000);
+const few = Math.ceil(sites / 10);
+const atOnce = 16;
+/** By path, with how many bytes; together more than what is kept in memory of so many sites. */
+const sizes = { 'index.html': 2_000, 'site.css': 4_000, 'site.js': 8_000 };
+const growthMost = 0.1;
+const chunkSites = 500;
+
+interface MadeSite {
+  host: string;
+}
+
+/** Resident memory of the server after a tenth of the sites, after all, and after all once more in another order. */
+export async function measureMemory(server: Server): Promise<void> {
+  const made = await makeSites(server);
+  await visit(server.port, made.slice(0, 20));
+  const before = resident(server.pid);
+  const [first, rest] = [made.slice(0, few), made.slice(few)];
+  await visit(server.port, shuffled(first));
+  const afterFew = resident(server.pid);
+  await visit(server.port, shuffled(rest));
+  const afterAll = resident(server.pid);
+  await visit(server.port, shuffled(made));
+  const afterAgain = resident(server.pid);
+  await visit(server.port, shuffled(made));
+  const afterThird = resident(server.pid);
+  const mb = (value: number) => `${value.toFixed(0)} MB`;
+  console.log(
+    `\n${sites.toLocaleString('en')} sites of ${Object.keys(sizes).length} files, each asked for once in a pass`,
+  );
+  console.log(
+    `  before ${mb(before)}; after ${few.toLocaleString('en')} sites ${mb(afterFew)}; after all ${mb(afterAll)}; ` +
+      `after a second pass ${mb(afterAgain)}, a third ${mb(afterThird)}`,
+  );
+  const growth = afterThird / afterAgain - 1;
+  console.log(
+    `  growth from the second pass to the third: ${(growth * 100).toFixed(1)} %, goal < ${growthMost * 100} %: ${growth < growthMost ? 'PASS' : 'MISS'}`,
+  );
+  const perSite = ((afterThird - afterFew) * 1e6) / (sites - few);
+  console.log(`  per site beyond the first ${few.toLocaleString('en')}: ${(perSite / 1000).toFixed(1)} kB`);
+}
+
+async function visit(port: number, list: readonly MadeSite[]): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let site = list[next++]; site; site = list[next++]) {
+      for (const [path, size] of Object.entries(sizes)) {
+        const address = path === 'index.html' ? '/' : `/${path}`;
+        const answer = await askHost(port, address, { Host: site.host });
+        if (answer.status !== 200 || answer.bytes !== size)
+          throw new Error(`${site.host}${address}: ${answer.status}, ${answer.bytes} bytes.`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+/** Straight into the database and the store's folder, as ten thousand deployments would leave them. */
+async function makeSites(server: Server): Promise<MadeSite[]> {
+  const [tenant] = await server.sql<{ id: string; owner: string }>(
+    `select t.id, u.id as owner from svc.tenants t, svc.users u where t.slug = 'demo' and u.email = 'admin@demo.localhost'`,
+  );
+  if (!tenant) throw new Error('There is no tenant demo.');
+  const keys = join(server.folder, 'data', 'objects', 'keys');
+  const made: MadeSite[] = [];
+  for (let begun = 0; begun < sites; begun += chunkSites) {
+    const apps: string[] = [];
+    const files: string[] = [];
+    for (let at = begun; at < Math.min(sites, begun + chunkSites); at++) {
+      const [app, release, name] = [Bun.randomUUIDv7(), Bun.randomUUIDv7(), `site-${at}`];
+      apps.push(`('${app}'::uuid, '${release}'::uuid, '${name}')`);
+      made.push({ host: `${name}.apps.localhost` });
+      for (const [path, size] of Object.entries(sizes)) {
+        const bytes = Buffer.alloc(size, `${name}/${path} `);
+        const blob = Bun.randomUUIDv7();
+        files.push(
+          `('${app}'::uuid, '${release}'::uuid, '${path}', '${sha256(bytes)}', ${size}, '${blob}'::uuid)`,
+        );
+        const file = join(keys, pathOfKey(blobKey({ tenantId: tenant.id, appId: app }, blob)));
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        writeFileSync(file, bytes, { mode: 0o600 });
+      }
+    }
+    await server.sql(insertSql(tenant, apps, files));
+  }
+  await server.sql('vacuum analyze svc.apps, svc.static_files, svc.static_blobs');
+  return made;
+}
+
+const insertSql = (tenant: { id: string; owner: string }, apps: string[], files: string[]) => `
+  begin;
+  create temporary table made_sites on commit drop as select * from (values ${apps}) v (app, release, name);
+  create temporary table made_files on commit drop as
+    select * from (values ${files}) v (app, release, path, sum, size, blob);
+  insert into svc.apps (id, tenant_id, slug, subdomain, name, owner_id, owner_since, visibility, deploy_method, runtime, is_deployed, created_at, updated_at)
+    select app, '${tenant.id}', name, name, name, '${tenant.owner}', now(), 'internet', 'static', 'running', true, now(), now() from made_sites;
+  insert into svc.static_sites (app_id, tenant_id, is_published, created_at, updated_at)
+    select app, '${tenant.id}', true, now(), now() from made_sites;
+  insert into svc.static_releases (id, app_id, tenant_id, number, state, manifest_sha256, files, bytes, on_finalize, created_by, created_at, finalized_at, activated_at)
+    select release, app, '${tenant.id}', 1, 'finalized', repeat('0', 64), ${Object.keys(sizes).length}, 1, 'deploy', '${tenant.owner}', now(), now(), now() from made_sites;
+  update svc.static_sites s set active_release_id = m.release from made_sites m where m.app = s.app_id;
+  insert into svc.static_files (release_id, path, sha256, size) select release, path, sum, size from made_files;
+  insert into svc.static_blobs (app_id, tenant_id, sha256, size, blob_id, stored_at)
+    select app, '${tenant.id}', sum, size, blob, now() from made_files;
+  commit`;
+
+function shuffled<T>(list: readonly T[]): T[] {
+  const mixed = [...list];
+  for (let at = mixed.length - 1; at > 0; at--) {
+    const other = Math.floor(Math.random() * (at + 1));
+    [mixed[at], mixed[other]] = [mixed[other] as T, mixed[at] as T];
+  }
+  return mixed;
+}
+
+/** In units of 1,000,000 bytes. */
+function resident(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) * 1024) / 1e6;
+}

@@ -1,0 +1,15 @@
+import { getSite } from '@svc/contract/static-sites.ts';
+import { appFlag } from '../../../../app-flag.ts';
+import { defineCommand } from '../../../../define-command.ts';
+import { siteView } from '../../../../static/release-views.ts';
+
+export default defineCommand({
+  words: 'apps static site get',
+  summary: 'Show a site: what it shows, what is staged, how it is configured',
+  kind: 'read',
+  flags: appFlag,
+  endpoint: getSite,
+  input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app } }),
+  view: siteView,
+  examples: [{ line: 'svc apps static site get --app pet-shop', does: 'Where it is, and what it shows' }],
+});

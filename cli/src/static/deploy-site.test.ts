@@ -1,0 +1,241 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { problem } from '../../testing/fake-problem.ts';
+import { type FakeRelease, takeReleases } from '../../testing/fake-releases.ts';
+import { startFakeServer } from '../../testing/fake-server.ts';
+import { folderWith } from '../../testing/folder-with.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+afterAll(removeFolders);
+
+let release: FakeRelease;
+beforeEach(() => {
+  release = takeReleases(server);
+  server.seen = [];
+});
+
+const sumOf = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+
+function deploy(folder: string | null, flags: string[] = [], options: RunOptions = {}) {
+  const env = {
+    SVC_BASE_URL: server.url,
+    SVC_TOKEN: 'good',
+    SVC_TENANT: 'demo',
+    SVC_CONFIG_DIR: newFolder(),
+  };
+  const from = folder === null ? [] : ['--app', 'shop', '--from-dir', folder];
+  return runSvc(['apps', 'static', 'deploy', ...from, ...flags], { cwd: newFolder(), ...options, env });
+}
+
+const requests = () => server.seen.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
+
+describe('svc apps static deploy', () => {
+  test('previews with the whole list of files, and sends none of them', async () => {
+    const ran = await deploy(folderWith({ 'index.html': '<p>', 'a/b.css': 'b' }));
+    expect([ran.exit, ran.err]).toEqual([0, '']);
+    expect(ran.out).toContain('--execute');
+    expect(requests()).toEqual(['POST releases']);
+    const body = JSON.parse(server.seen[0]?.body ?? '');
+    expect(body).toEqual({
+      files: [
+        { path: 'a/b.css', sha256: sumOf('b'), size: 1 },
+        { path: 'index.html', sha256: sumOf('<p>'), size: 3 },
+      ],
+      config: {},
+      on_finalize: 'deploy',
+    });
+  });
+
+  test('previews a release that was begun before as one to go on with', async () => {
+    const usual = server.intercept;
+    server.intercept = async (request, seen) => {
+      const answer = (await usual?.(request, seen)) ?? Response.json({});
+      const { plan } = (await answer.json()) as { plan: object };
+      return Response.json({ dry_run: true, plan: { ...plan, changes: [] } });
+    };
+    const ran = await deploy(folderWith({ a: 'a' }));
+    expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/not finished.*--execute/s)]);
+  });
+
+  test('sends each missing content once, finalizes, and tells what was sent', async () => {
+    const folder = folderWith({ 'a.txt': 'same', 'b.txt': 'same', 'c.txt': 'other', 'empty.txt': '' });
+    release.stored.add(sumOf('other'));
+    const ran = await deploy(folder, ['--release-version', 'v1', '--execute', '--json', '--plan', 'f1f2f3']);
+    expect([ran.exit, ran.err]).toEqual([0, '']);
+    expect(JSON.parse(ran.out)).toMatchObject({ number: 4, version: 'v1', uploaded: { files: 2, bytes: 4 } });
+    expect(release.sent.toSorted()).toEqual([sumOf('same'), sumOf('')].toSorted());
+    const [create, ...rest] = server.seen;
+    expect([create?.headers.get('if-plan'), rest.at(-1)?.path]).toEqual([
+      'f1f2f3',
+      expect.stringMatching(/finalize$/),
+    ]);
+    for (const { method, headers } of server.seen)
+      expect([method, headers.has('idempotency-key'), headers.has('authorization')]).toEqual(
+        method === 'POST' ? ['POST', true, true] : ['PUT', false, false],
+      );
+  });
+
+  test.each([
+    ['active', 'http://shop.apps.localhost:4400/', ''],
+    ['staged', 'http://shop.apps.localhost:4400/', 'promote-request --release-id 0198c1f2'],
+    [null, 'nothing yet', 'site staging enable --app shop'],
+  ] as const)(
+    'tells people where it is seen when it is %s, and what comes next',
+    async (pointer, shown, next) => {
+      release.pointer = pointer;
+      const ran = await deploy(folderWith({ 'a.txt': 'a' }), ['--execute']);
+      expect([ran.exit, ran.out]).toEqual([0, expect.stringContaining(shown)]);
+      if (next === '') expect(ran.err).toBe('');
+      else expect(ran.err).toContain(next);
+    },
+  );
+
+  test('takes static.dir and site from svc.yaml', async () => {
+    const project = folderWith({
+      'svc.yaml': 'name: Shop\nstatic:\n  dir: dist\nsite:\n  spa: true\n',
+      'dist/index.html': '<p>',
+      'src/deep/x': '',
+    });
+    const ran = await deploy(null, ['--execute'], { cwd: join(project, 'src/deep') });
+    expect([ran.exit, release.draft?.config]).toEqual([0, { spa: true }]);
+    expect(release.draft?.files.map(({ path }) => path)).toEqual(['index.html']);
+    expect(server.seen[0]?.path).toContain('/apps/shop/');
+  });
+
+  test.each(['svc.yaml', 'svc.yml', 'svc.json'])(
+    'takes %s of the folder before that, and sends it not',
+    async (name) => {
+      const text = name.endsWith('json') ? '{"clean_urls": false}' : 'site:\n  clean_urls: false\n';
+      const project = folderWith({
+        'svc.yaml': 'name: Shop\nsite:\n  spa: true\n',
+        [`out/${name}`]: text,
+        'out/a': '',
+      });
+      const ran = await deploy('out', ['--execute'], { cwd: project });
+      expect([ran.exit, release.draft?.config]).toEqual([0, { clean_urls: false }]);
+      expect(release.draft?.files.map(({ path }) => path)).toEqual(['a']);
+    },
+  );
+
+  test('refuses before any request what can not be deployed, by exit code', async () => {
+    const project = folderWith({ 'svc.yaml': 'name: Shop\nsite:\n  sap: true\n', 'out/a': '', file: '' });
+    mkdirSync(join(project, 'empty'));
+    const two = folderWith({ 'svc.yaml': 'name: a\n', 'svc.json': '{}', a: '' });
+    const wrong = folderWith({ 'svc.json': '{\n  "redirects": [{ "from": "a", "to": "/" }]\n}', a: '' });
+    const cases: [string | null, RunOptions, number, string][] = [
+      [null, {}, 2, '--app'],
+      [null, { cwd: folderWith({ 'svc.yaml': 'name: Shop\n' }) }, 2, 'static.dir'],
+      [null, { cwd: folderWith({ 'svc.yaml': 'name: Shop\nstatic:\n  dir: ../x\n' }) }, 7, 'svc.yaml:3:8'],
+      ['nowhere', {}, 2, 'nowhere'],
+      [join(project, 'file'), {}, 2, 'no folder'],
+      [join(project, 'empty'), {}, 7, 'no file'],
+      ['out', { cwd: project }, 7, 'svc.yaml:3:3: unknown key "sap"'],
+      [two, {}, 2, 'both'],
+      [wrong, {}, 7, 'svc.json:2:27: redirects.0.from'],
+    ];
+    for (const [folder, options, exit, said] of cases) {
+      const ran = await deploy(folder, ['--execute'], options);
+      expect([said, ran.exit, ran.err]).toEqual([said, exit, expect.stringContaining(said)]);
+    }
+    expect(server.seen).toEqual([]);
+  });
+
+  test('tells what it leaves out, and that _headers and _redirects are only files', async () => {
+    const ran = await deploy(folderWith({ a: '', '.env': 'X=1', _headers: '', 'b/_redirects': '' }));
+    expect(ran.err).toContain('Left out: .env.');
+    expect([ran.err.includes('_headers is served'), ran.err.includes('_redirects is')]).toEqual([
+      true,
+      false,
+    ]);
+    const quiet = await deploy(folderWith({ a: '', '.env': 'X=1' }), ['--quiet']);
+    expect([quiet.exit, quiet.err]).toEqual([0, '']);
+  });
+
+  test('shows a bar on a terminal, and on nothing else', async () => {
+    const folder = folderWith(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `${at}`])));
+    release.onUpload = async () => void (await Bun.sleep(60));
+    const ran = await deploy(folder, ['--execute'], { terminal: true });
+    expect(ran.err).toContain('Uploading [');
+    expect(ran.err.endsWith('\r\u001b[K')).toBe(true);
+    release.stored.clear();
+    expect((await deploy(folder, ['--execute'])).err).toBe('');
+    release.stored.clear();
+    expect((await deploy(folder, ['--execute', '--json'], { terminal: true })).err).toBe('');
+  });
+});
+
+describe('an upload', () => {
+  test('is tried again when the server is away for a moment', async () => {
+    release.onUpload = () => (release.sent.length === 1 ? problem('unavailable') : undefined);
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, release.sent.length]).toEqual([0, 2]);
+  });
+
+  test('asks for one new address when the one in use has expired, and goes on', async () => {
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, `${at}`]));
+    release.onUpload = (_sum, { path }) =>
+      release.stored.size >= 10 && path.includes('/token-0/') ? problem('url_expired') : undefined;
+    const ran = await deploy(folderWith(files), ['--execute', '--json']);
+    expect([ran.exit, release.grants, release.stored.size]).toEqual([0, 1, 30]);
+    expect(JSON.parse(ran.out).uploaded.files).toBe(30);
+  });
+
+  test('gives up on an address that has expired as soon as it is made', async () => {
+    release.onUpload = () => problem('url_expired');
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, release.grants]).toEqual([4, 1]);
+  });
+
+  test('sends again what has gone until the end, once', async () => {
+    let lost = 0;
+    release.onFinalize = () => {
+      if (lost < 1) release.stored.clear();
+      lost += 1;
+      return undefined;
+    };
+    expect((await deploy(folderWith({ a: 'a' }), ['--execute'])).exit).toBe(0);
+    release.onFinalize = () => problem('release_incomplete');
+    expect((await deploy(folderWith({ a: 'a' }), ['--execute'])).exit).toBe(6);
+  });
+
+  test('of a file that changed since its sum was made is refused: exit 7, by its name', async () => {
+    const folder = folderWith({ 'a.txt': 'one', 'b.txt': 'two' });
+    const usual = server.intercept;
+    server.intercept = (request, seen) => {
+      if (seen.path.endsWith('/releases')) writeFileSync(join(folder, 'b.txt'), 'owt');
+      return usual?.(request, seen);
+    };
+    const ran = await deploy(folder, ['--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.err).code]).toEqual([7, 'digest_mismatch']);
+    expect(ran.err).toContain('b.txt');
+    expect([requests().includes('POST finalize'), release.stored.has(sumOf('owt'))]).toEqual([false, false]);
+    expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('owt');
+  });
+
+  test('that is interrupted exits 130, says how to go on, and the same command sends the rest', async () => {
+    const files = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `${at}`]));
+    const folder = folderWith(files);
+    let stop = () => {};
+    release.onUpload = () => {
+      if (release.stored.size < 5) return undefined;
+      stop();
+      return new Promise<undefined>(() => {});
+    };
+    const ran = await deploy(folder, ['--execute'], {
+      interrupt: (fire) => {
+        stop = fire;
+      },
+    });
+    expect([ran.exit, ran.out]).toEqual([130, '']);
+    expect(ran.err).toContain('same command again');
+    expect(ran.err).toMatch(/\d+ of 20 files/);
+    delete release.onUpload;
+    const again = await deploy(folder, ['--execute', '--json']);
+    expect([again.exit, release.stored.size]).toEqual([0, 20]);
+    expect(JSON.parse(again.out).uploaded.files).toBeWithin(1, 16);
+  });
+});

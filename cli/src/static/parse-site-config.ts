@@ -1,0 +1,80 @@
+import { issueText } from '@svc/contract/issue-text.ts';
+import { type ManifestKeys, manifestKeys } from '@svc/contract/manifest.ts';
+import { SiteConfig } from '@svc/contract/site-config.shapes.ts';
+import { retiredSiteKeys, siteConfigBytesMax } from '@svc/contract/site-config.ts';
+import { parse } from 'yaml';
+import type { z } from 'zod';
+import { AdvisedProblem } from '../errors.ts';
+import { type ManifestDocument, parseManifestDocument } from '../manifest-document.ts';
+import { type ManifestFault, manifestError } from '../manifest-error.ts';
+
+export interface ParsedSiteConfig {
+  config: z.output<typeof SiteConfig>;
+  /** Keys that were given and are no longer of any effect. */
+  retired: string[];
+}
+
+/** `manifest`: a whole `svc.yaml`, of which `site` counts; `either`: that, or what would stand there by itself. */
+export type SiteForm = 'manifest' | 'either';
+
+/** A configuration out of YAML or JSON. Faults are `validation_failed` with file, line and column. */
+export function parseSiteConfig(text: string, shown: string, { form }: { form: SiteForm }): ParsedSiteConfig {
+  try {
+    const isWhole = form === 'manifest' || looksWhole(text);
+    const keys = isWhole ? wholeKeys : siteKeys;
+    const document = parseManifestDocument(text, shown, { keys, bytesMax: siteConfigBytesMax });
+    return checkSiteConfig(document, shown, isWhole ? ['site'] : []);
+  } catch (cause) {
+    if (!(cause instanceof AdvisedProblem)) throw cause;
+    const title = 'The configuration of the site is not as it should be';
+    throw new AdvisedProblem({ ...cause.problem, title }, `Correct ${shown}.`);
+  }
+}
+
+const retiredKeys = Object.fromEntries(retiredSiteKeys.map((key) => [key, null]));
+const siteKeys: ManifestKeys = { ...manifestKeys.site, ...retiredKeys };
+const wholeKeys: ManifestKeys = { ...manifestKeys, site: siteKeys };
+
+/** No key of a site is one of the keys around it. */
+function looksWhole(text: string): boolean {
+  try {
+    const data: unknown = parse(text);
+    return typeof data === 'object' && data !== null && Object.keys(data).some(isManifestKey);
+  } catch {
+    return false;
+  }
+}
+
+function isManifestKey(key: string): boolean {
+  return Object.hasOwn(manifestKeys, key);
+}
+
+function checkSiteConfig(
+  { data, faultAt }: ManifestDocument,
+  shown: string,
+  above: readonly string[],
+): ParsedSiteConfig {
+  const given: unknown = above.length === 0 ? data : (data.site ?? {});
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const entries = isObject ? Object.entries(given) : [];
+  const retired = entries.map(([key]) => key).filter((key) => Object.hasOwn(retiredKeys, key));
+  const kept = isObject ? Object.fromEntries(entries.filter(([key]) => !retired.includes(key))) : given;
+  const result = SiteConfig.safeParse(kept, { error: issueText });
+  if (result.success) return { config: result.data, retired };
+  const faults = result.error.issues.flatMap((issue) => issueFaults(issue, above, faultAt));
+  throw manifestError(shown, faults);
+}
+
+function issueFaults(
+  issue: z.core.$ZodIssue,
+  above: readonly string[],
+  faultAt: ManifestDocument['faultAt'],
+): ManifestFault[] {
+  const keys = [...above, ...issue.path];
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) =>
+      faultAt([...keys, key], 'unknown_key', `unknown key ${JSON.stringify(key)}`),
+    );
+  const told = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return [faultAt(keys, issue.code, told)];
+}

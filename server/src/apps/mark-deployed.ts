@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import type { MutationCtx } from '../plumbing/context.ts';
+import { appTag } from '../tables/catalogue.ts';
+
+interface Of {
+  tenantId: string;
+  appId: string;
+}
+
+/** For who holds the app: something of it is there for visitors. What was suspended stays so until it is resumed. */
+export async function markDeployed(ctx: MutationCtx, { tenantId, appId }: Of): Promise<void> {
+  await sql`
+    update svc.apps set runtime = case runtime when 'none' then 'running' else runtime end, is_deployed = true,
+      updated_at = ${ctx.now}
+    where tenant_id = ${tenantId} and id = ${appId}`.execute(ctx.db);
+  ctx.changed(appTag(appId));
+}
+
+/** For who holds the app: nothing of it is there any more. */
+export async function markUndeployed(ctx: MutationCtx, { tenantId, appId }: Of): Promise<void> {
+  await sql`
+    update svc.apps set runtime = 'none', is_deployed = false, updated_at = ${ctx.now}
+    where tenant_id = ${tenantId} and id = ${appId}`.execute(ctx.db);
+  ctx.changed(appTag(appId));
+}

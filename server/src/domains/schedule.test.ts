@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test';
+import { pendingDaysMax, pendingTriesMax } from '@svc/contract/domains.ts';
+import fc from 'fast-check';
+import { type Looked, moveDomain, pendingIntervalMs } from './schedule.ts';
+import type { Check } from './store.ts';
+
+const now = new Date('2027-01-10T00:00:00Z');
+const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
+const check = (state: Check['state'], reason: Check['reason'] = null): Check => ({
+  ...{ state, reason, expected: '', found: [], next_step: '' },
+});
+const ok = check('ok');
+const wrong = check('failed', 'missing');
+const looked = (set: Partial<Looked> = {}): Looked => ({
+  ...{ ownership: ok, routing: ok, certificate: ok, isKnown: true, now, by: 'clock', ...set },
+});
+const row = { pending_since: now, tries: 0, wrong_since: null, wrong_checks: 0, next_check_at: now };
+const pending = { ...row, status: 'pending' as const };
+const active = { ...row, status: 'active' as const };
+const minutesTo = (at: Date | null | undefined) => at && (at.getTime() - now.getTime()) / 60_000;
+
+test('75 tries fill seven days, from half a minute to four hours between them', () => {
+  const intervals = Array.from({ length: pendingTriesMax }, (_, tries) => pendingIntervalMs(tries));
+  expect(intervals[0]).toBe(30_000);
+  expect(intervals.at(-1)).toBe(4 * 3_600_000);
+  expect(intervals.every((ms, at) => at === 0 || ms >= (intervals[at - 1] ?? 0))).toBe(true);
+  const days = intervals.reduce((sum, ms) => sum + ms, 0) / 86_400_000;
+  expect([days > 6.5, days <= pendingDaysMax]).toEqual([true, true]);
+});
+
+test('a pending one becomes active when all three are right, and not before', () => {
+  expect(moveDomain(pending, looked())).toMatchObject({ status: 'active', verified_at: now });
+  for (const one of ['ownership', 'routing', 'certificate'] as const)
+    expect(moveDomain(pending, looked({ [one]: wrong })).status).toBeUndefined();
+});
+
+test('a pending one is disconnected by the last try or the last day, by the clock alone', () => {
+  const last = { ...pending, tries: pendingTriesMax - 1 };
+  expect(moveDomain(last, looked({ routing: wrong }))).toMatchObject({
+    ...{ status: 'disconnected', disconnected_for: 'not_verified', next_check_at: null },
+  });
+  const old = { ...pending, pending_since: hoursAgo(24 * pendingDaysMax) };
+  expect(moveDomain(old, looked({ routing: wrong })).status).toBe('disconnected');
+  for (const late of [last, old])
+    expect(moveDomain(late, looked({ routing: wrong, by: 'person' })).status).toBeUndefined();
+  expect(moveDomain(pending, looked({ routing: wrong, by: 'person' })).tries).toBe(0);
+});
+
+test('an active one is disconnected when it was wrong three times over a day, never earlier', () => {
+  const first = moveDomain(active, looked({ routing: wrong }));
+  expect(first).toMatchObject({ wrong_since: now, wrong_checks: 1 });
+  expect([first.status, minutesTo(first.next_check_at)]).toEqual([undefined, 60]);
+  const status = (since: number, checks: number) =>
+    moveDomain(
+      { ...active, wrong_since: hoursAgo(since), wrong_checks: checks },
+      looked({ ownership: wrong }),
+    ).status;
+  for (const [since, checks] of [
+    [23.9, 30],
+    [24, 1],
+    [240, 1],
+  ] as const)
+    expect([since, checks, status(since, checks)]).toEqual([since, checks, undefined]);
+  expect(status(24, 2)).toBe('disconnected');
+});
+
+test('one good check lets an active one begin anew', () => {
+  const move = moveDomain({ ...active, wrong_since: hoursAgo(23), wrong_checks: 20 }, looked());
+  expect(move).toMatchObject({ wrong_since: null, wrong_checks: 0 });
+  expect(minutesTo(move.next_check_at)).toBe(360);
+});
+
+test('a certificate that ended disconnects at once', () => {
+  const certificate = check('failed', 'expired');
+  expect(moveDomain(active, looked({ certificate }))).toMatchObject({
+    ...{ status: 'disconnected', disconnected_for: 'certificate_expired' },
+  });
+});
+
+test('who asks about a disconnected one begins anew', () => {
+  const gone = { ...row, status: 'disconnected' as const, tries: 75, pending_since: hoursAgo(400) };
+  expect(moveDomain(gone, looked({ routing: wrong, by: 'person' }))).toMatchObject({
+    ...{ status: 'pending', tries: 0, pending_since: now, disconnected_at: null, disconnected_for: null },
+  });
+  expect(moveDomain(gone, looked({ by: 'person' })).status).toBe('active');
+});
+
+test('while nobody can answer nothing counts, however long that lasts and whatever was before', () => {
+  const states = fc.record({
+    status: fc.constantFrom('pending' as const, 'active' as const),
+    pending_since: fc.integer({ min: 0, max: 10_000 }).map(hoursAgo),
+    tries: fc.integer({ min: 0, max: 200 }),
+    wrong_since: fc.option(fc.integer({ min: 0, max: 10_000 }).map(hoursAgo)),
+    wrong_checks: fc.integer({ min: 0, max: 200 }),
+    next_check_at: fc.constant(now),
+  });
+  fc.assert(
+    fc.property(states, fc.constantFrom(ok, check('waiting', 'dns_unavailable')), (state, ownership) => {
+      const routing = check('waiting', 'dns_unavailable');
+      const move = moveDomain(state, looked({ ownership, routing, isKnown: false }));
+      expect(Object.keys(move)).toEqual(['next_check_at']);
+    }),
+  );
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'bun:test';
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import { answerRelease } from './answer-release.ts';
+import { shown, type TestFile, type TestSite, testRequest, testSite } from './testing.ts';
+
+const text = 'body { color: red }';
+const files: Record<string, string | TestFile> = {
+  'index.html': { text: '<h1>home</h1>', br: 'HB', gzip: 'HG' },
+  '404.html': '<h1>nowhere</h1>',
+  'style.css': { text, br: 'BR', gzip: 'GZIP' },
+  'empty.txt': '',
+  'large.bin': 'x'.repeat(300 * 1024),
+  'huge.bin': 'y'.repeat(1200 * 1024),
+};
+const site = (config: SiteConfig = {}) => testSite(files, { config });
+const ask = (of: TestSite, path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  answerRelease(of.source, of.release, testRequest(path, { headers, method }));
+const tagOf = async (of: TestSite, path: string, headers: Record<string, string> = {}) =>
+  (await ask(of, path, headers)).headers.etag!;
+
+describe('forms of a file', () => {
+  test.each([
+    ['br, gzip', 'BR', 'br'],
+    ['gzip', 'GZIP', 'gzip'],
+    ['identity', text, undefined],
+    ['br;q=0, gzip;q=0', text, undefined],
+    ['identity;q=0, deflate', text, undefined],
+  ])('%s is answered with %s', async (accept, body, encoding) => {
+    const answer = await shown(ask(site(), '/style.css', { 'accept-encoding': accept }));
+    expect(answer).toMatchObject({ status: 200, text: body });
+    expect(answer.headers['content-encoding']).toBe(encoding);
+    expect(answer.headers['content-length']).toBe(String(body.length));
+    expect(answer.headers.vary).toBe('accept-encoding');
+  });
+
+  test('HEAD says the same and sends nothing, without a look into the store', async () => {
+    const of = site();
+    const head = await ask(of, '/style.css', { 'accept-encoding': 'br' }, 'HEAD');
+    expect(of.looks()).toBe(0);
+    expect(head.body).toBeNull();
+    expect(head.headers).toEqual((await ask(of, '/style.css', { 'accept-encoding': 'br' })).headers);
+  });
+
+  test('an empty file is a file', async () => {
+    expect(await shown(ask(site(), '/empty.txt'))).toMatchObject({ status: 200, text: '' });
+  });
+});
+
+describe('what the visitor has already', () => {
+  test('304 by its tag, in a list, weakly, or by *; without a body, with what it needs to be kept on', async () => {
+    const of = site();
+    const tag = await tagOf(of, '/style.css');
+    for (const header of [tag, `"x", ${tag}`, `W/${tag}`, '*']) {
+      const answer = await ask(of, '/style.css', { 'if-none-match': header });
+      expect([answer.status, answer.body, answer.headers.etag]).toEqual([304, null, tag]);
+      expect(answer.headers['cache-control']).toBeDefined();
+      expect(answer.headers.vary).toBe('accept-encoding');
+      expect(answer.headers['content-length']).toBeUndefined();
+    }
+    expect((await ask(of, '/style.css', { 'if-none-match': '"x"' })).status).toBe(200);
+  });
+
+  test('one form is not another', async () => {
+    const of = site();
+    const tag = await tagOf(of, '/style.css', { 'accept-encoding': 'br' });
+    const again = { 'if-none-match': tag };
+    expect((await ask(of, '/style.css', { ...again, 'accept-encoding': 'br' })).status).toBe(304);
+    expect((await ask(of, '/style.css', { ...again, 'accept-encoding': 'gzip' })).status).toBe(200);
+  });
+
+  test('If-Match of another version is 412, strongly compared', async () => {
+    const of = site();
+    const tag = await tagOf(of, '/style.css');
+    expect((await ask(of, '/style.css', { 'if-match': tag })).status).toBe(200);
+    expect((await ask(of, '/style.css', { 'if-match': '*' })).status).toBe(200);
+    expect((await ask(of, '/style.css', { 'if-match': `W/${tag}` })).status).toBe(412);
+    expect((await ask(of, '/style.css', { 'if-match': '"x"', 'if-none-match': tag })).status).toBe(412);
+  });
+
+  test('the page of what is not there is 404 to those who have it, too', async () => {
+    expect((await ask(site(), '/no', { 'if-none-match': '*', range: 'bytes=0-1' })).status).toBe(404);
+  });
+});
+
+describe('parts', () => {
+  test('are of the file as it is, whatever forms are taken', async () => {
+    const answer = await shown(ask(site(), '/style.css', { range: 'bytes=0-3', 'accept-encoding': 'br' }));
+    expect(answer).toMatchObject({ status: 206, text: 'body' });
+    expect(answer.headers).toMatchObject({
+      'content-range': `bytes 0-3/${text.length}`,
+      'content-length': '4',
+    });
+    expect(answer.headers['content-encoding']).toBeUndefined();
+  });
+
+  test('of large files come from the store as parts', async () => {
+    for (const [path, letter] of [
+      ['/large.bin', 'x'],
+      ['/huge.bin', 'y'],
+    ] as const) {
+      const answer = await shown(ask(site(), path, { range: 'bytes=-5' }));
+      expect(answer).toMatchObject({ status: 206, text: letter.repeat(5) });
+    }
+  });
+
+  test('beyond the end are 416, which tells the size', async () => {
+    const answer = await ask(site(), '/style.css', { range: 'bytes=99-' });
+    expect([answer.status, answer.headers['content-range']]).toEqual([416, `bytes */${text.length}`]);
+  });
+
+  test('several at once, other units and nonsense are the whole', async () => {
+    for (const range of ['bytes=0-1,3-4', 'lines=1-2', 'bytes=x'])
+      expect(await shown(ask(site(), '/style.css', { range }))).toMatchObject({ status: 200, text });
+  });
+
+  test('of what has changed since are the whole, in the best form', async () => {
+    const of = site();
+    const tag = await tagOf(of, '/style.css');
+    const range = { range: 'bytes=0-3', 'accept-encoding': 'br' };
+    expect((await ask(of, '/style.css', { ...range, 'if-range': tag })).status).toBe(206);
+    for (const ifRange of ['"x"', `W/${tag}`, 'Wed, 21 Oct 2015 07:28:00 GMT'])
+      expect(await shown(ask(of, '/style.css', { ...range, 'if-range': ifRange }))).toMatchObject({
+        status: 200,
+        text: 'BR',
+      });
+  });
+
+  test('HEAD has none', async () => {
+    expect((await ask(site(), '/style.css', { range: 'bytes=0-3' }, 'HEAD')).status).toBe(200);
+  });
+});
+
+describe('at hand', () => {
+  test('the second answer is no promise, of the same headers', async () => {
+    const of = site();
+    const first = await ask(of, '/style.css');
+    const second = ask(of, '/style.css');
+    expect(second).not.toBeInstanceOf(Promise);
+    expect((await second).headers).toBe(first.headers);
+    expect(of.looks()).toBe(1);
+  });
+
+  test('304 and HEAD never are', () => {
+    const of = site();
+    expect(ask(of, '/style.css', { 'if-none-match': '*' })).not.toBeInstanceOf(Promise);
+    expect(ask(of, '/', {}, 'HEAD')).not.toBeInstanceOf(Promise);
+  });
+
+  test('other spellings of a path are answered and not kept', async () => {
+    const of = site();
+    for (const path of ['/%73tyle.css', '/s%74yle.css'])
+      expect(await shown(ask(of, path))).toMatchObject({ status: 200, text });
+    expect(of.release.prepared.at('/%73tyle.css')).toBeUndefined();
+    expect(of.release.prepared.at('/style.css')).toBeUndefined();
+    await ask(of, '/style.css');
+    expect(of.release.prepared.at('/style.css')).toBeDefined();
+  });
+
+  test('pages that a script makes share one answer and are not kept by their paths', async () => {
+    const of = site({ spa: true });
+    const [one, other] = [await ask(of, '/orders/1'), await ask(of, '/orders/2')];
+    expect(one.headers).toBe(other.headers);
+    expect(of.release.prepared.at('/orders/1')).toBeUndefined();
+  });
+});
+
+describe('what is not there', () => {
+  test("answers with the site's own page, and its rules", async () => {
+    const of = site({ headers: [{ path: '/*', headers: { 'X-Frame-Options': 'DENY' } }] });
+    const answer = await shown(ask(of, '/no/where'));
+    expect(answer).toMatchObject({ status: 404, text: '<h1>nowhere</h1>' });
+    expect(answer.headers['x-frame-options']).toBe('DENY');
+  });
+
+  test('answers with a plain page where the site has none', async () => {
+    const of = testSite({ 'index.html': 'home' });
+    const answer = await shown(ask(of, '/no'));
+    expect([answer.status, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(answer.text).not.toContain('home');
+  });
+
+  test('a path that can not be read is 400, and tells nothing of the site', async () => {
+    for (const path of ['/..%2f', '/a//b', '/%00', '/%'])
+      expect((await ask(site({ spa: true }), path)).status).toBe(400);
+  });
+
+  test("the platform's own paths are never a release's, however they are spelt", async () => {
+    const of = testSite(
+      { '.svc/auth': 'mine', '.svc': 'mine', 'index.html': 'home' },
+      { config: { spa: true } },
+    );
+    for (const path of ['/.svc/auth', '/%2esvc/auth', '/.%73vc/auth', '/.svc', '/.svc/'])
+      expect(await shown(ask(of, path))).toMatchObject({ status: 404 });
+  });
+});
+
+test('redirects say where, keep the query, and are asked about each time', async () => {
+  const of = site({ redirects: [{ from: '/old/*', to: '/new/:splat', status: 302 }] });
+  expect(await shown(ask(of, '/old/a?b=c'))).toMatchObject({ status: 302, location: '/new/a?b=c', text: '' });
+  const canonical = await ask(of, '/index.html?a');
+  expect([canonical.status, canonical.headers.location, canonical.headers['cache-control']]).toEqual([
+    308,
+    '/?a',
+    'no-store',
+  ]);
+});
+
+test('bytes that the store has lost are a failure, and never another file', async () => {
+  const of = testSite({ 'a.txt': 'a' });
+  const file = of.release.files.get('a.txt')!;
+  of.release.files.get('a.txt')!.blobId = 'gone';
+  expect(file.blobId).toBe('gone');
+  await expect(Promise.resolve(ask(of, '/a.txt'))).rejects.toThrow('unavailable');
+});

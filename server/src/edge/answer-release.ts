@@ -1,0 +1,65 @@
+import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
+import { answerFile, type FileSource } from './answer-file.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
+import { badPathPage, notFoundPage, pageAnswer } from './plain-page.ts';
+import { resolvePath } from './resolve-path.ts';
+import { readPath, type SitePath, writePath } from './site-path.ts';
+import type { ShownRelease } from './site-snapshot.ts';
+
+/** What a release answers to GET or HEAD of a path. */
+export function answerRelease(
+  source: FileSource,
+  release: ShownRelease,
+  request: EdgeRequest,
+): EdgeAnswering {
+  const known = release.prepared.at(request.path);
+  if (known) return answerFile(source, known, request);
+  const path = readPath(request.path);
+  if (!path) return pageAnswer(badPathPage, request.method);
+  // However it is spelt: the platform's own paths are never a release's.
+  if (`/${path.text}/`.startsWith(sitePlatformPrefix)) return missing(source, release, request, path);
+  const resolved = resolvePath(release, {
+    path,
+    search: request.search,
+    accept: () => request.header('accept'),
+  });
+  switch (resolved.kind) {
+    case 'redirect':
+      return redirectAnswer(resolved);
+    case 'missing':
+      return missing(source, release, request, path);
+    case 'fallback':
+    case 'file': {
+      const { config, prepared } = release;
+      const file = prepared.prepare(resolved.file, { rules: config.headersAt(path), status: 200 });
+      // One spelling of each, or made-up ones would take the place of those that are asked for.
+      if (resolved.kind === 'file' && writePath(path) === request.path) prepared.keepAt(request.path, file);
+      return answerFile(source, file, request);
+    }
+  }
+}
+
+function missing(
+  source: FileSource,
+  { files, config, prepared }: ShownRelease,
+  request: EdgeRequest,
+  path: SitePath,
+): EdgeAnswering {
+  const page = files.get(config.notFound);
+  if (!page) return pageAnswer(notFoundPage, request.method);
+  return answerFile(source, prepared.prepare(page, { rules: config.headersAt(path), status: 404 }), request);
+}
+
+export function redirectAnswer({ location, status }: { location: string; status: number }): EdgeAnswer {
+  return {
+    status,
+    headers: {
+      location,
+      'content-length': '0',
+      // Asked again each time: the next release may lead elsewhere.
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+    body: null,
+  };
+}

@@ -1,0 +1,315 @@
+import { describe, expect, test } from 'bun:test';
+import { createActiveHosts } from './active-hosts.ts';
+import { createBlobCache, keptBlobBytesMax } from './blob-cache.ts';
+import type { LoadedSite } from './load-site.ts';
+import { createReleaseContents } from './release-contents.ts';
+import { createSiteCache } from './site-cache.ts';
+import type { ReleaseContent } from './site-snapshot.ts';
+import { testSite } from './testing.ts';
+
+/** Changes as they would be heard. */
+function fakeChanges() {
+  const listeners: ((tag: string | null) => void)[] = [];
+  const changes = {
+    live: true,
+    isLive: () => changes.live,
+    onChange: (listener: (tag: string | null) => void) => void listeners.push(listener),
+    tell: (tag: string | null) => {
+      for (const listener of listeners) listener(tag);
+    },
+  };
+  return changes;
+}
+
+describe('bytes in memory', () => {
+  const store = (sizes: Record<string, number>) => {
+    const asked: string[] = [];
+    const get = async (key: string) => {
+      asked.push(key);
+      const size = sizes[key];
+      return size === undefined ? null : { body: new Blob([new Uint8Array(size)]).stream() };
+    };
+    return { asked, get };
+  };
+
+  test('stay below what was agreed, whatever is asked for', async () => {
+    const sizes = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`k${at}`, (at * 997) % 30_000]));
+    const blobs = createBlobCache({ bytesMax: 100_000, get: store(sizes).get });
+    for (const [key, size] of Object.entries(sizes)) {
+      await blobs.read(key, size);
+      expect(blobs.bytes()).toBeLessThanOrEqual(100_000);
+    }
+    expect(blobs.bytes()).toBeGreaterThan(50_000);
+  });
+
+  test('tiny files count for more than their bytes', async () => {
+    const sizes = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`k${at}`, 1]));
+    const blobs = createBlobCache({ bytesMax: 10_000, get: store(sizes).get });
+    for (const key of Object.keys(sizes)) await blobs.read(key, 1);
+    expect(Object.keys(sizes).filter((key) => blobs.peek(key)).length).toBeLessThan(20);
+  });
+
+  test('what is asked for again stays, what is not goes first', async () => {
+    const sizes = { a: 3_000, b: 3_000, c: 3_000, d: 3_000 };
+    const blobs = createBlobCache({ bytesMax: 11_000, get: store(sizes).get });
+    for (const key of ['a', 'b', 'c']) await blobs.read(key, 3_000);
+    blobs.peek('a');
+    await blobs.read('d', 3_000);
+    expect([!!blobs.peek('a'), !!blobs.peek('b'), !!blobs.peek('d')]).toEqual([true, false, true]);
+  });
+
+  test('many who ask for the same at once look once', async () => {
+    const { asked, get } = store({ a: 10 });
+    const blobs = createBlobCache({ bytesMax: 10_000, get });
+    const all = await Promise.all(Array.from({ length: 50 }, () => blobs.read('a', 10)));
+    expect(asked).toEqual(['a']);
+    expect(new Set(all).size).toBe(1);
+  });
+
+  test('what is large is read and not kept; what is not there, or of another size, is a failure and not kept', async () => {
+    const blobs = createBlobCache({
+      bytesMax: 10_000_000,
+      get: store({ large: keptBlobBytesMax + 1, short: 5 }).get,
+    });
+    expect((await blobs.read('large', keptBlobBytesMax + 1)).length).toBe(keptBlobBytesMax + 1);
+    await expect(blobs.read('none', 5)).rejects.toThrow('unavailable');
+    await expect(blobs.read('short', 6)).rejects.toThrow('unavailable');
+    expect(['large', 'none', 'short'].map((key) => blobs.peek(key))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect((await blobs.read('short', 5)).length).toBe(5);
+  });
+});
+
+const contentOf = (releaseId: string, count: number): ReleaseContent => ({
+  releaseId,
+  files: new Map(Array.from({ length: count }, (_, at) => [`${at}`, {} as never])),
+  use: { isRecent: false },
+});
+
+describe('lists of files in memory', () => {
+  test('stay below what was agreed, and who goes is told', async () => {
+    const dropped: string[] = [];
+    const contents = createReleaseContents({ filesMax: 100, onDropped: (id) => dropped.push(id) });
+    for (let at = 0; at < 50; at++) {
+      await contents.get(`r${at}`, async () => contentOf(`r${at}`, 20));
+      expect(contents.files()).toBeLessThanOrEqual(100);
+    }
+    expect(dropped).toHaveLength(46);
+  });
+
+  test('what is in use stays', async () => {
+    const dropped: string[] = [];
+    const contents = createReleaseContents({ filesMax: 100, onDropped: (id) => dropped.push(id) });
+    const used = await contents.get('used', async () => contentOf('used', 20));
+    for (let at = 0; at < 50; at++) {
+      used.use.isRecent = true;
+      await contents.get(`r${at}`, async () => contentOf(`r${at}`, 20));
+    }
+    expect(dropped).not.toContain('used');
+  });
+
+  test('one that is larger than all is kept alone; a load that fails is none', async () => {
+    const contents = createReleaseContents({ filesMax: 10, onDropped: () => {} });
+    await expect(contents.get('a', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect((await contents.get('a', async () => contentOf('a', 20))).files.size).toBe(20);
+    await contents.get('b', async () => contentOf('b', 5));
+    expect(contents.files()).toBe(6);
+  });
+});
+
+describe('sites in memory', () => {
+  const host = { kind: 'app', subdomain: 'shop' } as const;
+  const setUp = (options: { sitesMax?: number } = {}) => {
+    const changes = fakeChanges();
+    const site = testSite({ 'index.html': 'home' });
+    let facts = 'first';
+    let loads = 0;
+    let load = async (): Promise<LoadedSite | null> => ({ snapshot: { ...site }, facts });
+    const sites = createSiteCache({
+      invalidation: changes,
+      sitesMax: options.sitesMax ?? 10,
+      load: () => {
+        loads++;
+        return load();
+      },
+    });
+    return {
+      ...{ changes, site, sites, loads: () => loads },
+      setFacts: (text: string) => {
+        facts = text;
+      },
+      setLoad: (next: typeof load) => {
+        load = next;
+      },
+    };
+  };
+
+  test('are at hand once they were asked for, until their app changes', async () => {
+    const { sites, changes, site } = setUp();
+    expect(sites.peek('a')).toBeUndefined();
+    const first = await sites.get('a', host);
+    expect(sites.peek('a')).toBe(first!);
+    changes.tell('app:another');
+    changes.tell('user:somebody');
+    expect(sites.peek('a')).toBe(first!);
+    changes.tell(`app:${site.appId}`);
+    expect(sites.peek('a')).toBeUndefined();
+  });
+
+  test('a change that is heard while one is looked up: used once and not kept', async () => {
+    const { sites, changes, setLoad, site } = setUp();
+    const { promise, resolve } = Promise.withResolvers<LoadedSite>();
+    setLoad(() => promise);
+    const asked = sites.get('a', host);
+    changes.tell(`app:${site.appId}`);
+    resolve({ snapshot: site, facts: 'old' });
+    expect(await asked).toBe(site);
+    expect(sites.peek('a')).toBeUndefined();
+  });
+
+  test('nobody waits for a look that began before a change', async () => {
+    const { sites, changes, setLoad, site } = setUp();
+    const { promise, resolve } = Promise.withResolvers<LoadedSite>();
+    setLoad(() => promise);
+    const before = sites.get('a', host);
+    changes.tell(`app:${site.appId}`);
+    const next = { ...site };
+    setLoad(async () => ({ snapshot: next, facts: 'new' }));
+    expect(await sites.get('a', host)).toBe(next);
+    resolve({ snapshot: site, facts: 'old' });
+    await before;
+    expect(sites.peek('a')).toBe(next);
+  });
+
+  test('many who ask at once look once', async () => {
+    const { sites, loads } = setUp();
+    await Promise.all(Array.from({ length: 50 }, () => sites.get('a', host)));
+    expect(loads()).toBe(1);
+  });
+
+  test('while changes can not be heard, nothing is at hand and nothing is kept', async () => {
+    const { sites, changes } = setUp();
+    await sites.get('a', host);
+    changes.live = false;
+    expect(sites.peek('a')).toBeUndefined();
+    changes.tell(null);
+    await sites.get('a', host);
+    changes.live = true;
+    expect(sites.peek('a')).toBeUndefined();
+  });
+
+  test('what is looked up again and is the same stays the same object, with all it has ready', async () => {
+    const { sites, setFacts } = setUp();
+    const first = await sites.get('a', host);
+    expect(await sites.get('a', host)).toBe(first!);
+    setFacts('second');
+    const second = await sites.get('a', host);
+    expect(second).not.toBe(first!);
+    expect(sites.peek('a')).toBe(second!);
+  });
+
+  test('hosts that nobody has are known as such until any app or domain changes', async () => {
+    const { sites, setLoad, loads, changes } = setUp();
+    await sites.get('a', host);
+    setLoad(async () => null);
+    expect(await sites.get('a', host)).toBeNull();
+    expect([sites.peek('a'), sites.peek('b')]).toEqual([null, undefined]);
+    for (const tag of ['app:any', 'domains', null]) {
+      expect(await sites.get('a', host)).toBeNull();
+      expect(sites.peek('a')).toBeNull();
+      changes.tell('user:somebody');
+      expect(sites.peek('a')).toBeNull();
+      changes.tell(tag);
+      expect(sites.peek('a')).toBeUndefined();
+    }
+    expect(loads()).toBe(5);
+  });
+
+  test('made-up hosts push out nothing that is true, and take no room that counts', async () => {
+    const { sites, setLoad } = setUp({ sitesMax: 2 });
+    const kept = await sites.get('a', host);
+    setLoad(async () => null);
+    for (let at = 0; at < 25_000; at++) await sites.get(`none-${at}`, host);
+    expect(sites.peek('a')).toBe(kept!);
+    expect(sites.peek('none-0')).toBeUndefined();
+    expect(sites.peek('none-24999')).toBeNull();
+  });
+
+  test('there are at most so many, and those that were not used go first', async () => {
+    const { sites } = setUp({ sitesMax: 3 });
+    for (const name of ['a', 'b', 'c']) await sites.get(name, host);
+    sites.peek('a');
+    await sites.get('d', host);
+    expect(['a', 'b', 'c', 'd'].map((name) => sites.peek(name) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test('custom domains go when domains change; lists of files that go take their sites along', async () => {
+    const { sites, changes, site } = setUp();
+    await sites.get('a', host);
+    await sites.get('shop.example', { kind: 'domain', host: 'shop.example' });
+    changes.tell('domains');
+    expect([sites.peek('a') !== undefined, sites.peek('shop.example')]).toEqual([true, undefined]);
+    sites.dropRelease(site.release.releaseId);
+    expect(sites.peek('a')).toBeUndefined();
+  });
+});
+
+describe('custom domains', () => {
+  const setUp = () => {
+    const changes = fakeChanges();
+    let list = [{ host: 'shop.example', appId: 'one' }];
+    let reads = 0;
+    const errors: unknown[] = [];
+    const hosts = createActiveHosts({
+      invalidation: changes,
+      onError: (error) => errors.push(error),
+      list: async () => {
+        reads++;
+        if (list.length === 0) throw new Error('away');
+        return list;
+      },
+    });
+    const setList = (next: typeof list) => {
+      list = next;
+    };
+    return { changes, hosts, errors, setList, reads: () => reads };
+  };
+
+  test('are read once and asked about in memory', async () => {
+    const { hosts, reads } = setUp();
+    await hosts.load();
+    expect([hosts.has('shop.example'), hosts.has('other.example')]).toEqual([true, false]);
+    expect([await hosts.appAt('shop.example'), await hosts.appAt('other.example')]).toEqual(['one', null]);
+    expect(reads()).toBe(1);
+  });
+
+  test('one that is taken away is served no more, from the moment the change is heard', async () => {
+    const { hosts, changes, setList } = setUp();
+    await hosts.load();
+    setList([{ host: 'new.example', appId: 'two' }]);
+    changes.tell('domains');
+    expect(await hosts.appAt('shop.example')).toBeNull();
+    expect(hosts.has('new.example')).toBe(true);
+  });
+
+  test('while changes can not be heard, each question is a look; one that fails is told, and not guessed', async () => {
+    const { hosts, changes, setList, errors } = setUp();
+    await hosts.load();
+    changes.live = false;
+    setList([{ host: 'shop.example', appId: 'two' }]);
+    expect(await hosts.appAt('shop.example')).toBe('two');
+    setList([]);
+    await expect(hosts.appAt('shop.example')).rejects.toThrow('away');
+    changes.tell(null);
+    await Bun.sleep(0);
+    expect(errors).toHaveLength(1);
+  });
+});

@@ -1,0 +1,35 @@
+/** What a name in a Host header stands for. */
+export type EdgeHost =
+  | { kind: 'platform' }
+  | { kind: 'app'; subdomain: string }
+  | { kind: 'staging'; subdomain: string }
+  | { kind: 'domain'; host: string };
+
+/** A host that a site may be behind. */
+export type SiteHost = Exclude<EdgeHost, { kind: 'platform' }>;
+
+const stagingEnd = '--staging';
+const platform: EdgeHost = { kind: 'platform' };
+
+/**
+ * All below the apps domain are sites' hosts, also those that nobody has: content of users and the platform's own pages
+ * never share one. Other names are the platform's unless an app has them as its domain.
+ */
+export function createHostReader(options: {
+  baseUrl: string;
+  appsDomain: string;
+  isDomain: (host: string) => boolean;
+}): (host: string) => EdgeHost {
+  const own = new URL(options.baseUrl).hostname;
+  const below = `.${options.appsDomain}`;
+  return (host) => {
+    if (host === own) return platform;
+    if (host.endsWith(below)) {
+      const label = host.slice(0, -below.length);
+      return label.endsWith(stagingEnd)
+        ? { kind: 'staging', subdomain: label.slice(0, -stagingEnd.length) }
+        : { kind: 'app', subdomain: label };
+    }
+    return options.isDomain(host) ? { kind: 'domain', host } : platform;
+  };
+}

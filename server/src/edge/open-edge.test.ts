@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import { sql } from 'kysely';
+import { newApp } from '../apps/testing.ts';
+import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import type { AppAccess } from '../plumbing/context.ts';
+import { type Invalidation, listenForChanges, notifySql } from '../plumbing/invalidation.ts';
+import { blobKey } from '../static-sites/blob-key.ts';
+import { appTag } from '../tables/catalogue.ts';
+import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import type { Edge } from './edge-request.ts';
+import { openEdge } from './open-edge.ts';
+import { shown, sumOf, testRequest } from './testing.ts';
+
+let database: TestDatabase;
+let changes: Invalidation;
+let edge: Edge;
+const stored = new Map<string, Uint8Array>();
+const objects = {
+  get: async (key: string) => {
+    const bytes = stored.get(key);
+    return bytes ? { body: new Blob([bytes as BlobPart]).stream(), size: bytes.length } : null;
+  },
+} as Partial<ObjectStore> as ObjectStore;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  changes = listenForChanges({ url: database.url, log: silentLog });
+  await changes.start();
+  edge = await openEdge({
+    baseUrl: 'http://svc.test',
+    appsDomain: 'apps.test',
+    edgeCacheBytes: 1024 * 1024,
+    db: database.db,
+    objects,
+    invalidation: changes,
+    visitors: {
+      visitorAt: (_site, request) => request.header('cookie') === 'in',
+      turnAway: () => ({ status: 303, headers: { location: '/sign-in' }, body: null }),
+      platformPath: () => null,
+    },
+    challengeAnswer: async () => null,
+    secureOrigin: () => null,
+    log: silentLog,
+    count: () => {},
+  });
+});
+afterAll(async () => {
+  await changes.stop();
+  await database.close();
+});
+
+interface Site {
+  appId: string;
+  tenantId: string;
+  subdomain: string;
+}
+
+async function newSite(visibility: AppAccess['visibility'] = 'internet'): Promise<Site> {
+  const { db } = database;
+  const { tenant, member } = await newTenant(db);
+  const { id: appId } = await newApp(db, tenant, member, { visibility });
+  const { rows } = await sql<{ subdomain: string }>`
+    update svc.apps set runtime = 'running' where id = ${appId} returning subdomain`.execute(db);
+  await sql`insert into svc.static_sites (app_id, tenant_id, is_published, staging_enabled, created_at, updated_at)
+    values (${appId}, ${tenant.id}, true, true, now(), now())`.execute(db);
+  return { appId, tenantId: tenant.id, subdomain: rows[0]?.subdomain ?? '' };
+}
+
+let releasesMade = 0;
+async function newRelease(
+  site: Site,
+  files: Record<string, string>,
+  config: SiteConfig = {},
+): Promise<string> {
+  const { db } = database;
+  const id = Bun.randomUUIDv7();
+  const { appId, tenantId } = site;
+  await sql`insert into svc.static_releases (id, app_id, tenant_id, number, state, manifest_sha256, files, bytes,
+      served_config, on_finalize, created_by, created_at)
+    values (${id}, ${appId}, ${tenantId}, ${++releasesMade},
+      'finalized', ${sumOf(id)}, ${Object.keys(files).length}, 0, ${JSON.stringify(config)}, 'nothing', ${appId}, now())`.execute(
+    db,
+  );
+  for (const [path, text] of Object.entries(files)) {
+    const blobId = Bun.randomUUIDv7();
+    const size = new TextEncoder().encode(text).length;
+    const { rows } = await sql<{ blobId: string }>`
+      insert into svc.static_blobs (app_id, tenant_id, sha256, size, blob_id, stored_at)
+      values (${appId}, ${tenantId}, ${sumOf(text)}, ${size}, ${blobId}, now())
+      on conflict (app_id, sha256) do update set size = excluded.size returning blob_id as "blobId"`.execute(
+      db,
+    );
+    stored.set(blobKey(site, rows[0]?.blobId ?? ''), new TextEncoder().encode(text));
+    await sql`insert into svc.static_files (release_id, path, sha256, size)
+      values (${id}, ${path}, ${sumOf(text)}, ${size})`.execute(db);
+  }
+  return id;
+}
+
+/** As a verb would: the change and the word of it in one transaction. */
+async function change({ appId }: Site, set: string, values: readonly unknown[] = []): Promise<void> {
+  await database.db.transaction().execute(async (tx) => {
+    await sql
+      .raw(set.replaceAll('$app', `'${appId}'`).replace(/\$(\d)/g, (_, at) => `'${values[Number(at) - 1]}'`))
+      .execute(tx);
+    await sql.raw(notifySql.replace('$1', `'${appTag(appId)}'`)).execute(tx);
+  });
+  changes.tell(appTag(appId));
+}
+
+const activate = (site: Site, release: string) =>
+  change(site, 'update svc.static_sites set active_release_id = $1 where app_id = $app', [release]);
+const stage = (site: Site, release: string) =>
+  change(site, 'update svc.static_sites set staged_release_id = $1 where app_id = $app', [release]);
+
+const ask = (host: string, path = '/', headers: Record<string, string> = {}) =>
+  shown(edge.answer(testRequest(path, { host, headers })));
+/** Within a second, or it fails. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 1_000;
+  while (!(await isSo())) {
+    expect(performance.now()).toBeLessThan(deadline);
+    await Bun.sleep(1);
+  }
+}
+const at = ({ subdomain }: Site) => `${subdomain}.apps.test`;
+const stagingAt = ({ subdomain }: Site) => `${subdomain}--staging.apps.test`;
+
+describe('what a host shows', () => {
+  test('the active release at the app, the staged one at its staging, each with its own configuration', async () => {
+    const site = await newSite();
+    const first = await newRelease(site, { 'index.html': 'first', 'a.html': 'a' }, { clean_urls: false });
+    const second = await newRelease(site, { 'index.html': 'second' }, { spa: true });
+    await activate(site, first);
+    await stage(site, second);
+    expect(await ask(at(site))).toMatchObject({ status: 200, text: 'first' });
+    expect(await ask(at(site), '/a')).toMatchObject({ status: 404 });
+    expect(await ask(at(site), '/a.html')).toMatchObject({ status: 200, text: 'a' });
+    expect(await ask(stagingAt(site), '/x')).toMatchObject({ status: 303 });
+    expect(await ask(stagingAt(site), '/x', { cookie: 'in' })).toMatchObject({ status: 200, text: 'second' });
+  });
+
+  test('a custom domain shows the same, from the moment it is active until it is not', async () => {
+    const site = await newSite();
+    await activate(site, await newRelease(site, { 'index.html': 'home' }));
+    const host = `${site.subdomain}.example`;
+    expect(edge.serves(host)).toBe(false);
+    await change(
+      site,
+      `insert into svc.domains (id, tenant_id, app_id, host, status, token, ownership, routing, certificate,
+         created_by, created_at, pending_since)
+       values (gen_random_uuid(), $1, $app, $2, 'active', 't', '{}', '{}', '{}', $app, now(), now())`,
+      [site.tenantId, host],
+    );
+    changes.tell('domains');
+    await until(() => edge.serves(host));
+    expect(await ask(host)).toMatchObject({ status: 200, text: 'home' });
+    await change(site, `update svc.domains set status = 'disconnected' where app_id = $app`);
+    changes.tell('domains');
+    expect(await ask(host)).toMatchObject({ status: 404 });
+    expect(edge.serves(host)).toBe(false);
+  });
+
+  const site = 'update svc.static_sites set';
+  const app = 'update svc.apps set';
+  const hidden: readonly [string, string, 'both' | 'active' | 'staged'][] = [
+    ['is unpublished', `${site} is_published = false where app_id = $app`, 'active'],
+    ['has no staging', `${site} staging_enabled = false where app_id = $app`, 'staged'],
+    ['is suspended', `${app} runtime = 'suspended' where id = $app`, 'both'],
+    ['has stopped', `${app} runtime = 'none' where id = $app`, 'active'],
+    [
+      'is archived',
+      `${app} record = 'archived', archived_at = now(), runtime = 'none' where id = $app`,
+      'both',
+    ],
+    [
+      'shows what was revoked',
+      `update svc.static_releases set state = 'revoked' where app_id = $app`,
+      'both',
+    ],
+  ];
+  test.each([...hidden])('a site that %s says so to whom it reaches', async (_, set, which) => {
+    const site = await newSite();
+    const release = await newRelease(site, { 'index.html': 'home' });
+    await activate(site, release);
+    await stage(site, release);
+    expect((await ask(at(site))).text).toBe('home');
+    expect((await ask(stagingAt(site), '/', { cookie: 'in' })).text).toBe('home');
+    await change(site, set);
+    const [active, staged] = [await ask(at(site)), await ask(stagingAt(site), '/', { cookie: 'in' })];
+    expect(active.text.includes('Nothing is shown')).toBe(which !== 'staged');
+    expect(staged.text.includes('Nothing is shown')).toBe(which !== 'active');
+    expect(await ask(stagingAt(site))).toMatchObject({ status: 303 });
+  });
+
+  test('one that is deleted is as if it had never been', async () => {
+    const site = await newSite();
+    await activate(site, await newRelease(site, { 'index.html': 'home' }));
+    await ask(at(site));
+    await change(
+      site,
+      `update svc.apps set record = 'deleted', deleted_at = now(), purge_after = now(), runtime = 'none' where id = $app`,
+    );
+    expect(await ask(at(site))).toEqual(await ask('nobody-has-this.apps.test'));
+  });
+
+  test('who is let in follows the visibility at once', async () => {
+    const site = await newSite('internet');
+    await activate(site, await newRelease(site, { 'index.html': 'home' }));
+    const open = await ask(at(site));
+    expect([open.status, open.headers['cache-control']?.startsWith('public')]).toEqual([200, true]);
+    await change(site, `update svc.apps set visibility = 'public' where id = $app`);
+    expect(await ask(at(site))).toMatchObject({ status: 303 });
+    const closed = await ask(at(site), '/', { cookie: 'in' });
+    expect([closed.status, closed.headers['cache-control']?.startsWith('private')]).toEqual([200, true]);
+  });
+});
+
+test('a switch that another copy makes is heard', async () => {
+  const site = await newSite();
+  const [one, two] = [
+    await newRelease(site, { 'index.html': 'one' }),
+    await newRelease(site, { 'index.html': 'two' }),
+  ];
+  await activate(site, one);
+  expect((await ask(at(site))).text).toBe('one');
+  await database.db.transaction().execute(async (tx) => {
+    await sql`update svc.static_sites set active_release_id = ${two} where app_id = ${site.appId}`.execute(
+      tx,
+    );
+    await sql.raw(notifySql.replace('$1', `'${appTag(site.appId)}'`)).execute(tx);
+  });
+  await until(async () => (await ask(at(site))).text === 'two');
+});
+
+test('under load, each answer is of one whole release, and after a switch of the new one', async () => {
+  const site = await newSite();
+  const paths = ['index.html', 'a.js', 'b.css'];
+  const releases = await Promise.all(
+    ['one', 'two', 'three'].map(async (name) => ({
+      name,
+      // Files that are not in all of them, too: a path must never be answered by another release.
+      id: await newRelease(
+        site,
+        Object.fromEntries([...paths, `only-${name}.txt`].map((path) => [path, `${name} ${path}`])),
+      ),
+    })),
+  );
+  await activate(site, releases[0]!.id);
+  let isOver = false;
+  let answers = 0;
+  const faults: string[] = [];
+  const visit = async (at: string) => {
+    while (!isOver) {
+      for (const path of ['/', '/a.js', '/b.css', '/only-one.txt', '/only-two.txt']) {
+        const answer = await ask(at, path);
+        answers++;
+        const file = path === '/' ? 'index.html' : path.slice(1);
+        const owner = answer.text.split(' ')[0] ?? '';
+        const isRight =
+          answer.status === 200
+            ? answer.text === `${owner} ${file}` &&
+              answer.headers.etag === `"${sumOf(answer.text).slice(0, 32)}"`
+            : answer.status === 404 && file.startsWith('only-');
+        if (!isRight) faults.push(`${path} ${answer.status} ${answer.text}`);
+      }
+      await Bun.sleep(0);
+    }
+  };
+  const visitors = Array.from({ length: 4 }, () => visit(at(site)));
+  for (let turn = 0; turn < 60; turn++) {
+    const { name, id } = releases[turn % releases.length]!;
+    await activate(site, id);
+    expect((await ask(at(site), '/a.js')).text).toBe(`${name} a.js`);
+    expect((await ask(at(site), `/only-${name}.txt`)).status).toBe(200);
+  }
+  isOver = true;
+  await Promise.all(visitors);
+  expect(faults).toEqual([]);
+  expect(answers).toBeGreaterThan(60);
+}, 60_000);
+
+test('a release whose files are not all there is not shown at all', async () => {
+  const site = await newSite();
+  const release = await newRelease(site, { 'index.html': 'home', 'a.js': 'a' });
+  await sql`delete from svc.static_blobs where app_id = ${site.appId} and sha256 = ${sumOf('a')}`.execute(
+    database.db,
+  );
+  await activate(site, release);
+  expect(await ask(at(site))).toMatchObject({ status: 503 });
+});
+
+test('bytes are those of the app: the same sum of another app is not looked at', async () => {
+  const [one, other] = [await newSite(), await newSite()];
+  await newRelease(other, { 'index.html': 'same' });
+  const release = await newRelease(one, { 'index.html': 'same' });
+  await sql`delete from svc.static_blobs where app_id = ${one.appId}`.execute(database.db);
+  await activate(one, release);
+  expect(await ask(at(one))).toMatchObject({ status: 503 });
+});

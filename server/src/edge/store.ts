@@ -1,0 +1,58 @@
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import { sql } from 'kysely';
+import type { AppAccess } from '../plumbing/context.ts';
+import type { Db } from '../plumbing/db.ts';
+
+/** An app with what it shows: read in one statement, so that all of it is of one moment. */
+export interface ShownRow {
+  appId: string;
+  tenantId: string;
+  visibility: AppAccess['visibility'];
+  record: 'active' | 'archived';
+  runtime: 'none' | 'running' | 'suspended';
+  isPublished: boolean | null;
+  isStagingEnabled: boolean | null;
+  releaseId: string | null;
+  releaseState: string | null;
+  files: number | null;
+  config: SiteConfig | null;
+}
+
+/** A host says no tenant: the app behind it does. */
+export async function findShown(
+  db: Db,
+  { of, pointer }: { of: { subdomain: string } | { appId: string }; pointer: 'active' | 'staged' },
+): Promise<ShownRow | null> {
+  const which = 'appId' in of ? sql`a.id = ${of.appId}` : sql`a.subdomain = ${of.subdomain}`;
+  const { rows } = await sql<ShownRow>`
+    select a.id as "appId", a.tenant_id as "tenantId", a.visibility, a.record, a.runtime,
+      s.is_published as "isPublished", s.staging_enabled as "isStagingEnabled",
+      r.id as "releaseId", r.state as "releaseState", r.files, r.served_config as config
+    from svc.apps a
+    left join svc.static_sites s on s.app_id = a.id and s.tenant_id = a.tenant_id
+    left join svc.static_releases r on r.app_id = s.app_id
+      and r.id = ${sql.ref(`s.${pointer}_release_id`)}
+    where ${which} and a.record in ('active', 'archived')`.execute(db);
+  return rows[0] ?? null;
+}
+
+export interface FileRow {
+  path: string;
+  sha256: string;
+  size: number;
+  blobId: string;
+  gzipSize: number | null;
+  brotliSize: number | null;
+}
+
+export async function listShownFiles(
+  db: Db,
+  { tenantId, appId, releaseId }: { tenantId: string; appId: string; releaseId: string },
+): Promise<FileRow[]> {
+  const { rows } = await sql<FileRow>`
+    select f.path, f.sha256, f.size, b.blob_id as "blobId", b.gzip_size as "gzipSize", b.brotli_size as "brotliSize"
+    from svc.static_files f
+    join svc.static_blobs b on b.app_id = ${appId} and b.tenant_id = ${tenantId} and b.sha256 = f.sha256
+    where f.release_id = ${releaseId}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,325 @@
+import type { Socket } from 'bun';
+import type { Logger } from 'pino';
+import type { Edge, EdgeAnswer, EdgeAnswering } from '../../edge/edge-request.ts';
+import type { TrustedProxies } from '../client-address.ts';
+import { Failure, fail } from '../problem.ts';
+import { isRequestId } from '../request-id.ts';
+import type { Authority } from './authority.ts';
+import type { Clock } from './clock.ts';
+import { type HandedOver, handOver } from './hand-over.ts';
+import { type Desk, Outlet } from './outlet.ts';
+import { type Head, headBytesMax, parseHead } from './parse-head.ts';
+import type { PassedOn } from './passed-on.ts';
+import { problemBytes } from './problem-bytes.ts';
+import type { ReadyHeads } from './ready-heads.ts';
+import { type OpenBody, sendAnswer } from './send-answer.ts';
+import { sendBody } from './send-body.ts';
+
+/** What all connections of a listener share. */
+export interface Shared {
+  edge: () => Edge | null;
+  log: Logger;
+  clock: Clock;
+  heads: ReadyHeads;
+  desk: Desk;
+  trustedProxies: TrustedProxies;
+  passedOn: PassedOn;
+  /** Answers that are being waited for, over all connections. */
+  waiting: number;
+  isStopping: boolean;
+}
+
+/** For a head to arrive in whole, however it is spread. */
+const headSecondsMax = 10;
+const keepAliveSecondsMax = 72;
+/** For an answer to be made, and for a client to take some of it. */
+const answerSecondsMax = 45;
+/** For a client to notice that we are done; what it sends until then is dropped. */
+const lingerSecondsMax = 2;
+const waitingMax = 2_000;
+
+/** Requests are answered one after the other; those sent ahead wait, and past a head's worth of them nothing is read. */
+export class Connection {
+  readonly #socket: Socket<Connection>;
+  readonly #shared: Shared;
+  readonly #outlet: Outlet;
+  /** `finishing`: the last answer is on its way; `lingering`: it has left. */
+  #state: 'reading' | 'answering' | 'finishing' | 'lingering' | 'handed-over' | 'closed' = 'reading';
+  /** What was read and not yet understood. */
+  #unread: Buffer | null = null;
+  /** Some of a head is there. */
+  #hasBegun = false;
+  #isPaused = false;
+  #clientEnded = false;
+  #authority: Authority | null = null;
+  #other: HandedOver | null = null;
+  #deadline: number;
+
+  constructor(socket: Socket<Connection>, shared: Shared) {
+    this.#socket = socket;
+    this.#shared = shared;
+    this.#outlet = new Outlet(socket, shared.desk);
+    this.#deadline = shared.clock.second + headSecondsMax;
+  }
+
+  /** Something is under way that a client would miss. */
+  get isBusy(): boolean {
+    if (this.#state === 'reading') return !this.#outlet.isEmpty || this.#unread !== null;
+    return this.#state !== 'lingering' && this.#state !== 'closed';
+  }
+
+  data(bytes: Buffer): void {
+    if (this.#state === 'handed-over') this.#other?.fromClient(bytes);
+    else if (this.#state === 'reading' || this.#state === 'answering') this.#take(bytes);
+  }
+
+  #take(bytes: Buffer): void {
+    const before = this.#unread;
+    this.#unread = before === null ? bytes : Buffer.concat([before, bytes]);
+    if (this.#state === 'answering' || !this.#outlet.isEmpty) {
+      if (this.#unread.length >= headBytesMax) this.#pause();
+      return;
+    }
+    // Of a head that comes drop by drop, only the end of a line is worth another look.
+    if (this.#hasBegun && this.#unread.length < headBytesMax && !bytes.includes(0x0a)) return;
+    this.#advance();
+  }
+
+  drain(): void {
+    this.#other?.clientDrained();
+    if (this.#outlet.drain() > 0) this.#giveTime(answerSecondsMax);
+    if (this.#outlet.isEmpty && this.#other === null) this.#advance();
+  }
+
+  /** The client says no more, but may still listen. */
+  ended(): void {
+    this.#clientEnded = true;
+    if (this.#state === 'lingering') this.#socket.end();
+    else if (this.#other !== null) this.#other.clientEnded();
+    else this.#advance();
+  }
+
+  closed(): void {
+    this.#state = 'closed';
+    this.#unread = null;
+    this.#outlet.close();
+    this.#other?.clientClosed();
+  }
+
+  /** Once a second. */
+  tick(): void {
+    if (this.#shared.clock.second < this.#deadline || this.#state === 'handed-over') return;
+    if (this.#state !== 'reading' || !this.#outlet.isEmpty) this.#socket.terminate();
+    else if (!this.#hasBegun) this.#linger();
+    else {
+      this.#refuse(fail('request_timeout'));
+      this.#settle();
+    }
+  }
+
+  /** Nothing that has been asked is left unanswered by it, unless `isBusy`. */
+  close(): void {
+    this.#socket.end();
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  /** Answers what is there, until something is to be waited for. */
+  #advance(): void {
+    const hadBegun = this.#hasBegun;
+    let at = 0;
+    this.#hasBegun = false;
+    const edge = this.#shared.edge();
+    while (this.#state === 'reading' && this.#outlet.isEmpty && this.#unread !== null) {
+      if (at === this.#unread.length) break;
+      const head = parseHead(this.#unread, at, this.#authority);
+      if (head === null) {
+        this.#hasBegun = true;
+        // Counted from its first byte, however many more come.
+        if (!hadBegun || at > 0) this.#giveTime(headSecondsMax);
+        break;
+      }
+      if (head instanceof Failure) {
+        this.#refuse(head);
+      } else if (head === 'hand-over' || !edge?.serves(head.request.host)) {
+        this.#outlet.flush();
+        // Behind what is still on its way to the client.
+        if (!this.#outlet.isEmpty) break;
+        this.#handOver(this.#unread.subarray(at));
+        return;
+      } else {
+        at = head.end;
+        this.#authority = head.authority;
+        this.#answer(edge, head);
+      }
+    }
+    if (this.#unread !== null) this.#unread = at === this.#unread.length ? null : this.#unread.subarray(at);
+    this.#settle();
+  }
+
+  /** Lets go what is on the desk, and says what is waited for now. */
+  #settle(): void {
+    this.#outlet.flush();
+    if (this.#state === 'answering' || !this.#outlet.isEmpty) {
+      this.#giveTime(answerSecondsMax);
+    } else if (this.#state === 'finishing' || (this.#state === 'reading' && this.#clientEnded)) {
+      this.#linger();
+    } else if (this.#state === 'reading') {
+      if (!this.#hasBegun) this.#giveTime(keepAliveSecondsMax);
+      this.#resume();
+    }
+  }
+
+  #answer(edge: Edge, head: Head): void {
+    const shared = this.#shared;
+    if (this.#isHttpsAtProxy(head)) head.request.scheme = 'https';
+    let answering: EdgeAnswering;
+    try {
+      if (shared.waiting >= waitingMax) throw fail('unavailable', { detail: 'Too many requests at once.' });
+      answering = edge.answer(head.request);
+    } catch (error) {
+      this.#sendFault(head, error);
+      return;
+    }
+    if (!(answering instanceof Promise)) {
+      this.#send(head, answering);
+      return;
+    }
+    this.#state = 'answering';
+    shared.waiting++;
+    answering.then(
+      (answer) => this.#answered(() => this.#send(head, answer), answer),
+      (error: unknown) => this.#answered(() => this.#sendFault(head, error), null),
+    );
+  }
+
+  /** Where a proxy ends TLS, the visitor's own connection is the one in front of it. */
+  #isHttpsAtProxy({ request }: Head): boolean {
+    const sent = request.header('x-forwarded-proto');
+    if (sent === null || sent.toLowerCase() !== 'https') return false;
+    return this.#shared.trustedProxies.includes(this.#socket.remoteAddress);
+  }
+
+  #answered(send: () => void, answer: EdgeAnswer | null): void {
+    this.#shared.waiting--;
+    if (this.#state === 'closed') {
+      if (answer?.body instanceof ReadableStream) void answer.body.cancel().catch(() => {});
+      return;
+    }
+    this.#state = 'reading';
+    send();
+    this.#advance();
+  }
+
+  #send(head: Head, answer: EdgeAnswer): void {
+    const isLast = head.isLast || this.#shared.isStopping;
+    const { method } = head.request;
+    const sent = { answer, method, isLast, knowsChunks: head.knowsChunks, requestId: this.#idOf(head) };
+    let open: OpenBody | null;
+    try {
+      open = sendAnswer(this.#outlet, this.#shared.heads, sent);
+    } catch (error) {
+      // Nothing has been sent: a head that can not be made.
+      this.#sendFault(head, error);
+      return;
+    }
+    if (open !== null) this.#sendBody(open, isLast ? 'finishing' : 'reading');
+    else if (isLast) this.#state = 'finishing';
+  }
+
+  #sendBody(open: OpenBody, after: 'finishing' | 'reading'): void {
+    this.#state = 'answering';
+    this.#outlet.flush();
+    sendBody(this.#outlet, open, () => this.#giveTime(answerSecondsMax)).then(
+      () => {
+        if (this.#state === 'closed') return;
+        this.#state = after;
+        this.#advance();
+      },
+      (error: unknown) => {
+        if (this.#state === 'closed') return;
+        this.#shared.log.warn({ err: error }, 'a body broke off');
+        this.#socket.terminate();
+      },
+    );
+  }
+
+  #sendFault(head: Head, error: unknown): void {
+    const requestId = Buffer.from(this.#idOf(head)).toString('latin1');
+    if (!(error instanceof Failure)) {
+      const { host, path } = head.request;
+      this.#shared.log.error({ err: error, request_id: requestId, host, path }, 'a fault of the server');
+    }
+    this.#sendProblem(error instanceof Failure ? error : fail('internal'), requestId, head);
+  }
+
+  /** For what is no request: nothing after it can be understood either. */
+  #refuse(failure: Failure): void {
+    this.#shared.log.debug({ detail: failure.message }, 'a request was refused');
+    this.#sendProblem(failure, this.#shared.clock.nextId().toString('latin1'), null);
+  }
+
+  #sendProblem(failure: Failure, requestId: string, head: Head | null): void {
+    sendAnswer(this.#outlet, this.#shared.heads, {
+      answer: problemBytes(failure, requestId),
+      method: head?.request.method ?? 'GET',
+      isLast: true,
+      knowsChunks: false,
+      requestId: Buffer.from(requestId),
+    });
+    this.#state = 'finishing';
+  }
+
+  #idOf({ request }: Head): Uint8Array {
+    const sent = request.header('x-request-id');
+    return sent !== null && isRequestId(sent) ? Buffer.from(sent) : this.#shared.clock.nextId();
+  }
+
+  #handOver(bytes: Buffer): void {
+    const { passedOn, log } = this.#shared;
+    this.#state = 'handed-over';
+    this.#unread = null;
+    this.#other = handOver({
+      client: this.#socket,
+      passedOn,
+      finished: () => this.#linger(),
+      failed: (error) => {
+        log.error({ err: error }, 'a connection could not be handed over');
+        if (this.#state === 'closed') return;
+        this.#other = null;
+        this.#refuse(fail('unavailable'));
+        this.#settle();
+      },
+    });
+    this.#other.fromClient(bytes);
+    if (this.#clientEnded) this.#other.clientEnded();
+  }
+
+  /** Closed at once, it could take back what the client has not read yet. */
+  #linger(): void {
+    this.#state = 'lingering';
+    this.#unread = null;
+    this.#resume();
+    this.#giveTime(lingerSecondsMax);
+    if (this.#clientEnded) this.#socket.end();
+    else this.#socket.shutdown();
+  }
+
+  #giveTime(seconds: number): void {
+    this.#deadline = this.#shared.clock.second + seconds;
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+}

@@ -1,0 +1,67 @@
+import type { AppMutationCtx } from '../plumbing/context.ts';
+import { fail } from '../plumbing/problem.ts';
+import { soleAdminOf } from '../tenants/sole-admin-of.ts';
+import { holdRelease } from './hold-release.ts';
+import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
+import { closePromotionRow, findLatestPromotionRow, type PromotionRow } from './promotion-store.ts';
+import { updateReleaseRow } from './release-store.ts';
+import { isAsRequested, releaseName, requireFinalized, reviewedFor } from './rules.ts';
+import { isShown, showRelease } from './show-release.ts';
+import type { SitePlaces } from './site-urls.ts';
+
+/** What was reviewed is shown, if it is still what is staged: the very files and configuration, nothing else. */
+export async function approvePromotion(
+  ctx: AppMutationCtx,
+  { id, note }: { id: string; note: string },
+  places: SitePlaces,
+) {
+  const held = await holdRelease(ctx, { id, wanted: 'admin', archived: 'refused' });
+  const { app, place, site, release, open } = held;
+  requireFinalized(release);
+  const audited = {
+    action: 'releases.approvePromotion',
+    appId: place.appId,
+    target: { kind: 'release', id: release.id, name: releaseName(release) },
+  };
+  if (open?.release_id !== release.id) {
+    const latest = await findLatestPromotionRow(ctx.db, place, release.id);
+    const isRepeat =
+      latest?.status === 'approved' && latest.decided_by === ctx.caller.userId && isShown(held);
+    if (!isRepeat) throw fail('not_pending');
+    ctx.audit({ ...audited, before: {}, after: {} });
+    return unmovedAnswer(ctx, held, { pointer: 'active', places });
+  }
+  const approval = await judgeApprover(ctx, open);
+  if (!isAsRequested(open, site, release)) throw fail('staging_changed');
+  const decided = {
+    status: 'approved',
+    decided_by: ctx.caller.userId,
+    decided_at: ctx.now,
+    reason: note,
+  } as const;
+  await closePromotionRow(ctx.db, place, decided);
+  const reviewed_for = reviewedFor(app, release.reviewed_for);
+  await updateReleaseRow(ctx.db, place, { id: release.id, set: { reviewed_for } });
+  const change = await showRelease(ctx, held);
+  ctx.audit({
+    ...audited,
+    before: { promotion: 'pending', reviewed_for: release.reviewed_for, ...change.before },
+    after: {
+      ...{ promotion: 'approved', promotion_id: open.id, digest: open.digest, note, reviewed_for },
+      ...approval,
+      ...change.after,
+    },
+  });
+  return movedAnswer(ctx, held, { pointer: 'active', places });
+}
+
+/** Never who asked for it, unless there is nobody else; then it is on record. */
+async function judgeApprover(
+  ctx: AppMutationCtx,
+  { requested_by }: PromotionRow,
+): Promise<{ self_approved?: true }> {
+  if (requested_by !== ctx.caller.userId) return {};
+  if ((await soleAdminOf(ctx.db, ctx.tenant.id)) !== ctx.caller.userId) throw fail('self_approval');
+  ctx.warn('You asked for this yourself. You are the only admin of the tenant, so you may; it is on record.');
+  return { self_approved: true };
+}

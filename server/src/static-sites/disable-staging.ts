@@ -1,0 +1,35 @@
+import type { AppMutationCtx } from '../plumbing/context.ts';
+import { appTag } from '../tables/catalogue.ts';
+import { holdSite } from './hold-site.ts';
+import { closePromotionRow } from './promotion-store.ts';
+import { siteAnswer } from './site-answer.ts';
+import { updateSiteRow } from './site-store.ts';
+import type { SitePlaces } from './site-urls.ts';
+
+/** With the host goes what was staged there, and a review of it. */
+export async function disableStaging(ctx: AppMutationCtx, places: SitePlaces) {
+  const { app, place, site } = await holdSite(ctx, { wanted: 'owners' });
+  const { staging_enabled, staged_release_id } = site;
+  const closed = staging_enabled
+    ? await closePromotionRow(ctx.db, place, { status: 'stale', decided_at: ctx.now })
+    : undefined;
+  if (closed) ctx.warn('The promotion that waits for its review is given up.');
+  if (staging_enabled) {
+    await updateSiteRow(ctx.db, place, {
+      staging_enabled: false,
+      staged_release_id: null,
+      generation: site.generation + 1,
+      updated_at: ctx.now,
+    });
+    ctx.changed(appTag(app.id));
+  }
+  ctx.audit({
+    action: 'sites.disableStaging',
+    appId: app.id,
+    target: { kind: 'site', id: app.id, name: app.slug },
+    before: { staging_enabled, staged_release_id, ...(closed ? { promotion: 'pending' } : {}) },
+    after: { staging_enabled: false, staged_release_id: null, ...(closed ? { promotion: 'stale' } : {}) },
+  });
+  const answer = await siteAnswer(ctx.db, place, { subdomain: app.subdomain, places });
+  return staging_enabled ? answer : { ...answer, changed: false as const };
+}

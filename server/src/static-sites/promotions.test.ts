@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import { copyWithSites, type SitesCopy, type SiteWorld, siteWorld } from './testing.ts';
+
+let database: TestDatabase;
+let server: SitesCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyWithSites(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+/** A public app with one release that is staged, and asked to be promoted by the owner. */
+async function requested(): Promise<SiteWorld & { id: string; digest: string }> {
+  const world = await siteWorld(database, server, { visibility: 'public' });
+  await world.call('POST', '/site/staging/enable');
+  const id = await world.release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
+  const { status, body } = await world.move(id, 'promote-request', 'owner', { note: 'please' });
+  expect([status, body.status]).toEqual([200, 'pending']);
+  return { ...world, id, digest: body.digest };
+}
+const audited = async ({ tenant }: SiteWorld, action: string) =>
+  (
+    await sql<{ changes: string }>`
+      select changes from svc.audit_entries where tenant_id = ${tenant.id} and action = ${action}
+      order by seq desc limit 1`.execute(database.db)
+  ).rows[0]?.changes;
+const activeOf = async ({ call }: SiteWorld) => (await call('GET', '/site')).body.active_release?.id ?? null;
+
+describe('a promotion', () => {
+  test('shows what was reviewed, once somebody else has approved it; then it can be rolled back to', async () => {
+    const world = await requested();
+    const { id, digest, move, release } = world;
+    expect((await move(id, 'activate')).body.code).toBe('promotion_required');
+    const approved = await move(id, 'promote-approve', 'admin', { note: 'fine' });
+    expect([approved.status, approved.body.pointer, approved.body.digest]).toEqual([200, 'active', digest]);
+    expect(approved.body).toMatchObject({ reviewed_for: 'public', roles: ['staged', 'active'] });
+    expect((await move(id, 'promote-approve', 'admin')).body.changed).toBe(false);
+    expect((await move(id, 'promote-approve', 'otherAdmin')).body.code).toBe('not_pending');
+    const next = await release({ 'index.html': 'two' }, { on_finalize: 'deploy' });
+    await move(next, 'promote-request');
+    expect((await move(next, 'promote-approve', 'admin')).status).toBe(200);
+    expect((await move(id, 'rollback')).body).toMatchObject({ pointer: 'active', roles: ['active'] });
+    expect(await activeOf(world)).toBe(id);
+  });
+
+  test('is not approved by who asked for it, unless there is no other admin; then that is on record', async () => {
+    const world = await siteWorld(database, server, { visibility: 'internet' });
+    const { admin, otherAdmin } = world.people;
+    await sql`insert into svc.app_co_owners (app_id, user_id, added_by, created_at)
+      values (${world.app.id}, ${admin.userId}, ${admin.userId}, now())`.execute(database.db);
+    await world.call('POST', '/site/staging/enable');
+    const id = await world.release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
+    await world.move(id, 'promote-request', 'admin');
+    expect((await world.move(id, 'promote-reject', 'admin')).body.code).toBe('self_approval');
+    expect((await world.move(id, 'promote-approve', 'admin')).body.code).toBe('self_approval');
+    expect(await activeOf(world)).toBeNull();
+    await sql`update svc.users set status = 'suspended' where id = ${otherAdmin.userId}`.execute(database.db);
+    expect((await world.move(id, 'promote-approve', 'admin')).body).toMatchObject({
+      reviewed_for: 'internet',
+    });
+    expect(await audited(world, 'releases.approvePromotion')).toMatch(/"self_approved"/);
+  });
+
+  test('is approved by admins alone, and refused by anybody but who asked', async () => {
+    const { id, move } = await requested();
+    for (const who of ['owner', 'coOwner'] as const)
+      expect((await move(id, 'promote-approve', who)).body.code).toBe('forbidden');
+    expect((await move(id, 'promote-reject', 'owner')).body.code).toBe('self_approval');
+    const refused = await move(id, 'promote-reject', 'coOwner', { reason: 'a typing error' });
+    expect(refused.body).toMatchObject({ status: 'rejected', reason: 'a typing error' });
+    expect((await move(id, 'promote-reject', 'coOwner')).body.changed).toBe(false);
+    expect((await move(id, 'promote-reject', 'admin')).body.code).toBe('not_pending');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect((await move(id, 'promote-request')).body.status).toBe('pending');
+  });
+
+  test('is asked for once: again by the same it is the same, and nobody else can', async () => {
+    const { id, move } = await requested();
+    expect((await move(id, 'promote-request', 'owner', { note: 'please' })).body.changed).toBe(false);
+    expect((await move(id, 'promote-request', 'owner', { note: 'other' })).body.code).toBe(
+      'promotion_pending',
+    );
+    expect((await move(id, 'promote-request', 'coOwner', { note: 'please' })).body.code).toBe(
+      'promotion_pending',
+    );
+  });
+
+  test('comes to nothing once the release is revoked', async () => {
+    const world = await requested();
+    await world.move(world.id, 'revoke');
+    expect((await world.move(world.id, 'promote-approve', 'admin')).body.code).toBe('release_revoked');
+    expect(await activeOf(world)).toBeNull();
+  });
+
+  test('comes to nothing once another is staged, also when the first is staged again', async () => {
+    const world = await requested();
+    const { id, move, release, call } = world;
+    const other = await release({ 'index.html': 'two' });
+    await move(other, 'stage');
+    expect((await call('GET', '/site')).body.promotion.status).toBe('stale');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect((await move(other, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    await move(id, 'stage');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect(await activeOf(world)).toBeNull();
+  });
+
+  test('is of one configuration: after the site is set anew it has to be asked for anew', async () => {
+    const world = await requested();
+    const { id, digest, move, call } = world;
+    expect((await call('PUT', '/site', { spa: true })).status).toBe(200);
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
+    const anew = await move(id, 'promote-request', 'coOwner');
+    expect([anew.body.status, anew.body.digest === digest]).toEqual(['pending', false]);
+    const approved = await move(id, 'promote-approve', 'admin');
+    expect([approved.body.digest, approved.body.config]).toEqual([anew.body.digest, { spa: true }]);
+  });
+
+  test('is not approved by a digest of other content, whatever else fits', async () => {
+    const { id, move } = await requested();
+    await sql`update svc.static_releases set manifest_sha256 = ${'0'.repeat(64)} where id = ${id}`.execute(
+      database.db,
+    );
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
+  });
+
+  test('is taken back when its app is archived or deleted, and a plan says so', async () => {
+    for (const [method, path] of [
+      ['POST', '/archive'],
+      ['DELETE', ''],
+    ] as const) {
+      const world = await requested();
+      const preview = await world.ofApp(method, `${path}?dry_run=true`);
+      expect(preview.body.plan.target.kind).toBe('app');
+      expect(preview.body.plan.changes).toContainEqual(
+        expect.objectContaining({ path: 'promotion', before: 'pending', after: 'canceled' }),
+      );
+      expect((await world.ofApp(method, path)).status).toBe(200);
+      const { rows } =
+        await sql`select status from svc.static_promotions where app_id = ${world.app.id}`.execute(
+          database.db,
+        );
+      expect(rows).toEqual([{ status: 'canceled' }]);
+    }
+  });
+});
+
+describe('at the same moment', () => {
+  const tries = Array.from({ length: 8 }, (_, at) => at);
+
+  test('two who approve: one of them does', async () => {
+    for (const _ of tries) {
+      const { id, move } = await requested();
+      const answers = await Promise.all(
+        (['admin', 'otherAdmin'] as const).map((who) => move(id, 'promote-approve', who)),
+      );
+      expect(answers.map(({ status, body }) => body.code ?? status).sort()).toEqual([200, 'not_pending']);
+    }
+  });
+
+  test('one approves and one refuses: one of them decides', async () => {
+    for (const _ of tries) {
+      const world = await requested();
+      const { id, move } = world;
+      const [yes, no] = await Promise.all([
+        move(id, 'promote-approve', 'admin'),
+        move(id, 'promote-reject', 'coOwner'),
+      ]);
+      expect([yes.status, no.status].sort()).toEqual([200, 409]);
+      expect(await activeOf(world)).toBe(yes.status === 200 ? id : null);
+    }
+  });
+
+  test('it is approved and revoked: what is revoked is never shown', async () => {
+    for (const _ of tries) {
+      const world = await requested();
+      const { id, move } = world;
+      const [approve, revoke] = await Promise.all([move(id, 'promote-approve', 'admin'), move(id, 'revoke')]);
+      const ended = [approve.body.code ?? 'ok', revoke.body.code ?? 'ok'];
+      expect([
+        ['ok', 'release_active'],
+        ['release_revoked', 'ok'],
+      ]).toContainEqual(ended);
+      expect(await activeOf(world)).toBe(ended[0] === 'ok' ? id : null);
+    }
+  });
+
+  test('it is approved and another is staged: only what was reviewed is shown', async () => {
+    for (const _ of tries) {
+      const world = await requested();
+      const { id, move, release } = world;
+      const other = await release({ 'index.html': 'two' });
+      const [approve, stage] = await Promise.all([
+        move(id, 'promote-approve', 'admin'),
+        move(other, 'stage'),
+      ]);
+      expect(stage.status).toBe(200);
+      expect(['not_pending', undefined]).toContain(approve.body.code);
+      expect(await activeOf(world)).toBe(approve.status === 200 ? id : null);
+    }
+  });
+
+  test('one release is activated and another rolled back to: the pointer leads to the one that came last', async () => {
+    for (const _ of tries) {
+      const world = await siteWorld(database, server);
+      const { move, release } = world;
+      const [first, second, third] = [
+        await release({ 'a.html': '1' }, { on_finalize: 'deploy' }),
+        await release({ 'a.html': '2' }, { on_finalize: 'deploy' }),
+        await release({ 'a.html': '3' }),
+      ];
+      const answers = await Promise.all([
+        move(first, 'rollback'),
+        move(third, 'activate'),
+        move(second, 'activate'),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      const { rows } = await sql<{ target_id: string }>`
+        select target_id from svc.audit_entries where tenant_id = ${world.tenant.id} order by seq desc limit 1`.execute(
+        database.db,
+      );
+      expect(await activeOf(world)).toBe(rows[0]?.target_id);
+    }
+  });
+});

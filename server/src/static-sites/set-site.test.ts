@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import { copyWithSites, type SitesCopy, type SiteWorld, siteWorld } from './testing.ts';
+
+let database: TestDatabase;
+let server: SitesCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyWithSites(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+const configOf = async ({ call }: SiteWorld, id: string) =>
+  (await call('GET', `/releases/${id}`)).body.config;
+const setVisibility = ({ app }: SiteWorld, visibility: string) =>
+  sql`update svc.apps set visibility = ${visibility} where id = ${app.id}`.execute(database.db);
+const page = { 'index.html': 'x' };
+
+describe('the configuration of a site', () => {
+  test('is what releases are served with that do not say it themselves', async () => {
+    const world = await siteWorld(database, server);
+    await world.call('PUT', '/site', { spa: true, index: 'home.html' });
+    const id = await world.release(page, { config: { index: 'own.html' } });
+    expect(await configOf(world, id)).toEqual({ spa: true, index: 'own.html' });
+    const set = await world.call('PUT', '/site', { clean_urls: false });
+    expect([set.status, set.body.config]).toEqual([200, { clean_urls: false }]);
+    expect(await configOf(world, id)).toEqual({ clean_urls: false, index: 'own.html' });
+    expect((await world.call('PUT', '/site', { clean_urls: false })).body.changed).toBe(false);
+  });
+
+  test('takes retired settings, ignores them and says so', async () => {
+    const { call } = await siteWorld(database, server);
+    const body = { spa: true, visibility: 'internet', service_worker_allowed: true };
+    const preview = await call('PUT', '/site?dry_run=true', body);
+    expect(preview.body.plan.warnings).toHaveLength(2);
+    const { status, body: answer } = await call('PUT', '/site', body);
+    expect([status, answer.config, answer.notices.length]).toEqual([200, { spa: true }, 2]);
+    expect((await call('GET', '/site')).body.config).toEqual({ spa: true });
+  });
+
+  test('is refused with its place where it does not fit', async () => {
+    const { call } = await siteWorld(database, server);
+    const bad = { headers: [{ path: '/*', headers: { 'Set-Cookie': 'a=b' } }] };
+    const { status, body } = await call('PUT', '/site', bad);
+    expect([status, body.errors[0].field]).toEqual([400, 'headers.0.headers.Set-Cookie']);
+    const large = {
+      headers: Array.from({ length: 100 }, (_, at) => ({
+        path: `/${at}`,
+        headers: Object.fromEntries([1, 2].map((n) => [`x-${n}`, 'v'.repeat(1_900)])),
+      })),
+    };
+    expect((await call('PUT', '/site', large)).body.code).toBe('validation_failed');
+  });
+
+  test('of an app that others see never reaches what they see, nor what was reviewed', async () => {
+    const world = await siteWorld(database, server);
+    const { call, move, release } = world;
+    await call('POST', '/site/staging/enable');
+    const active = await release(page, { on_finalize: 'deploy' });
+    await setVisibility(world, 'public');
+    const reviewed = await release({ 'index.html': 'y' }, { on_finalize: 'deploy' });
+    await move(reviewed, 'promote-request');
+    await move(reviewed, 'promote-approve', 'admin');
+    const waiting = await release({ 'index.html': 'z' });
+    const preview = await call('PUT', '/site?dry_run=true', { spa: true });
+    expect(preview.body.plan.warnings).toEqual([
+      'It takes effect with the next release that is promoted; what visitors see stays.',
+    ]);
+    await call('PUT', '/site', { spa: true });
+    expect(await Promise.all([active, reviewed, waiting].map((id) => configOf(world, id)))).toEqual([
+      // Shown before the app was, and not since: not reviewed, so it takes the new one.
+      { spa: true },
+      {},
+      { spa: true },
+    ]);
+    expect((await move(reviewed, 'activate')).body.changed).toBe(false);
+    expect((await move(active, 'rollback')).body.code).toBe('promotion_required');
+  });
+
+  test('of a private app reaches all; a review of what is served otherwise by it no longer counts', async () => {
+    const world = await siteWorld(database, server, { visibility: 'invite_only' });
+    const { call, move, release } = world;
+    await call('POST', '/site/staging/enable');
+    const id = await release(page, { on_finalize: 'deploy' });
+    const own = await release({ 'index.html': 'own' }, { config: { spa: false } });
+    await move(id, 'promote-request');
+    await move(id, 'promote-approve', 'admin');
+    await sql`update svc.static_releases set reviewed_for = 'public' where id = ${own}`.execute(database.db);
+    await setVisibility(world, 'private');
+    await call('PUT', '/site', { spa: true });
+    const reviewed = async (release: string) => (await call('GET', `/releases/${release}`)).body.reviewed_for;
+    expect([await reviewed(id), await configOf(world, id)]).toEqual([null, { spa: true }]);
+    // It says it itself, so nothing of it has changed.
+    expect([await reviewed(own), await configOf(world, own)]).toEqual(['public', { spa: false }]);
+  });
+
+  test('moves the generation only where it changes what is staged', async () => {
+    const { call, move, release } = await siteWorld(database, server);
+    const generation = async () => (await call('GET', '/site')).body.generation as number;
+    await call('PUT', '/site', { spa: true });
+    const before = await generation();
+    await call('POST', '/site/staging/enable');
+    await move(await release(page), 'stage');
+    expect(await generation()).toBe(before + 1);
+    await call('PUT', '/site', { spa: false });
+    expect(await generation()).toBe(before + 2);
+    await move(await release({ 'index.html': 'own' }, { config: { spa: true } }), 'stage');
+    await call('PUT', '/site', { spa: true });
+    expect(await generation()).toBe(before + 3);
+  });
+});

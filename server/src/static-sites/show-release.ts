@@ -1,0 +1,41 @@
+import { markDeployed } from '../apps/mark-deployed.ts';
+import type { AppMutationCtx } from '../plumbing/context.ts';
+import { expireReleases } from './expire-releases.ts';
+import type { HeldRelease } from './hold-release.ts';
+import { updateReleaseRow } from './release-store.ts';
+import { updateSiteRow } from './site-store.ts';
+import { warnOfDeploy } from './warn-of-deploy.ts';
+
+/** What a change of the site's pointers is told by, in a plan and in the audit. */
+export interface PointerChange {
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+}
+
+/** For who may: visitors see the release from now on, all of it and nothing else. */
+export async function showRelease(
+  ctx: AppMutationCtx,
+  { app, place, site, release }: HeldRelease,
+): Promise<PointerChange> {
+  warnOfDeploy(ctx, app, 'active');
+  const set = { active_release_id: release.id, is_published: true };
+  await updateSiteRow(ctx.db, place, { ...set, updated_at: ctx.now });
+  await updateReleaseRow(ctx.db, place, { id: release.id, set: { activated_at: ctx.now } });
+  await markDeployed(ctx, place);
+  const expired = await expireReleases(ctx, place);
+  if (expired.length > 0) ctx.warn(`No longer kept: ${expired.join(', ')}.`);
+  const { active_release_id, is_published } = site;
+  return {
+    before: { active_release_id, published: is_published },
+    after: {
+      active_release_id: set.active_release_id,
+      published: true,
+      ...(expired.length > 0 ? { expired } : {}),
+    },
+  };
+}
+
+/** Whether visitors see it already, as far as the site goes. */
+export function isShown({ site, release }: Pick<HeldRelease, 'site' | 'release'>): boolean {
+  return site.is_published && site.active_release_id === release.id;
+}

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { uploadGrantSeconds } from '@svc/contract/static-sites.ts';
+import { sql } from 'kysely';
+import { removeCoOwner } from '../apps/remove-co-owner.ts';
+import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import { sha256 } from '../plumbing/canonical.ts';
+import { fail } from '../plumbing/problem.ts';
+import { signUrlToken } from '../plumbing/signed-url.ts';
+import { appTag } from '../tables/catalogue.ts';
+import { type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { blobPrefix } from './blob-key.ts';
+import { copyWithSites, listed, type SitesCopy, type SiteWorld, siteWorld, testUrlKey } from './testing.ts';
+import type { UploadClaims } from './upload-grant.ts';
+
+let database: TestDatabase;
+let server: SitesCopy;
+/** Called before an object is stored. */
+let beforePut: () => Promise<void> = async () => {};
+beforeAll(async () => {
+  database = await testDatabase();
+  const wrap = (objects: ObjectStore): ObjectStore => ({
+    ...objects,
+    async put(...args) {
+      await beforePut();
+      return objects.put(...args);
+    },
+  });
+  server = await copyWithSites(database, wrap);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+const text = 'A page of some length, so that it is worth to be compressed. '.repeat(20);
+const sum = sha256(text);
+const put = (url: string, body: BodyInit, headers: Record<string, string> = {}) =>
+  server.use(url, { method: 'PUT', body, headers });
+const codeOf = async (answer: Response) =>
+  answer.status < 300
+    ? answer.status
+    : `${answer.status} ${((await answer.json()) as { code: string }).code}`;
+async function keysOf({ place }: SiteWorld): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of server.objects.list(blobPrefix(place))) keys.push(key);
+  return keys;
+}
+/** A draft of one file, and the address of that. */
+async function drafted() {
+  const world = await siteWorld(database, server);
+  const draft = await world.create({ 'index.html': text });
+  return {
+    world,
+    id: draft.body.id as string,
+    base: draft.body.upload_url as string,
+    url: `${draft.body.upload_url}${sum}`,
+  };
+}
+
+describe('a file of a draft', () => {
+  test('is stored once with its compressed forms; again, it is there already', async () => {
+    const { world, url } = await drafted();
+    const first = await put(url, text);
+    expect([first.status, await first.json()]).toEqual([201, { sha256: sum, size: text.length }]);
+    expect((await keysOf(world)).map((key) => key.slice(-3)).filter((end) => end.startsWith('.'))).toEqual([
+      '.br',
+      '.gz',
+    ]);
+    expect(await codeOf(await put(url, text))).toBe(200);
+    const { rows } = await sql<{ size: number; gzip_size: number; brotli_size: number }>`
+      select size, gzip_size, brotli_size from svc.static_blobs where app_id = ${world.app.id}`.execute(
+      database.db,
+    );
+    expect(rows).toHaveLength(1);
+    expect(Math.max(rows[0]?.gzip_size ?? 0, rows[0]?.brotli_size ?? 0)).toBeLessThan(text.length * 0.9);
+  });
+
+  test('of no bytes at all is one too', async () => {
+    const world = await siteWorld(database, server);
+    const id = await world.release({ 'empty.txt': '' });
+    expect((await world.call('GET', `/releases/${id}/files`)).body.items).toEqual([
+      { path: 'empty.txt', sha256: sha256(''), size: 0 },
+    ]);
+  });
+
+  test('is not kept under a sum that is not its own, nor in another size', async () => {
+    const { world, url, base } = await drafted();
+    const wrong = `${text.slice(0, -1)}!`;
+    expect(await codeOf(await put(url, wrong))).toBe('422 digest_mismatch');
+    expect(await codeOf(await put(url, text.slice(1)))).toBe('422 digest_mismatch');
+    expect(await codeOf(await put(url, `${text}more`))).toBe('422 digest_mismatch');
+    const streamed = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.enqueue(new TextEncoder().encode('more'));
+        controller.close();
+      },
+    });
+    expect(await codeOf(await put(url, streamed))).toBe('422 digest_mismatch');
+    for (const other of [sha256('not of it'), 'nonsense', '', sum.toUpperCase()])
+      expect(await codeOf(await put(`${base}${other}`, text))).toBe('404 not_in_manifest');
+    expect(await codeOf(await put(url, text, { 'content-encoding': 'gzip' }))).toBe(
+      '415 unsupported_media_type',
+    );
+    expect(await keysOf(world)).toEqual([]);
+    expect(await codeOf(await put(url, text))).toBe(201);
+  });
+
+  test('that two send at once is stored once, and nothing is left of the other', async () => {
+    const { world, url } = await drafted();
+    const answers = await Promise.all([put(url, text), put(url, text), put(url, text)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+    expect(await keysOf(world)).toHaveLength(3);
+  });
+
+  test('that the store can not take whole leaves nothing behind, and can be sent again', async () => {
+    const { world, url } = await drafted();
+    let puts = 0;
+    beforePut = async () => {
+      puts += 1;
+      if (puts === 2) throw fail('unavailable');
+    };
+    try {
+      expect(await codeOf(await put(url, text))).toBe('503 unavailable');
+    } finally {
+      beforePut = async () => {};
+    }
+    expect([puts, await keysOf(world)]).toEqual([3, []]);
+    expect(await codeOf(await put(url, text))).toBe(201);
+  });
+
+  test('is not taken any more once the release is finalized, nor when that happens on the way', async () => {
+    const { world, id, url, base } = await drafted();
+    const paused = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    beforePut = () => {
+      reached.resolve();
+      return paused.promise;
+    };
+    const late = put(url, text);
+    await reached.promise;
+    beforePut = async () => {};
+    await sql`update svc.static_releases set state = 'abandoned' where id = ${id}`.execute(database.db);
+    paused.resolve();
+    expect(await codeOf(await late)).toBe('409 release_not_draft');
+    expect(await keysOf(world)).toEqual([]);
+    expect(await codeOf(await put(url, text))).toBe('409 release_not_draft');
+    expect(await codeOf(await put(`${base}${sha256('x')}`, text))).toBe('409 release_not_draft');
+    const done = await world.release({ 'index.html': text });
+    const grant = await world.move(done, 'upload-grant');
+    expect([grant.status, grant.body.code]).toEqual([409, 'release_not_draft']);
+  });
+});
+
+describe('the address to send files to', () => {
+  test('is good for a while; then there is another, and what had arrived is not asked for again', async () => {
+    const files = { 'a.txt': 'a', 'b.txt': 'b' };
+    const world = await siteWorld(database, server);
+    const draft = await world.create(files);
+    const [first, second] = draft.body.missing as [string, string];
+    const bodyOf = (it: string) => (it === sha256('a') ? 'a' : 'b');
+    expect(await codeOf(await put(`${draft.body.upload_url}${first}`, bodyOf(first)))).toBe(201);
+    server.setNow(new Date(Date.now() + uploadGrantSeconds * 1000));
+    try {
+      expect(await codeOf(await put(`${draft.body.upload_url}${second}`, bodyOf(second)))).toBe(
+        '403 url_expired',
+      );
+    } finally {
+      server.setNow(null);
+    }
+    const again = await world.move(draft.body.id, 'upload-grant');
+    expect([again.status, again.body.missing]).toEqual([200, [second]]);
+    expect(await codeOf(await put(`${again.body.upload_url}${second}`, bodyOf(second)))).toBe(201);
+    expect((await world.move(draft.body.id, 'finalize')).status).toBe(200);
+  });
+
+  test('is worth nothing once who asked for it owns the app no more, or the app is archived', async () => {
+    const { world, id } = await drafted();
+    const { tenant, app, people } = world;
+    const grant = await world.move(id, 'upload-grant', 'coOwner');
+    const url = `${grant.body.upload_url}${sum}`;
+    await testMutation(
+      database.db,
+      people.owner,
+      async (ctx) => {
+        await removeCoOwner(ctx, { user: people.coOwner.userId });
+        ctx.changed(appTag(app.id));
+      },
+      { context: { tenant: { ...tenant, role: 'tenant_member' as const }, app } },
+    );
+    expect(await codeOf(await put(url, text))).toBe('403 forbidden');
+    const { world: other, url: theirs } = await drafted();
+    expect((await other.ofApp('POST', '/archive')).status).toBe(200);
+    expect(await codeOf(await put(theirs, text))).toBe('409 app_not_active');
+    expect(await keysOf(other)).toEqual([]);
+  });
+
+  test('is nothing that can be made up, nor one that was made for something else', async () => {
+    const { world, id, url } = await drafted();
+    const claims: UploadClaims = {
+      purpose: 'release.put',
+      expires: Math.floor(Date.now() / 1000) + 60,
+      release: id,
+      app: world.app.id,
+      tenant: world.tenant.id,
+      issuer: world.people.owner.userId,
+    };
+    const at = (token: string) => url.replace(/uploads\/[^/]+/, `uploads/${token}`);
+    expect(await codeOf(await put(at(signUrlToken('another key', claims)), text))).toBe('403 forbidden');
+    const object = signUrlToken(testUrlKey, { ...claims, purpose: 'object.put' });
+    expect(await codeOf(await put(at(object), text))).toBe('403 forbidden');
+    expect(await codeOf(await put(`${url}/more`, text))).toBe('403 forbidden');
+    expect((await server.use(url, { method: 'GET' })).status).toBe(405);
+    // Of a release of another app: each is looked for below its own.
+    const foreign = await drafted();
+    const mixed = signUrlToken(testUrlKey, { ...claims, release: foreign.id });
+    expect(await codeOf(await put(at(mixed), text))).toBe('409 release_not_draft');
+    expect(await codeOf(await put(at(signUrlToken(testUrlKey, claims)), text))).toBe(201);
+  });
+});
+
+test('what another app or tenant holds is missing here, and nothing tells that it is held', async () => {
+  const files = { 'index.html': text };
+  const [one, other] = [await siteWorld(database, server), await siteWorld(database, server)];
+  await one.release(files);
+  const draft = await other.create(files);
+  expect(draft.body.missing).toEqual([sum]);
+  expect((await one.create({ 'copy.html': text })).body.missing).toEqual([]);
+  // A size that does not fit is told only of what the app itself has.
+  const [file] = listed(files);
+  const wrong = [{ ...file, path: 'x.html', size: 1 }];
+  expect((await other.call('POST', '/releases', { files: wrong })).status).toBe(201);
+  expect((await one.call('POST', '/releases', { files: wrong })).body.code).toBe('validation_failed');
+});

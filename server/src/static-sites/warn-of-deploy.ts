@@ -1,0 +1,27 @@
+import type { HeldApp } from '../apps/hold-app.ts';
+import type { MutationCtx } from '../plumbing/context.ts';
+import type { Pointer } from './rules.ts';
+
+/** What whoever looks at a plan should know of a release that is about to be shown. */
+export function warnOfDeploy(
+  ctx: Pick<MutationCtx, 'warn'>,
+  app: Pick<HeldApp, 'deploy_method' | 'subdomain' | 'runtime' | 'visibility'>,
+  pointer: Pointer | null,
+): void {
+  if (pointer === null)
+    ctx.warn(
+      `The app is ${app.visibility}: the release is shown once it is staged and promoted, and staging is not enabled.`,
+    );
+  if (pointer === 'staged')
+    ctx.warn(
+      `The app is ${app.visibility}: the release is staged, and shown once its promotion is approved.`,
+    );
+  if (pointer === 'active' && app.runtime === 'suspended')
+    ctx.warn('The app is suspended: visitors see nothing of it until it is resumed.');
+  if (pointer !== null && app.subdomain === null)
+    ctx.warn('The app has no subdomain: nothing of it is seen there until it has one.');
+  if (app.deploy_method !== 'static')
+    ctx.warn(
+      `The app is one to deploy by ${app.deploy_method}: once it is deployed so, that answers in place of the site.`,
+    );
+}

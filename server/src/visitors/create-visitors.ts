@@ -1,0 +1,71 @@
+import type { EdgeRequest } from '../edge/edge-request.ts';
+import type { VisitedSite, Visitors } from '../edge/visitors.ts';
+import { credentialTag, userTag } from '../identity/tags.ts';
+import type { TaggedCache } from '../plumbing/cache.ts';
+import { sha256 } from '../plumbing/canonical.ts';
+import type { Db } from '../plumbing/db.ts';
+import { findSignInEnd } from '../sessions/find-sign-in-end.ts';
+import { appTag } from '../tables/catalogue.ts';
+import { secretIn, visitCookie } from './cookies.ts';
+import { mayVisit } from './may-visit.ts';
+import { answerPlatformPath, type PlatformPathParts } from './platform-path.ts';
+import { findVisitRow } from './store.ts';
+import { turnAway } from './turn-away.ts';
+
+/** A visit that counts, and until when it does without being asked about anew. */
+export interface StandingVisit {
+  until: Date;
+}
+
+export interface VisitorParts extends PlatformPathParts {
+  cache: TaggedCache<StandingVisit>;
+}
+
+/** Who looks at sites: the cookie of a visit, the way to one, and its end. */
+export function createVisitors(parts: VisitorParts): Visitors {
+  const { cache, now } = parts;
+  return {
+    visitorAt(site, request) {
+      if (isTakenElsewhere(request)) return false;
+      const token = secretIn(request, visitCookie);
+      if (token === null) return false;
+      const tokenHash = sha256(token);
+      const key = `${site.hostKind} ${site.appId} ${request.host} ${tokenHash}`;
+      const kept = cache.peek(key);
+      if (kept && kept.until > now()) return true;
+      // The sign-in behind it may have been prolonged since.
+      if (kept) cache.forget(key);
+      return cache
+        .get(key, () => loadVisit(parts.db, site, { tokenHash, host: request.host }))
+        .then((visit) => visit !== null && visit.until > now());
+    },
+    turnAway: (_site, request) => turnAway(request, parts),
+    platformPath: (_site, request: EdgeRequest) => answerPlatformPath(parts, request),
+  };
+}
+
+/**
+ * Apps share a domain, so cookies of one host go along when a page of another loads something from it. What only some
+ * may see is no part of other apps' pages: a script would be read by who runs it.
+ */
+function isTakenElsewhere(request: EdgeRequest): boolean {
+  const site = request.header('sec-fetch-site');
+  return (site === 'same-site' || site === 'cross-site') && request.header('sec-fetch-mode') !== 'navigate';
+}
+
+/** Everything that it rests on is asked about, and named: with the end of any of it, it ends. */
+async function loadVisit(
+  db: Db,
+  { appId, hostKind }: VisitedSite,
+  { tokenHash, host }: { tokenHash: string; host: string },
+): Promise<{ value: StandingVisit; tags: string[] } | null> {
+  const visit = await findVisitRow(db, appId, { tokenHash, host });
+  if (!visit) return null;
+  const { user_id: userId, credential_id: credentialId } = visit;
+  const signInEnds = await findSignInEnd({ db }, { userId, credentialId });
+  if (!signInEnds || !(await mayVisit({ db }, { appId, userId, hostKind }))) return null;
+  return {
+    value: { until: signInEnds < visit.expires_at ? signInEnds : visit.expires_at },
+    tags: [credentialTag(tokenHash), credentialTag(credentialId), userTag(userId), appTag(appId)],
+  };
+}

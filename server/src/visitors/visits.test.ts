@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { browserOf, heardAfterMs, loginOf, operator } from '../identity/testing.ts';
+import { sha256 } from '../plumbing/canonical.ts';
+import type { Db } from '../plumbing/db.ts';
+import { setMember } from '../tenants/set-member.ts';
+import { type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { suspendUser } from '../users/suspend-user.ts';
+import { forgetEndedVisits } from './forget-ended-visits.ts';
+import {
+  cookieSet,
+  shownApp,
+  stateName,
+  type VisitedCopy,
+  visitedCopy,
+  visitName,
+  visitTo,
+  type World,
+  walksOf,
+} from './testing.ts';
+
+let database: TestDatabase;
+let db: Db;
+let skewMs = 0;
+let one: VisitedCopy;
+let other: VisitedCopy;
+let walk: ReturnType<typeof walksOf>;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  one = await visitedCopy(database, () => new Date(Date.now() + skewMs));
+  other = await visitedCopy(database);
+  walk = walksOf(one);
+});
+afterAll(async () => {
+  await one.stop();
+  await other.stop();
+  await database.close();
+});
+
+describe('a visit', () => {
+  test('counts for its own host and app only, and only as it is', async () => {
+    const [world, second] = [await shownApp(database), await shownApp(database)];
+    const cookie = await walk.visitOf(world, world.people.owner);
+    expect(await walk.sees(world, cookie)).toBe(true);
+    expect(await walk.sees(second, cookie, `${second.origin}/`)).toBe(false);
+    expect(await walk.sees(second, cookie, `${world.origin}/`)).toBe(false);
+    expect(await walk.sees(world, cookie, `${world.staging}/`)).toBe(false);
+    for (const made of ['', 'x', randomBytes(32).toString('base64url'), `${cookie}x`])
+      expect(await walk.sees(world, made)).toBe(false);
+    const twice = visitTo(`${world.origin}/`, {
+      headers: { cookie: `${visitName}=${cookie}; ${visitName}=${cookie}` },
+    });
+    expect(await one.visitors.visitorAt(world.site, twice)).toBe(false);
+  });
+
+  test.each([
+    ['private', ['owner', 'coOwner'], ['admin', 'member', 'stranger']],
+    ['invite_only', ['owner', 'coOwner'], ['admin', 'member', 'stranger']],
+    ['public', ['owner', 'coOwner', 'admin', 'member'], ['stranger']],
+    ['internet', ['owner', 'coOwner', 'admin', 'member', 'stranger'], []],
+  ] as const)('of a site that is %s is for %p, not for %p', async (visibility, yes, no) => {
+    const world = await shownApp(database, visibility);
+    for (const name of yes)
+      expect([name, await walk.sees(world, await walk.visitOf(world, world.people[name]))]).toEqual([
+        name,
+        true,
+      ]);
+    for (const name of no)
+      expect([name, (await walk.setOut(world, world.people[name])).status]).toEqual([name, 404]);
+  });
+
+  test('of a staging host is for owners and for admins of the tenant, whatever the visibility', async () => {
+    const world = await shownApp(database, 'internet');
+    const page = `${world.staging}/x`;
+    for (const name of ['owner', 'coOwner', 'admin'] as const)
+      expect([
+        name,
+        await walk.sees(world, await walk.visitOf(world, world.people[name], page), page),
+      ]).toEqual([name, true]);
+    for (const name of ['member', 'stranger'] as const)
+      expect([name, (await walk.setOut(world, world.people[name], page)).status]).toEqual([name, 404]);
+  });
+
+  test('to an outsider, a site for the internet that is not shown is not there', async () => {
+    const world = await shownApp(database, 'internet');
+    const cookie = await walk.visitOf(world, world.people.stranger);
+    await sql`update svc.apps set runtime = 'suspended' where id = ${world.app.id}`.execute(db);
+    expect((await walk.setOut(world, world.people.stranger)).status).toBe(404);
+    expect((await walk.setOut(world, world.people.member)).status).toBe(303);
+    expect(await walk.sees(world, cookie)).toBe(false);
+  });
+
+  test('is over after twelve hours, or with the sign-in where that is sooner', async () => {
+    const world = await shownApp(database);
+    const { member } = world.people;
+    const cookie = await walk.visitOf(world, member);
+    const signInEnds = (hours: number) =>
+      sql`update svc.oauth_models set expires_at = now() + make_interval(hours => ${hours})
+        where user_id = ${member.userId}`.execute(db);
+    try {
+      await signInEnds(24);
+      expect(await walk.sees(world, cookie)).toBe(true);
+      skewMs = 12 * 3600_000 - 60_000;
+      expect(await walk.sees(world, cookie)).toBe(true);
+      skewMs = 12 * 3600_000 + 1_000;
+      expect(await walk.sees(world, cookie)).toBe(false);
+      skewMs = 0;
+      const short = await walk.visitOf(world, member);
+      await signInEnds(1);
+      expect(await walk.sees(world, short)).toBe(true);
+      skewMs = 3600_000 + 1_000;
+      expect(await walk.sees(world, short)).toBe(false);
+      // Prolonged in time, it goes on.
+      await signInEnds(24);
+      expect(await walk.sees(world, short)).toBe(true);
+    } finally {
+      skewMs = 0;
+    }
+  });
+
+  test('is no part of pages of other apps, but can be linked to', async () => {
+    const world = await shownApp(database);
+    const cookie = await walk.visitOf(world, world.people.member);
+    const from = (site: string, mode: string) =>
+      one.visitors.visitorAt(
+        world.site,
+        visitTo(`${world.origin}/data.js`, {
+          cookies: { [visitName]: cookie },
+          headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode, cookie: `${visitName}=${cookie}` },
+        }),
+      );
+    expect(await from('same-origin', 'cors')).toBe(true);
+    expect(await from('same-origin', 'no-cors')).toBe(true);
+    expect(await from('none', 'navigate')).toBe(true);
+    expect(await from('cross-site', 'navigate')).toBe(true);
+    for (const site of ['same-site', 'cross-site'])
+      for (const mode of ['no-cors', 'cors', 'websocket']) expect(await from(site, mode)).toBe(false);
+  });
+
+  const endings: Record<string, (world: World, browser: Record<string, string>) => Promise<unknown>> = {
+    'the person is suspended': ({ people }) =>
+      testMutation(db, operator, (ctx) => suspendUser(ctx, { userId: people.coOwner.userId })),
+    'the person leaves the tenant': ({ tenant, people }) =>
+      testMutation(
+        db,
+        operator,
+        (ctx) => setMember(ctx, { tenantId: tenant.id, userId: people.coOwner.userId, role: 'none' }),
+        { auditTenantId: tenant.id },
+      ),
+    'the person is removed from the app': async ({ tenant, app, people }) =>
+      one.api.call(
+        await loginOf(database, people.owner),
+        'DELETE',
+        `/api/v1/tenants/${tenant.slug}/apps/${app.slug}/co-owners/${people.coOwner.userId}`,
+      ),
+    'the sign-in it came from is ended': async ({ people }, browser) => {
+      const id = sha256(browser.cookie!.replace('svc_session=', ''));
+      return one.api.call(await loginOf(database, people.coOwner), 'DELETE', `/api/v1/me/sessions/${id}`);
+    },
+  };
+  test.each(Object.keys(endings))(
+    'ends within a second in every copy of the server when %s',
+    async (name) => {
+      const world = await shownApp(database, 'private');
+      const { coOwner } = world.people;
+      const browser = await browserOf(database, coOwner);
+      const state = randomBytes(32).toString('base64url');
+      const { location } = await one.ask(browser, { target: `${world.origin}/`, state });
+      const cookie = cookieSet(await walk.arrive(location, { [stateName]: state })).value;
+      const questions = [one, other].map((copy) => () => walksOf(copy).sees(world, cookie));
+      expect(await Promise.all(questions.map((ask) => ask()))).toEqual([true, true]);
+      await endings[name]!(world, browser);
+      expect(await heardAfterMs(questions)).toBeLessThan(1_000);
+    },
+  );
+
+  test('ends with the visibility that it had, and begins no new one', async () => {
+    const world = await shownApp(database, 'public');
+    const cookie = await walk.visitOf(world, world.people.member);
+    const questions = [one, other].map((copy) => () => walksOf(copy).sees(world, cookie));
+    expect(await Promise.all(questions.map((ask) => ask()))).toEqual([true, true]);
+    const narrowed = await one.api.call(
+      await loginOf(database, world.people.owner),
+      'PATCH',
+      `/api/v1/tenants/${world.tenant.slug}/apps/${world.app.slug}`,
+      { visibility: 'private' },
+    );
+    expect(narrowed.status).toBe(200);
+    expect(await heardAfterMs(questions)).toBeLessThan(1_000);
+    expect((await walk.setOut(world, world.people.member)).status).toBe(404);
+  });
+
+  test('is left by the site itself alone, everywhere at once, and the cookie is taken back', async () => {
+    const world = await shownApp(database);
+    const cookie = await walk.visitOf(world, world.people.member);
+    const questions = [one, other].map((copy) => () => walksOf(copy).sees(world, cookie));
+    expect(await Promise.all(questions.map((ask) => ask()))).toEqual([true, true]);
+    const leave = async (headers: Record<string, string>, method = 'POST') =>
+      (await one.visitors.platformPath(
+        world.site,
+        visitTo(`${world.origin}/.svc/logout`, {
+          method,
+          headers: { cookie: `${visitName}=${cookie}`, ...headers },
+        }),
+      ))!;
+    expect((await leave({}, 'GET')).status).toBe(405);
+    const elsewhere: Record<string, string>[] = [
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://x.apps.localhost' },
+    ];
+    for (const headers of elsewhere) expect((await leave(headers)).status).toBe(403);
+    expect(await walk.sees(world, cookie)).toBe(true);
+    const left = await leave({ 'sec-fetch-site': 'same-origin', origin: world.origin });
+    expect([left.status, cookieSet(left).attributes.slice(0, 10)]).toEqual([200, 'Max-Age=0;']);
+    expect(await heardAfterMs(questions)).toBeLessThan(1_000);
+  });
+
+  test('takes the place of the one before', async () => {
+    const world = await shownApp(database);
+    const first = await walk.visitOf(world, world.people.member);
+    const { location, state } = await walk.setOut(world, world.people.owner);
+    await walk.arrive(location, { [stateName]: state, [visitName]: first });
+    const fresh = await visitedCopy(database);
+    expect(await walksOf(fresh).sees(world, first)).toBe(false);
+    await fresh.stop();
+  });
+
+  test('is forgotten once it is over, and so are codes', async () => {
+    const world = await shownApp(database);
+    await walk.visitOf(world, world.people.member);
+    const kept = await walk.visitOf(world, world.people.owner);
+    await walk.setOut(world, world.people.member);
+    await sql`update svc.site_visits set expires_at = now() - interval '1 second'
+      where app_id = ${world.app.id} and user_id = ${world.people.member.userId}`.execute(db);
+    await sql`update svc.site_codes set expires_at = now() - interval '1 second'
+      where app_id = ${world.app.id}`.execute(db);
+    await forgetEndedVisits(db);
+    const { rows } = await sql<{ visits: string[]; codes: number }>`select
+      array(select token_hash from svc.site_visits where app_id = ${world.app.id}) as visits,
+      (select count(*) from svc.site_codes where app_id = ${world.app.id}) as codes`.execute(db);
+    expect(rows).toEqual([{ visits: [sha256(kept)], codes: 0 }]);
+  });
+});
