@@ -162,7 +162,7 @@ describe('svc apps static deploy', () => {
     const deploy = (...more: string[]) => site.svc('deploy', '--from-dir', folder, ...more);
     const { plan } = (await deploy('--json')).json<{ plan: { fingerprint: string; changes: unknown[] } }>();
     expect(plan.changes.length).toBeWithin(1, 20);
-    writeFileSync(join(folder, 'index.html'), '<p>more');
+    writeFileSync(join(folder, 'index.html'), '<b>');
     await fails(deploy('--execute', '--plan', plan.fingerprint), 15, 'plan_stale');
     expect((await world.as.O('GET', `${site.base}/releases`)).body.total).toBe(0);
     writeFileSync(join(folder, 'index.html'), '<p>');

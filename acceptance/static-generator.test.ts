@@ -6,7 +6,7 @@ import { admin, run, type Svc, svcFor } from './support/commands.ts';
 import { caller, newTenant, type Tenant } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
 import { newPasswordUser, type PasswordUser } from './support/sign-in.ts';
-import { type SiteGround, setVisibility } from './support/sites.ts';
+import { askSite, type SiteGround, setVisibility } from './support/sites.ts';
 
 const sources = join(root, 'acceptance/fixtures/generator-site');
 
@@ -20,8 +20,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   let asAdmin: Svc;
   let url: string;
   let stagingUrl: string;
-  /** Of the owner, who signs in, and of somebody from the street. */
-  let [own, street]: BrowserContext[] = [];
+  let browser: BrowserContext;
   beforeAll(async () => {
     tenant = await newTenant();
     owner = await newPasswordUser(tenant.server, tenant.id);
@@ -47,15 +46,20 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     stagingUrl = `http://${app.subdomain}--staging.apps.localhost:${port}`;
     const token = access_token!;
     site = {
-      ...{ tenant, server: tenant.server, app, host: '', stagingHost: '' },
+      ...{
+        tenant,
+        server: tenant.server,
+        app,
+        host: new URL(url).hostname,
+        stagingHost: new URL(stagingUrl).hostname,
+      },
       owner: { ...owner, token, call: caller(tenant.server, { authorization: `Bearer ${token}` }) },
       base: `${tenant.base}/apps/${app.id}/static`,
     };
-    [own, street] = await Promise.all([openChromium(screen), openChromium(screen)]);
+    browser = await openChromium({ width: 900, height: 700 });
   }, 60_000);
-  afterAll(() => Promise.all([own?.close(), street?.close()]));
+  afterAll(() => browser?.close());
 
-  const screen = { width: 900, height: 700 };
   const words = (text: string) => text.split(' ');
   const command = (svc: Svc, text: string, ...more: string[]) =>
     svc(['apps', 'static', ...words(text), '--app', site.app.slug, ...more, '--execute', '--json']);
@@ -78,7 +82,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     expect(first.url).toBe(`${url}/`);
 
     // Private: its owner signs in, and comes out at the very page.
-    const page = await own!.newPage();
+    const page = await browser.newPage();
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));
     await page.goto(`${url}/blog/first-light/?from=mail`);
@@ -87,47 +91,50 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(`${url}/blog/first-light/?from=mail`);
     await looksRight(page, url, 'first');
-    const stranger = await street!.newPage();
-    await stranger.goto(url);
-    expect(await stranger.locator('[data-edition]').count()).toBe(0);
+    expect((await askSite(site, '/', { headers: { accept: 'text/html' } })).status).toBe(303);
 
     // Open to everybody: what is shown stays, what is new is staged for a review.
     await did(command(asOwner, 'site staging enable'));
     await setVisibility(site, 'internet');
-    await shows(stranger, url, 'first');
     const second = await deploy('second');
     expect(second.pointer).toBe('staged');
     expect(await refused(release(asOwner, 'activate', second))).toEqual([6, 'promotion_required']);
     await looksRight(page, stagingUrl, 'second');
-    await shows(stranger, url, 'first');
-    await stranger.goto(stagingUrl);
-    expect(await stranger.locator('[data-edition]').count()).toBe(0);
+
+    // From here on somebody from the street.
+    await browser.clearCookies();
+    await shows(page, url, 'first');
+    await page.goto(stagingUrl);
+    await page.getByLabel(/e-mail/i).waitFor();
+    expect(await page.locator('[data-edition]').count()).toBe(0);
 
     // Reviewed by somebody else.
     await did(release(asOwner, 'promote-request', second));
     expect(await refused(release(asOwner, 'promote-approve', second))).toEqual([4, 'self_approval']);
     const approved = await did(release(asAdmin, 'promote-approve', second));
     expect([approved.pointer, approved.roles]).toEqual(['active', expect.arrayContaining(['active'])]);
-    await looksRight(stranger, url, 'second');
+    await looksRight(page, url, 'second');
 
     // Once more, and back again; what was never reviewed can not come back.
     const third = await deploy('third');
     await did(release(asOwner, 'promote-request', third));
     await did(release(asAdmin, 'promote-approve', third));
-    await shows(stranger, url, 'third');
+    await shows(page, url, 'third');
     expect(await refused(release(asOwner, 'rollback', first))).toEqual([6, 'promotion_required']);
     expect((await did(release(asOwner, 'rollback', second))).pointer).toBe('active');
-    await shows(stranger, url, 'second');
+    await shows(page, url, 'second');
 
     // Nothing of it is left; shown again, it is as it was.
     await did(command(asOwner, 'site unpublish'));
     for (const path of ['/', '/about/', '/assets/picture.png']) {
-      const answer = await stranger.goto(url + path);
-      expect([path, await stranger.locator('[data-edition]').count()]).toEqual([path, 0]);
+      const answer = await page.goto(url + path);
+      expect([path, await page.locator('[data-edition]').count()]).toEqual([path, 0]);
       expect([path, answer?.headers()['content-type']]).toEqual([path, expect.stringContaining('html')]);
     }
     await did(release(asOwner, 'activate', second));
-    await shows(stranger, url, 'second');
+    await shows(page, url, 'second');
+    // How it is served is no part of what is served.
+    expect((await askSite(site, '/svc.yaml')).status).toBe(404);
     expect(errors).toEqual([]);
   }, 120_000);
 

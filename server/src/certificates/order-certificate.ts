@@ -27,6 +27,7 @@ export async function orderCertificate(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, log } = parts;
+  if (signal.aborted) return putBack(db, order, new Date());
   const domain = await findDomainToCertify(db, order.domainId);
   if (!domain || domain.status === 'disconnected') return putBack(db, order, new Date(Date.now() + idleMs));
   try {

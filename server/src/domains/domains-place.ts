@@ -34,14 +34,16 @@ const unknownKeptMs = 30_000;
 export function openDomainsPlace(options: PlaceOptions): DomainsPlace {
   const { dns, certificates, baseUrl, appsDomain, caaId } = options;
   const target = `${edgeLabel}.${appsDomain}`;
-  const told = options.edgeAddresses ?? (isReachable(options.host) ? [options.host] : null);
+  const told = options.edgeAddresses ?? (isWhereSitesAre(options) ? [options.host] : null);
   const addresses = told ? async () => told : kept(() => addressesOf(dns, target));
   return { dns, certificates, baseUrl, appsDomain, target, addresses, caaId };
 }
 
-/** Listening on all addresses says nothing about which one leads here. */
-function isReachable(host: string): boolean {
-  return isIP(host) !== 0 && host !== '0.0.0.0' && host !== '::';
+/** Listening on all addresses says nothing about which one leads here; on loopback, that a proxy is in front. */
+function isWhereSitesAre({ host, appsDomain }: PlaceOptions): boolean {
+  if (isIP(host) === 0 || host === '0.0.0.0' || host === '::') return false;
+  const isLoopback = host.startsWith('127.') || host === '::1';
+  return !isLoopback || /(^|\.)localhost$/.test(appsDomain);
 }
 
 async function addressesOf(dns: Dns, name: string): Promise<readonly string[] | null> {

@@ -172,6 +172,13 @@ describe('what is not there', () => {
     expect(answer.headers['x-frame-options']).toBe('DENY');
   });
 
+  test('is 404 also where that page was asked for by its own name', async () => {
+    const of = site();
+    expect(await shown(ask(of, '/404'))).toMatchObject({ status: 200, text: '<h1>nowhere</h1>' });
+    expect(await shown(ask(of, '/no/where'))).toMatchObject({ status: 404, text: '<h1>nowhere</h1>' });
+    expect(await shown(ask(of, '/404'))).toMatchObject({ status: 200 });
+  });
+
   test('answers with a plain page where the site has none', async () => {
     const of = testSite({ 'index.html': 'home' });
     const answer = await shown(ask(of, '/no'));

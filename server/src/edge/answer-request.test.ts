@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { parseTrustedProxies } from '../plumbing/client-address.ts';
 import { createMetrics } from '../plumbing/metrics.ts';
 import { serve } from '../plumbing/serve.ts';
@@ -72,6 +74,15 @@ describe('the main listener', () => {
       expect([host, (await ask('/', host)).text]).not.toEqual([host, '/']);
     expect((await ask('/', 'a.apps.test')).text).toBe('/');
     expect((await ask('/?a=http://a.apps.test/', 'a b')).text).not.toBe('/');
+  });
+
+  test('refuses a request that names two hosts', async () => {
+    const before = asked.length;
+    const socket = connect(serving.port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: a.apps.test\r\nhost: b.apps.test\r\n\r\n');
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    expect([chunk.toString().split('\r\n')[0], asked.length]).toEqual(['HTTP/1.1 400 Bad Request', before]);
   });
 
   test('gives each answer an id, that of the client where it is one', async () => {

@@ -3,7 +3,7 @@ import type { TrustedProxies } from '../plumbing/client-address.ts';
 import type { HostHandle } from '../plumbing/host-handle.ts';
 import { requestIdOf } from '../plumbing/request-id.ts';
 import type { Edge, EdgeAnswer, EdgeRequest } from './edge-request.ts';
-import { pageAnswer, unavailablePage } from './plain-page.ts';
+import { badHostPage, pageAnswer, unavailablePage } from './plain-page.ts';
 
 /** Of answers that wait for something: beyond, new ones are refused rather than kept waiting. */
 const underWayMax = 2_000;
@@ -41,8 +41,9 @@ export function createSiteHandle(options: {
         url.startsWith('https') || isHttpsAtProxy(request, () => listener.peerOf(request, bun))
           ? 'https'
           : 'http';
-      const answering =
-        underWay < underWayMax
+      const answering = namesTwoHosts(request)
+        ? pageAnswer(badHostPage, request.method)
+        : underWay < underWayMax
           ? edge.answer({ ...asked, scheme })
           : pageAnswer(unavailablePage, request.method);
       const patient = () => bun.timeout(request, listener.streamIdleSecondsMax);
@@ -69,6 +70,9 @@ export function createSiteHandle(options: {
     return options.trustedProxies.includes(peer());
   }
 }
+
+/** They come as one list: which of the two somebody in front of us went by can not be known. */
+const namesTwoHosts = (request: Request) => (request.headers.get('host') ?? '').includes(',');
 
 function hostIn(authority: string): string {
   return authority.replace(/:\d*$/, '').replace(/\.$/, '');

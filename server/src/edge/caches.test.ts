@@ -111,6 +111,15 @@ describe('lists of files in memory', () => {
     expect(dropped).not.toContain('used');
   });
 
+  test('where all are in use, one goes all the same', async () => {
+    const contents = createReleaseContents({ filesMax: 100, onDropped: () => {} });
+    for (let at = 0; at < 10; at++) {
+      const content = await contents.get(`r${at}`, async () => contentOf(`r${at}`, 20));
+      content.use.isRecent = true;
+      expect(contents.files()).toBeLessThanOrEqual(100);
+    }
+  });
+
   test('one that is larger than all is kept alone; a load that fails is none', async () => {
     const contents = createReleaseContents({ filesMax: 10, onDropped: () => {} });
     await expect(contents.get('a', () => Promise.reject(new Error('away')))).rejects.toThrow('away');

@@ -54,6 +54,10 @@ export const badPathPage = plainPage(400, {
   title: 'Not an address',
   text: 'The path of the address can not be read.',
 });
+export const badHostPage = plainPage(400, {
+  title: 'Not an address',
+  text: 'The request names more than one host.',
+});
 export const tooLongPage = plainPage(414, { title: 'Too long', text: 'The address is too long.' });
 export const methodPage = plainPage(405, {
   title: 'Not possible here',

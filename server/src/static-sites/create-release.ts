@@ -12,7 +12,7 @@ import { type HeldSite, holdSite } from './hold-site.ts';
 import { findOpenPromotionRow } from './promotion-store.ts';
 import { releaseRecord } from './records.ts';
 import { countDraftRows, findDraftRow, insertReleaseRow, type ReleaseRow } from './release-store.ts';
-import { manifestSum, pointerOfDeploy, releaseName } from './rules.ts';
+import { digestOf, manifestSum, pointerOfDeploy, releaseName } from './rules.ts';
 import { updateSiteRow } from './site-store.ts';
 import { missingAnswer, type SiteParts, uploadGrant } from './upload-grant.ts';
 import { warnOfDeploy } from './warn-of-deploy.ts';
@@ -91,6 +91,8 @@ async function draft(
   const { missing_bytes } = missingAnswer(missing);
   audit(ctx, release, {
     ...{ number: release.number, version, files: files.length, bytes, config },
+    // What else tells a plan of these files from one of others that are as many and as large?
+    digest: digestOf(release),
     ...{ files_to_send: missing.length, bytes_to_send: missing_bytes },
     ...(on_finalize === 'deploy' ? { becomes: leadsTo ?? 'finalized' } : {}),
   });

@@ -36,10 +36,17 @@ export function openAcmeAuthority(place: AcmePlace & { accountKey: string }): Ce
     async order(order) {
       const signal = AbortSignal.any([order.signal, AbortSignal.timeout(orderMsMax)]);
       const client = await openClient(place, createAcmeTransport({ ...place, signal }));
+      /** What goes wrong on our own side is not the authority's fault. */
+      let own: { error: unknown } | null = null;
+      const publish: CertificateOrder['publish'] = (challenge) =>
+        order.publish(challenge).catch((error: unknown) => {
+          own = { error };
+          throw error;
+        });
       try {
-        return await orderWith(client, { ...order, signal }, place.email);
+        return await orderWith(client, { ...order, publish, signal }, place.email);
       } catch (error) {
-        if (error instanceof OrderFailure) throw error;
+        if (error instanceof OrderFailure || own) throw error;
         throw new OrderFailure('authority_error', error instanceof Error ? error.message : String(error));
       }
     },

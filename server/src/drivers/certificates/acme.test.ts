@@ -134,6 +134,15 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('an ACME authority, with a r
     expect((await failureOf(strange.check())).reason).toBe('authority_unreachable');
   });
 
+  test('does not blame the authority for what goes wrong here', async () => {
+    const broken = authority.order({
+      host: 'www.example.test',
+      publish: () => Promise.reject(new Error('no database')),
+      signal: never,
+    });
+    expect(await broken.catch((error: unknown) => error)).toEqual(new Error('no database'));
+  });
+
   test('gives up when it is told to', async () => {
     const stop = new AbortController();
     const stopped = authority.order({

@@ -6,7 +6,9 @@ import { generateKeyPairSync, sign } from 'node:crypto';
  */
 export function placeholderCertificate(): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from('no certificate for this name')))));
+  const name = sequence(
+    der(0x31, sequence(commonName, der(0x0c, Buffer.from('no certificate for this name')))),
+  );
   const epoch = der(0x17, Buffer.from('700101000000Z'));
   // Version 1, which has no extensions: they are what a host would be named in.
   const body = sequence(

@@ -189,10 +189,12 @@ export class Connection {
     }
     this.#state = 'answering';
     shared.waiting++;
-    answering.then(
-      (answer) => this.#answered(() => this.#send(head, answer), answer),
-      (error: unknown) => this.#answered(() => this.#sendFault(head, error), null),
-    );
+    answering
+      .then(
+        (answer) => this.#answered(() => this.#send(head, answer), answer),
+        (error: unknown) => this.#answered(() => this.#sendFault(head, error), null),
+      )
+      .catch((error: unknown) => this.#breakOff(error));
   }
 
   /** Where a proxy ends TLS, the visitor's own connection is the one in front of it. */
@@ -232,18 +234,20 @@ export class Connection {
   #sendBody(open: OpenBody, after: 'finishing' | 'reading'): void {
     this.#state = 'answering';
     this.#outlet.flush();
-    sendBody(this.#outlet, open, () => this.#giveTime(answerSecondsMax)).then(
-      () => {
+    sendBody(this.#outlet, open, () => this.#giveTime(answerSecondsMax))
+      .then(() => {
         if (this.#state === 'closed') return;
         this.#state = after;
         this.#advance();
-      },
-      (error: unknown) => {
-        if (this.#state === 'closed') return;
-        this.#shared.log.warn({ err: error }, 'a body broke off');
-        this.#socket.terminate();
-      },
-    );
+      })
+      .catch((error: unknown) => this.#breakOff(error));
+  }
+
+  /** Some of an answer may have left: only the end of the connection tells that it is not whole. */
+  #breakOff(error: unknown): void {
+    if (this.#state === 'closed') return;
+    this.#shared.log.warn({ err: error }, 'an answer broke off');
+    this.#socket.terminate();
   }
 
   #sendFault(head: Head, error: unknown): void {

@@ -51,10 +51,12 @@ export function listenRaw(options: {
     socket: {
       open(socket) {
         if (connections.size >= connectionsMax) return socket.terminate();
+        // The last piece of a long body must not wait for the client to confirm the one before.
+        socket.setNoDelay(true);
         socket.data = new Connection(socket, shared);
         connections.add(socket.data);
       },
-      data: (socket, bytes) => socket.data.data(bytes),
+      data: (socket, bytes) => socket.data?.data(bytes),
       drain: (socket) => socket.data?.drain(),
       end: (socket) => socket.data?.ended(),
       close(socket) {

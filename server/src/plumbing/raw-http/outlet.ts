@@ -4,6 +4,8 @@ import type { Socket } from 'bun';
 export interface Desk {
   bytes: Buffer;
   used: number;
+  /** What another has left here, when it failed in its turn, is never sent to anybody. */
+  owner: Outlet | null;
 }
 
 const deskBytes = 256 * 1024;
@@ -11,7 +13,7 @@ const deskBytes = 256 * 1024;
 const copiedBytesMax = 64 * 1024;
 
 export function createDesk(): Desk {
-  return { bytes: Buffer.allocUnsafeSlow(deskBytes), used: 0 };
+  return { bytes: Buffer.allocUnsafeSlow(deskBytes), used: 0, owner: null };
 }
 
 /** What leaves on one connection, in order, no faster than it is taken. */
@@ -42,6 +44,10 @@ export class Outlet {
   /** Bytes that nobody changes afterwards, unless they are few. `flush` must follow before the turn ends. */
   put(bytes: Uint8Array): void {
     const desk = this.#desk;
+    if (desk.owner !== this) {
+      desk.owner = this;
+      desk.used = 0;
+    }
     if (bytes.length > copiedBytesMax) {
       this.flush();
       this.#send(bytes);
@@ -55,7 +61,7 @@ export class Outlet {
   flush(): void {
     const desk = this.#desk;
     const length = desk.used;
-    if (length === 0) return;
+    if (length === 0 || desk.owner !== this) return;
     desk.used = 0;
     const taken = this.isEmpty ? this.#write(desk.bytes, length) : 0;
     if (taken < length) this.#queue.push(new Uint8Array(desk.bytes.subarray(taken, length)));

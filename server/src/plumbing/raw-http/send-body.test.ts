@@ -59,7 +59,7 @@ test('a stream that breaks off, or is not as long as was said, is never taken fo
   expect(bodyOf(await sayAll(raw.port, `${get('/breaks')}\r\n`))).toBe('');
   expect(bodyOf(await sayAll(raw.port, `${get('/short')}\r\n`)).length).toBeLessThan(10);
   expect(bodyOf(await sayAll(raw.port, `${get('/long')}\r\n`)).length).toBeLessThan(5);
-  expect(raw.logged.filter((line) => line.includes('a body broke off')).length).toBe(3);
+  expect(raw.logged.filter((line) => line.includes('an answer broke off')).length).toBe(3);
 });
 
 test('HEAD does not read a stream, and says its length where it is known', async () => {

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test';
+import { createDesk, Outlet } from './outlet.ts';
+
+/** Takes as much at a time as it is told to. */
+function slowSocket(room: { bytes: number }) {
+  let written = '';
+  return {
+    write(bytes: unknown, at = 0, length = 0) {
+      const taken = Math.min(room.bytes, length);
+      room.bytes -= taken;
+      written += Buffer.from(bytes as Uint8Array)
+        .subarray(at, at + taken)
+        .toString();
+      return taken;
+    },
+    get written() {
+      return written;
+    },
+  };
+}
+
+test('what one connection left on the desk is never sent to another', () => {
+  const desk = createDesk();
+  const [one, two] = [slowSocket({ bytes: 100 }), slowSocket({ bytes: 100 })];
+  const [failed, next] = [new Outlet(one, desk), new Outlet(two, desk)];
+  failed.put(Buffer.from('secret of one'));
+  next.flush();
+  expect(two.written).toBe('');
+  failed.put(Buffer.from('secret of one'));
+  next.put(Buffer.from('hello'));
+  next.flush();
+  failed.flush();
+  expect([one.written, two.written]).toEqual(['', 'hello']);
+});
+
+test('what is not taken waits in order, and the desk can be used for others meanwhile', () => {
+  const desk = createDesk();
+  const room = { bytes: 4 };
+  const socket = slowSocket(room);
+  const outlet = new Outlet(socket, desk);
+  outlet.put(Buffer.from('abcdef'));
+  outlet.flush();
+  const large = Buffer.alloc(100_000, 'l');
+  outlet.put(Buffer.from('ghi'));
+  outlet.put(large);
+  outlet.put(Buffer.from('end'));
+  outlet.flush();
+  const other = slowSocket({ bytes: 100 });
+  const another = new Outlet(other, desk);
+  another.put(Buffer.from('other'));
+  another.flush();
+  expect([socket.written, outlet.isEmpty, other.written]).toEqual(['abcd', false, 'other']);
+  for (let turn = 0; !outlet.isEmpty && turn < 1_000; turn++) {
+    room.bytes = 777;
+    outlet.drain();
+  }
+  expect(socket.written).toBe(`abcdefghi${large}end`);
+});
+
+test('whoever waits for room is told when the connection is gone', async () => {
+  const outlet = new Outlet(slowSocket({ bytes: 0 }), createDesk());
+  outlet.put(Buffer.from('abc'));
+  outlet.flush();
+  const waiting = outlet.empty();
+  outlet.close();
+  await waiting;
+  expect(outlet.isClosed).toBe(true);
+});
