@@ -1,32 +1,23 @@
 import type { Socket } from 'bun';
-import type { Logger } from 'pino';
 import type { Edge, EdgeAnswer, EdgeAnswering } from '../../edge/edge-request.ts';
 import type { TrustedProxies } from '../client-address.ts';
 import { Failure, fail } from '../problem.ts';
-import { isRequestId } from '../request-id.ts';
 import type { Authority } from './authority.ts';
-import type { Clock } from './clock.ts';
 import { type HandedOver, handOver } from './hand-over.ts';
 import { type Desk, Outlet } from './outlet.ts';
 import { type Head, headBytesMax, parseHead } from './parse-head.ts';
 import type { PassedOn } from './passed-on.ts';
-import { problemBytes } from './problem-bytes.ts';
-import type { ReadyHeads } from './ready-heads.ts';
-import { type OpenBody, sendAnswer } from './send-answer.ts';
+import { type Answers, type OpenBody, type Sent, sendAnswer, sendFault, sendRefusal } from './send-answer.ts';
 import { sendBody } from './send-body.ts';
 
 /** What all connections of a listener share. */
-export interface Shared {
+export interface Shared extends Answers {
   edge: () => Edge | null;
-  log: Logger;
-  clock: Clock;
-  heads: ReadyHeads;
   desk: Desk;
   trustedProxies: TrustedProxies;
   passedOn: PassedOn;
   /** Answers that are being waited for, over all connections. */
   waiting: number;
-  isStopping: boolean;
 }
 
 /** For a head to arrive in whole, however it is spread. */
@@ -110,11 +101,8 @@ export class Connection {
   tick(): void {
     if (this.#shared.clock.second < this.#deadline || this.#state === 'handed-over') return;
     if (this.#state !== 'reading' || !this.#outlet.isEmpty) this.#socket.terminate();
-    else if (!this.#hasBegun) this.#linger();
-    else {
-      this.#refuse(fail('request_timeout'));
-      this.#settle();
-    }
+    else if (this.#hasBegun) this.#refuse(fail('request_timeout'));
+    else this.#linger();
   }
 
   /** Nothing that has been asked is left unanswered by it, unless `isBusy`. */
@@ -143,6 +131,7 @@ export class Connection {
       }
       if (head instanceof Failure) {
         this.#refuse(head);
+        return;
       } else if (head === 'hand-over' || !edge?.serves(head.request.host)) {
         this.#outlet.flush();
         // Behind what is still on its way to the client.
@@ -180,19 +169,19 @@ export class Connection {
       if (shared.waiting >= waitingMax) throw fail('unavailable', { detail: 'Too many requests at once.' });
       answering = edge.answer(head.request);
     } catch (error) {
-      this.#sendFault(head, error);
+      this.#sent(sendFault(this.#outlet, shared, head, error));
       return;
     }
     if (!(answering instanceof Promise)) {
-      this.#send(head, answering);
+      this.#sent(sendAnswer(this.#outlet, shared, head, answering));
       return;
     }
     this.#state = 'answering';
     shared.waiting++;
     answering
       .then(
-        (answer) => this.#answered(() => this.#send(head, answer), answer),
-        (error: unknown) => this.#answered(() => this.#sendFault(head, error), null),
+        (answer) => this.#answered(answer, () => sendAnswer(this.#outlet, shared, head, answer)),
+        (error: unknown) => this.#answered(null, () => sendFault(this.#outlet, shared, head, error)),
       )
       .catch((error: unknown) => this.#breakOff(error));
   }
@@ -204,40 +193,29 @@ export class Connection {
     return this.#shared.trustedProxies.includes(this.#socket.remoteAddress);
   }
 
-  #answered(send: () => void, answer: EdgeAnswer | null): void {
+  #answered(answer: EdgeAnswer | null, send: () => Sent): void {
     this.#shared.waiting--;
     if (this.#state === 'closed') {
       if (answer?.body instanceof ReadableStream) void answer.body.cancel().catch(() => {});
       return;
     }
     this.#state = 'reading';
-    send();
+    this.#sent(send());
     this.#advance();
   }
 
-  #send(head: Head, answer: EdgeAnswer): void {
-    const isLast = head.isLast || this.#shared.isStopping;
-    const { method } = head.request;
-    const sent = { answer, method, isLast, knowsChunks: head.knowsChunks, requestId: this.#idOf(head) };
-    let open: OpenBody | null;
-    try {
-      open = sendAnswer(this.#outlet, this.#shared.heads, sent);
-    } catch (error) {
-      // Nothing has been sent: a head that can not be made.
-      this.#sendFault(head, error);
-      return;
-    }
-    if (open !== null) this.#sendBody(open, isLast ? 'finishing' : 'reading');
-    else if (isLast) this.#state = 'finishing';
+  #sent(sent: Sent): void {
+    if (sent === 'last') this.#state = 'finishing';
+    else if (sent !== 'next') this.#sendBody(sent);
   }
 
-  #sendBody(open: OpenBody, after: 'finishing' | 'reading'): void {
+  #sendBody(open: OpenBody): void {
     this.#state = 'answering';
     this.#outlet.flush();
     sendBody(this.#outlet, open, () => this.#giveTime(answerSecondsMax))
       .then(() => {
         if (this.#state === 'closed') return;
-        this.#state = after;
+        this.#state = open.isLast ? 'finishing' : 'reading';
         this.#advance();
       })
       .catch((error: unknown) => this.#breakOff(error));
@@ -250,41 +228,17 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  #sendFault(head: Head, error: unknown): void {
-    const requestId = Buffer.from(this.#idOf(head)).toString('latin1');
-    if (!(error instanceof Failure)) {
-      const { host, path } = head.request;
-      this.#shared.log.error({ err: error, request_id: requestId, host, path }, 'a fault of the server');
-    }
-    this.#sendProblem(error instanceof Failure ? error : fail('internal'), requestId, head);
-  }
-
-  /** For what is no request: nothing after it can be understood either. */
   #refuse(failure: Failure): void {
-    this.#shared.log.debug({ detail: failure.message }, 'a request was refused');
-    this.#sendProblem(failure, this.#shared.clock.nextId().toString('latin1'), null);
-  }
-
-  #sendProblem(failure: Failure, requestId: string, head: Head | null): void {
-    sendAnswer(this.#outlet, this.#shared.heads, {
-      answer: problemBytes(failure, requestId),
-      method: head?.request.method ?? 'GET',
-      isLast: true,
-      knowsChunks: false,
-      requestId: Buffer.from(requestId),
-    });
-    this.#state = 'finishing';
-  }
-
-  #idOf({ request }: Head): Uint8Array {
-    const sent = request.header('x-request-id');
-    return sent !== null && isRequestId(sent) ? Buffer.from(sent) : this.#shared.clock.nextId();
+    this.#sent(sendRefusal(this.#outlet, this.#shared, failure));
+    this.#settle();
   }
 
   #handOver(bytes: Buffer): void {
     const { passedOn, log } = this.#shared;
     this.#state = 'handed-over';
     this.#unread = null;
+    // Paused and resumed by whoever has it now, in a state that nobody here knows.
+    this.#isPaused = true;
     this.#other = handOver({
       client: this.#socket,
       passedOn,
@@ -294,7 +248,6 @@ export class Connection {
         if (this.#state === 'closed') return;
         this.#other = null;
         this.#refuse(fail('unavailable'));
-        this.#settle();
       },
     });
     this.#other.fromClient(bytes);
@@ -303,6 +256,7 @@ export class Connection {
 
   /** Closed at once, it could take back what the client has not read yet. */
   #linger(): void {
+    if (this.#state === 'closed') return;
     this.#state = 'lingering';
     this.#unread = null;
     this.#resume();

@@ -129,6 +129,22 @@ test('where the general server is gone, the client is told', async () => {
   expect(heard).toMatch(/^x-request-id: /m);
 });
 
+test('an answer that comes before the body is through is heard', async () => {
+  const refusal = 'HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.pause().end(refusal, () => socket.destroy()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await using raw = startRaw(() => textAnswer('hello'), { fallbackPort: port });
+  const talking = await talk(raw.port);
+  talking.say(`POST / HTTP/1.1\r\nHost: ${siteHost}\r\nContent-Length: ${pumpedBytes}\r\n\r\n`);
+  pump(talking.socket);
+  expect(await talking.closed()).toBe(refusal);
+  server.close();
+});
+
 test('no more is read from either side than the other takes, and nothing is lost', async () => {
   const arrived = Promise.withResolvers<Socket>();
   const server = createServer((socket) => arrived.resolve(socket.pause()));

@@ -24,7 +24,6 @@ export function handOver(input: {
   const { client } = input;
   let server: Socket<undefined> | null = null;
   let isClosed = false;
-  let isEnded = false;
   const there = new Pipe(client, () => server?.shutdown());
   let back: Pipe | null = null;
   let forget = () => {};
@@ -43,14 +42,11 @@ export function handOver(input: {
       },
       data: (_, bytes) => back?.push(bytes),
       drain: () => there.drain(),
-      end() {
-        isEnded = true;
-        back?.end();
-      },
+      end: () => back?.end(),
       close() {
         forget();
-        // What it said before its end may still be on its way to a slow client.
-        if (!isClosed && !isEnded) client.terminate();
+        // What it said before that may still be on its way to a slow client.
+        back?.end();
       },
     },
   }).catch(input.failed);
