@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setApp } from './support/app-runtime.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { freePort, root, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
@@ -30,6 +31,7 @@ interface Release {
 }
 
 interface Site {
+  id: string;
   slug: string;
   base: string;
   /** `svc apps static …` as the owner. */
@@ -44,6 +46,7 @@ async function newSite(): Promise<Site> {
   expect(made.status).toBe(201);
   const svc = (...args: string[]) => asOwner(['apps', 'static', ...args, '--app', slug]);
   return {
+    id: made.body.id,
     slug,
     svc,
     base: `${world.tenant.base}/apps/${slug}/static`,
@@ -85,7 +88,9 @@ describe('svc apps static deploy', () => {
     writeFileSync(join(folder, 'index.html'), '<p>two');
     const second = await site.deploy(folder);
     expect([second.number, second.uploaded]).toEqual([2, { files: 1, bytes: 6 }]);
-    expect((await site.deploy(folder)).uploaded).toEqual({ files: 0, bytes: 0 });
+    expect(await site.deploy(folder)).toMatchObject({ number: 2, uploaded: { files: 0, bytes: 0 } });
+    const preview = await site.svc('deploy', '--from-dir', folder);
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('nothing to do')]);
     const listed = await site.svc('releases', 'files', '--release-id', second.id, '--json');
     expect(listed.json<{ items: { path: string }[] }>().items.map(({ path }) => path)).toEqual([
       ...['.well-known/x', 'a/b.css', 'a/copy.css', 'index.html'],
@@ -102,6 +107,38 @@ describe('svc apps static deploy', () => {
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(`//${slug}.`)]);
     const { body } = await world.as.O('GET', `${base}/site`);
     expect([body.active_release.files, body.active_release.config]).toEqual([1, { spa: true }]);
+  });
+
+  test('takes the configuration from above the folder, and none of another app', async () => {
+    const site = await newSite();
+    const outside = folderWith({
+      'proj/svc.yaml': `app:\n  slug: ${site.slug}\nsite:\n  spa: true\n`,
+      'proj/dist/index.html': '<p>',
+    });
+    const config = async (app: string, cwd: string, folder: string) => {
+      const line = ['apps', 'static', 'deploy', '--app', app, '--from-dir', folder, '--execute', '--json'];
+      const ran = await asOwner(line, { cwd });
+      expect(ran.code).toBe(0);
+      return [ran.json<{ config: object }>().config, ran.stderr] as const;
+    };
+    const [taken, notice] = await config(site.id, outside, 'proj/dist');
+    expect([taken, notice]).toEqual([{ spa: true }, expect.stringContaining('proj/svc.yaml says how')]);
+    const other = await newSite();
+    const [none, why] = await config(other.slug, join(outside, 'proj'), 'dist');
+    expect([none, why]).toEqual([{}, expect.stringContaining(`is of the app ${site.slug}`)]);
+  });
+
+  test('exits with 11 where it is shown nowhere for want of a review, and says what to do', async () => {
+    const site = await newSite();
+    const folder = folderWith({ 'index.html': '<p>one' });
+    await setApp(world.tenant.server, site.id, { visibility: 'internet' });
+    const kept = await site.svc('deploy', '--from-dir', folder, '--execute', '--json');
+    expect([kept.code, kept.json<Release>().pointer]).toEqual([11, null]);
+    expect(kept.stderr).toContain(`svc apps static site staging enable --app ${site.slug} --execute`);
+    expect((await site.svc('site', 'staging', 'enable', '--execute')).code).toBe(0);
+    writeFileSync(join(folder, 'index.html'), '<p>two');
+    const staged = await site.svc('deploy', '--from-dir', folder, '--execute');
+    expect([staged.code, staged.stderr]).toEqual([0, expect.stringContaining('promote-request')]);
   });
 
   test('refuses links, odd names and faults of a configuration before any request', async () => {
@@ -176,8 +213,8 @@ describe('svc apps static releases', () => {
     const folder = folderWith({ 'index.html': '<p>one' });
     const moves = async (release: string, ...args: string[]) => {
       const ran = await site.svc('releases', ...args, '--release-id', release, '--execute');
-      expect([args, ran.code, ran.stderr]).toEqual([args, 0, '']);
-      return ran.stdout;
+      expect([args, ran.code, ran.stderr.includes('Error')]).toEqual([args, 0, false]);
+      return `${ran.stdout}${ran.stderr}`;
     };
     const roles = async () => {
       const { items } = (await site.svc('releases', 'list', '--json')).json<{ items: Release[] }>();
@@ -190,8 +227,8 @@ describe('svc apps static releases', () => {
       [2, 'active'],
       [1, 'superseded'],
     ]);
-    expect(await moves(first.id, 'rollback')).toMatch(/^Release 1 is active: http/);
-    expect(await moves(first.id, 'activate')).toContain('was already active');
+    expect(await moves('1', 'rollback')).toMatch(/^Release 1 is active: http/);
+    expect(await moves('#1', 'activate')).toContain('was already active');
 
     await fails(site.svc('releases', 'stage', '--release-id', second.id, '--execute'), 6, 'staging_disabled');
     expect((await site.svc('site', 'staging', 'enable', '--execute')).stdout).toContain('--staging.');
@@ -200,17 +237,30 @@ describe('svc apps static releases', () => {
       ...['releases', 'promote-request', '--release-id', second.id, '--note', 'look', '--execute', '--json'],
     );
     expect(asked.json<{ status: string; note: string }>()).toMatchObject({ status: 'pending', note: 'look' });
+    const of = (release: string) => ['--release-id', release, '--app', site.slug];
     const decide = (how: string, ...more: string[]) =>
-      asAdmin([
-        ...['apps', 'static', 'releases', how, '--release-id', second.id, '--app', site.slug, '--execute'],
-        ...more,
-      ]);
+      asAdmin(['apps', 'static', 'releases', how, ...of(second.id), '--execute', ...more]);
     expect((await decide('promote-reject', '--reason', 'no')).stdout).toContain('rejected');
-    await moves(second.id, 'promote-request');
-    expect((await decide('promote-approve')).stdout).toMatch(/^Release 2 is active/);
+    const next = await moves(second.id, 'promote-request');
+    const { body } = await world.as.O('GET', `${site.base}/site`);
+    const { staging_url, staged_release } = body;
+    expect(next).toContain(staging_url);
+    expect(next).toContain(`promote-approve --release-id 2 --digest ${staged_release.digest}`);
+    const look = await asAdmin(['apps', 'static', 'releases', 'promote-approve', ...of('2')]);
+    expect([look.code, look.stderr]).toEqual([0, expect.stringContaining(staging_url)]);
+    await fails(decide('promote-approve', '--digest', '0'.repeat(64)), 6, 'staging_changed');
+    expect((await decide('promote-approve', '--digest', staged_release.digest)).stdout).toMatch(
+      /^Release 2 is active/,
+    );
     await fails(site.svc('releases', 'revoke', '--release-id', second.id, '--execute'), 6, 'release_active');
     expect(await moves(first.id, 'revoke')).toContain('Release 1 is revoked');
-    expect((await site.svc('site', 'unpublish', '--execute')).stdout).toMatch(/published +false/);
+    const unpublished = await site.svc('site', 'unpublish', '--execute');
+    expect([unpublished.stdout, unpublished.stderr]).toEqual([
+      expect.stringMatching(/published +false/),
+      expect.stringContaining(`releases activate --release-id 2 --app ${site.slug} --execute`),
+    ]);
+    expect((await site.svc('site', 'unpublish', '--execute')).stderr).toContain('already unpublished');
+    expect((await site.svc('site', 'get')).stdout).toContain('(shows nothing)');
     expect(await moves(second.id, 'activate')).toContain('is active');
     expect((await site.svc('site', 'staging', 'disable', '--execute')).stdout).toMatch(
       /staging_enabled +false/,
@@ -241,7 +291,7 @@ describe('svc apps static releases', () => {
     await fails(one('promote-approve', draft.id), 4, 'forbidden');
     await one('stage', draft.id);
     await one('promote-request', draft.id);
-    await fails(one('promote-reject', draft.id), 4, 'self_approval');
+    expect(await fails(one('promote-reject', draft.id), 4, 'self_approval')).toContain('staging disable');
     expect((await one('revoke', draft.id)).code).toBe(0);
     await fails(one('activate', draft.id), 6, 'release_revoked');
     await fails(
@@ -251,6 +301,7 @@ describe('svc apps static releases', () => {
     );
     await fails(site.svc('releases', 'get', '--release-id', Bun.randomUUIDv7()), 5, 'not_found');
     await fails(site.svc('releases', 'get', '--release-id', 'first'), 5, 'not_found');
+    await fails(site.svc('releases', 'get', '--release-id', '77'), 5, 'not_found');
     for (const [paths, code] of [
       [['../up'], 'invalid_path'],
       [['a', 'A'], 'path_collision'],
@@ -284,6 +335,16 @@ describe('svc apps static site set', () => {
     const { visibility } = (await world.as.O('GET', `${world.tenant.base}/apps/${site.slug}`)).body;
     expect(visibility).toBe('private');
     rmSync(file);
+  });
+
+  test('says also when it is executed what visitors are served with meanwhile', async () => {
+    const site = await newSite();
+    await site.deploy(folderWith({ 'index.html': '<p>' }));
+    await setApp(world.tenant.server, site.id, { visibility: 'internet' });
+    const set = await site.svc('site', 'set', '--body-json', '{"spa":true}', '--execute');
+    expect([set.code, set.stderr]).toEqual([0, expect.stringContaining('what visitors see stays')]);
+    const { stdout } = await site.svc('site', 'get');
+    expect(stdout).toMatch(/config +\{"spa":true\}\nvisitors get +\{\}/);
   });
 
   test('names file, line and key of a fault, and wants one of the two ways', async () => {

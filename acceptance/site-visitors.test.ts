@@ -222,6 +222,36 @@ describe.if(hasChromium)('with a real browser', () => {
     expect(await tab.getByRole('heading').innerText()).toBe('Nothing here');
   });
 
+  test('another page can neither frame the site nor sign a visitor in as somebody else unasked', async () => {
+    const user = await newPasswordUser(site.server, site.tenant.id);
+    const tab = await freshBrowser();
+    await tab.goto(`${site.origin}/`);
+    await signIn(tab, user);
+    await tab.waitForURL(`${site.origin}/`);
+    const cookieOf = async () =>
+      (await browser.cookies(site.origin)).find(({ name }) => name === '__Host-svc_site')?.value;
+    const own = await cookieOf();
+
+    const elsewhere = await shownSite('internet', site.tenant);
+    await tab.goto(`${elsewhere.origin}/`);
+    const framed = tab.waitForResponse(`${site.origin}/docs/`);
+    await tab.evaluate((src) => {
+      document.body.append(Object.assign(document.createElement('iframe'), { src }));
+    }, `${site.origin}/docs/`);
+    expect((await framed).status()).toBe(401);
+
+    const { body } = await site.owner.call('POST', '/api/v1/static/auth/start', {
+      target: `${site.origin}/docs/`,
+    });
+    await tab.evaluate((address) => location.assign(address), String(body.redirect_url));
+    await tab.getByRole('heading', { name: `Continue to ${site.host} as ` }).waitFor();
+    expect(await cookieOf()).toBe(own!);
+    await tab.getByRole('button', { name: 'Continue' }).click();
+    await tab.waitForURL(`${site.origin}/docs/`);
+    expect(await tab.getByRole('heading').innerText()).toBe('Docs');
+    expect(await cookieOf()).not.toBe(own!);
+  });
+
   test('leaving the site ends the visit there; coming back needs no password', async () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();

@@ -110,7 +110,7 @@ describe('a site', () => {
     expect([typeof id, pointer]).toEqual(['string', 'active']);
     const files = [{ path: 'a', sha256: sumOf('a'), size: bytes.byteLength + 1 }];
     const refused = await site.owner.call('POST', `${site.base}/releases`, { files });
-    expect([said(refused), refused.body.errors[0].field]).toEqual(['400 validation_failed', 'files.0.size']);
+    expect([said(refused), refused.body.errors[0].field]).toEqual(['413 payload_too_large', 'files[0].size']);
   });
 
   test('is audited, and its approval by the only admin of a tenant is on record', async () => {

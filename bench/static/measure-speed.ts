@@ -57,7 +57,7 @@ export async function measureSpeed(server: Server, edgePort: number | null, clea
     for (let round = 0; round < rounds; round++) {
       for (const who of round % 2 === 0 ? contenders : contenders.toReversed()) {
         const load = {
-          name: 'static',
+          name: `${who.name} ${one.title}`.replaceAll(/\W+/g, '-'),
           port: who.port,
           script: `wrk.path = "${one.path}"\n${lua(headers.get(who) ?? {})}`,
         };

@@ -8,6 +8,8 @@ import { yamlFault } from './yaml-fault.ts';
 /** A `svc.yaml` that is YAML and has no key that is not known; its values are as they were written. */
 export interface ManifestDocument {
   data: Readonly<Record<string, unknown>>;
+  /** Faults of unknown keys, where they are not refused at once. */
+  unknown: readonly ManifestFault[];
   /** A fault of the value at some keys, with its place in the file. */
   faultAt(keys: readonly PropertyKey[], code: string, detail: string): ManifestFault;
 }
@@ -22,12 +24,14 @@ export async function readManifestDocument(path: string, shown = path): Promise<
 export interface ManifestForm {
   keys?: ManifestKeys;
   bytesMax?: number;
+  /** `told`: for whoever has more faults to tell together with them. */
+  unknown?: 'refused' | 'told';
 }
 
 export function parseManifestDocument(
   text: string,
   shown: string,
-  { keys: known = manifestKeys, bytesMax = manifestBytesMax }: ManifestForm = {},
+  { keys: known = manifestKeys, bytesMax = manifestBytesMax, unknown: wanted = 'refused' }: ManifestForm = {},
 ): ManifestDocument {
   if (Buffer.byteLength(text) > bytesMax) throw tooLarge(shown, bytesMax);
   const lines = new LineCounter();
@@ -55,8 +59,9 @@ export function parseManifestDocument(
   const unknown = unknownKeys(document, contents, known, []).map(({ offset, keys, detail }) =>
     faultAtOffset(offset, keys, 'unknown_key', detail),
   );
-  if (unknown.length > 0) throw manifestError(shown, unknown);
+  if (unknown.length > 0 && wanted === 'refused') throw manifestError(shown, unknown);
   return {
+    unknown,
     data: toData(document, (detail) =>
       manifestError(shown, [faultAtOffset(0, [], 'malformed_yaml', detail)]),
     ),

@@ -38,21 +38,25 @@ const steps: Record<ErrorCode, string> = {
   deploy_in_progress: 'Wait until the deployment has ended.',
   not_deleted: 'svc apps delete <app> --execute deletes it first.',
   storage_not_enabled: 'svc apps storage enable --app <app> --execute enables it.',
-  release_not_draft: 'Make a new release: svc apps static deploy.',
-  release_incomplete: 'Upload what is missing: svc apps static deploy with the same folder goes on.',
-  release_not_finalized: 'svc apps static releases finalize --release-id <id> --execute finalizes it.',
-  release_revoked: 'Choose another release; svc apps static releases list shows them.',
-  release_active: 'Make another release active first, or stop serving: svc apps static site unpublish.',
-  staging_disabled: 'svc apps static site staging enable --execute enables it.',
-  not_staged: 'svc apps static releases stage --release-id <id> --execute stages it.',
-  promotion_pending: 'Have it approved or rejected first; svc apps static site get shows it.',
+  release_not_draft: 'Make a new release: svc apps static deploy --app <app>.',
+  release_incomplete:
+    'Upload what is missing: svc apps static deploy --app <app> with the same folder goes on.',
+  release_not_finalized:
+    'svc apps static releases finalize --release-id <id> --app <app> --execute finalizes it.',
+  release_revoked: 'Choose another release; svc apps static releases list --app <app> shows them.',
+  release_active:
+    'Make another release active first, or stop serving: svc apps static site unpublish --app <app>.',
+  staging_disabled: 'svc apps static site staging enable --app <app> --execute enables it.',
+  not_staged: 'svc apps static releases stage --release-id <id> --app <app> --execute stages it.',
+  promotion_pending: 'Have it approved or rejected first; svc apps static site get --app <app> shows it.',
   promotion_required:
-    'svc apps static releases stage, then promote-request; an admin of the tenant approves it.',
+    'svc apps static releases stage --release-id <id> --app <app> --execute, then promote-request; an admin of the tenant approves it.',
   staging_changed: 'Look at what is staged now, and request its promotion anew.',
-  not_pending: 'svc apps static site get shows what is staged and what is requested.',
-  not_rollback_target: 'svc apps static releases list shows which releases were active and are kept.',
-  nothing_active: 'Deploy first: svc apps static deploy.',
-  already_attached: 'svc apps domains list shows it; svc apps domains verify goes on with it.',
+  not_pending: 'svc apps static site get --app <app> shows what is staged and what is requested.',
+  not_rollback_target:
+    'svc apps static releases list --app <app> shows which releases were active and are kept.',
+  nothing_active: 'Deploy first: svc apps static deploy --app <app>.',
+  already_attached: 'svc apps domains list --app <app> shows it; svc apps domains verify goes on with it.',
   host_active_elsewhere:
     'Remove the host from the app that has it, or publish the TXT record and verify again.',
   already_uploaded: 'Ask for a new address: svc apps sign-icon-upload.',
@@ -118,6 +122,17 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     limit_reached: 'Delete what is no longer needed: svc apps storage rm.',
     app_not_active: 'Objects can still be read; ask an owner of the app to bring it back.',
     payload_too_large: 'Store it in parts.',
+  },
+  'apps static': {
+    limit_reached:
+      'Finalize drafts, or give them up: svc apps static releases revoke --release-id <id> --app <app> --execute.',
+  },
+  'apps static releases': {
+    not_found: 'Check the app and the release; svc apps static releases list --app <app> shows the releases.',
+  },
+  'apps static releases promote-reject': {
+    self_approval:
+      'To withdraw it, stage another release, or svc apps static site staging disable --app <app> --execute.',
   },
   'tables grants issue': {
     unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',

@@ -11,6 +11,13 @@ export interface FakeRelease {
   sent: string[];
   grants: number;
   pointer: 'active' | 'staged' | null;
+  /** The one release that a list has; its state before anything is sent. */
+  number: number;
+  state: 'draft' | 'finalized';
+  /** What the site leads to, by number. */
+  shown: { active?: number; staged?: number };
+  /** The same was there already. */
+  changed?: false;
   /** Answers instead, when it returns one. */
   onUpload?: (sum: string, seen: Seen) => Response | undefined | Promise<Response | undefined>;
   onFinalize?: () => Response | undefined;
@@ -20,7 +27,10 @@ const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
 
 /** A server that takes releases as the real one does. */
 export function takeReleases(fake: FakeServer): FakeRelease {
-  const state: FakeRelease = { stored: new Set(), draft: null, sent: [], grants: 0, pointer: 'active' };
+  const state: FakeRelease = {
+    ...{ stored: new Set(), draft: null, sent: [], grants: 0, pointer: 'active' },
+    ...{ number: 4, state: 'draft', shown: {} },
+  };
   const missing = () => [
     ...new Set(
       (state.draft?.files ?? []).map(({ sha256 }) => sha256).filter((sum) => !state.stored.has(sum)),
@@ -41,6 +51,9 @@ export function takeReleases(fake: FakeServer): FakeRelease {
       state.stored.add(sum);
       return new Response(null, { status: 204 });
     }
+    if (seen.method === 'GET' && seen.path.endsWith('/static/site')) return Response.json(siteOf(state));
+    if (seen.method === 'GET' && seen.path.includes('/static/releases/'))
+      return Response.json({ id, number: state.number, state: state.state });
     if (!seen.path.includes('/static/releases') || seen.method !== 'POST') return undefined;
     if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(seen));
     if (seen.path.endsWith('/releases')) {
@@ -70,9 +83,15 @@ function previewOf({ body }: Seen) {
   return { dry_run: true, plan };
 }
 
-function finalizedOf({ draft, pointer }: FakeRelease) {
+function siteOf({ shown: { active, staged } }: FakeRelease) {
+  const release = (number: number | undefined) => (number === undefined ? null : { id, number });
+  return { active_release: release(active), staged_release: release(staged) };
+}
+
+function finalizedOf({ draft, pointer, number, changed }: FakeRelease) {
   return {
-    ...{ id, number: 4, version: draft?.version ?? '', state: 'finalized', roles: [], bytes: 12 },
+    ...{ id, number, version: draft?.version ?? '', state: 'finalized', roles: [], bytes: 12 },
     ...{ files: draft?.files.length, pointer, url: pointer && 'http://shop.apps.localhost:4400/' },
+    ...(changed === false && { changed }),
   };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { manifestPathPattern } from './manifest.ts';
 import {
+  isRefusedSiteHeader,
   redirectStatuses,
+  refusedSiteHeaderPrefixes,
   refusedSiteHeaders,
   siteConfigSchemaPath,
   siteHeaderRulesMax,
@@ -37,8 +39,8 @@ const pattern = addressText
 const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be the name of a header')
-  .refine((name) => !refusedSiteHeaders.includes(name.toLowerCase()), {
-    error: `must be none of ${refusedSiteHeaders.join(', ')}`,
+  .refine((name) => !isRefusedSiteHeader(name), {
+    error: `must be none of ${[...refusedSiteHeaders, ...refusedSiteHeaderPrefixes.map((it) => `${it}*`)].join(', ')}`,
   });
 const headerValue = z
   .string()
@@ -72,7 +74,12 @@ const redirect = z
     const unknown = namesIn(to.replace(/^https?:\/\/[^/]*/, '')).find((name) => !known.includes(name));
     if (unknown !== undefined)
       ctx.addIssue({ code: 'custom', path: ['to'], message: `:${unknown} does not stand in from` });
-    if (from === to) ctx.addIssue({ code: 'custom', path: ['to'], message: 'leads to itself' });
+    if (leadsToItself(from, to))
+      ctx.addIssue({
+        code: 'custom',
+        path: ['to'],
+        message: 'leads to what from stands for, round and round',
+      });
   });
 
 export const SiteConfig = z
@@ -115,12 +122,28 @@ function namesIn(text: string): string[] {
   return [...text.matchAll(/:([A-Za-z][A-Za-z0-9_]*)/g)].map(([, name = '']) => name);
 }
 
+/** Whether a rule fits where it leads, whatever was found: one that is sent on would be sent on for ever. */
+function leadsToItself(from: string, to: string): boolean {
+  if (!to.startsWith('/')) return false;
+  const parts = from.split('/');
+  const target = to.replace(/[?#].*$/, '').split('/');
+  const isOpen = parts.at(-1) === '*';
+  if (isOpen) parts.pop();
+  // Below `/a/*` is also `/a/`; what `:splat` stands for may be of no part or of many.
+  if (isOpen ? target.length <= parts.length : target.length !== parts.length) return false;
+  return parts.every((part, at) => {
+    const there = target[at] ?? '';
+    if (there.includes(':splat')) return false;
+    return /^:[A-Za-z][A-Za-z0-9_]*$/.test(part) ? there !== '' : part === there;
+  });
+}
+
 /** The first rule from which one comes back to it by rules without variable parts; null: none. */
 function loopAt(redirects: readonly { from: string; to: string }[]): number | null {
   const plain = new Map<string, string>();
   for (const { from, to } of redirects) {
     // What leads to itself is told of on the spot.
-    if (from !== to && !/[*:]/.test(from) && !plain.has(from)) plain.set(from, to);
+    if (!leadsToItself(from, to) && !/[*:]/.test(from) && !plain.has(from)) plain.set(from, to);
   }
   for (const [at, { from }] of redirects.entries()) {
     const seen = new Set<string>();

@@ -40,6 +40,14 @@ describe('a site configuration', () => {
     });
   }
 
+  test('can not give orders to a proxy, clear what a browser keeps, or send visitors on by a header', () => {
+    for (const name of ['X-Accel-Redirect', 'x-accel-anything', 'X-Sendfile', 'X-LIGHTTPD-send-file'])
+      expect(header(name, '/etc/passwd')).toEqual([`headers.0.headers.${name}`]);
+    for (const name of ['Clear-Site-Data', 'Refresh'])
+      expect(header(name, '0')).toEqual([`headers.0.headers.${name}`]);
+    for (const name of ['Link', 'SourceMap', 'x-accelerated']) expect(header(name, 'x')).toEqual([]);
+  });
+
   test('can not end a header and begin another', () => {
     for (const value of ['a\r\nSet-Cookie: b=c', 'a\nb', 'a\rb', 'a\u0000b', 'a\u0085b'])
       expect(header('x-note', value)).toEqual(['headers.0.headers.x-note']);
@@ -79,6 +87,27 @@ describe('a site configuration', () => {
     ];
     expect(faults({ redirects: circle })).toEqual(['redirects.1.to']);
   });
+  test.each([
+    ['/a/*', '/a/b/:splat'],
+    ['/a/*', '/a/'],
+    ['/a/*', '/a/b?c=:splat'],
+    ['/*', '/index.html'],
+    ['/*', '/:splat'],
+    ['/:lang/home', '/en/home'],
+    ['/:one/:other', '/:other/:one'],
+    ['/a', '/a#top'],
+  ])('has no redirect from %s to %s, which it stands for itself', (from, to) =>
+    expect(redirect({ from, to })).toEqual(['redirects.0.to']),
+  );
+  test.each([
+    ['/a/*', '/a'],
+    ['/a/*', '/b/:splat'],
+    ['/old/*', '/:splat'],
+    ['/a', '/a/'],
+    ['/:page', '/pages/:page'],
+    ['/*', 'https://www.example.com/:splat'],
+    ['/:lang/home', '/en/start'],
+  ])('may redirect from %s to %s', (from, to) => expect(redirect({ from, to })).toEqual([]));
   test('names only what was found', () => {
     expect(redirect({ from: '/a/:one', to: '/b/:two' })).toEqual(['redirects.0.to']);
     expect(redirect({ from: '/a', to: '/b/:splat' })).toEqual(['redirects.0.to']);

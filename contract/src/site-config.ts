@@ -14,43 +14,67 @@ export const siteConfigSchemaPath = '/schemas/site.json';
 
 /** Once part of the configuration; still taken, ignored, and answered with a notice. */
 export const retiredSiteKeys = [
-  ...[
-    'visibility',
-    'service_worker',
-    'service_workers',
-    'service_worker_allowed',
-    'service_worker_disallowed',
-  ],
+  'visibility',
+  'service_worker',
+  'service_workers',
+  'service_worker_allowed',
+  'service_worker_disallowed',
 ] as const;
 
 /**
- * Headers that a site can not set: those that say how an answer travels or what it is, which the server knows; and those
- * by which a site could reach beyond itself.
+ * Headers that a site can not set: those that say how an answer travels or what it is, which the server knows; those by
+ * which a site could reach beyond itself; and those that a proxy on the way takes for orders.
  */
 export const refusedSiteHeaders: readonly string[] = [
-  ...['accept-ranges', 'age', 'allow', 'alt-svc', 'connection', 'content-encoding', 'content-length'],
-  ...[
-    'content-range',
-    'content-type',
-    'date',
-    'etag',
-    'host',
-    'keep-alive',
-    'last-modified',
-    'location',
-    'nel',
-  ],
-  ...[
-    'proxy-authenticate',
-    'proxy-authorization',
-    'proxy-connection',
-    'public-key-pins',
-    'report-to',
-    'server',
-  ],
-  ...['service-worker-allowed', 'set-cookie', 'set-cookie2', 'status', 'te', 'trailer', 'transfer-encoding'],
-  ...['upgrade', 'vary', 'via', 'www-authenticate', 'x-content-type-options', 'x-request-id'],
+  'accept-ranges',
+  'age',
+  'allow',
+  'alt-svc',
+  'clear-site-data',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'host',
+  'keep-alive',
+  'last-modified',
+  'location',
+  'nel',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'public-key-pins',
+  'refresh',
+  'report-to',
+  'server',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'status',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'vary',
+  'via',
+  'www-authenticate',
+  'x-content-type-options',
+  'x-lighttpd-send-file',
+  'x-request-id',
+  'x-sendfile',
 ];
+/** All that begin with one of these, too. */
+export const refusedSiteHeaderPrefixes: readonly string[] = ['x-accel-'];
+
+export function isRefusedSiteHeader(name: string): boolean {
+  const small = name.toLowerCase();
+  return (
+    refusedSiteHeaders.includes(small) || refusedSiteHeaderPrefixes.some((prefix) => small.startsWith(prefix))
+  );
+}
 
 export interface SiteHeaderRule {
   /** A path; `*` at its end stands for anything, `:name` for one segment. */

@@ -28,6 +28,8 @@ describe('a path of a release', () => {
     ['more than 1024 bytes', Array.from({ length: 300 }, () => 'abc').join('/')],
     ['half a surrogate pair', 'a\ud800b'],
     ['decomposed letters', 'cafe\u0301.html'],
+    ['a place that is the platform’s at every site', '.svc/auth'],
+    ['such a place in other letters', '.SVC/auth'],
   ];
   for (const [what, path] of refused) {
     test(`is refused for ${what}`, () => expect(sitePathFault(path)).not.toBeNull());
@@ -43,6 +45,7 @@ describe('a path of a release', () => {
 
       'console.html',
     ],
+    ...['.svc', '.svcs/a.html', 'a/.svc/b.html'],
     ...['ab:c.txt', '日本/語.html', '_next/static/x.js', "it's.html"],
   ];
   for (const path of taken) test(`may be ${path}`, () => expect(sitePathFault(path)).toBeNull());

@@ -1,3 +1,5 @@
+import { sitePlatformPrefix } from './static-sites.ts';
+
 /** Which paths a release may hold. Whoever lists files and whoever takes the list ask the same. */
 export const releaseFilesMax = 20_000;
 export const releaseFileBytesMax = 25 * 1024 * 1024;
@@ -18,6 +20,8 @@ export function sitePathFault(path: string): string | null {
   if (/^[A-Za-z]:/.test(path)) return 'begins with a drive letter';
   if (/[\p{Cc}\u2028\u2029\ufeff]/u.test(path)) return 'contains a control character';
   if (/[#?]/.test(path)) return 'contains # or ?, which addresses can not hold as they are';
+  if (`/${foldedSitePath(path)}`.startsWith(sitePlatformPrefix))
+    return `is below ${sitePlatformPrefix}, which is the platform's at every site`;
   for (const segment of path.split('/')) {
     const fault = segmentFault(segment);
     if (fault) return fault;

@@ -96,7 +96,10 @@ export const setSite = {
     retired as Record<(typeof retiredSiteKeys)[number], z.ZodOptional<z.ZodUnknown>>,
   ),
   answer: ChangedSite.extend({
-    notices: z.array(z.string()).optional().meta({ description: 'What was sent and is ignored, and why.' }),
+    notices: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'What was sent and is ignored, and what keeps the configuration it has.' }),
   }),
 };
 export const enableStaging = { params: appParams, answer: ChangedSite };
@@ -119,11 +122,14 @@ export const createRelease = {
         z.strictObject({
           path: z.string().meta({ description: 'Relative, with /, in the composed form of Unicode.' }),
           sha256: sum,
-          size: z.int().min(0).max(releaseFileBytesMax),
+          size: z
+            .int()
+            .min(0)
+            .meta({ description: `At most ${releaseFileBytesMax}.` }),
         }),
       )
       .min(1)
-      .max(releaseFilesMax),
+      .meta({ description: `At most ${releaseFilesMax}.` }),
     config: SiteConfig.default({}),
     on_finalize: z
       .enum(['nothing', 'deploy'])
@@ -133,7 +139,14 @@ export const createRelease = {
   answer: Release.extend({ ...Upload.shape, changed: unchanged }),
 };
 export const grantUpload = { params: releaseParams, answer: Release.extend(Upload.shape) };
-export const finalizeRelease = { params: releaseParams, answer: Moved };
+export const finalizeRelease = {
+  params: releaseParams,
+  answer: Moved.extend({
+    newer_release_id: uuid.optional().meta({
+      description: 'The newer release for whose sake this one was not deployed, only finalized.',
+    }),
+  }),
+};
 export const stageRelease = { params: releaseParams, answer: Moved };
 export const activateRelease = { params: releaseParams, answer: Moved };
 export const rollbackRelease = { params: releaseParams, answer: Moved };
@@ -145,7 +158,14 @@ export const requestPromotion = {
 };
 export const approvePromotion = {
   params: releaseParams,
-  body: z.strictObject({ note: word.default('') }).default({ note: '' }),
+  body: z
+    .strictObject({
+      note: word.default(''),
+      digest: sum
+        .optional()
+        .meta({ description: 'Of what was looked at; where given, nothing else is approved.' }),
+    })
+    .default({ note: '' }),
   answer: Moved,
 };
 export const rejectPromotion = {

@@ -15,6 +15,8 @@ export const releasesKeptMax = 10;
 export const uploadsPrefix = '/uploads/';
 /** Paths of every site that are the platform's, never a release's. */
 export const sitePlatformPrefix = '/.svc/';
+/** Behind the subdomain, in the name of the host that shows what is staged. */
+export const stagingSuffix = '--staging';
 
 export const releaseStates = ['draft', 'finalized', 'revoked', 'abandoned', 'expired'] as const;
 /** What a release is to its site; none, or several at once. */

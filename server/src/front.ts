@@ -14,7 +14,7 @@ import { createConsoleLogin } from './identity/console-login.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import type { Handle } from './plumbing/serve.ts';
-import { siteAuthPath } from './visitors/turn-away.ts';
+import { siteAuthPath } from './visitors/site-paths.ts';
 import { welcomePage } from './welcome-page.ts';
 
 export interface FrontParts {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { problem } from '../../testing/fake-problem.ts';
 import { type FakeRelease, takeReleases } from '../../testing/fake-releases.ts';
@@ -31,6 +31,17 @@ function deploy(folder: string | null, flags: string[] = [], options: RunOptions
   return runSvc(['apps', 'static', 'deploy', ...from, ...flags], { cwd: newFolder(), ...options, env });
 }
 
+/** As of a release that is there: its plan holds nothing. */
+function withoutChanges(): void {
+  const usual = server.intercept;
+  server.intercept = async (request, seen) => {
+    const answer = await usual?.(request, seen);
+    if (answer === undefined || seen.query.get('dry_run') !== 'true') return answer;
+    const { plan } = (await answer.json()) as { plan: object };
+    return Response.json({ dry_run: true, plan: { ...plan, changes: [] } });
+  };
+}
+
 const requests = () => server.seen.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
 
 describe('svc apps static deploy', () => {
@@ -51,12 +62,7 @@ describe('svc apps static deploy', () => {
   });
 
   test('previews a release that was begun before as one to go on with', async () => {
-    const usual = server.intercept;
-    server.intercept = async (request, seen) => {
-      const answer = (await usual?.(request, seen)) ?? Response.json({});
-      const { plan } = (await answer.json()) as { plan: object };
-      return Response.json({ dry_run: true, plan: { ...plan, changes: [] } });
-    };
+    withoutChanges();
     const ran = await deploy(folderWith({ a: 'a' }));
     expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/not finished.*--execute/s)]);
   });
@@ -79,20 +85,45 @@ describe('svc apps static deploy', () => {
       );
   });
 
+  test('previews what is shown already as nothing to do', async () => {
+    release.state = 'finalized';
+    withoutChanges();
+    const ran = await deploy(folderWith({ a: 'a' }));
+    expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/Release 4 .*nothing to do/is)]);
+    expect(ran.out).not.toContain('--execute');
+  });
+
   test.each([
-    ['active', 'http://shop.apps.localhost:4400/', ''],
-    ['staged', 'http://shop.apps.localhost:4400/', 'promote-request --release-id 0198c1f2'],
-    [null, 'nothing yet', 'site staging enable --app shop'],
+    ['active', 0, 'http://shop.apps.localhost:4400/', ''],
+    ['staged', 0, 'http://shop.apps.localhost:4400/', 'promote-request --release-id 4 --app shop'],
+    [null, 11, 'nothing yet', 'site staging enable --app shop'],
   ] as const)(
-    'tells people where it is seen when it is %s, and what comes next',
-    async (pointer, shown, next) => {
+    'tells people where it is seen when it is %s, and what comes next, and exits with %i',
+    async (pointer, exit, shown, next) => {
       release.pointer = pointer;
+      release.shown = { active: 3 };
       const ran = await deploy(folderWith({ 'a.txt': 'a' }), ['--execute']);
-      expect([ran.exit, ran.out]).toEqual([0, expect.stringContaining(shown)]);
+      expect([ran.exit, ran.out]).toEqual([exit, expect.stringContaining(shown)]);
       if (next === '') expect(ran.err).toBe('');
       else expect(ran.err).toContain(next);
     },
   );
+
+  test.each([
+    [{ active: 5 }, 'releases activate --release-id 4 --app shop'],
+    [{ active: 2, staged: 5 }, 'releases stage --release-id 4 --app shop'],
+  ])('that a newer one has overtaken is no failure, and says so: %j', async (shown, next) => {
+    Object.assign(release, { pointer: null, shown });
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 5 is newer')]);
+    expect(ran.err).toContain(next);
+  });
+
+  test('of what was there already says so', async () => {
+    release.changed = false;
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 4 is the same')]);
+  });
 
   test('takes static.dir and site from svc.yaml', async () => {
     const project = folderWith({
@@ -121,9 +152,36 @@ describe('svc apps static deploy', () => {
     },
   );
 
+  test('takes site from the svc.yaml above the folder before that of where one stands, and names it', async () => {
+    const outside = folderWith({
+      'svc.yaml': 'name: Shop\nsite:\n  index: no.html\n',
+      'proj/svc.yaml': 'app:\n  slug: shop\nsite:\n  spa: true\n',
+      'proj/dist/a': '',
+    });
+    const ran = await deploy('proj/dist', ['--execute'], { cwd: outside });
+    expect([ran.exit, release.draft?.config]).toEqual([0, { spa: true }]);
+    expect(ran.err).toContain('proj/svc.yaml says how it is served');
+    const alone = folderWith({ a: '' });
+    expect((await deploy(alone, ['--execute'], { cwd: join(outside, 'proj') })).exit).toBe(0);
+    expect(release.draft?.config).toEqual({ spa: true });
+  });
+
+  test('takes nothing from the svc.yaml of another app, and says so', async () => {
+    const yaml = 'app:\n  slug: text\nstatic:\n  dir: dist\nsite:\n  spa: true\n';
+    const project = folderWith({ 'svc.yaml': yaml, 'dist/a': '' });
+    const ran = await deploy('dist', ['--execute'], { cwd: project });
+    expect([ran.exit, release.draft?.config]).toEqual([0, {}]);
+    expect(ran.err).toContain('svc.yaml is of the app text');
+    const without = await deploy(null, ['--app', 'shop', '--execute'], { cwd: project });
+    expect([without.exit, without.err]).toEqual([2, expect.stringMatching(/--from-dir.*app text/s)]);
+    // The id of the app says nothing by itself; the server says that it is the one.
+    const id = ['--app', '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c'];
+    expect((await deploy(null, [...id, '--execute'], { cwd: project })).exit).toBe(0);
+    expect(release.draft?.config).toEqual({ spa: true });
+  });
+
   test('refuses before any request what can not be deployed, by exit code', async () => {
     const project = folderWith({ 'svc.yaml': 'name: Shop\nsite:\n  sap: true\n', 'out/a': '', file: '' });
-    mkdirSync(join(project, 'empty'));
     const two = folderWith({ 'svc.yaml': 'name: a\n', 'svc.json': '{}', a: '' });
     const wrong = folderWith({ 'svc.json': '{\n  "redirects": [{ "from": "a", "to": "/" }]\n}', a: '' });
     const cases: [string | null, RunOptions, number, string][] = [
@@ -132,7 +190,7 @@ describe('svc apps static deploy', () => {
       [null, { cwd: folderWith({ 'svc.yaml': 'name: Shop\nstatic:\n  dir: ../x\n' }) }, 7, 'svc.yaml:3:8'],
       ['nowhere', {}, 2, 'nowhere'],
       [join(project, 'file'), {}, 2, 'no folder'],
-      [join(project, 'empty'), {}, 7, 'no file'],
+      [newFolder(), {}, 7, 'no file'],
       ['out', { cwd: project }, 7, 'svc.yaml:3:3: unknown key "sap"'],
       [two, {}, 2, 'both'],
       [wrong, {}, 7, 'svc.json:2:27: redirects.0.from'],
@@ -173,6 +231,34 @@ describe('an upload', () => {
     release.onUpload = () => (release.sent.length === 1 ? problem('unavailable') : undefined);
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, release.sent.length]).toEqual([0, 2]);
+  });
+
+  test('is tried for as long as the server asks to wait', async () => {
+    release.onUpload = () =>
+      release.sent.length <= 12 ? problem('unavailable', {}, { 'retry-after': '0.01' }) : undefined;
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, release.sent.length]).toEqual([0, 13]);
+  });
+
+  test('holds back files that would be too many bytes on their way at once', async () => {
+    const folder = newFolder();
+    for (const name of ['a', 'b', 'c']) {
+      writeFileSync(join(folder, name), name);
+      truncateSync(join(folder, name), 24 * 1024 * 1024);
+    }
+    let [underway, most] = [0, 0];
+    const two = Promise.withResolvers<void>();
+    release.onUpload = async () => {
+      underway += 1;
+      most = Math.max(most, underway);
+      if (underway === 2) two.resolve();
+      await two.promise;
+      await Bun.sleep(200);
+      underway -= 1;
+      return undefined;
+    };
+    const ran = await deploy(folder, ['--execute']);
+    expect([ran.exit, release.stored.size, most]).toEqual([0, 3, 2]);
   });
 
   test('asks for one new address when the one in use has expired, and goes on', async () => {

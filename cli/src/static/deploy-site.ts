@@ -5,8 +5,9 @@ import type { Ctx } from '../context.ts';
 import { carryOut } from '../mutation.ts';
 import { resolveTenant } from '../tenant.ts';
 import { within } from '../waiting.ts';
+import { deployEnding } from './deploy-ending.ts';
 import { type DeployStage, goesOnText, leftOff } from './deploy-stage.ts';
-import { deployNote, deployView } from './deployed.ts';
+import { deployView } from './deployed.ts';
 import { gatherRelease } from './gather-release.ts';
 import type { HashedFile } from './hash-site.ts';
 import { uploadMissing } from './upload-missing.ts';
@@ -36,7 +37,7 @@ async function deploy(
   { app, fromDir, version }: SiteDeployment,
   stage: DeployStage,
 ): Promise<Result> {
-  const { files, config } = await gatherRelease(ctx, fromDir);
+  const { files, config } = await gatherRelease(ctx, { app, fromDir });
   const params = { tenantID: await resolveTenant(ctx), app };
   const announced = files.map(({ path, sha256, size }) => ({ path, sha256, size }));
   const input = { params, body: { version, files: announced, config, on_finalize: 'deploy' as const } };
@@ -48,12 +49,12 @@ async function deploy(
       const options = { ...once(ctx), ...(plan !== undefined && { ifPlan: plan }) };
       const draft = await client.call(createRelease, input, options);
       const release = await complete(ctx, { ...params, release: draft.id }, { draft, files, stage });
-      const note = deployNote(app, release);
+      const { note, ...ending } = await deployEnding(ctx, params, release);
       if (note !== null) ctx.note(note);
-      return { value: { ...release, uploaded: stage.uploaded }, view: deployView };
+      return { value: { ...release, uploaded: stage.uploaded }, view: deployView, ...ending };
     },
   });
-  return goesOnText(ctx, result);
+  return goesOnText(ctx, params, result);
 }
 
 interface Begun {

@@ -1,4 +1,5 @@
 import type { Preview } from '@svc/contract/plan.ts';
+import { getRelease } from '@svc/contract/static-sites.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -33,10 +34,22 @@ function far({ doing, missing, uploaded }: DeployStage): string {
   return `${uploaded.files} of ${missing} files are sent; nothing is shown yet.`;
 }
 
-/** The plan of a release that was begun before holds no change, and yet there is something left to do. */
-export function goesOnText(ctx: Ctx, result: Result): Result {
+/** The plan of a release that is there holds no change: there is something left to do for a draft, and nothing else. */
+export async function goesOnText(
+  ctx: Ctx,
+  params: { tenantID: string; app: string },
+  result: Result,
+): Promise<Result> {
   const { plan } = result.value as Partial<Preview>;
   if (plan === undefined || plan.changes.length > 0) return result;
+  const client = await ctx.client();
+  const input = { params: { ...params, release: plan.target.id } };
+  const { number, state } = await client.call(getRelease, input, { signal: ctx.signal });
+  if (state !== 'draft')
+    return {
+      ...result,
+      text: () => `Release ${number} is the same, and in place. There is nothing to do.\n`,
+    };
   const line = executeLine(ctx.mutation.argv);
   return {
     ...result,

@@ -1,7 +1,6 @@
 import type { Answer } from '@svc/contract/endpoint.ts';
 import type { finalizeRelease } from '@svc/contract/static-sites.shapes.ts';
 import type { View } from '../command.ts';
-import { plain } from '../output.ts';
 import { readable } from '../storage/byte-progress.ts';
 import type { Uploaded } from './upload-missing.ts';
 
@@ -23,19 +22,4 @@ export const deployView: View = {
 
 function sentText({ files, bytes }: Uploaded): string {
   return files === 0 ? 'none, all were there' : `${files}, ${readable(bytes)}`;
-}
-
-/** What is left to do until visitors see it; null: nothing. */
-export function deployNote(app: string, { id, pointer, url }: MovedRelease): string | null {
-  const of = `--release-id ${id} --app ${plain(app)} --execute`;
-  if (pointer === 'staged')
-    return `Visitors see it once it was reviewed. Next: svc apps static releases promote-request ${of}`;
-  if (pointer === null)
-    return (
-      'It is shown nowhere: what visitors see beyond the owners is reviewed first, at the staging host. ' +
-      `Next: svc apps static site staging enable --app ${plain(app)} --execute, then svc apps static releases stage ${of}`
-    );
-  return url === null
-    ? `The app has no host yet. Next: svc apps update ${plain(app)} --subdomain <name> --execute`
-    : null;
 }

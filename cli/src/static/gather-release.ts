@@ -14,9 +14,12 @@ export interface GatheredRelease {
 }
 
 /** What a folder makes a release of. All that can be refused without a server is refused here. */
-export async function gatherRelease(ctx: Ctx, fromDir: string | undefined): Promise<GatheredRelease> {
-  const folder = await siteFolder(ctx, fromDir);
-  const config = await releaseConfig(ctx, folder);
+export async function gatherRelease(
+  ctx: Ctx,
+  { app, fromDir }: { app: string; fromDir: string | undefined },
+): Promise<GatheredRelease> {
+  const folder = await siteFolder(ctx, { app, fromDir });
+  const config = await releaseConfig(ctx, folder, app);
   const { files, leftOut } = walkSite(folder.place, configFileNames);
   if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
   for (const { path } of files)

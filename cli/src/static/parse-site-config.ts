@@ -12,17 +12,24 @@ export interface ParsedSiteConfig {
   config: z.output<typeof SiteConfig>;
   /** Keys that were given and are no longer of any effect. */
   retired: string[];
+  /** Of the app that a whole `svc.yaml` is about, where it says so. */
+  slug?: string;
 }
 
 /** `manifest`: a whole `svc.yaml`, of which `site` counts; `either`: that, or what would stand there by itself. */
 export type SiteForm = 'manifest' | 'either';
 
 /** A configuration out of YAML or JSON. Faults are `validation_failed` with file, line and column. */
-export function parseSiteConfig(text: string, shown: string, { form }: { form: SiteForm }): ParsedSiteConfig {
+export function parseSiteConfig(
+  text: string,
+  shown: string,
+  { form: wanted }: { form: SiteForm },
+): ParsedSiteConfig {
   try {
-    const isWhole = form === 'manifest' || looksWhole(text);
+    const isWhole = wanted === 'manifest' || looksWhole(text);
     const keys = isWhole ? wholeKeys : siteKeys;
-    const document = parseManifestDocument(text, shown, { keys, bytesMax: siteConfigBytesMax });
+    const form = { keys, bytesMax: siteConfigBytesMax, unknown: 'told' } as const;
+    const document = parseManifestDocument(text, shown, form);
     return checkSiteConfig(document, shown, isWhole ? ['site'] : []);
   } catch (cause) {
     if (!(cause instanceof AdvisedProblem)) throw cause;
@@ -50,7 +57,7 @@ function isManifestKey(key: string): boolean {
 }
 
 function checkSiteConfig(
-  { data, faultAt }: ManifestDocument,
+  { data, unknown, faultAt }: ManifestDocument,
   shown: string,
   above: readonly string[],
 ): ParsedSiteConfig {
@@ -60,9 +67,13 @@ function checkSiteConfig(
   const retired = entries.map(([key]) => key).filter((key) => Object.hasOwn(retiredKeys, key));
   const kept = isObject ? Object.fromEntries(entries.filter(([key]) => !retired.includes(key))) : given;
   const result = SiteConfig.safeParse(kept, { error: issueText });
-  if (result.success) return { config: result.data, retired };
-  const faults = result.error.issues.flatMap((issue) => issueFaults(issue, above, faultAt));
-  throw manifestError(shown, faults);
+  const slug: unknown = Reflect.get(Object(data.app), 'slug');
+  if (result.success && unknown.length === 0)
+    return { config: result.data, retired, ...(typeof slug === 'string' && { slug }) };
+  const found = result.error?.issues.flatMap((issue) => issueFaults(issue, above, faultAt)) ?? [];
+  // Of a key that both find, the one that may have a suggestion is told.
+  const told = new Set(unknown.map(({ field }) => field));
+  throw manifestError(shown, [...unknown, ...found.filter(({ field }) => !told.has(field))]);
 }
 
 function issueFaults(

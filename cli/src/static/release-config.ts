@@ -5,7 +5,9 @@ import { siteConfigBytesMax } from '@svc/contract/site-config.ts';
 import type { z } from 'zod';
 import type { Ctx } from '../context.ts';
 import { usage } from '../errors.ts';
+import { plain } from '../output.ts';
 import { readFileText } from '../read-file-text.ts';
+import { isSlugOf } from './is-slug-of.ts';
 import { parseSiteConfig } from './parse-site-config.ts';
 import { refused } from './refused.ts';
 import { retiredNote } from './retired-note.ts';
@@ -18,6 +20,7 @@ export const configFileNames: ReadonlySet<string> = new Set(['svc.yaml', 'svc.ym
 export async function releaseConfig(
   ctx: Ctx,
   { place, manifest }: SiteFolder,
+  app: string,
 ): Promise<z.output<typeof SiteConfig>> {
   const [own, another] = [...configFileNames].filter((name) => isPlainFile(join(place, name)));
   if (own !== undefined && another !== undefined)
@@ -27,7 +30,12 @@ export async function releaseConfig(
   const shown = shownFrom(ctx, path);
   const text = await readFileText(path, { bytesMax: siteConfigBytesMax, shown });
   const form = path.endsWith('.json') ? 'either' : 'manifest';
-  const { config, retired } = parseSiteConfig(text, shown, { form });
+  const { config, retired, slug } = parseSiteConfig(text, shown, { form });
+  if (slug !== undefined && !(await isSlugOf(ctx, app, slug))) {
+    if (Object.keys(config).length > 0)
+      ctx.note(`${shown} is of the app ${plain(slug)}; how it is served is not taken from there.`);
+    return {};
+  }
   for (const key of retired) ctx.note(retiredNote(key));
   if (Object.keys(config).length > 0) ctx.note(`${shown} says how it is served.`);
   return config;

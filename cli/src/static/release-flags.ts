@@ -1,5 +1,6 @@
 import { appFlag } from '../app-flag.ts';
 import type { Flags } from '../command.ts';
+import type { Ctx } from '../context.ts';
 
 /** For commands about one release. */
 export const releaseFlags = {
@@ -8,13 +9,20 @@ export const releaseFlags = {
     type: 'string',
     placeholder: 'id',
     required: true,
-    summary: 'The release; svc apps static releases list shows them',
+    summary: 'The release, by its id or its number; svc apps static releases list shows both',
   },
 } as const satisfies Flags;
 
 /** The path parameters that they make. */
-export function releaseParams(tenantID: string, flags: { app: string; 'release-id': string }) {
-  return { tenantID, app: flags.app, release: flags['release-id'] };
+export async function releaseParams(
+  ctx: Ctx,
+  tenantID: string,
+  { app, 'release-id': said }: { app: string; 'release-id': string },
+) {
+  const number = /^#?([1-9][0-9]{0,8})$/.exec(said)?.[1];
+  if (number === undefined) return { tenantID, app, release: said };
+  const { findReleaseId } = await import('./find-release-id.ts');
+  return { tenantID, app, release: await findReleaseId(ctx, { tenantID, app }, Number(number)) };
 }
 
 /** An object as the endpoint takes it, on the line or in a file. */

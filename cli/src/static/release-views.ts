@@ -37,17 +37,34 @@ export const promotionView: View = { columns: promotion, fields: promotion };
 export const siteView: View = {
   columns: ['app_id', 'url', 'published', 'staging_url'],
   fields: [
-    'url',
+    { title: 'url', value: urlText },
     'published',
-    { title: 'active', value: ({ active_release }) => releaseText(active_release) },
+    { title: 'active', value: activeText },
     'staging_enabled',
     'staging_url',
     { title: 'staged', value: ({ staged_release }) => releaseText(staged_release) },
     { title: 'promotion', value: ({ promotion }) => promotionText(promotion) },
     'config',
+    { title: 'visitors get', value: servedText },
     ...['generation', 'updated_at', 'app_id'],
   ],
 };
+
+/** The address stays while nothing is shown there. */
+function urlText({ url, published }: Record<string, unknown>): unknown {
+  return published || url === null ? url : `${url} (shows nothing)`;
+}
+
+function activeText({ active_release, published }: Record<string, unknown>): string {
+  const text = releaseText(active_release);
+  return published || text === '' ? text : `${text} (not shown)`;
+}
+
+/** What was reviewed keeps its configuration, and a release may have its own. */
+function servedText({ active_release, config }: Record<string, unknown>): unknown {
+  if (!isRecord(active_release)) return '';
+  return Bun.deepEquals(active_release.config, config) ? 'as configured' : active_release.config;
+}
 
 /** `4 v1.2, 120 files, 3.4 MiB (0198…)` */
 function releaseText(release: unknown): string {

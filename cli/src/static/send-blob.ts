@@ -8,19 +8,25 @@ import { changed, readSiteFile } from './read-site-file.ts';
 
 const requestMsMax = 10 * 60_000;
 const retriesMax = 6;
+/** How long a server that is busy is waited for. */
+const busyMsMax = 15 * 60_000;
 const backoffMsMax = 8_000;
 const retryAfterSecondsMax = 60;
 
 /** Sends the bytes of a file to the address made for them, again when the line breaks; they are stored once. */
 export async function sendBlob(ctx: Ctx, file: HashedFile, url: string): Promise<void> {
   const body = await bytesOf(file);
-  for (let retries = 0; ; retries += 1) {
+  const busyUntil = performance.now() + busyMsMax;
+  let [tries, spent] = [0, 0];
+  for (;;) {
     try {
       return await put(within(ctx, requestMsMax), url, body);
     } catch (cause) {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      if (retries >= retriesMax || !passes(cause)) throw cause;
-      await pause(ctx, waitMs(cause, retries));
+      // Others come first, which says nothing about this file: it waits for its turn.
+      if (!isBusy(cause) || performance.now() > busyUntil) spent += 1;
+      if (spent > retriesMax || !passes(cause)) throw cause;
+      await pause(ctx, waitMs(cause, tries++));
     }
   }
 }
@@ -50,6 +56,10 @@ async function put(ctx: Ctx, url: string, body: Uint8Array<ArrayBuffer>): Promis
     : answerError(response, shown, answer);
 }
 
+function isBusy(cause: unknown): boolean {
+  return cause instanceof ProblemError && cause.problem.status === 503;
+}
+
 /** What may be over in a moment. */
 function passes(cause: unknown): boolean {
   if (cause instanceof ProblemError) return [408, 429, 503].includes(cause.problem.status);
@@ -57,9 +67,9 @@ function passes(cause: unknown): boolean {
   return cause instanceof CliError && (cause.code === 'no_connection' || cause.code === 'timeout');
 }
 
-function waitMs(cause: unknown, retries: number): number {
+function waitMs(cause: unknown, tries: number): number {
   const asked = cause instanceof ProblemError ? cause.retryAfterSeconds : null;
   return asked === null
-    ? Math.min(backoffMsMax, 250 * 2 ** retries)
+    ? Math.min(backoffMsMax, 250 * 2 ** tries)
     : Math.min(retryAfterSecondsMax, asked) * 1000;
 }

@@ -2,6 +2,7 @@ import { ProblemError } from '@svc/contract/client.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { severalAtOnce } from '../storage/several-at-once.ts';
+import { createByteRoom } from './byte-room.ts';
 import type { HashedFile } from './hash-site.ts';
 import { sendBlob } from './send-blob.ts';
 import { startSiteProgress } from './site-progress.ts';
@@ -27,6 +28,8 @@ export interface UploadJob {
 }
 
 const blobsAtOnce = 8;
+/** Each is held in memory while it is sent. */
+const bytesAtOnce = 64 * 1024 * 1024;
 
 /** Sends each sum that is missing once, however many files share it. */
 export async function uploadMissing(ctx: Ctx, job: UploadJob): Promise<void> {
@@ -35,12 +38,13 @@ export async function uploadMissing(ctx: Ctx, job: UploadJob): Promise<void> {
   const bytes = missing.reduce((sum, { size }) => sum + size, 0);
   const progress = await startSiteProgress(ctx, { doing: 'Uploading', files: missing.length, bytes });
   const address = renewable(job);
+  const room = createByteRoom(bytesAtOnce);
   try {
     await severalAtOnce(
       missing,
       async (file) => {
         if (ctx.signal.aborted) throw ctx.signal.reason;
-        await address.use((url) => sendBlob(ctx, file, url + file.sha256));
+        await room.hold(file.size, () => address.use((url) => sendBlob(ctx, file, url + file.sha256)));
         job.uploaded.files += 1;
         job.uploaded.bytes += file.size;
         progress.add(file.size);

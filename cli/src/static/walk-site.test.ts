@@ -43,6 +43,16 @@ describe('a walk', () => {
     ]);
   });
 
+  test('leaves out what may hold secrets, in whatever case it is written', () => {
+    const secrets = [
+      ...['.envrc', '.npmrc', '.netrc', '.htpasswd', '.pgpass', '.pypirc', '.git-credentials', '.ENV'],
+      ...['.Env.Local', '.Git/config', '.aws/credentials', '.ssh/id_rsa', 'a/.hg/hgrc', 'a/.svn/entries'],
+    ];
+    const taken = { '.environment': '', 'a/.sshd': '', 'aws/x': '' };
+    const folder = folderWith({ ...taken, ...Object.fromEntries(secrets.map((path) => [path, ''])) });
+    expect(pathsOf(folder)).toEqual(Object.keys(taken));
+  });
+
   test('takes hard links for the files they are', () => {
     const folder = folderWith({ 'a.txt': 'same' });
     linkSync(join(folder, 'a.txt'), join(folder, 'b.txt'));

@@ -16,10 +16,11 @@ export async function markDeployed(ctx: MutationCtx, { tenantId, appId }: Of): P
   ctx.changed(appTag(appId));
 }
 
-/** For who holds the app: nothing of it is there any more. */
+/** For who holds the app: nothing of it is there any more. What was suspended stays so: only to resume it ends that. */
 export async function markUndeployed(ctx: MutationCtx, { tenantId, appId }: Of): Promise<void> {
   await sql`
-    update svc.apps set runtime = 'none', is_deployed = false, updated_at = ${ctx.now}
+    update svc.apps set runtime = case runtime when 'running' then 'none' else runtime end, is_deployed = false,
+      updated_at = ${ctx.now}
     where tenant_id = ${tenantId} and id = ${appId}`.execute(ctx.db);
   ctx.changed(appTag(appId));
 }

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { OrderFailure } from '../drivers/certificates/certificate-authority.ts';
 import type { HostCertificate } from '../plumbing/https-listener.ts';
 import { sealingKey, unseal } from '../plumbing/seal.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
 import { createChallengeAnswer } from './challenge-answer.ts';
 import { followCertificates } from './follow-certificates.ts';
 import { createServedCertificates } from './served-certificates.ts';
-import { findCertificate, forgetChallenges, keepChallenge, wantCertificate } from './store.ts';
+import { findCertificate, forgetChallenges, keepChallenge, putBack, wantCertificate } from './store.ts';
 import { sealingKeyName } from './tag.ts';
 import { issuedNow, newDomain, type TestDomain, testAuthority, testOrdering } from './testing.ts';
 
@@ -152,6 +152,87 @@ test('an authority that wants to be left alone is, whoever asks', async () => {
     where domain_id = ${domain.domainId}`.execute(database.db);
   await wantCertificate(database.db, domain);
   expect((await rowOf(domain))?.wait).toBe(300);
+});
+
+test('one that is asked too often is asked by nobody else either, in no copy, until it may be again', async () => {
+  const [first, other] = [await newDomain(database), await newDomain(database)];
+  await wanted(first);
+  const authority = testAuthority(limited(new Date(Date.now() + 5 * 60_000)));
+  await orderWith(authority);
+  await wantCertificate(database.db, other);
+  authority.answer = async () => issuedNow();
+  await orderWith(authority);
+  expect(authority.orders).toEqual([first.host]);
+  // Another authority has not said so.
+  const elsewhere = testAuthority(refused);
+  await orderWith(elsewhere);
+  expect(elsewhere.orders).toEqual([other.host]);
+  await sql`update svc.certificates set next_try_at = now() where domain_id = ${other.domainId}`.execute(
+    database.db,
+  );
+  await sql`update svc.acme_holds set held_until = now() where authority = ${authority.name}`.execute(
+    database.db,
+  );
+  await orderWith(authority);
+  expect(authority.orders).toEqual([first.host, other.host]);
+});
+
+test('a host that an authority does not want to hear of for days holds the others for minutes only', async () => {
+  const domain = await newDomain(database);
+  await wanted(domain);
+  const authority = testAuthority(limited(new Date(Date.now() + 30 * 3600_000)));
+  await orderWith(authority);
+  const { rows } = await sql<{ wait: number }>`
+    select round(extract(epoch from held_until - now()) / 60)::int as wait from svc.acme_holds
+    where authority = ${authority.name}`.execute(database.db);
+  expect([rows[0]?.wait, (await rowOf(domain))?.wait]).toEqual([15, 1800]);
+});
+
+test('of one tenant one order is under way at a time, so that others have theirs', async () => {
+  const { tenant } = await newTenant(database.db);
+  const many = await Promise.all(Array.from({ length: 6 }, () => newDomain(database, { tenant })));
+  const other = await newDomain(database);
+  await wanted(other);
+  for (const domain of many) await wantCertificate(database.db, domain);
+  await sql`update svc.certificates set next_try_at = now() - interval '1 minute'
+    where tenant_id = ${tenant.id}`.execute(database.db);
+  const isMany = new Set(many.map(({ host }) => host));
+  const answer = Promise.withResolvers<void>();
+  let [atOnce, most] = [0, 0];
+  const authority = testAuthority(async ({ host }) => {
+    if (isMany.has(host)) most = Math.max(most, ++atOnce);
+    if (host === other.host) answer.resolve();
+    await answer.promise;
+    if (isMany.has(host)) atOnce--;
+    return issuedNow();
+  });
+  const copies = Array.from({ length: 3 }, () => testOrdering(database, authority));
+  for (const copy of [...copies, ...copies, ...copies]) copy.wake();
+  await Promise.all(copies.map((copy) => copy.idle()));
+  expect(most).toBe(1);
+  expect(authority.orders.sort()).toEqual([other.host, ...isMany].sort());
+});
+
+test('a copy whose time was over before it ended changes nothing of what another has taken over', async () => {
+  const domain = await newDomain(database);
+  const taken = Bun.randomUUIDv7();
+  const ending = (end: () => Promise<ReturnType<typeof issuedNow>>) =>
+    testAuthority(async () => {
+      await sql`update svc.certificates set ordering_id = ${taken}, ordering_until = now() + interval '1 minute'
+        where domain_id = ${domain.domainId}`.execute(database.db);
+      return end();
+    });
+  const untouched = { chain_pem: null, failures: 0, failure_reason: null, wait: 0, ordering_id: taken };
+  for (const end of [async () => issuedNow(), refused]) {
+    await wanted(domain);
+    await sql`update svc.certificates set ordering_until = null, ordering_id = null
+      where domain_id = ${domain.domainId}`.execute(database.db);
+    await orderWith(ending(end));
+    expect(await rowOf(domain)).toMatchObject(untouched);
+  }
+  const mine = { ...domain, failures: 0, notAfter: null, orderingId: Bun.randomUUIDv7() };
+  await putBack(database.db, mine, new Date(Date.now() + 3600_000));
+  expect(await rowOf(domain)).toMatchObject(untouched);
 });
 
 test('a domain that is removed while its certificate is ordered leaves nothing', async () => {

@@ -19,7 +19,7 @@ export function createOrdering(parts: OrderParts): Ordering {
   async function takeAndOrder(): Promise<void> {
     try {
       while (!stopped.signal.aborted) {
-        const order = await takeDueOrder(parts.db);
+        const order = await takeDueOrder(parts.db, parts.authority.name);
         if (!order) return;
         // There may be more: others look as well.
         wake();

@@ -5,8 +5,8 @@ import { type CertificateAuthority, OrderFailure } from '../drivers/certificates
 import type { Db } from '../plumbing/db.ts';
 import { asOperator, type OperatorParts } from '../plumbing/operator.ts';
 import { seal, sealingKey } from '../plumbing/seal.ts';
-import { nextTryAt, renewAt } from './rules.ts';
-import { type DueOrder, keepChallenge, keepFailure, keepIssued, putBack } from './store.ts';
+import { heldForAll, nextTryAt, renewAt } from './rules.ts';
+import { type DueOrder, holdAuthority, keepChallenge, keepFailure, keepIssued, putBack } from './store.ts';
 import { certificatesTag, sealingKeyName } from './tag.ts';
 
 export interface OrderParts {
@@ -62,6 +62,8 @@ export async function orderCertificate(
     const { reason, retryAt, message } = error;
     const { at, heldUntil } = nextTryAt({ ...tried, reason, retryAt });
     log.warn({ host: order.host, reason, next_try_at: at }, `no certificate: ${message}`);
+    if (heldUntil)
+      await holdAuthority(db, { authority: parts.authority.name, until: heldForAll(tried.now, heldUntil) });
     await keepFailure(db, order, { reason, text: message, nextTryAt: at, heldUntil });
   }
 }

@@ -19,6 +19,8 @@ const waits = [
 export const askedAgainMs = 12 * minute;
 /** Where the authority says that it is asked too often, but not until when. */
 const limitedMs = hour;
+/** It counts by account and by host, and does not say which: no host may hold all the others for longer. */
+const heldForAllMsMax = 15 * minute;
 
 /** When an order that failed is tried again. */
 export function nextTryAt(order: {
@@ -39,6 +41,11 @@ export function nextTryAt(order: {
   const bearable = left > 0 ? Math.max(minute, left / 4) : wait;
   const at = new Date(now + Math.min(wait, bearable));
   return { at: heldUntil && heldUntil > at ? heldUntil : at, heldUntil };
+}
+
+/** Until when nobody orders, where one order was told to come again later. */
+export function heldForAll(now: Date, heldUntil: Date): Date {
+  return new Date(Math.min(heldUntil.getTime(), now.getTime() + heldForAllMsMax));
 }
 
 /**

@@ -29,19 +29,39 @@ export async function wantCertificate(
     where c.tenant_id = ${domain.tenantId} and (c.not_after is null or c.not_after <= now())`.execute(db);
 }
 
-/** Of every tenant. What one copy of the server takes, no other takes before the lease is over. */
-export async function takeDueOrder(db: Db): Promise<DueOrder | null> {
-  const { rows } = await sql<DueOrder>`
-    update svc.certificates
-    set ordering_id = gen_random_uuid(), tried_at = now(),
-      ordering_until = now() + make_interval(secs => ${leaseSeconds})
-    where domain_id = (
-      select domain_id from svc.certificates
-      where next_try_at <= now() and (ordering_until is null or ordering_until <= now())
-      order by next_try_at limit 1 for update skip locked)
-    returning domain_id as "domainId", tenant_id as "tenantId", host, failures, not_after as "notAfter",
-      ordering_id as "orderingId"`.execute(db);
-  return rows[0] ?? null;
+/**
+ * Of every tenant that has none under way. What one copy of the server takes, no other takes before the lease is over;
+ * none is taken while the authority wants to be left alone.
+ */
+export async function takeDueOrder(db: Db, authority: string): Promise<DueOrder | null> {
+  return await db.transaction().execute(async (tx) => {
+    // One copy after the other: two that look at once would take two of one tenant.
+    await sql`select pg_advisory_xact_lock(hashtextextended('svc certificates due', 0))`.execute(tx);
+    const { rows } = await sql<DueOrder>`
+      update svc.certificates
+      set ordering_id = gen_random_uuid(), tried_at = now(),
+        ordering_until = now() + make_interval(secs => ${leaseSeconds})
+      where domain_id = (
+        select domain_id from svc.certificates as due
+        where next_try_at <= now()
+          and not exists (select from svc.certificates as other
+            where other.tenant_id = due.tenant_id and other.ordering_until > now())
+          and not exists (select from svc.acme_holds
+            where authority = ${authority} and held_until > now())
+        order by next_try_at limit 1 for update skip locked)
+      returning domain_id as "domainId", tenant_id as "tenantId", host, failures, not_after as "notAfter",
+        ordering_id as "orderingId"`.execute(tx);
+    return rows[0] ?? null;
+  });
+}
+
+/** For every copy of the server. */
+export async function holdAuthority(db: Db, hold: { authority: string; until: Date }): Promise<void> {
+  await sql`
+    insert into svc.acme_holds as h (authority, held_until) values (${hold.authority}, ${hold.until})
+    on conflict (authority) do update set held_until = greatest(h.held_until, excluded.held_until)`.execute(
+    db,
+  );
 }
 
 export interface IssuedRow {

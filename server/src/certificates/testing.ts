@@ -7,7 +7,7 @@ import type {
 } from '../drivers/certificates/certificate-authority.ts';
 import { placeholderCertificate } from '../drivers/certificates/placeholder-certificate.ts';
 import { rowsOnly } from '../plumbing/outbox-rows.ts';
-import { newTenant, newUser, silentLog, type TestDatabase } from '../testing.ts';
+import { newTenant, newUser, silentLog, type TestDatabase, type TestTenant } from '../testing.ts';
 import { createOrdering } from './create-ordering.ts';
 
 const day = 86_400_000;
@@ -26,6 +26,7 @@ export interface TestAuthority extends CertificateAuthority {
 
 export function testAuthority(answer: TestAuthority['answer'] = async () => issuedNow()): TestAuthority {
   const authority: TestAuthority = {
+    name: Bun.randomUUIDv7(),
     orders: [],
     answer,
     check: async () => {},
@@ -51,9 +52,9 @@ export interface TestDomain {
 /** With its name servers as they should be. */
 export async function newDomain(
   { db }: TestDatabase,
-  set: { host?: string; status?: 'pending' | 'active' | 'disconnected' } = {},
+  set: { host?: string; status?: 'pending' | 'active' | 'disconnected'; tenant?: TestTenant['tenant'] } = {},
 ): Promise<TestDomain> {
-  const { tenant } = await newTenant(db);
+  const tenant = set.tenant ?? (await newTenant(db)).tenant;
   const owner = await newUser(db, tenant.id);
   const app = await newApp(db, tenant, owner);
   const domainId = Bun.randomUUIDv7();

@@ -11,6 +11,7 @@ import {
   checkByClock,
   type DomainWorld,
   domainWorld,
+  lateDns,
   type MemoryDns,
   memoryDns,
   pass,
@@ -237,6 +238,55 @@ describe('verifying', () => {
     expect((await entries()).rows[0]!.changes).not.toContain(other.app.id);
   });
 
+  test('what was read before another app got the host takes it from nobody', async () => {
+    const host = newHost();
+    const late = lateDns(dns);
+    const one = await domainWorld(database, testPlace(late.dns));
+    const other = await world();
+    const [mine, theirs] = [await one.add(host), await other.add(host)];
+    await publish(dns, await one.row(mine));
+    const asked = one.call('POST', `/${mine}/verify`);
+    await late.isRead;
+    await publish(dns, await other.row(theirs));
+    expect((await other.call('POST', `/${theirs}/verify`)).body.status).toBe('active');
+    late.arrive();
+    const refused = await asked;
+    expect([refused.status, refused.body.code]).toEqual([503, 'unavailable']);
+    expect(await holdersOf(host)).toEqual([other.app.id]);
+    // Asked now, its name servers say what is so.
+    expect((await one.call('POST', `/${mine}/verify`)).body.ownership.reason).toBe('mismatch');
+    expect(await holdersOf(host)).toEqual([other.app.id]);
+  });
+
+  test('who lost the host while its name servers were asked does not win it back by what they said before', async () => {
+    const host = newHost();
+    const late = lateDns(dns);
+    const one = await activeAt(host);
+    const other = await world();
+    const theirs = await other.add(host);
+    const looked = lookUpDomain(
+      { ...(await contextOf(one)), db: database.db, now: new Date(), requestId: 'test', log: silentLog },
+      { id: one.id },
+      testPlace(late.dns),
+    );
+    await late.isRead;
+    await publish(dns, await other.row(theirs));
+    expect((await other.call('POST', `/${theirs}/verify`)).body.status).toBe('active');
+    late.arrive();
+    const { evidence } = await looked;
+    for (const gone of [false, true]) {
+      if (gone) expect((await other.call('DELETE', `/${theirs}`)).status).toBe(204);
+      const settled = testMutation(
+        database.db,
+        one.people.owner,
+        (ctx) => verifyDomain(ctx, { id: one.id, looked: { host, evidence } }, one.place),
+        { context: await contextOf(one) },
+      );
+      await expect(settled).rejects.toMatchObject({ code: 'unavailable' });
+      expect((await one.row(one.id)).status).toBe('disconnected');
+    }
+  });
+
   test('a preview tells what would become of it, and nothing does', async () => {
     const { call, add, row } = await world();
     const id = await add(newHost());
@@ -362,6 +412,24 @@ describe('by the clock', () => {
       expect(await holdersOf(host)).toEqual([made.app.id]);
     },
   );
+
+  test('what the clock read before another app got the host is read anew', async () => {
+    const host = newHost();
+    const late = lateDns(dns);
+    const one = await domainWorld(database, testPlace(late.dns));
+    const other = await world();
+    const [mine, theirs] = [await one.add(host), await other.add(host)];
+    await publish(dns, await one.row(mine));
+    const checked = checkByClock(database, one, mine);
+    await late.isRead;
+    await publish(dns, await other.row(theirs));
+    expect((await other.call('POST', `/${theirs}/verify`)).body.status).toBe('active');
+    late.arrive();
+    expect(await checked).toMatchObject({
+      ...{ status: 'pending', tries: 1, ownership: { state: 'failed', reason: 'mismatch' } },
+    });
+    expect(await holdersOf(host)).toEqual([other.app.id]);
+  });
 
   test('during an outage nothing becomes active by what was found before it', async () => {
     const made = await world();

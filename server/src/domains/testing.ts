@@ -40,6 +40,27 @@ export function memoryDns(): MemoryDns {
   return dns;
 }
 
+/** What it reads it tells only once it is let. */
+export function lateDns(dns: MemoryDns) {
+  const { promise: isLet, resolve: arrive } = Promise.withResolvers<void>();
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+  const late: Dns = {
+    look: () => {
+      const look = dns.look();
+      return {
+        ...look,
+        txt: async (name) => {
+          const found = await look.txt(name);
+          read();
+          await isLet;
+          return found;
+        },
+      };
+    },
+  };
+  return { dns: late, isRead, arrive };
+}
+
 function answered<T>(dns: MemoryDns, values: readonly T[] | undefined) {
   dns.questions++;
   if (dns.trouble) return { kind: 'unknown', because: dns.trouble } as const;

@@ -94,6 +94,13 @@ describe('the main listener', () => {
     );
   });
 
+  test('tells that id to whoever answers', async () => {
+    for (const sent of ['mine-2', 'no id']) {
+      const { headers } = await ask('/', 'a.apps.test', { 'x-request-id': sent });
+      expect(asked.at(-1)?.requestId()).toBe(headers.get('x-request-id')!);
+    }
+  });
+
   test('believes nobody but its proxies that the visitor came by HTTPS', async () => {
     const header = { 'x-forwarded-proto': 'https' };
     await ask('/', 'a.apps.test', header);

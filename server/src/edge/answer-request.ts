@@ -48,7 +48,7 @@ export function createSiteHandle(options: {
           : pageAnswer(unavailablePage, request.method);
       const patient = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeAnswer) =>
-        responseOf(request, answer, { patient, isStopping: listener.isStopping() });
+        responseOf(asked.requestId(), answer, { patient, isStopping: listener.isStopping() });
       if (!(answering instanceof Promise)) return respond(answering);
       underWay++;
       return answering.then(
@@ -91,6 +91,7 @@ function readRequest(
   const end = hash < 0 ? url.length : hash;
   const mark = url.indexOf('?', pathAt);
   const pathEnd = mark < 0 || mark > end ? end : mark;
+  let requestId: string | null = null;
   return {
     method: request.method,
     host,
@@ -98,15 +99,19 @@ function readRequest(
     path: url.slice(pathAt, pathEnd),
     search: url.slice(pathEnd + 1, end),
     header: (name) => headers.get(name),
+    requestId() {
+      requestId ??= requestIdOf(request);
+      return requestId;
+    },
   };
 }
 
 function responseOf(
-  request: Request,
+  requestId: string,
   { status, headers, body }: EdgeAnswer,
   connection: { patient: () => void; isStopping: boolean },
 ): Response {
-  const sent: Record<string, string> = { ...headers, 'x-request-id': requestIdOf(request) };
+  const sent: Record<string, string> = { ...headers, 'x-request-id': requestId };
   if (connection.isStopping) sent.connection = 'close';
   const bytes = body instanceof ReadableStream ? patiently(body, connection.patient) : body;
   return new Response(bytes as BodyInit | null, { status, headers: sent });

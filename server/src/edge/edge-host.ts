@@ -1,3 +1,5 @@
+import { stagingSuffix } from '@svc/contract/static-sites.ts';
+
 /** What a name in a Host header stands for. */
 export type EdgeHost =
   | { kind: 'platform' }
@@ -8,7 +10,6 @@ export type EdgeHost =
 /** A host that a site may be behind. */
 export type SiteHost = Exclude<EdgeHost, { kind: 'platform' }>;
 
-const stagingEnd = '--staging';
 const platform: EdgeHost = { kind: 'platform' };
 
 /**
@@ -26,8 +27,8 @@ export function createHostReader(options: {
     if (host === own) return platform;
     if (host.endsWith(below)) {
       const label = host.slice(0, -below.length);
-      return label.endsWith(stagingEnd)
-        ? { kind: 'staging', subdomain: label.slice(0, -stagingEnd.length) }
+      return label.endsWith(stagingSuffix)
+        ? { kind: 'staging', subdomain: label.slice(0, -stagingSuffix.length) }
         : { kind: 'app', subdomain: label };
     }
     return options.isDomain(host) ? { kind: 'domain', host } : platform;

@@ -15,6 +15,8 @@ export interface EdgeRequest {
   scheme: 'http' | 'https';
   /** Of the Host header, as sent, to build addresses that lead back here. */
   authority: string;
+  /** As the answer's header will have it; made only when asked for. */
+  requestId(): string;
 }
 
 /**

@@ -92,6 +92,7 @@ export function testRequest(
     scheme: 'http',
     path: mark < 0 ? path : path.slice(0, mark),
     search: mark < 0 ? '' : path.slice(mark + 1),
+    requestId: () => 'test-id',
     ...rest,
     // As of the listener that reads them from the bytes when asked: not without its request.
     header(this: EdgeRequest & { sent: typeof headers }, name) {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RequestInfo } from '../plumbing/api.ts';
 import { fail } from '../plumbing/problem.ts';
+import { seeOther } from '../plumbing/see-other.ts';
 import { pageResponse } from './pages/layout.ts';
 import { messagePage } from './pages/message.ts';
 import { consoleClientId } from './provider-clients.ts';
@@ -41,10 +42,9 @@ export function createConsoleLogin(options: { baseUrl: string }): Handle {
       code_challenge_method: 'S256',
     });
     const value = `${state}.${Buffer.from(returnTo).toString('base64url')}`;
-    return seeOther(
-      `${baseUrl}/oauth/auth?${query}`,
-      `${cookieName}=${value}; Max-Age=${signInSecondsMax}; ${attributes}`,
-    );
+    return seeOther(`${baseUrl}/oauth/auth?${query}`, {
+      'set-cookie': `${cookieName}=${value}; Max-Age=${signInSecondsMax}; ${attributes}`,
+    });
   }
 
   function finish(request: Request, url: URL, requestId: string): Response {
@@ -55,7 +55,7 @@ export function createConsoleLogin(options: { baseUrl: string }): Handle {
     const isOurs = state !== undefined && state === url.searchParams.get('state');
     const returnTo = isOurs ? localPath(Buffer.from(encoded, 'base64url').toString(), baseUrl) : '/';
     const forget = `${cookieName}=; Max-Age=0; ${attributes}`;
-    if (!url.searchParams.has('error')) return seeOther(`${baseUrl}${returnTo}`, forget);
+    if (!url.searchParams.has('error')) return seeOther(`${baseUrl}${returnTo}`, { 'set-cookie': forget });
     const link = { href: `/login?return_to=${encodeURIComponent(returnTo)}`, label: 'Sign in' };
     const text = 'The sign-in was cancelled or did not work.';
     const page = messagePage({ title: 'You are not signed in', text, requestId, link });
@@ -84,10 +84,4 @@ export function localPath(text: string | null, baseUrl: string): string {
 function isOtherLoopbackName(asked: string, ours: string): boolean {
   const names = ['localhost', '127.0.0.1', '[::1]'];
   return asked !== ours && names.includes(asked) && names.includes(ours);
-}
-
-function seeOther(location: string, setCookie?: string): Response {
-  const headers = new Headers({ location, 'cache-control': 'no-store' });
-  if (setCookie) headers.append('set-cookie', setCookie);
-  return new Response(null, { status: 303, headers });
 }

@@ -4,3 +4,6 @@ import { uuidPattern } from '@svc/contract/limits.ts';
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
+
+/** Nothing has it: for look-ups that are made although there is nothing to be found. */
+export const noUuid = '00000000-0000-0000-0000-000000000000';

@@ -1,6 +1,9 @@
 /** A well-formed id sent by the client is kept, so that both sides' logs agree. */
 export function requestIdOf(request: Request): string {
-  const sent = request.headers.get('x-request-id');
+  return requestIdFrom(request.headers.get('x-request-id'));
+}
+
+export function requestIdFrom(sent: string | null): string {
   return sent !== null && isRequestId(sent) ? sent : Bun.randomUUIDv7();
 }
 

@@ -5,19 +5,20 @@ import { holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
 import { closePromotionRow, findLatestPromotionRow, type PromotionRow } from './promotion-store.ts';
 import { updateReleaseRow } from './release-store.ts';
-import { isAsRequested, releaseName, requireFinalized, reviewedFor } from './rules.ts';
+import { digestOf, isAsRequested, releaseName, requireFinalized, reviewedFor } from './rules.ts';
 import { isShown, showRelease } from './show-release.ts';
 import type { SitePlaces } from './site-urls.ts';
 
 /** What was reviewed is shown, if it is still what is staged: the very files and configuration, nothing else. */
 export async function approvePromotion(
   ctx: AppMutationCtx,
-  { id, note }: { id: string; note: string },
+  { id, note, digest }: { id: string; note: string; digest?: string | undefined },
   places: SitePlaces,
 ) {
   const held = await holdRelease(ctx, { id, wanted: 'admin', archived: 'refused' });
   const { app, place, site, release, open } = held;
   requireFinalized(release);
+  if (digest !== undefined && digest !== digestOf(release)) throw fail('staging_changed');
   const audited = {
     action: 'releases.approvePromotion',
     appId: place.appId,

@@ -1,4 +1,10 @@
-import { releaseBytesMax, sitePathClash, sitePathFault } from '@svc/contract/site-paths.ts';
+import {
+  releaseBytesMax,
+  releaseFileBytesMax,
+  releaseFilesMax,
+  sitePathClash,
+  sitePathFault,
+} from '@svc/contract/site-paths.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import type { FileRow } from './file-store.ts';
 
@@ -6,6 +12,7 @@ const errorsMax = 100;
 
 /** What no release may list, whatever has arrived of it. Answers how many bytes there are in all. */
 export function checkFiles(files: readonly FileRow[]): number {
+  refuseTooMuch(files);
   refuseFaults(files);
   refuseClash(files);
   const sizes = new Map<string, number>();
@@ -19,6 +26,19 @@ export function checkFiles(files: readonly FileRow[]): number {
   if (bytes > releaseBytesMax)
     throw fail('payload_too_large', { detail: `A release may be at most ${releaseBytesMax} bytes in all.` });
   return bytes;
+}
+
+function refuseTooMuch(files: readonly FileRow[]): void {
+  if (files.length > releaseFilesMax)
+    throw fail('payload_too_large', { detail: `A release may have at most ${releaseFilesMax} files.` });
+  const at = files.findIndex(({ size }) => size > releaseFileBytesMax);
+  if (at < 0) return;
+  const field = `files[${at}].size`;
+  const detail = `must be at most ${releaseFileBytesMax} bytes`;
+  throw fail('payload_too_large', {
+    detail: `${field}: ${detail}.`,
+    errors: [{ field, code: 'too_large', detail }],
+  });
 }
 
 /** A sum that is known stands for bytes that are known, and for how many they are. */

@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /** Smaller ones do not get smaller, larger ones would take too long. */
 const bytesMin = 256;
-const bytesMax = 8 * 1024 * 1024;
+export const compressedBytesMax = 8 * 1024 * 1024;
 /** Anything less is not worth the room and the choice. */
 const keptRatioMax = 0.9;
 /** By how a piece of it shrinks one can tell what is compressed already: images, fonts, archives. */
@@ -24,7 +24,7 @@ export interface Compressed {
 /** Beside the event loop. Null where it would not be smaller by a tenth. */
 export async function compress(bytes: Uint8Array): Promise<Compressed> {
   const { byteLength } = bytes;
-  if (byteLength < bytesMin || byteLength > bytesMax) return { gzip: null, br: null };
+  if (byteLength < bytesMin || byteLength > compressedBytesMax) return { gzip: null, br: null };
   if (byteLength > sampleBytes) {
     const sample = bytes.subarray(0, sampleBytes);
     if ((await runGzip(sample, { level: 1 })).byteLength > sampleBytes * keptRatioMax)

@@ -2,6 +2,7 @@ import { mergeSiteConfig } from '@svc/contract/site-config.ts';
 import type { createRelease as shape } from '@svc/contract/static-sites.shapes.ts';
 import { draftHoursMax, draftsMax } from '@svc/contract/static-sites.ts';
 import type { z } from 'zod';
+import { isSame } from '../plumbing/canonical.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { listBlobSizes } from './blob-store.ts';
@@ -11,27 +12,85 @@ import { type FileRow, insertFileRows, listMissing } from './file-store.ts';
 import { type HeldSite, holdSite } from './hold-site.ts';
 import { findOpenPromotionRow } from './promotion-store.ts';
 import { releaseRecord } from './records.ts';
-import { countDraftRows, findDraftRow, insertReleaseRow, type ReleaseRow } from './release-store.ts';
-import { digestOf, manifestSum, pointerOfDeploy, releaseName } from './rules.ts';
+import {
+  countDraftRows,
+  findDraftRow,
+  findReleaseRow,
+  insertReleaseRow,
+  type ReleaseRow,
+} from './release-store.ts';
+import { digestOf, manifestSum, pointerOfDeploy, releaseAt, releaseName } from './rules.ts';
 import { updateSiteRow } from './site-store.ts';
 import { missingAnswer, type SiteParts, uploadGrant } from './upload-grant.ts';
 import { warnOfDeploy } from './warn-of-deploy.ts';
 
 type Input = z.output<typeof shape.body>;
 
-/** A draft: what it will consist of, without a byte of it. The same one again goes on where it was. */
+/** An older draft could be given up while its files are being sent. */
+const resumedHoursMax = draftHoursMax - 1;
+
+/**
+ * A draft: what it will consist of, without a byte of it. The same one again goes on where it was; what is deployed without
+ * a change is what is there already.
+ */
 export async function createRelease(ctx: AppMutationCtx, input: Input, parts: SiteParts) {
   const bytes = checkFiles(input.files);
   checkConfigSize(input.config, 'config');
   const held = await holdSite(ctx, { wanted: 'owners' });
-  const { place, site } = held;
-  const manifest_sha256 = manifestSum(input.files, input.config);
-  const before = await findDraftRow(ctx.db, place, { ...input, manifest_sha256 });
-  const made = before ? undefined : await draft(ctx, held, { input, bytes, manifest_sha256 });
-  const release = before ?? made?.release;
-  if (!release) throw new Error('No draft was made.');
-  const missing = made?.missing ?? (await listMissing(ctx.db, place, release.id));
-  if (before) audit(ctx, before, null);
+  const asked = { input, bytes, manifest_sha256: manifestSum(input.files, input.config) };
+  const before = (await findDeployed(ctx, held, asked)) ?? (await findDraft(ctx, held, asked));
+  return before ? goOn(ctx, held, before, parts) : begin(ctx, held, asked, parts);
+}
+
+interface Asked {
+  input: Input;
+  bytes: number;
+  manifest_sha256: string;
+}
+
+/** Where the pointer that a deployment would move leads already, if that is the same to the letter. */
+async function findDeployed(
+  ctx: AppMutationCtx,
+  { app, place, site }: HeldSite,
+  { input, manifest_sha256 }: Asked,
+): Promise<ReleaseRow | undefined> {
+  if (input.on_finalize !== 'deploy') return undefined;
+  const pointer = pointerOfDeploy(app, site, { id: '', reviewed_for: null });
+  // To deploy shows an unpublished site again, which is a change.
+  if (pointer === 'active' && !site.is_published) return undefined;
+  const id = releaseAt(site, pointer);
+  const there = id === null ? undefined : await findReleaseRow(ctx.db, place, id);
+  const isSameRelease =
+    there?.manifest_sha256 === manifest_sha256 &&
+    there.version === input.version &&
+    isSame(there.served_config, mergeSiteConfig(site.config, input.config));
+  return isSameRelease ? there : undefined;
+}
+
+function findDraft(
+  ctx: AppMutationCtx,
+  { place }: HeldSite,
+  { input, manifest_sha256 }: Asked,
+): Promise<ReleaseRow | undefined> {
+  const since = new Date(ctx.now.getTime() - resumedHoursMax * 3_600_000);
+  return findDraftRow(ctx.db, place, { ...input, manifest_sha256, since });
+}
+
+async function goOn(ctx: AppMutationCtx, held: HeldSite, release: ReleaseRow, parts: SiteParts) {
+  audit(ctx, release, null);
+  const missing = await listMissing(ctx.db, held.place, release.id);
+  return { ...(await answer(ctx, held, { release, missing, parts })), changed: false as const };
+}
+
+async function begin(ctx: AppMutationCtx, held: HeldSite, asked: Asked, parts: SiteParts) {
+  return answer(ctx, held, { ...(await draft(ctx, held, asked)), parts });
+}
+
+async function answer(
+  ctx: AppMutationCtx,
+  { place, site }: HeldSite,
+  { release, missing, parts }: Drafted & { parts: SiteParts },
+) {
   return {
     ...releaseRecord(release, { site, open: await findOpenPromotionRow(ctx.db, place) }),
     ...missingAnswer(missing),
@@ -41,19 +100,23 @@ export async function createRelease(ctx: AppMutationCtx, input: Input, parts: Si
       tenant: place.tenantId,
       issuer: ctx.caller.userId,
     }),
-    ...(before ? { changed: false as const } : {}),
   };
+}
+
+interface Drafted {
+  release: ReleaseRow;
+  missing: Pick<FileRow, 'sha256' | 'size'>[];
 }
 
 async function draft(
   ctx: AppMutationCtx,
   { app, place, site }: HeldSite,
-  { input, bytes, manifest_sha256 }: { input: Input; bytes: number; manifest_sha256: string },
-): Promise<{ release: ReleaseRow; missing: Pick<FileRow, 'sha256' | 'size'>[] }> {
+  { input, bytes, manifest_sha256 }: Asked,
+): Promise<Drafted> {
   const { files, config, version, on_finalize } = input;
   if ((await countDraftRows(ctx.db, place)) >= draftsMax)
     throw fail('limit_reached', {
-      detail: `The site has ${draftsMax} drafts; finalize some, or wait: each is given up after ${draftHoursMax} hours.`,
+      detail: `The site has ${draftsMax} drafts; finalize or revoke some, or wait: each is given up after ${draftHoursMax} hours.`,
     });
   const sizes = new Map(files.map(({ sha256, size }) => [sha256, size]));
   // Under the lock of the site, which the sweep takes too: what is there now stays for this release.
@@ -82,12 +145,12 @@ async function draft(
   };
   await updateSiteRow(ctx.db, place, { next_number: site.next_number + 1, updated_at: ctx.now });
   await insertReleaseRow(ctx.db, release);
-  await insertFileRows(ctx.db, release.id, files);
+  await insertFileRows(ctx.db, place, { releaseId: release.id, files });
   const missing = [...sizes]
     .filter(([sha256]) => !known.has(sha256))
     .map(([sha256, size]) => ({ sha256, size }));
   const leadsTo = on_finalize === 'deploy' ? pointerOfDeploy(app, site, release) : null;
-  if (on_finalize === 'deploy') warnOfDeploy(ctx, app, leadsTo);
+  if (on_finalize === 'deploy') warnOfDeploy(ctx, app, { pointer: leadsTo, site });
   const { missing_bytes } = missingAnswer(missing);
   audit(ctx, release, {
     ...{ number: release.number, version, files: files.length, bytes, config },

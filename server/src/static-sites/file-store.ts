@@ -9,11 +9,16 @@ export interface FileRow {
   size: number;
 }
 
-/** All in one statement, however many there are. */
-export async function insertFileRows(tx: Tx, releaseId: string, files: readonly FileRow[]): Promise<void> {
+/** All in one statement, however many there are; of a release of the app alone. */
+export async function insertFileRows(
+  tx: Tx,
+  { tenantId, appId }: AppPlace,
+  { releaseId, files }: { releaseId: string; files: readonly FileRow[] },
+): Promise<void> {
   await sql`insert into svc.static_files (release_id, path, sha256, size)
-    select ${releaseId}, * from unnest(${files.map(({ path }) => path)}::text[],
-      ${files.map(({ sha256 }) => sha256)}::text[], ${files.map(({ size }) => size)}::bigint[])`.execute(tx);
+    select r.id, f.* from svc.static_releases r, unnest(${files.map(({ path }) => path)}::text[],
+      ${files.map(({ sha256 }) => sha256)}::text[], ${files.map(({ size }) => size)}::bigint[]) f
+    where r.tenant_id = ${tenantId} and r.app_id = ${appId} and r.id = ${releaseId}`.execute(tx);
 }
 
 /** What has not arrived of a release, each content once. */
@@ -58,15 +63,11 @@ export async function deleteFileRows(
       and f.release_id = ${releaseId}`.execute(tx);
 }
 
-/** Of one release that is never shown again, if there is one with files left. */
-export async function findDeadReleaseWithFiles(
-  tx: Tx,
-  { tenantId, appId }: AppPlace,
-): Promise<string | undefined> {
+/** Releases that are never shown again and have files left. */
+export async function listDeadReleasesWithFiles(tx: Tx, { tenantId, appId }: AppPlace): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select r.id from svc.static_releases r
     where r.tenant_id = ${tenantId} and r.app_id = ${appId} and r.state not in ('draft', 'finalized')
-      and exists (select from svc.static_files f where f.release_id = r.id)
-    limit 1`.execute(tx);
-  return rows[0]?.id;
+      and exists (select from svc.static_files f where f.release_id = r.id)`.execute(tx);
+  return rows.map(({ id }) => id);
 }

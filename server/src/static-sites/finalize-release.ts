@@ -4,9 +4,18 @@ import { fail } from '../plumbing/problem.ts';
 import { listMissing } from './file-store.ts';
 import { type HeldRelease, holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
-import { updateReleaseRow } from './release-store.ts';
-import { digestOf, type Pointer, pointerOfDeploy, pointerTo, releaseName, stateText } from './rules.ts';
+import { findReleaseRow, type ReleaseRow, updateReleaseRow } from './release-store.ts';
+import {
+  digestOf,
+  type Pointer,
+  pointerOfDeploy,
+  pointerTo,
+  releaseAt,
+  releaseName,
+  stateText,
+} from './rules.ts';
 import { type PointerChange, showRelease } from './show-release.ts';
+import type { AppPlace } from './site-store.ts';
 import type { SitePlaces } from './site-urls.ts';
 import { stageHeldRelease } from './stage-held-release.ts';
 import { warnOfDeploy } from './warn-of-deploy.ts';
@@ -39,13 +48,16 @@ export async function finalizeRelease(ctx: AppMutationCtx, { id }: { id: string 
       served_config: mergeSiteConfig(site.config, release.own_config),
     },
   });
-  const { pointer, change } = await deploy(ctx, { ...held, release: finalized });
+  const { pointer, change, newer } = await deploy(ctx, { ...held, release: finalized });
   ctx.audit({
     ...audited,
     before: { state: 'draft', ...change.before },
     after: { state: 'finalized', digest: digestOf(finalized), ...change.after },
   });
-  return movedAnswer(ctx, held, { pointer, places });
+  return {
+    ...(await movedAnswer(ctx, held, { pointer, places })),
+    ...(newer ? { newer_release_id: newer.id } : {}),
+  };
 }
 
 async function refuseMissing(ctx: AppMutationCtx, { place, release }: HeldRelease): Promise<void> {
@@ -61,20 +73,39 @@ async function refuseMissing(ctx: AppMutationCtx, { place, release }: HeldReleas
   });
 }
 
-async function deploy(
-  ctx: AppMutationCtx,
-  held: HeldRelease,
-): Promise<{ pointer: Pointer | null; change: PointerChange }> {
-  if (held.release.on_finalize === 'nothing') return { pointer: null, change: { before: {}, after: {} } };
-  const pointer = pointerOfDeploy(held.app, held.site, held.release);
+interface Deployed {
+  pointer: Pointer | null;
+  change: PointerChange;
+  newer?: ReleaseRow;
+}
+const unchanged: PointerChange = { before: {}, after: {} };
+
+async function deploy(ctx: AppMutationCtx, held: HeldRelease): Promise<Deployed> {
+  const { app, place, site, release } = held;
+  if (release.on_finalize === 'nothing') return { pointer: null, change: unchanged };
+  const pointer = pointerOfDeploy(app, site, release);
+  const newer = await findNewerRow(ctx, { place, than: release, id: releaseAt(site, pointer) });
+  if (newer) {
+    ctx.warn(`A newer release is ${pointer} already, ${releaseName(newer)}: this one is only finalized.`);
+    return { pointer: null, change: unchanged, newer };
+  }
   switch (pointer) {
     case 'active':
       return { pointer, change: await showRelease(ctx, held) };
     case 'staged':
-      warnOfDeploy(ctx, held.app, pointer);
+      warnOfDeploy(ctx, app, { pointer, site });
       return { pointer, change: await stageHeldRelease(ctx, held) };
     case null:
-      warnOfDeploy(ctx, held.app, pointer);
-      return { pointer, change: { before: {}, after: {} } };
+      warnOfDeploy(ctx, app, { pointer, site });
+      return { pointer, change: unchanged };
   }
+}
+
+/** Of two deployments at once the one that was begun last wins, whichever is done first. */
+async function findNewerRow(
+  ctx: AppMutationCtx,
+  { place, than, id }: { place: AppPlace; than: ReleaseRow; id: string | null },
+): Promise<ReleaseRow | undefined> {
+  const there = id === null ? undefined : await findReleaseRow(ctx.db, place, id);
+  return there && there.number > than.number ? there : undefined;
 }

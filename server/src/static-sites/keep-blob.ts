@@ -1,35 +1,30 @@
-import { releaseFileBytesMax } from '@svc/contract/site-paths.ts';
 import type { RequestInfo } from '../plumbing/api.ts';
 import { Failure, fail } from '../plumbing/problem.ts';
-import { type BlobEncoding, blobKey } from './blob-key.ts';
+import { keysOfBlob } from './blob-key.ts';
 import { findExpected, insertBlobRow } from './blob-store.ts';
-import { compress } from './compress.ts';
-import type { AppPlace } from './site-store.ts';
+import { type Blob, storeBlob } from './store-blob.ts';
 import type { UploadClaims } from './upload-grant.ts';
 import type { UploadParts } from './uploads-handler.ts';
 
-interface Kept {
-  place: AppPlace;
+interface Kept extends Omit<Blob, 'blobId'> {
   claims: UploadClaims;
-  sha256: string;
-  bytes: Uint8Array;
   info: RequestInfo;
+  /** Throws where the bytes are not to be kept after all. */
+  confirm: () => Promise<unknown>;
 }
 
 /**
  * First the bytes, then the row that stands for them: what has a row is there. Bytes that no row follows are taken away,
  * or found by the sweep. False where another upload of the same was first.
  */
-export async function keepBlob(parts: UploadParts, kept: Kept): Promise<boolean> {
-  const { place, claims, sha256, bytes, info } = kept;
+export async function keepBlob(
+  parts: UploadParts,
+  { claims, info, confirm, ...kept }: Kept,
+): Promise<boolean> {
+  const { place, sha256, size } = kept;
   const blobId = Bun.randomUUIDv7();
-  const { gzip, br } = await compress(bytes);
-  const forms: Record<BlobEncoding, Uint8Array | null> = { identity: bytes, gzip, br };
-  const stored = Object.entries(forms).flatMap(([encoding, form]) =>
-    form ? [{ key: blobKey(place, blobId, encoding as BlobEncoding), form }] : [],
-  );
   const takeAway = async () => {
-    for (const { key } of stored)
+    for (const key of keysOfBlob(place, { blob_id: blobId, gzip_size: 0, brotli_size: 0 }))
       await parts.objects
         .delete(key)
         .catch((error: unknown) =>
@@ -37,15 +32,11 @@ export async function keepBlob(parts: UploadParts, kept: Kept): Promise<boolean>
         );
   };
   try {
-    const puts = stored.map(({ key, form }) =>
-      parts.objects.put(key, once(form), { bytesMax: releaseFileBytesMax }),
-    );
-    // Each has ended before any is taken away.
-    const failed = (await Promise.allSettled(puts)).find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
+    const stored = await storeBlob(parts.objects, { ...kept, blobId });
+    await confirm();
     const row = {
-      ...{ app_id: place.appId, tenant_id: place.tenantId, sha256, size: bytes.byteLength, blob_id: blobId },
-      ...{ gzip_size: gzip?.byteLength ?? null, brotli_size: br?.byteLength ?? null, stored_at: parts.now() },
+      ...{ app_id: place.appId, tenant_id: place.tenantId, sha256, size },
+      ...{ ...stored, stored_at: parts.now() },
     };
     if (await insertBlobRow(parts.db, row, claims.release)) return true;
     await takeAway();
@@ -57,8 +48,4 @@ export async function keepBlob(parts: UploadParts, kept: Kept): Promise<boolean>
   const now = await findExpected(parts.db, place, { releaseId: claims.release, sha256 });
   if (now?.state !== 'draft') throw fail('release_not_draft');
   return false;
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

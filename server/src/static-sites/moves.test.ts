@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import type { Answer } from '../identity/testing.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
-import { copyWithSites, type SitesCopy, type SiteWorld, siteWorld, type Who } from './testing.ts';
+import { copyWithSites, listed, type SitesCopy, type SiteWorld, siteWorld, type Who } from './testing.ts';
 
 let database: TestDatabase;
 let server: SitesCopy;
@@ -125,8 +125,8 @@ describe('what can be done with a release', () => {
       },
       revoke: {
         ...none('ok'),
-        ...dead('release_not_finalized'),
-        ...{ active: 'release_active', revoked: 'same' },
+        ...{ draft: 'ok', active: 'release_active', revoked: 'same', abandoned: 'same' },
+        expired: 'release_not_finalized',
       },
       'promote-request': {
         ...none('not_staged'),
@@ -226,6 +226,53 @@ test('a suspended app stays so when another release becomes active', async () =>
   await world.move(await world.release({ 'index.html': 'next' }), 'activate');
   const { rows } = await sql`select runtime from svc.apps where id = ${world.app.id}`.execute(database.db);
   expect(rows).toEqual([{ runtime: 'suspended' }]);
+});
+
+test('a suspended app stays so when its site is unpublished: only to resume it makes it run again', async () => {
+  const world = await siteWorld(database, server);
+  const id = await inState(world, 'active');
+  const told = async () => {
+    const { body } = await world.ofApp('GET', '');
+    return [body.runtime, body.lifecycle_status];
+  };
+  expect((await world.ofApp('POST', '/suspend')).status).toBe(200);
+  await world.call('POST', '/site/unpublish');
+  expect((await told())[0]).toBe('suspended');
+  expect((await world.ofApp('POST', '/resume')).body.code).toBe('no_successful_deployment');
+  await world.move(id, 'activate');
+  expect((await told())[0]).toBe('suspended');
+  expect((await world.ofApp('POST', '/resume')).status).toBe(200);
+  expect((await told())[0]).toBe('running');
+});
+
+test('a draft that is revoked is given up: nothing more is taken for it, and it counts no more', async () => {
+  const world = await siteWorld(database, server);
+  const files = { 'index.html': 'draft', 'a.html': 'a' };
+  const draft = await world.create(files);
+  expect((await world.move(draft.body.id, 'revoke')).body).toMatchObject({
+    ...{ state: 'abandoned', pointer: null, revoked_at: null },
+  });
+  expect(await world.send(draft, files)).toEqual([409, 409]);
+  expect((await world.create(files)).body.number).toBe(2);
+});
+
+test('an unpublished site is shown again by what is deployed or approved, and a plan says so', async () => {
+  const world = await siteWorld(database, server);
+  const told = 'The site is unpublished; this shows it again.';
+  const warnings = async (path: string, body?: unknown, who?: Who) =>
+    (await world.call('POST', `${path}?dry_run=true`, body, who)).body.plan.warnings as string[];
+  const asked = { files: listed({ 'index.html': 'next' }), on_finalize: 'deploy' };
+  expect(await warnings('/releases', asked)).not.toContain(told);
+  await inState(world, 'active');
+  expect(await warnings('/releases', asked)).not.toContain(told);
+  await world.call('POST', '/site/unpublish');
+  expect(await warnings('/releases', asked)).toContain(told);
+  const id = await world.release({ 'index.html': 'staged' });
+  await world.move(id, 'stage');
+  await world.move(id, 'promote-request');
+  expect(await warnings(`/releases/${id}/promote-approve`, {}, 'admin')).toContain(told);
+  await world.release({ 'index.html': 'next' }, { on_finalize: 'deploy' });
+  expect((await world.call('GET', '/site')).body.published).toBe(true);
 });
 
 test('staging is enabled once, and disabling it takes away what is staged and the review of it', async () => {

@@ -40,6 +40,12 @@ export function findLatestPromotionRow(
     .executeTakeFirst();
 }
 
+/** Those for which a promotion was ever asked, whatever became of it. */
+export async function listRequestedReleaseIds(db: Db, place: AppPlace): Promise<Set<string>> {
+  const rows = await promotionsOf(db, place).select('release_id').distinct().execute();
+  return new Set(rows.map(({ release_id }) => release_id));
+}
+
 /** Ends the open one, if there is one. */
 export function closePromotionRow(
   tx: Tx,

@@ -56,7 +56,11 @@ describe('a promotion', () => {
     await world.call('POST', '/site/staging/enable');
     const id = await world.release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
     await world.move(id, 'promote-request', 'admin');
-    expect((await world.move(id, 'promote-reject', 'admin')).body.code).toBe('self_approval');
+    const withdrawn = await world.move(id, 'promote-reject', 'admin');
+    expect([withdrawn.body.code, withdrawn.body.detail]).toEqual([
+      'self_approval',
+      'You asked for it yourself. To take it back, stage another release or disable staging.',
+    ]);
     expect((await world.move(id, 'promote-approve', 'admin')).body.code).toBe('self_approval');
     expect(await activeOf(world)).toBeNull();
     await sql`update svc.users set status = 'suspended' where id = ${otherAdmin.userId}`.execute(database.db);
@@ -110,19 +114,72 @@ describe('a promotion', () => {
     expect(await activeOf(world)).toBeNull();
   });
 
-  test('is of one configuration: after the site is set anew it has to be asked for anew', async () => {
+  test('is of one configuration: what the site is set to afterwards does not reach it, however it is asked for again', async () => {
     const world = await requested();
     const { id, digest, move, call } = world;
-    expect((await call('PUT', '/site', { spa: true })).status).toBe(200);
-    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
-    const anew = await move(id, 'promote-request', 'coOwner');
-    expect([anew.body.status, anew.body.digest === digest]).toEqual(['pending', false]);
+    const evil = { redirects: [{ from: '/*', to: 'https://evil.example/:splat' }] };
+    const preview = await call('PUT', '/site?dry_run=true', evil);
+    expect(preview.body.plan.warnings).toEqual([
+      'The staged release keeps the configuration that it was to be promoted with; a new release takes this one.',
+    ]);
+    const set = await call('PUT', '/site', evil);
+    expect([set.status, set.body.notices]).toEqual([200, preview.body.plan.warnings]);
+    expect((await move(id, 'promote-request', 'owner', { note: 'please' })).body.changed).toBe(false);
+    expect((await move(id, 'promote-request')).body.code).toBe('promotion_pending');
     const approved = await move(id, 'promote-approve', 'admin');
-    expect([approved.body.digest, approved.body.config]).toEqual([anew.body.digest, { spa: true }]);
+    expect([approved.status, approved.body.digest, approved.body.config]).toEqual([200, digest, {}]);
   });
 
-  test('is not approved by a digest of other content, whatever else fits', async () => {
-    const { id, move } = await requested();
+  test('keeps its configuration also when it was refused, or staged anew, before it is asked for again', async () => {
+    const { id, digest, move, call, release } = await requested();
+    await move(id, 'promote-reject', 'coOwner');
+    await call('PUT', '/site', { spa: true });
+    expect((await move(id, 'promote-request')).body.digest).toBe(digest);
+    const other = await release({ 'index.html': 'two' });
+    await move(other, 'stage');
+    await call('PUT', '/site', { spa: false });
+    await move(id, 'stage');
+    expect((await move(id, 'promote-request')).body.digest).toBe(digest);
+    expect((await call('GET', `/releases/${other}`)).body.config).toEqual({ spa: false });
+  });
+
+  test('is approved by the digest of what was looked at, where that is told, and by no other', async () => {
+    const { id, digest, move } = await requested();
+    const other = await move(id, 'promote-approve', 'admin', { digest: '0'.repeat(64) });
+    expect([other.status, other.body.code]).toEqual([409, 'staging_changed']);
+    expect((await move(id, 'promote-approve', 'admin', { digest: 'x' })).status).toBe(400);
+    expect((await move(id, 'promote-approve', 'admin', { digest })).status).toBe(200);
+    expect((await move(id, 'promote-approve', 'admin', { digest })).body.changed).toBe(false);
+  });
+
+  test('of a private app is for nobody beyond its owners, and ends when what they see is served otherwise', async () => {
+    const world = await siteWorld(database, server);
+    const { call, move, release } = world;
+    await call('POST', '/site/staging/enable');
+    const id = await release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
+    await move(id, 'stage');
+    await move(id, 'promote-request');
+    await call('PUT', '/site', { spa: true });
+    expect((await call('GET', '/site')).body).toMatchObject({
+      active_release: { id, config: { spa: true } },
+      promotion: { status: 'stale' },
+    });
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    await move(id, 'promote-request');
+    expect((await move(id, 'promote-approve', 'admin')).body).toMatchObject({
+      ...{ pointer: 'active', reviewed_for: null },
+    });
+  });
+
+  test('is not approved by a digest of other content, nor when something else was staged since, whatever else fits', async () => {
+    const { id, move, app } = await requested();
+    await sql`update svc.static_sites set generation = generation + 1 where app_id = ${app.id}`.execute(
+      database.db,
+    );
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
+    await sql`update svc.static_sites set generation = generation - 1 where app_id = ${app.id}`.execute(
+      database.db,
+    );
     await sql`update svc.static_releases set manifest_sha256 = ${'0'.repeat(64)} where id = ${id}`.execute(
       database.db,
     );

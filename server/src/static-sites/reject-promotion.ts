@@ -20,7 +20,10 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
     ctx.audit({ ...audited, before: {}, after: {} });
     return { ...promotionRecord(latest), changed: false as const };
   }
-  if (open.requested_by === ctx.caller.userId) throw fail('self_approval');
+  if (open.requested_by === ctx.caller.userId)
+    throw fail('self_approval', {
+      detail: 'You asked for it yourself. To take it back, stage another release or disable staging.',
+    });
   const decided = { status: 'rejected', decided_by: ctx.caller.userId, decided_at: ctx.now, reason } as const;
   await closePromotionRow(ctx.db, place, decided);
   ctx.audit({

@@ -47,7 +47,7 @@ export function lockReleaseRow(tx: Tx, place: AppPlace, id: string): Promise<Rel
 export function findDraftRow(
   tx: Tx,
   place: AppPlace,
-  like: Pick<ReleaseRow, 'manifest_sha256' | 'version' | 'on_finalize'>,
+  like: Pick<ReleaseRow, 'manifest_sha256' | 'version' | 'on_finalize'> & { since: Date },
 ): Promise<ReleaseRow | undefined> {
   return releasesOf(tx, place)
     .selectAll()
@@ -55,6 +55,7 @@ export function findDraftRow(
     .where('manifest_sha256', '=', like.manifest_sha256)
     .where('version', '=', like.version)
     .where('on_finalize', '=', like.on_finalize)
+    .where('created_at', '>', like.since)
     .orderBy('number', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -112,8 +113,8 @@ export async function listReleaseIds(tx: Tx, place: AppPlace): Promise<string[]>
 }
 
 /**
- * In every tenant: apps with drafts of before, with more finalized releases than are kept, or with files of releases that
- * are never shown again. The sweep alone asks.
+ * In every tenant: apps with drafts of before, with more finalized releases than are kept, or with lists or bytes of releases
+ * that are never shown again. The sweep alone asks.
  */
 export async function listPlacesToSweep(
   db: Db,
@@ -130,7 +131,11 @@ export async function listPlacesToSweep(
     union
     select r.app_id, r.tenant_id from svc.static_releases r
       where r.state not in ('draft', 'finalized')
-        and exists (select from svc.static_files f where f.release_id = r.id)`.execute(db);
+        and exists (select from svc.static_files f where f.release_id = r.id)
+    union
+    select b.app_id, b.tenant_id from svc.static_blobs b where not exists (
+      select from svc.static_files f join svc.static_releases r on r.id = f.release_id
+      where f.sha256 = b.sha256 and r.app_id = b.app_id and r.state in ('draft', 'finalized'))`.execute(db);
   return rows;
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { draftsMax } from '@svc/contract/static-sites.ts';
+import { releaseFilesMax } from '@svc/contract/site-paths.ts';
+import { draftHoursMax, draftsMax } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
 import { sha256 } from '../plumbing/canonical.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
@@ -74,6 +75,84 @@ describe('a release', () => {
     expect((await call('GET', '/releases')).body.items.map((it: { number: number }) => it.number)).toEqual([
       ...[4, 3, 2, 1],
     ]);
+  });
+
+  test('that was begun half a day ago is not gone on with: it could be given up under way', async () => {
+    const { create } = await world();
+    const first = await create(home);
+    const makeOlder = (minutes: number) =>
+      sql`update svc.static_releases set created_at = created_at - make_interval(mins => ${minutes}::int)
+        where id = ${first.body.id}`.execute(database.db);
+    await makeOlder((draftHoursMax - 1) * 60 - 5);
+    expect((await create(home)).body.id).toBe(first.body.id);
+    await makeOlder(10);
+    expect([(await create(home)).status, (await create(home)).body.number]).toEqual([201, 2]);
+  });
+
+  test('that is deployed without a change is the one that is there, so that older ones are kept', async () => {
+    const site = await world();
+    const { create, release, move, call } = site;
+    const more = { version: 'v1', on_finalize: 'deploy', config: { spa: true } };
+    const id = await release(home, more);
+    const again = await create(home, more);
+    expect([again.status, again.body.changed, again.body.id, again.body.missing]).toEqual([
+      ...[200, false, id, []],
+    ]);
+    expect((await move(id, 'finalize')).body).toMatchObject({ changed: false, pointer: 'active' });
+    const others = async () => {
+      for (const other of [{ version: 'v2' }, { config: {} }, { on_finalize: 'nothing' }]) {
+        const made = await create(home, { ...more, ...other });
+        expect([other, made.status]).toEqual([other, 201]);
+        await move(made.body.id, 'revoke');
+      }
+    };
+    await others();
+    await call('POST', '/site/unpublish');
+    const shownAnew = await create(home, more);
+    expect(shownAnew.status).toBe(201);
+    await move(shownAnew.body.id, 'revoke');
+    await move(id, 'activate');
+    // Not the active one of a private app, which takes each configuration, but one that keeps its own.
+    await sql`update svc.static_sites set config = '{"clean_urls": false}' where app_id = ${site.app.id}`.execute(
+      database.db,
+    );
+    expect((await create(home, more)).status).toBe(201);
+  });
+
+  test('that is staged without a change stays so, with the review that is asked for', async () => {
+    const { create, release, move, call } = await world('public');
+    await call('POST', '/site/staging/enable');
+    const id = await release(home, { on_finalize: 'deploy' });
+    await move(id, 'promote-request');
+    expect((await create(home, { on_finalize: 'deploy' })).body).toMatchObject({ changed: false, id });
+    expect((await move(id, 'finalize')).body).toMatchObject({ changed: false, pointer: 'staged' });
+    expect((await call('GET', '/site')).body.promotion.status).toBe('pending');
+    // Its configuration is settled: a new one comes with a new release.
+    await call('PUT', '/site', { spa: true });
+    expect((await create(home, { on_finalize: 'deploy' })).status).toBe(201);
+  });
+
+  test('that is finalized late is not deployed over a newer one; to activate it still shows it', async () => {
+    for (const visibility of [undefined, 'public'] as const) {
+      const { create, send, move, call } = await world(visibility);
+      await call('POST', '/site/staging/enable');
+      const pages = [{ 'index.html': 'one' }, { 'index.html': 'two' }, { 'index.html': 'three' }] as const;
+      const ids: string[] = [];
+      for (const files of pages) {
+        const draft = await create(files, { on_finalize: 'deploy' });
+        await send(draft, files);
+        ids.push(draft.body.id);
+      }
+      const [first = '', second = '', third = ''] = ids;
+      const pointer = visibility ? 'staged' : 'active';
+      expect((await move(second, 'finalize')).body).toMatchObject({ pointer });
+      const late = await move(first, 'finalize');
+      expect(late.body).toMatchObject({ state: 'finalized', pointer: null, newer_release_id: second });
+      expect((await call('GET', '/site')).body[`${pointer}_release`].id).toBe(second);
+      const last = await move(third, 'finalize');
+      expect([last.body.pointer, last.body.newer_release_id]).toEqual([pointer, undefined]);
+      expect((await move(first, visibility ? 'stage' : 'activate')).body.pointer).toBe(pointer);
+    }
   });
 
   test('of which one file has changed needs that one alone', async () => {
@@ -161,6 +240,7 @@ describe('a list of files', () => {
       [
         large,
         [file('a', { size: 25 * 1024 * 1024 + 1 })],
+        Array.from({ length: releaseFilesMax + 1 }, (_, at) => file(`${at}`)),
         [file('a'), file('b', { size: 2 })],
         [file('a', { sha256: 'x' })],
         [],
@@ -170,8 +250,8 @@ describe('a list of files', () => {
       }),
     );
     expect(codes).toEqual([
-      '413 payload_too_large',
-      ...Array.from({ length: 4 }, () => '400 validation_failed'),
+      ...Array.from({ length: 3 }, () => '413 payload_too_large'),
+      ...Array.from({ length: 3 }, () => '400 validation_failed'),
     ]);
   });
 
@@ -189,23 +269,19 @@ describe('a list of files', () => {
     expect((await site.create(home)).status).toBe(200);
   });
 
-  test('of 10,000 files is taken in well under a second, new and again', async () => {
+  test('of 10,000 files is taken at once, new and again, within seconds on a machine that is busy', async () => {
     const { call } = await world();
     const files = Array.from({ length: 10_000 }, (_, at) => ({
       path: `assets/part-${at % 100}/file-${at}.js`,
       sha256: sha256(String(at)),
       size: 10 + (at % 1000),
     }));
-    const times: number[] = [];
     for (const expected of [201, 200]) {
       const begun = performance.now();
       const { status, body } = await call('POST', '/releases', { files });
-      times.push(Math.round(performance.now() - begun));
       expect([status, body.missing.length]).toEqual([expected, 10_000]);
+      expect(performance.now() - begun).toBeLessThan(5_000);
     }
-    console.log(`10,000 files: ${times.join(' ms, again ')} ms`);
-    // What it takes on a machine that is busy with other tests.
-    expect(Math.max(...times)).toBeLessThan(5_000);
   });
 });
 

@@ -22,7 +22,7 @@ export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: 
     ctx.audit({ ...audited, before: {}, after: {} });
     return { ...promotionRecord(open), changed: false as const };
   }
-  // Of what was staged before its configuration changed: nobody can approve it any more.
+  // Of something that can not be approved any more.
   if (open) await closePromotionRow(ctx.db, place, { status: 'stale', decided_at: ctx.now });
   const promotion: PromotionRow = {
     id: ctx.newId(),

@@ -10,7 +10,10 @@ import { isShown } from './show-release.ts';
 import { updateSiteRow } from './site-store.ts';
 import type { SitePlaces } from './site-urls.ts';
 
-/** Never shown again, by anybody. What visitors see has to give way first; an unpublished site loses what it would show. */
+/**
+ * Never shown again, by anybody. What visitors see has to give way first; an unpublished site loses what it would show; a
+ * draft is given up.
+ */
 export async function revokeRelease(ctx: AppMutationCtx, { id }: { id: string }, places: SitePlaces) {
   const held = await holdRelease(ctx, { id, wanted: 'owners_or_admin', archived: 'allowed' });
   const { place, release } = held;
@@ -19,9 +22,14 @@ export async function revokeRelease(ctx: AppMutationCtx, { id }: { id: string },
     appId: place.appId,
     target: { kind: 'release', id: release.id, name: releaseName(release) },
   };
-  if (release.state === 'revoked') {
+  if (release.state === 'revoked' || release.state === 'abandoned') {
     ctx.audit({ ...audited, before: {}, after: {} });
     return unmovedAnswer(ctx, held, { pointer: null, places });
+  }
+  if (release.state === 'draft') {
+    await updateReleaseRow(ctx.db, place, { id: release.id, set: { state: 'abandoned' } });
+    ctx.audit({ ...audited, before: { state: 'draft' }, after: { state: 'abandoned' } });
+    return movedAnswer(ctx, held, { pointer: null, places });
   }
   requireFinalized(release);
   if (isShown(held)) throw fail('release_active');

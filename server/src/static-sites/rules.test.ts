@@ -54,8 +54,9 @@ test('what was reviewed for fewer people than see the app is not shown', () => {
 
 test('an approval counts for those who see the app, and never for fewer than before', () => {
   expect(visibilities.map((visibility) => reviewedFor({ visibility }, null))).toEqual([
-    ...(['invite_only', 'invite_only', 'public', 'internet'] as const),
+    ...([null, 'invite_only', 'public', 'internet'] as const),
   ]);
+  expect(reviewedFor({ visibility: 'private' }, 'public')).toBe('public');
   expect(reviewedFor({ visibility: 'invite_only' }, 'internet')).toBe('internet');
 });
 

@@ -34,13 +34,13 @@ export function mayShow(
   return release.reviewed_for !== null && rank(release.reviewed_for) >= rank(visibility);
 }
 
-/** For whom an approval counts: for those who see the app now, and for as many as one did before. */
+/** For whom an approval counts: for those beyond the owners who see the app now, and for as many as one did before. */
 export function reviewedFor(
   { visibility }: Pick<AppAccess, 'visibility'>,
   before: ReleaseRow['reviewed_for'],
-): NonNullable<ReleaseRow['reviewed_for']> {
-  const now = visibility === 'private' ? 'invite_only' : visibility;
-  return before !== null && rank(before) > rank(now) ? before : now;
+): ReleaseRow['reviewed_for'] {
+  if (visibility === 'private') return before;
+  return before !== null && rank(before) > rank(visibility) ? before : visibility;
 }
 
 function rank(visibility: AppAccess['visibility']): number {
@@ -55,6 +55,11 @@ export function pointerOfDeploy(
 ): Pointer | null {
   if (mayShow(app, site, release)) return 'active';
   return site.staging_enabled ? 'staged' : null;
+}
+
+/** Where a pointer leads. */
+export function releaseAt(site: Pointers, pointer: Pointer | null): string | null {
+  return pointer && { active: site.active_release_id, staged: site.staged_release_id }[pointer];
 }
 
 /** Which pointer leads to it. */
@@ -89,25 +94,28 @@ export function expiring<
     .slice(releasesKeptMax);
 }
 
-/** Which releases take a new configuration of the site: what is shown beyond the owners stays as it was reviewed. */
+/**
+ * Which releases take a new configuration of the site. What was reviewed, or was ever asked to be, keeps the one it has: who
+ * approves it has seen that one, whatever was asked for since. Only what the owners of a private app see takes each one.
+ */
 export function servedAnew<R extends Pick<ReleaseRow, 'id' | 'reviewed_for'>>(
   { visibility }: Pick<AppAccess, 'visibility'>,
   site: Pick<SiteRow, 'active_release_id'>,
-  releases: readonly R[],
+  { releases, requested }: { releases: readonly R[]; requested: ReadonlySet<string> },
 ): R[] {
-  if (visibility === 'private') return [...releases];
-  return releases.filter(({ id, reviewed_for }) => reviewed_for === null && id !== site.active_release_id);
+  return releases.filter(({ id, reviewed_for }) =>
+    id === site.active_release_id ? visibility === 'private' : reviewed_for === null && !requested.has(id),
+  );
 }
 
-/** What the promotion was asked for is what is staged at this moment, to the byte. */
+/** What the promotion was asked for is what is staged at this moment, to the byte: the generation moves with that. */
 export function isAsRequested(
   promotion: Pick<PromotionRow, 'release_id' | 'digest' | 'generation'>,
-  site: Pick<SiteRow, 'staged_release_id' | 'generation'>,
+  site: Pick<SiteRow, 'generation'>,
   release: Pick<ReleaseRow, 'id' | 'manifest_sha256' | 'served_config'>,
 ): boolean {
   return (
     promotion.release_id === release.id &&
-    site.staged_release_id === release.id &&
     promotion.generation === site.generation &&
     promotion.digest === digestOf(release)
   );
@@ -129,7 +137,7 @@ export function stateText(state: ReleaseRow['state']): string {
     draft: 'a draft',
     finalized: 'finalized',
     revoked: 'revoked',
-    abandoned: 'abandoned: it was not finalized in time',
+    abandoned: 'abandoned: it was given up before it was finalized',
     expired: 'expired: newer ones have taken its place',
   }[state];
 }

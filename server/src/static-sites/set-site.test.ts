@@ -81,21 +81,35 @@ describe('the configuration of a site', () => {
     expect((await move(active, 'rollback')).body.code).toBe('promotion_required');
   });
 
-  test('of a private app reaches all; a review of what is served otherwise by it no longer counts', async () => {
+  test('of a private app reaches what its owners see, whose review then no longer counts, and nothing else that was reviewed', async () => {
     const world = await siteWorld(database, server, { visibility: 'invite_only' });
     const { call, move, release } = world;
     await call('POST', '/site/staging/enable');
-    const id = await release(page, { on_finalize: 'deploy' });
-    const own = await release({ 'index.html': 'own' }, { config: { spa: false } });
-    await move(id, 'promote-request');
-    await move(id, 'promote-approve', 'admin');
-    await sql`update svc.static_releases set reviewed_for = 'public' where id = ${own}`.execute(database.db);
+    const promoted = async (text: string, config = {}) => {
+      const id = await release({ 'index.html': text }, { on_finalize: 'deploy', config });
+      await move(id, 'promote-request');
+      expect((await move(id, 'promote-approve', 'admin')).status).toBe(200);
+      return id;
+    };
+    const before = await promoted('before');
+    const own = await promoted('own', { spa: false });
+    const active = await promoted('active');
     await setVisibility(world, 'private');
+    const { body } = await call('PUT', '/site?dry_run=true', { spa: true });
+    expect(body.plan.warnings).toEqual([
+      'What is shown was reviewed as it was; served otherwise, that review no longer counts.',
+    ]);
     await call('PUT', '/site', { spa: true });
-    const reviewed = async (release: string) => (await call('GET', `/releases/${release}`)).body.reviewed_for;
-    expect([await reviewed(id), await configOf(world, id)]).toEqual([null, { spa: true }]);
+    const told = async (id: string) => {
+      const { reviewed_for, config } = (await call('GET', `/releases/${id}`)).body;
+      return [reviewed_for, config];
+    };
+    expect(await told(active)).toEqual([null, { spa: true }]);
+    expect(await told(before)).toEqual(['invite_only', {}]);
+    expect((await move(own, 'activate')).status).toBe(200);
+    await call('PUT', '/site', { spa: false });
     // It says it itself, so nothing of it has changed.
-    expect([await reviewed(own), await configOf(world, own)]).toEqual(['public', { spa: false }]);
+    expect(await told(own)).toEqual(['invite_only', { spa: false }]);
   });
 
   test('moves the generation only where it changes what is staged', async () => {

@@ -17,7 +17,7 @@ export async function showRelease(
   ctx: AppMutationCtx,
   { app, place, site, release }: HeldRelease,
 ): Promise<PointerChange> {
-  warnOfDeploy(ctx, app, 'active');
+  warnOfDeploy(ctx, app, { pointer: 'active', site });
   const set = { active_release_id: release.id, is_published: true };
   await updateSiteRow(ctx.db, place, { ...set, updated_at: ctx.now });
   await updateReleaseRow(ctx.db, place, { id: release.id, set: { activated_at: ctx.now } });

@@ -10,7 +10,7 @@ import { listBlobs } from './blob-store.ts';
 import { removeBlobs } from './discard-blobs.ts';
 import { removeFilesOfSite } from './purge-static-site.ts';
 import { sweepBlobObjects } from './sweep-blob-objects.ts';
-import { sweepReleases } from './sweep-releases.ts';
+import { sweepReleases, sweepSite } from './sweep-releases.ts';
 import { copyWithSites, type SitesCopy, type SiteWorld, siteWorld } from './testing.ts';
 
 let database: TestDatabase;
@@ -131,6 +131,43 @@ describe('the sweep', () => {
       expect(await listBlobs(database.db, world.place)).toHaveLength(isDone ? 2 : 0);
       expect(await filesOf(draft.body.id)).toBe(isDone ? 2 : 0);
     }
+  });
+
+  test('leaves the list of a release that ends behind its back, until its files are swept too', async () => {
+    const world = await siteWorld(database, server);
+    const [first, second] = [
+      await world.release({ 'a.txt': 'one' }),
+      await world.release({ 'b.txt': 'two' }),
+    ];
+    await world.move(first, 'revoke');
+    const meanwhile: Outbox = {
+      ...rowsOnly,
+      add: async (...args) => {
+        await rowsOnly.add(...args);
+        // Behind the step that takes away bytes, before the one that takes away lists.
+        if (args[2].some(({ topic }) => topic === 'static.removeBlobs'))
+          await sql`update svc.static_releases set state = 'revoked' where id = ${second}`.execute(
+            database.db,
+          );
+      },
+    };
+    await sweepSite({ db: database.db, outbox: meanwhile, log: silentLog }, world.place, {
+      before: new Date(0),
+    });
+    expect([await filesOf(first), await filesOf(second), (await wanted(world)).length]).toEqual([0, 1, 1]);
+    await sweep();
+    await carryOut(world);
+    expect([await filesOf(second), await wanted(world), await keysOf(world)]).toEqual([0, [], []]);
+  });
+
+  test('finds bytes that no release has, also where no list leads to them', async () => {
+    const world = await siteWorld(database, server);
+    const id = await world.release({ 'a.txt': 'one' });
+    await world.move(id, 'revoke');
+    await sql`delete from svc.static_files where release_id = ${id}`.execute(database.db);
+    await sweep();
+    await carryOut(world);
+    expect([await wanted(world), await keysOf(world)]).toEqual([[], []]);
   });
 
   test('that is interrupted leaves nothing half done, and the next one goes on', async () => {

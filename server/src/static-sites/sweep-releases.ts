@@ -4,7 +4,7 @@ import { asOperator, type OperatorParts } from '../plumbing/operator.ts';
 import { deleteUnusedBlobRows } from './blob-store.ts';
 import { discardBlobs } from './discard-blobs.ts';
 import { expireReleases } from './expire-releases.ts';
-import { deleteFileRows, findDeadReleaseWithFiles } from './file-store.ts';
+import { deleteFileRows, listDeadReleasesWithFiles } from './file-store.ts';
 import { listLiveReleaseRows, listPlacesToSweep, updateReleaseRow } from './release-store.ts';
 import { releaseName } from './rules.ts';
 import { type AppPlace, lockSiteRow } from './site-store.ts';
@@ -32,8 +32,9 @@ export async function sweepSite(
   const run = <T>(name: string, verb: (ctx: MutationCtx) => Promise<T>) =>
     asOperator(parts, { name, auditTenantId: place.tenantId }, verb);
   await run('releases.expire', (ctx) => endReleases(ctx, place, { before }));
-  while (await run('releases.sweep', (ctx) => sweepBlobs(ctx, place))) {}
-  while (await run('releases.sweep', (ctx) => sweepFiles(ctx, place))) {}
+  let dead: string[] | null = null;
+  while (dead === null) dead = await run('releases.sweep', (ctx) => sweepBlobs(ctx, place));
+  for (const id of dead) await run('releases.sweep', (ctx) => deleteFileRows(ctx.db, place, id));
 }
 
 async function endReleases(ctx: MutationCtx, place: AppPlace, { before }: { before: Date }): Promise<void> {
@@ -56,19 +57,14 @@ async function endReleases(ctx: MutationCtx, place: AppPlace, { before }: { befo
   });
 }
 
-/** Whether there may be more. */
-async function sweepBlobs(ctx: MutationCtx, place: AppPlace): Promise<boolean> {
-  // Whoever begins a release counts on what is there, under the same lock.
-  if (!(await lockSiteRow(ctx.db, place))) return false;
+/**
+ * The releases whose lists are not needed any more; null while there may be more bytes. Only those that had ended by now: by
+ * the list of one that ends later its bytes are found.
+ */
+async function sweepBlobs(ctx: MutationCtx, place: AppPlace): Promise<string[] | null> {
+  // Whoever begins or ends a release does it under the same lock.
+  if (!(await lockSiteRow(ctx.db, place))) return [];
   const blobs = await deleteUnusedBlobRows(ctx.db, place, blobsAtOnce);
   discardBlobs(ctx, place, blobs);
-  return blobs.length === blobsAtOnce;
-}
-
-/** Whether there may be more. Behind the blobs: it is by these rows that an interrupted sweep is found again. */
-async function sweepFiles(ctx: MutationCtx, place: AppPlace): Promise<boolean> {
-  const dead = await findDeadReleaseWithFiles(ctx.db, place);
-  if (dead === undefined) return false;
-  await deleteFileRows(ctx.db, place, dead);
-  return true;
+  return blobs.length === blobsAtOnce ? null : listDeadReleasesWithFiles(ctx.db, place);
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { uploadGrantSeconds } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
 import { removeCoOwner } from '../apps/remove-co-owner.ts';
@@ -9,6 +10,7 @@ import { signUrlToken } from '../plumbing/signed-url.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { blobPrefix } from './blob-key.ts';
+import { insertBlobRow } from './blob-store.ts';
 import { copyWithSites, listed, type SitesCopy, type SiteWorld, siteWorld, testUrlKey } from './testing.ts';
 import type { UploadClaims } from './upload-grant.ts';
 
@@ -57,6 +59,25 @@ async function drafted() {
   };
 }
 
+function dropCoOwner({ tenant, app, people }: SiteWorld) {
+  return testMutation(
+    database.db,
+    people.owner,
+    async (ctx) => {
+      await removeCoOwner(ctx, { user: people.coOwner.userId });
+      ctx.changed(appTag(app.id));
+    },
+    { context: { tenant: { ...tenant, role: 'tenant_member' as const }, app } },
+  );
+}
+const streamOf = (...pieces: string[]) =>
+  new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+      controller.close();
+    },
+  });
+
 describe('a file of a draft', () => {
   test('is stored once with its compressed forms; again, it is there already', async () => {
     const { world, url } = await drafted();
@@ -89,14 +110,7 @@ describe('a file of a draft', () => {
     expect(await codeOf(await put(url, wrong))).toBe('422 digest_mismatch');
     expect(await codeOf(await put(url, text.slice(1)))).toBe('422 digest_mismatch');
     expect(await codeOf(await put(url, `${text}more`))).toBe('422 digest_mismatch');
-    const streamed = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(text));
-        controller.enqueue(new TextEncoder().encode('more'));
-        controller.close();
-      },
-    });
-    expect(await codeOf(await put(url, streamed))).toBe('422 digest_mismatch');
+    expect(await codeOf(await put(url, streamOf(text, 'more')))).toBe('422 digest_mismatch');
     for (const other of [sha256('not of it'), 'nonsense', '', sum.toUpperCase()])
       expect(await codeOf(await put(`${base}${other}`, text))).toBe('404 not_in_manifest');
     expect(await codeOf(await put(url, text, { 'content-encoding': 'gzip' }))).toBe(
@@ -129,26 +143,145 @@ describe('a file of a draft', () => {
     expect(await codeOf(await put(url, text))).toBe(201);
   });
 
-  test('is not taken any more once the release is finalized, nor when that happens on the way', async () => {
-    const { world, id, url, base } = await drafted();
-    const paused = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    beforePut = () => {
-      reached.resolve();
-      return paused.promise;
+  test('is not taken any more once the release is finalized or given up, nor when that happens on the way', async () => {
+    for (const end of ['finalize', 'revoke']) {
+      const { world, id, url, base } = await drafted();
+      const paused = Promise.withResolvers<void>();
+      const reached = Promise.withResolvers<void>();
+      beforePut = () => {
+        reached.resolve();
+        return paused.promise;
+      };
+      const late = put(url, text);
+      await reached.promise;
+      beforePut = async () => {};
+      // By another upload of the same, without which nothing could be finalized.
+      expect(await codeOf(await put(url, text))).toBe(201);
+      const stored = await keysOf(world);
+      expect((await world.move(id, end)).status).toBe(200);
+      paused.resolve();
+      expect([end, await codeOf(await late)]).toEqual([end, '409 release_not_draft']);
+      expect(await keysOf(world)).toEqual(stored);
+      expect(await codeOf(await put(url, text))).toBe('409 release_not_draft');
+      expect(await codeOf(await put(`${base}${sha256('x')}`, text))).toBe('409 release_not_draft');
+      const grant = await world.move(id, 'upload-grant');
+      expect([grant.status, grant.body.code]).toEqual([409, 'release_not_draft']);
+    }
+  });
+
+  test('has its row only while the release is held as a draft: who ends it meanwhile is waited for', async () => {
+    const { world, id } = await drafted();
+    const row = {
+      ...{ app_id: world.app.id, tenant_id: world.tenant.id, sha256: sum, size: text.length },
+      ...{ blob_id: Bun.randomUUIDv7(), gzip_size: null, brotli_size: null, stored_at: new Date() },
     };
-    const late = put(url, text);
-    await reached.promise;
-    beforePut = async () => {};
-    await sql`update svc.static_releases set state = 'abandoned' where id = ${id}`.execute(database.db);
-    paused.resolve();
-    expect(await codeOf(await late)).toBe('409 release_not_draft');
+    const store = () =>
+      database.db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = '50ms'`.execute(tx);
+        return insertBlobRow(tx, row, id);
+      });
+    await database.db.transaction().execute(async (tx) => {
+      await sql`update svc.static_releases set state = 'abandoned' where id = ${id}`.execute(tx);
+      expect(await store().catch((error: { code?: string }) => error.code)).toBe('55P03');
+    });
+    expect(await store()).toBe(false);
+  });
+
+  test('larger than what is kept in memory is stored as it comes, whole or not at all, and compressed behind it', async () => {
+    const world = await siteWorld(database, server);
+    const large = text.repeat(200);
+    const files = { 'large.html': large };
+    const draft = await world.create(files);
+    const url = `${draft.body.upload_url}${sha256(large)}`;
+    for (const wrong of [`${large.slice(1)}!`, streamOf(large.slice(1)), streamOf(large, '!')])
+      expect(await codeOf(await put(url, wrong))).toBe('422 digest_mismatch');
     expect(await keysOf(world)).toEqual([]);
-    expect(await codeOf(await put(url, text))).toBe('409 release_not_draft');
-    expect(await codeOf(await put(`${base}${sha256('x')}`, text))).toBe('409 release_not_draft');
-    const done = await world.release({ 'index.html': text });
-    const grant = await world.move(done, 'upload-grant');
-    expect([grant.status, grant.body.code]).toEqual([409, 'release_not_draft']);
+    expect(await codeOf(await put(url, streamOf(large.slice(0, 100_000), large.slice(100_000))))).toBe(201);
+    const [key = '', ...forms] = (await keysOf(world)).sort();
+    expect(forms).toEqual([`${key}.br`, `${key}.gz`]);
+    const bytesOf = async (at: string) =>
+      new Uint8Array(await new Response((await server.objects.get(at))?.body).arrayBuffer());
+    for (const [at, open] of [
+      [key, (bytes: Uint8Array) => bytes],
+      [`${key}.br`, brotliDecompressSync],
+      [`${key}.gz`, gunzipSync],
+    ] as const)
+      expect(sha256(new Uint8Array(open(await bytesOf(at))))).toBe(sha256(large));
+    const { rows } = await sql<{ size: number; gzip_size: number; brotli_size: number }>`
+      select size, gzip_size, brotli_size from svc.static_blobs where app_id = ${world.app.id}`.execute(
+      database.db,
+    );
+    const sizes = await Promise.all(
+      [key, `${key}.gz`, `${key}.br`].map(async (at) => (await bytesOf(at)).length),
+    );
+    expect(rows.map((row) => [row.size, row.gzip_size, row.brotli_size])).toEqual([sizes]);
+  });
+
+  test('that others send slowly holds up nobody, however many and large they are', async () => {
+    const size = 25 * 1024 * 1024;
+    const hangUp: (() => void)[] = [];
+    const slow: Promise<Response>[] = [];
+    for (let user = 0; user < 4; user += 1) {
+      const world = await siteWorld(database, server);
+      const sums = ['one', 'two', 'three'].map((it) => sha256(it));
+      const { body } = await world.call('POST', '/releases', {
+        files: sums.map((it, at) => ({ path: `${at}.bin`, sha256: it, size })),
+      });
+      for (const it of sums) {
+        const stream = new ReadableStream({
+          start(controller) {
+            controller.enqueue(new Uint8Array(1));
+            hangUp.push(() => controller.error(new Error('The client has gone.')));
+          },
+        });
+        slow.push(put(`${body.upload_url}${it}`, stream));
+      }
+    }
+    const { url } = await drafted();
+    const ended = Promise.race([...slow, put(url, text)]);
+    expect(await codeOf(await ended)).toBe(201);
+    for (const end of hangUp) end();
+    expect(new Set(await Promise.all(slow.map(async (it) => codeOf(await it))))).toEqual(
+      new Set(['408 request_timeout']),
+    );
+  });
+
+  test('that comes by the drop is not waited for', async () => {
+    const { world, url } = await drafted();
+    const begun = Date.now();
+    let sent = 0;
+    const drops = new ReadableStream(
+      {
+        pull(controller) {
+          sent += 1;
+          server.setNow(new Date(begun + sent * 20_000));
+          controller.enqueue(new TextEncoder().encode(text.charAt(sent)));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    try {
+      expect(await codeOf(await put(url, drops))).toBe('408 request_timeout');
+    } finally {
+      server.setNow(null);
+    }
+    expect([sent <= 4, await keysOf(world)]).toEqual([true, []]);
+  });
+
+  test('is not kept when who asked for its address owns the app no more once it has arrived', async () => {
+    const { world, id } = await drafted();
+    const grant = await world.move(id, 'upload-grant', 'coOwner');
+    let dropped: Promise<unknown> | null = null;
+    beforePut = async () => {
+      dropped ??= dropCoOwner(world);
+      await dropped;
+    };
+    try {
+      expect(await codeOf(await put(`${grant.body.upload_url}${sum}`, text))).toBe('403 forbidden');
+    } finally {
+      beforePut = async () => {};
+    }
+    expect([dropped !== null, await keysOf(world)]).toEqual([true, []]);
   });
 });
 
@@ -176,18 +309,9 @@ describe('the address to send files to', () => {
 
   test('is worth nothing once who asked for it owns the app no more, or the app is archived', async () => {
     const { world, id } = await drafted();
-    const { tenant, app, people } = world;
     const grant = await world.move(id, 'upload-grant', 'coOwner');
     const url = `${grant.body.upload_url}${sum}`;
-    await testMutation(
-      database.db,
-      people.owner,
-      async (ctx) => {
-        await removeCoOwner(ctx, { user: people.coOwner.userId });
-        ctx.changed(appTag(app.id));
-      },
-      { context: { tenant: { ...tenant, role: 'tenant_member' as const }, app } },
-    );
+    await dropCoOwner(world);
     expect(await codeOf(await put(url, text))).toBe('403 forbidden');
     const { world: other, url: theirs } = await drafted();
     expect((await other.ofApp('POST', '/archive')).status).toBe(200);

@@ -1,13 +1,16 @@
 import type { HeldApp } from '../apps/hold-app.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Pointer } from './rules.ts';
+import type { SiteRow } from './site-store.ts';
 
 /** What whoever looks at a plan should know of a release that is about to be shown. */
 export function warnOfDeploy(
   ctx: Pick<MutationCtx, 'warn'>,
   app: Pick<HeldApp, 'deploy_method' | 'subdomain' | 'runtime' | 'visibility'>,
-  pointer: Pointer | null,
+  { pointer, site }: { pointer: Pointer | null; site: Pick<SiteRow, 'active_release_id' | 'is_published'> },
 ): void {
+  if (pointer === 'active' && site.active_release_id !== null && !site.is_published)
+    ctx.warn('The site is unpublished; this shows it again.');
   if (pointer === null)
     ctx.warn(
       `The app is ${app.visibility}: the release is shown once it is staged and promoted, and staging is not enabled.`,

@@ -6,9 +6,10 @@ import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
 import { findSignInEnd } from '../sessions/find-sign-in-end.ts';
 import { appTag } from '../tables/catalogue.ts';
+import { answerPlatformPath, type PlatformPathParts } from './answer-platform-path.ts';
+import { isFromElsewhere } from './came-from.ts';
 import { secretIn, visitCookie } from './cookies.ts';
 import { mayVisit } from './may-visit.ts';
-import { answerPlatformPath, type PlatformPathParts } from './platform-path.ts';
 import { findVisitRow } from './store.ts';
 import { turnAway } from './turn-away.ts';
 
@@ -46,11 +47,11 @@ export function createVisitors(parts: VisitorParts): Visitors {
 
 /**
  * Apps share a domain, so cookies of one host go along when a page of another loads something from it. What only some
- * may see is no part of other apps' pages: a script would be read by who runs it.
+ * may see is no part of other apps' pages, neither as a script, which would be read by who runs it, nor in a frame.
  */
 function isTakenElsewhere(request: EdgeRequest): boolean {
-  const site = request.header('sec-fetch-site');
-  return (site === 'same-site' || site === 'cross-site') && request.header('sec-fetch-mode') !== 'navigate';
+  if (!isFromElsewhere(request)) return false;
+  return request.header('sec-fetch-mode') !== 'navigate' || request.header('sec-fetch-dest') !== 'document';
 }
 
 /** Everything that it rests on is asked about, and named: with the end of any of it, it ends. */

@@ -6,7 +6,7 @@ import { deleteVisitRow } from './store.ts';
 
 /** Ends a visit at its own host, in every copy of the server. */
 export async function endVisit(
-  { db, onCommitted }: { db: Db; onCommitted?: (tag: string) => void },
+  { db, onCommitted }: { db: Db; onCommitted?: ((tag: string) => void) | undefined },
   visit: { tokenHash: string; host: string },
 ): Promise<void> {
   const tag = credentialTag(visit.tokenHash);

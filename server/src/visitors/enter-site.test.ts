@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { EdgeAnswer } from '../edge/edge-request.ts';
+import { loginOf } from '../identity/testing.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 import {
@@ -83,6 +84,8 @@ describe('the way in', () => {
         200,
         `0;url=${returnTo.replace('via=login', 'via=page')}`,
       ]);
+      // Who opens it without a sign-in is not told that they have one.
+      expect(then.text).not.toContain('signed in');
       // And is not sent round and round where the browser keeps no cookie.
       const last = await one.ask({}, { target, state, via: 'page' });
       expect([last.status, last.text.includes('not signed in')]).toEqual([403, true]);
@@ -144,6 +147,8 @@ describe('the way in', () => {
       'no-store',
     ]);
     expect(answer.headers['set-cookie']).toBeUndefined();
+    if (answer.body !== null)
+      expect(JSON.parse(textOf(answer))).toMatchObject({ code: 'unauthenticated', request_id: 'test-id' });
   });
 
   test('is the same at a host that nobody has', async () => {
@@ -284,14 +289,110 @@ describe('a code', () => {
     expect(new URL(headers.location!, world.origin).origin).toBe(world.origin);
   });
 
-  test('is asked for with GET alone', async () => {
+  test('is asked for with GET and POST alone', async () => {
     const world = await shownApp(database);
-    for (const method of ['POST', 'HEAD', 'PUT']) {
+    for (const method of ['HEAD', 'PUT', 'OPTIONS']) {
       const { location, state } = await walk.setOut(world, world.people.member);
       const request = visitTo(location, { method, cookies: { [stateName]: state } });
       const answer = (await one.visitors.platformPath(null, request))!;
-      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET']);
+      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET, POST']);
       expect((await walk.arrive(location, { [stateName]: state })).status).toBe(303);
     }
+  });
+});
+
+describe('a code that is bound to no browser', () => {
+  /** An address that signs in as its maker, as a page elsewhere would have it. */
+  const lureOf = async (world: World, maker: keyof World['people']) => {
+    const login = await loginOf(database, world.people[maker]);
+    const target = `${world.origin}/a?b=c`;
+    const { body } = await one.api.call(login, 'POST', '/api/v1/static/auth/start', { target });
+    return String(body.redirect_url);
+  };
+  const open = async (address: string, more: Parameters<typeof visitTo>[1]) =>
+    (await one.visitors.platformPath(null, visitTo(address, more)))!;
+  const formIn = (answer: EdgeAnswer) =>
+    /<form method="post" action="([^"]*)">/
+      .exec(textOf(answer))?.[1]
+      ?.replace(/&#(\d+);/g, (_, char) => String.fromCharCode(Number(char)));
+
+  test.each(['cross-site', 'same-site'])(
+    'signs nobody in who comes from elsewhere (%s) before they say so, and leaves their own visit alone',
+    async (site) => {
+      const world = await shownApp(database);
+      const own = await walk.visitOf(world, world.people.member);
+      const lure = await lureOf(world, 'owner');
+      const cookies = { [visitName]: own };
+      for (const _ of [1, 2]) {
+        const asked = await open(lure, { headers: { 'sec-fetch-site': site }, cookies });
+        expect([asked.status, asked.headers['set-cookie'], asked.headers['cache-control']]).toEqual([
+          200,
+          undefined,
+          'no-store',
+        ]);
+        expect(asked.headers['content-security-policy']).toContain("frame-ancestors 'none'");
+        expect(textOf(asked)).toContain(
+          `Continue to ${new URL(world.origin).host} as ${world.people.owner.name}?`,
+        );
+        expect(new URL(formIn(asked)!, world.origin).href).toBe(lure);
+      }
+      expect(await walk.sees(world, own)).toBe(true);
+
+      const said = await open(lure, {
+        method: 'POST',
+        headers: { 'sec-fetch-site': 'same-origin' },
+        cookies,
+      });
+      expect([said.status, said.headers.location]).toEqual([303, '/a?b=c']);
+      expect(await walk.sees(world, cookieSet(said).value)).toBe(true);
+      expect((await open(lure, { headers: { 'sec-fetch-site': site } })).status).toBe(400);
+    },
+  );
+
+  test.each([
+    ['sec-fetch-site', 'cross-site'],
+    ['sec-fetch-site', 'same-site'],
+    ['origin', 'https://evil.test'],
+  ])('is not taken from a form of another page (%s: %s)', async (name, value) => {
+    const world = await shownApp(database);
+    const lure = await lureOf(world, 'owner');
+    const answer = await open(lure, { method: 'POST', headers: { [name]: value } });
+    expect([answer.status, answer.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(JSON.parse(textOf(answer))).toMatchObject({ code: 'cross_site_request', request_id: 'test-id' });
+    expect((await open(lure, {})).status).toBe(303);
+  });
+
+  test.each(['none', 'same-origin', null])(
+    'goes through at once for who opened the address themselves (%p)',
+    async (site) => {
+      const world = await shownApp(database);
+      const headers: Record<string, string> = site === null ? {} : { 'sec-fetch-site': site };
+      const answer = await open(await lureOf(world, 'owner'), { headers });
+      expect([answer.status, answer.headers.location]).toEqual([303, '/a?b=c']);
+    },
+  );
+
+  test('one that is over, or of another place, is refused without a question', async () => {
+    const world = await shownApp(database);
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    const lure = await lureOf(world, 'owner');
+    expect((await open(lure.replace(world.origin, world.staging), { headers })).status).toBe(400);
+    const late = await lureOf(world, 'owner');
+    try {
+      skewMs = 61_000;
+      expect((await open(late, { headers })).status).toBe(400);
+    } finally {
+      skewMs = 0;
+    }
+  });
+
+  test('one that is bound asks nothing: its browser set out itself', async () => {
+    const world = await shownApp(database);
+    const { location, state } = await walk.setOut(world, world.people.member);
+    const answer = await open(location, {
+      headers: { 'sec-fetch-site': 'cross-site' },
+      cookies: { [stateName]: state },
+    });
+    expect(answer.status).toBe(303);
   });
 });

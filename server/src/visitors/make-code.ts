@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Caller } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
+import { sitePaths } from './site-paths.ts';
 import type { SiteTarget } from './site-target.ts';
 import { insertCodeRow } from './store.ts';
 
 export const codeSecondsMax = 60;
-/** Of every site; answered before anything of a release. */
-export const sitePaths = { auth: '/.svc/auth', logout: '/.svc/logout' } as const;
 
 /** The address at the site that signs the caller in there, once; `state` binds it to the browser that has it. */
 export async function makeCode(

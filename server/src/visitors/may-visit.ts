@@ -2,6 +2,7 @@ import { findAppById } from '../apps/find-app-by-id.ts';
 import { findAppForSignIn } from '../apps/find-app-for-sign-in.ts';
 import type { Ctx } from '../plumbing/context.ts';
 import { ownsApp } from '../plumbing/is-enough.ts';
+import { noUuid } from '../plumbing/ref.ts';
 import { findMember } from '../tenants/find-member.ts';
 import { findUser } from '../users/find-user.ts';
 
@@ -11,7 +12,7 @@ export interface Visit {
   hostKind: 'app' | 'staging' | 'domain';
 }
 
-/** Whether the person may see what is shown there; the same no for an app that is not there. */
+/** Whether the person may see what is shown there; the same no, after the same look-ups, for an app that is not there. */
 export async function mayVisit(ctx: Pick<Ctx, 'db'>, visit: Visit): Promise<boolean> {
   const seen = await findAppForSignIn(ctx, visit);
   if (visit.hostKind !== 'staging') return seen !== null || isOpenToAll(ctx, visit);
@@ -27,6 +28,6 @@ async function isOpenToAll(ctx: Pick<Ctx, 'db'>, { appId, userId }: Visit): Prom
 
 async function isReviewer(ctx: Pick<Ctx, 'db'>, { appId, userId }: Visit): Promise<boolean> {
   const app = await findAppById(ctx, { id: appId });
-  const member = app && (await findMember(ctx.db, app.tenantId, userId));
+  const member = await findMember(ctx.db, app?.tenantId ?? noUuid, userId);
   return member?.status === 'active' && member.role === 'tenant_admin';
 }

@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
 import { secretPattern } from './cookies.ts';
-import { deleteVisitRow, insertVisitRow, takeCodeRow } from './store.ts';
+import { endVisit } from './end-visit.ts';
+import { isGoodAt } from './rules.ts';
+import { insertVisitRow, takeCodeRow } from './store.ts';
 
 export const visitSecondsMax = 12 * 3600;
 
 /** A visit for a code that is good at this very origin, in this very browser; null otherwise, and the code is gone. */
 export async function redeemCode(
-  { db, now }: { db: Db; now: Date },
+  { db, now, onCommitted }: { db: Db; now: Date; onCommitted?: ((tag: string) => void) | undefined },
   input: {
     code: string;
     origin: string;
@@ -21,7 +23,7 @@ export async function redeemCode(
 ): Promise<{ token: string } | null> {
   if (!secretPattern.test(input.code)) return null;
   const row = await takeCodeRow(db, sha256(input.code));
-  if (!row || row.expires_at <= now || row.origin !== input.origin) return null;
+  if (!row || !isGoodAt(row, { origin: input.origin, now })) return null;
   const { given, kept } = input.state;
   if (row.state_hash !== null && (kept === null || kept !== given || sha256(kept) !== row.state_hash))
     return null;
@@ -35,6 +37,7 @@ export async function redeemCode(
     created_at: now,
     expires_at: new Date(now.getTime() + visitSecondsMax * 1000),
   });
-  if (input.before !== null) await deleteVisitRow(db, { tokenHash: sha256(input.before), host: input.host });
+  if (input.before !== null)
+    await endVisit({ db, onCommitted }, { tokenHash: sha256(input.before), host: input.host });
   return { token };
 }

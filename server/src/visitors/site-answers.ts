@@ -1,10 +1,10 @@
-import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { html } from '../identity/pages/html.ts';
-import { exclamation, type Page, renderPage } from '../identity/pages/layout.ts';
-import { type Failure, fail } from '../plumbing/problem.ts';
+import { exclamation, type Page, renderPage, tick } from '../identity/pages/layout.ts';
+import { type Failure, fail, problemAnswer } from '../plumbing/problem.ts';
 
 interface Note {
+  mark: 'good' | 'bad';
   title: string;
   text: string;
   link?: { href: string; label: string };
@@ -13,14 +13,14 @@ interface Note {
 /** A page of the platform at a site. */
 export function pageAnswer(
   request: Pick<EdgeRequest, 'method'>,
-  note: Note,
+  page: Page,
   { status, headers = {} }: { status: number; headers?: Record<string, string> },
 ): EdgeAnswer {
-  const { body, headers: own } = renderPage(notePage(note));
+  const { body, headers: own } = renderPage(page);
   return answerOf(request, status, { ...own, ...headers }, body);
 }
 
-export function seeOther(location: string, headers: Record<string, string> = {}): EdgeAnswer {
+export function sendOn(location: string, headers: Record<string, string> = {}): EdgeAnswer {
   return {
     status: 303,
     headers: {
@@ -35,27 +35,12 @@ export function seeOther(location: string, headers: Record<string, string> = {})
   };
 }
 
-/** Without the request's id, which the listener knows: it stands in the header. */
-export function problemOf(
-  request: Pick<EdgeRequest, 'method'>,
-  { code, detail, headers }: Failure,
-): EdgeAnswer {
-  const { status, means } = errorCodes[code];
-  const problem = { type: `urn:svc:problem:${code}`, title: means, status, detail: detail ?? means, code };
-  return answerOf(
-    request,
-    status,
-    {
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    },
-    JSON.stringify(problem),
-  );
+export function problemOf(request: EdgeRequest, failure: Failure): EdgeAnswer {
+  const { status, headers, body } = problemAnswer(failure, request.requestId());
+  return answerOf(request, status, { ...headers, 'x-content-type-options': 'nosniff' }, body);
 }
 
-export function wrongMethod(request: Pick<EdgeRequest, 'method'>, allow: string): EdgeAnswer {
+export function wrongMethod(request: EdgeRequest, allow: string): EdgeAnswer {
   return problemOf(request, fail('method_not_allowed', { headers: { allow } }));
 }
 
@@ -73,10 +58,10 @@ function answerOf(
   };
 }
 
-function notePage({ title, text, link }: Note): Page {
+export function notePage({ mark, title, text, link }: Note): Page {
   return {
     title,
-    main: html`<div class="mark bad">${exclamation}</div>
+    main: html`<div class="mark ${mark}">${mark === 'good' ? tick : exclamation}</div>
 <h1>${title}</h1>
 <p class="lead">${text}</p>
 ${link && html`<a class="button quiet" href="${link.href}">${link.label}</a>`}`,

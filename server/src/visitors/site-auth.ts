@@ -5,14 +5,15 @@ import type { Caller } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { fail } from '../plumbing/problem.ts';
 import { createRateLimit } from '../plumbing/rate-limit.ts';
+import { seeOther } from '../plumbing/see-other.ts';
 import type { Handle } from '../plumbing/serve.ts';
 import { secretPattern } from './cookies.ts';
 import { type AppAtDomain, findSiteFor } from './find-site-for.ts';
 import { makeCode } from './make-code.ts';
-import { parseSiteTarget, type SitePlaces } from './site-target.ts';
-import { siteAuthPath } from './turn-away.ts';
+import { siteAuthPath } from './site-paths.ts';
+import { parseSiteTarget, type VisitPlaces } from './site-target.ts';
 
-export interface SiteAuthParts extends SitePlaces {
+export interface SiteAuthParts extends VisitPlaces {
   db: Db;
   now: () => Date;
   authenticate: (request: Request) => Promise<Caller | null>;
@@ -61,9 +62,9 @@ const signIn = (returnTo: string) => `/login?return_to=${encodeURIComponent(retu
 function goOn(href: string): Response {
   return pageResponse(
     {
-      title: 'You are signed in',
-      main: html`<h1>You are signed in</h1>
-<p class="lead">The site comes next.</p>
+      title: 'On to the site',
+      main: html`<h1>On to the site</h1>
+<p class="lead">Press the button if it does not come by itself.</p>
 <a class="button" href="${href}">Continue</a>`,
     },
     { status: 200, headers: { refresh: `0;url=${href}` } },
@@ -81,9 +82,4 @@ function notSignedIn(requestId: string, again: string): Response {
   return pageResponse(messagePage({ title: 'You are not signed in', text, requestId, link }), {
     status: 403,
   });
-}
-
-function seeOther(location: string): Response {
-  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
-  return new Response(null, { status: 303, headers });
 }

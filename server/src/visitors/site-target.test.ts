@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { parseSiteTarget, type SitePlaces, siteHostOf } from './site-target.ts';
+import { parseSiteTarget, siteHostOf, type VisitPlaces } from './site-target.ts';
 
-const places: SitePlaces = {
+const places: VisitPlaces = {
   baseUrl: 'http://localhost:4400',
   appsDomain: 'apps.localhost',
   httpsPort: 8443,
 };
-const secure: SitePlaces = {
+const secure: VisitPlaces = {
   baseUrl: 'https://svc.example.com',
   appsDomain: 'apps.example.com',
   httpsPort: null,

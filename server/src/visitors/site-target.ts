@@ -1,10 +1,10 @@
 import { slugPattern } from '@svc/contract/limits.ts';
+import { createHostReader, type SiteHost } from '../edge/edge-host.ts';
 import { localPath } from '../identity/console-login.ts';
+import type { SitePlaces } from '../static-sites/site-urls.ts';
 
 /** Where sites are, as far as this platform says so. */
-export interface SitePlaces {
-  baseUrl: string;
-  appsDomain: string;
+export interface VisitPlaces extends SitePlaces {
   /** Where custom domains answer by TLS; null: nowhere here, though a proxy may do it. */
   httpsPort: number | null;
 }
@@ -19,10 +19,8 @@ export interface SiteTarget {
   path: string;
 }
 
-export type SiteHost = { kind: 'app' | 'staging'; subdomain: string } | { kind: 'domain' };
-
 /** Null for what is no address of a page, or could be read in two ways; `elsewhere` for what no site of ours has. */
-export function parseSiteTarget(text: string, places: SitePlaces): SiteTarget | 'elsewhere' | null {
+export function parseSiteTarget(text: string, places: VisitPlaces): SiteTarget | 'elsewhere' | null {
   const [, scheme, authority] = addressPattern.exec(text) ?? [];
   const url = URL.parse(text);
   if (!scheme || !authority || !url || url.username !== '' || url.password !== '') return null;
@@ -50,14 +48,14 @@ export function siteOrigin(host: string, { baseUrl }: SitePlaces): string {
 
 /** What a host may be; null for the platform's own names, and for those below the apps domain that no app can have. */
 export function siteHostOf(host: string, places: SitePlaces): SiteHost | null {
-  if (!isAppsHost(host, places)) {
-    const isOurs = host === new URL(places.baseUrl).hostname || host === places.appsDomain;
-    return isOurs || !host.includes('.') || addressLike.test(host) ? null : { kind: 'domain' };
-  }
-  const label = host.slice(0, -places.appsDomain.length - 1);
-  const kind = label.endsWith(stagingSuffix) ? 'staging' : 'app';
-  const subdomain = kind === 'staging' ? label.slice(0, -stagingSuffix.length) : label;
-  return slugPattern.test(subdomain) && !subdomain.includes('--') ? { kind, subdomain } : null;
+  const isDomain = () => host !== places.appsDomain && host.includes('.') && !addressLike.test(host);
+  const read = createHostReader({ ...places, isDomain })(host);
+  if (read.kind === 'platform') return null;
+  return read.kind === 'domain' || isSubdomain(read.subdomain) ? read : null;
+}
+
+function isSubdomain(text: string): boolean {
+  return slugPattern.test(text) && !text.includes('--');
 }
 
 export function isAppsHost(host: string, { appsDomain }: Pick<SitePlaces, 'appsDomain'>): boolean {
@@ -65,7 +63,7 @@ export function isAppsHost(host: string, { appsDomain }: Pick<SitePlaces, 'appsD
 }
 
 /** Custom domains hold no secret in clear: nothing leads to them by plain HTTP. */
-function securePorts({ baseUrl, httpsPort }: SitePlaces): string[] {
+function securePorts({ baseUrl, httpsPort }: VisitPlaces): string[] {
   const base = new URL(baseUrl);
   return [
     '',
@@ -74,7 +72,6 @@ function securePorts({ baseUrl, httpsPort }: SitePlaces): string[] {
   ];
 }
 
-const stagingSuffix = '--staging';
 const addressPattern = /^(https?):\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/u;
 /** Small letters, as names are compared; no dot at the end, no brackets, no percent signs. */
 const authorityPattern =

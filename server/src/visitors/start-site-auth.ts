@@ -5,12 +5,12 @@ import type { MutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { type AppAtDomain, findSiteFor } from './find-site-for.ts';
 import { codeSecondsMax, makeCode } from './make-code.ts';
-import { parseSiteTarget, type SitePlaces } from './site-target.ts';
+import { parseSiteTarget, type VisitPlaces } from './site-target.ts';
 
 /** For a program that opens a browser: an address that signs the caller in at a site, once, within a minute. */
 export async function startSiteAuth(
   ctx: MutationCtx,
-  parts: SitePlaces & { appAtDomain: AppAtDomain },
+  parts: VisitPlaces & { appAtDomain: AppAtDomain },
   input: z.output<typeof shape.body>,
 ): Promise<z.output<typeof shape.answer>> {
   const target = parseSiteTarget(input.target, parts);

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Db } from '../plumbing/db.ts';
 
 export interface CodeRow {
@@ -24,6 +23,15 @@ type Tables = { site_codes: CodeRow; site_visits: VisitRow };
 
 export async function insertCodeRow(db: Db, row: CodeRow): Promise<void> {
   await db.withTables<Tables>().insertInto('site_codes').values(row).execute();
+}
+
+export function findCodeRow(db: Db, codeHash: string): Promise<CodeRow | undefined> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('site_codes')
+    .selectAll()
+    .where('code_hash', '=', codeHash)
+    .executeTakeFirst();
 }
 
 /** Gone with the first who asks, whatever comes of it. */
@@ -67,10 +75,4 @@ export async function deleteVisitRow(
     .where('host', '=', host)
     .executeTakeFirst();
   return numDeletedRows > 0n;
-}
-
-/** In one go each: both are short lists, by an index. */
-export async function deleteEndedRows(db: Db): Promise<void> {
-  await sql`delete from svc.site_codes where expires_at < now()`.execute(db);
-  await sql`delete from svc.site_visits where expires_at < now()`.execute(db);
 }

@@ -83,6 +83,7 @@ export function visitTo(
     header: (name) => headers[name] ?? null,
     scheme: scheme === 'https' ? 'https' : 'http',
     authority,
+    requestId: () => 'test-id',
   };
 }
 

@@ -3,15 +3,17 @@ import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { localPath } from '../identity/console-login.ts';
 import { fail } from '../plumbing/problem.ts';
 import { secretIn, setCookie, stateCookie, stateSecondsMax, takesCookies } from './cookies.ts';
-import { pageAnswer, problemOf, seeOther } from './site-answers.ts';
-import { isAppsHost, type SitePlaces, siteOrigin } from './site-target.ts';
+import { needsTls } from './needs-tls.ts';
+import { originAt } from './origin-at.ts';
+import { problemOf, sendOn } from './site-answers.ts';
+import { siteAuthPath } from './site-paths.ts';
+import type { VisitPlaces } from './site-target.ts';
 
-export const siteAuthPath = '/site-auth';
 /** What the sign-in takes along to come back to. */
 const returnCharsMax = 2_000;
 
 /** Sends whoever opens a page to the sign-in and back; whatever else is asked for is refused. */
-export function turnAway(request: EdgeRequest, places: SitePlaces): EdgeAnswer {
+export function turnAway(request: EdgeRequest, places: VisitPlaces): EdgeAnswer {
   if (!opensPage(request)) {
     const headers = { 'www-authenticate': 'Session realm="site"' };
     return problemOf(request, fail('unauthenticated', { detail: 'Sign in to see this site.', headers }));
@@ -20,31 +22,9 @@ export function turnAway(request: EdgeRequest, places: SitePlaces): EdgeAnswer {
   if (!takesCookies(origin)) return needsTls(request);
   // One for all tabs that are on their way at once: each comes back to the same cookie.
   const state = secretIn(request, stateCookie) ?? randomBytes(32).toString('base64url');
-  return seeOther(`${places.baseUrl}${siteAuthTo(origin, request, state)}`, {
+  return sendOn(`${places.baseUrl}${siteAuthTo(origin, request, state)}`, {
     'set-cookie': setCookie(stateCookie, state, stateSecondsMax),
   });
-}
-
-/**
- * Where the visitor is. Hosts of the apps domain have the platform's own scheme and port, whatever a proxy in front
- * makes of them on the way here.
- */
-export function originAt({ host, scheme, authority }: EdgeRequest, places: SitePlaces): string {
-  if (isAppsHost(host, places)) return siteOrigin(host, places);
-  return URL.parse(`${scheme}://${authority}`)?.origin ?? '';
-}
-
-export function needsTls(request: EdgeRequest): EdgeAnswer {
-  const href = `https://${request.host}${localPath(request.path, `https://${request.host}`)}`;
-  return pageAnswer(
-    request,
-    {
-      title: 'This site needs HTTPS',
-      text: 'Only some people may see it, and by plain HTTP nobody can be told from anybody else.',
-      link: { href, label: 'Open it over HTTPS' },
-    },
-    { status: 403 },
-  );
 }
 
 /** The address without its query, or the start page, where it would be too long to be taken along. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import { deleteModel } from '../identity/oauth-models.ts';
 import { browserOf, heardAfterMs, loginOf, operator } from '../identity/testing.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
@@ -12,6 +13,7 @@ import {
   cookieSet,
   shownApp,
   stateName,
+  textOf,
   type VisitedCopy,
   visitedCopy,
   visitName,
@@ -123,20 +125,25 @@ describe('a visit', () => {
   test('is no part of pages of other apps, but can be linked to', async () => {
     const world = await shownApp(database);
     const cookie = await walk.visitOf(world, world.people.member);
-    const from = (site: string, mode: string) =>
+    const from = (site: string, mode: string, dest: string) =>
       one.visitors.visitorAt(
         world.site,
         visitTo(`${world.origin}/data.js`, {
           cookies: { [visitName]: cookie },
-          headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode, cookie: `${visitName}=${cookie}` },
+          headers: { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest },
         }),
       );
-    expect(await from('same-origin', 'cors')).toBe(true);
-    expect(await from('same-origin', 'no-cors')).toBe(true);
-    expect(await from('none', 'navigate')).toBe(true);
-    expect(await from('cross-site', 'navigate')).toBe(true);
-    for (const site of ['same-site', 'cross-site'])
-      for (const mode of ['no-cors', 'cors', 'websocket']) expect(await from(site, mode)).toBe(false);
+    expect(await from('same-origin', 'cors', 'empty')).toBe(true);
+    expect(await from('same-origin', 'no-cors', 'script')).toBe(true);
+    expect(await from('same-origin', 'navigate', 'iframe')).toBe(true);
+    expect(await from('none', 'navigate', 'document')).toBe(true);
+    for (const site of ['same-site', 'cross-site']) {
+      expect(await from(site, 'navigate', 'document')).toBe(true);
+      for (const mode of ['no-cors', 'cors', 'websocket'])
+        expect([mode, await from(site, mode, 'script')]).toEqual([mode, false]);
+      for (const dest of ['iframe', 'frame', 'object', 'embed'])
+        expect([dest, await from(site, 'navigate', dest)]).toEqual([dest, false]);
+    }
   });
 
   const endings: Record<string, (world: World, browser: Record<string, string>) => Promise<unknown>> = {
@@ -159,6 +166,8 @@ describe('a visit', () => {
       const id = sha256(browser.cookie!.replace('svc_session=', ''));
       return one.api.call(await loginOf(database, people.coOwner), 'DELETE', `/api/v1/me/sessions/${id}`);
     },
+    'the person signs out of the platform in that browser': (_, browser) =>
+      deleteModel(db, { kind: 'Session', idHash: sha256(browser.cookie!.replace('svc_session=', '')) }),
   };
   test.each(Object.keys(endings))(
     'ends within a second in every copy of the server when %s',
@@ -215,17 +224,20 @@ describe('a visit', () => {
     expect(await walk.sees(world, cookie)).toBe(true);
     const left = await leave({ 'sec-fetch-site': 'same-origin', origin: world.origin });
     expect([left.status, cookieSet(left).attributes.slice(0, 10)]).toEqual([200, 'Max-Age=0;']);
+    // All is well: it is no error.
+    expect(textOf(left)).toContain('class="mark good"');
     expect(await heardAfterMs(questions)).toBeLessThan(1_000);
   });
 
-  test('takes the place of the one before', async () => {
+  test('takes the place of the one before, which ends within a second in every copy of the server', async () => {
     const world = await shownApp(database);
     const first = await walk.visitOf(world, world.people.member);
+    const questions = [one, other].map((copy) => () => walksOf(copy).sees(world, first));
+    expect(await Promise.all(questions.map((ask) => ask()))).toEqual([true, true]);
     const { location, state } = await walk.setOut(world, world.people.owner);
-    await walk.arrive(location, { [stateName]: state, [visitName]: first });
-    const fresh = await visitedCopy(database);
-    expect(await walksOf(fresh).sees(world, first)).toBe(false);
-    await fresh.stop();
+    const next = cookieSet(await walk.arrive(location, { [stateName]: state, [visitName]: first })).value;
+    expect(await heardAfterMs(questions)).toBeLessThan(1_000);
+    expect(await walk.sees(world, next)).toBe(true);
   });
 
   test('is forgotten once it is over, and so are codes', async () => {

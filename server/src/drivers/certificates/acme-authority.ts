@@ -27,6 +27,7 @@ const failuresMax = 3;
 /** RFC 8555, with HTTP-01 and nothing else. */
 export function openAcmeAuthority(place: AcmePlace & { accountKey: string }): CertificateAuthority {
   return {
+    name: place.directory,
     async check() {
       const carry = createAcmeTransport({ ...place, signal: AbortSignal.timeout(checkMsMax) });
       const { data } = await carry(place.directory, 'get');

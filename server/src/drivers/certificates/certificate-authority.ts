@@ -1,5 +1,7 @@
 /** Who gives certificates for hosts that lead here, once it has seen that they do. */
 export interface CertificateAuthority {
+  /** By which it is told from others, such as the address of its directory. */
+  name: string;
   /** Fails where it does not answer, or not as an authority does. */
   check(): Promise<void>;
   /** Takes seconds. Fails with an `OrderFailure`, also when the signal ends it. */

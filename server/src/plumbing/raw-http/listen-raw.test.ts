@@ -39,6 +39,15 @@ test('a well-formed request id is kept, another is not', async () => {
   expect(await idFor('m'.repeat(129))).toMatch(/^[0-9a-f-]{36}$/);
 });
 
+test('whoever answers can have the request id, for the body', async () => {
+  await using raw = startRaw((request) => textAnswer(`${request.requestId()} ${request.requestId()}`));
+  for (const sent of ['mine-1', 'two words']) {
+    const heard = await sayAll(raw.port, `${get('/')}X-Request-Id: ${sent}\r\n${close}`);
+    const id = headerOf(heard, 'x-request-id');
+    expect(bodyOf(heard)).toBe(`${id} ${id}`);
+  }
+});
+
 test('HEAD, 204 and 304 have no body, whatever the answer brings', async () => {
   const status = (request: { path: string }) => Number(request.path.slice(1));
   await using raw = startRaw((request) => ({ ...textAnswer('hello'), status: status(request) }));

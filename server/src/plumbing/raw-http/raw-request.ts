@@ -1,4 +1,5 @@
 import type { EdgeRequest } from '../../edge/edge-request.ts';
+import { requestIdFrom } from '../request-id.ts';
 import type { Authority } from './authority.ts';
 import { isNamed } from './is-text.ts';
 
@@ -10,6 +11,8 @@ export class RawRequest implements EdgeRequest {
   readonly search: string;
   readonly authority: string;
   scheme: 'http' | 'https' = 'http';
+  /** Null for as long as nobody has asked for it: most answers get a cheaper one. */
+  knownId: string | null = null;
   readonly #bytes: Buffer;
   readonly #fields: readonly number[];
 
@@ -29,6 +32,11 @@ export class RawRequest implements EdgeRequest {
     this.search = read.search;
     this.host = read.authority.host;
     this.authority = read.authority.text;
+  }
+
+  requestId(): string {
+    this.knownId ??= requestIdFrom(this.header('x-request-id'));
+    return this.knownId;
   }
 
   /** Several of one name as one list, as `Headers` does it. */

@@ -93,7 +93,7 @@ function putHead(outlet: Outlet, bytes: Uint8Array, requestId: Uint8Array, after
 }
 
 function requestIdOf({ clock }: Answers, { request }: Head): Uint8Array {
-  const sent = request.header('x-request-id');
+  const sent = request.knownId ?? request.header('x-request-id');
   return sent !== null && isRequestId(sent) ? Buffer.from(sent) : clock.nextId();
 }
 

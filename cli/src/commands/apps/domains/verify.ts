@@ -1,4 +1,4 @@
-import { verifyDomain } from '@svc/contract/domains.ts';
+import { getDomain, verifyDomain } from '@svc/contract/domains.ts';
 import { appFlag } from '../../../app-flag.ts';
 import { defineCommand } from '../../../define-command.ts';
 
@@ -9,7 +9,7 @@ export default defineCommand({
     'Asks the name servers of the host itself. A domain that still waits is no error. With --wait it is asked again ' +
     'until the domain is active or disconnected (exit 9), for as long as --timeout allows (exit 10). Nothing is previewed.',
   kind: 'local',
-  calls: `${verifyDomain.method} ${verifyDomain.path}`,
+  calls: `${verifyDomain.method} ${verifyDomain.path}, with --wait ${getDomain.method} ${getDomain.path}`,
   positionals: [{ name: 'domain-id', summary: 'Id of the domain, as list shows it; not its host' }],
   flags: {
     ...appFlag,

@@ -15,9 +15,11 @@ export default defineCommand({
   summary: 'Make a release of a folder, and show it as far as the rules allow',
   description:
     'Only files whose content the server does not have are sent. While the app is private the release becomes active at ' +
-    'once; beyond the owners it is staged, and shown when it was reviewed. Links are refused; .git, node_modules, .env ' +
-    'files and what editors leave are left out. svc.yaml or svc.json in the folder says under site how it is served, ' +
-    "otherwise the project's svc.yaml. Once stopped, the same command goes on where it stopped.",
+    'once; beyond the owners it is staged where staging is enabled (exit 0), and shown when it was reviewed; where it is ' +
+    'not, it is kept and shown nowhere (exit 11). Links are refused; .git, node_modules, .env and .npmrc files, keys and ' +
+    'what editors leave are left out. svc.yaml or svc.json in the folder says under site how it is served, otherwise the ' +
+    'svc.yaml above it, then that of where you stand, unless its app.slug is another app. Once stopped, the same command ' +
+    'goes on where it stopped.',
   kind: 'mutate',
   calls:
     `${said(createRelease)}, PUT each missing file to the address it answers, where that has expired ` +

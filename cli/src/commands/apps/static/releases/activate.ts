@@ -11,7 +11,7 @@ export default defineCommand({
   kind: 'mutate',
   flags: releaseFlags,
   endpoint: activateRelease,
-  input: ({ tenant, flags }) => ({ params: releaseParams(tenant, flags) }),
+  input: async ({ tenant, flags, ctx }) => ({ params: await releaseParams(ctx, tenant, flags) }),
   text: movedText,
   examples: [
     {

@@ -1,6 +1,7 @@
 import { createRelease } from '@svc/contract/static-sites.ts';
 import { appFlag } from '../../../../app-flag.ts';
 import { defineCommand } from '../../../../define-command.ts';
+import { plain } from '../../../../output.ts';
 import { releaseBody } from '../../../../static/release-body.ts';
 import { bodyFlags } from '../../../../static/release-flags.ts';
 import { draftView } from '../../../../static/release-views.ts';
@@ -20,12 +21,13 @@ export default defineCommand({
     params: { tenantID: tenant, app: flags.app },
     body: await releaseBody(ctx, flags),
   }),
-  present: (ctx, answer) => {
+  present: (ctx, answer, { flags }) => {
+    const line = `svc apps static releases finalize --release-id ${answer.number} --app ${plain(flags.app)} --execute`;
     if (ctx.globals.format === 'table')
       ctx.note(
         answer.missing.length === 0
-          ? 'Nothing is missing. Next: svc apps static releases finalize'
-          : 'PUT each missing file to upload_url with its sum appended, then: svc apps static releases finalize',
+          ? `Nothing is missing. Next: ${line}`
+          : `PUT each missing file to upload_url with its sum appended, then: ${line}`,
       );
     return answer;
   },

@@ -10,8 +10,8 @@ export default defineCommand({
   kind: 'read',
   flags: { ...releaseFlags, ...pageFlags },
   endpoint: listReleaseFiles,
-  input: ({ tenant, flags }) => ({
-    params: releaseParams(tenant, flags),
+  input: async ({ tenant, flags, ctx }) => ({
+    params: await releaseParams(ctx, tenant, flags),
     query: { page: flags.page, per_page: flags['per-page'] },
   }),
   view: releaseFileView,

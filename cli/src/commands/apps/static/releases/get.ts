@@ -9,7 +9,7 @@ export default defineCommand({
   kind: 'read',
   flags: releaseFlags,
   endpoint: getRelease,
-  input: ({ tenant, flags }) => ({ params: releaseParams(tenant, flags) }),
+  input: async ({ tenant, flags, ctx }) => ({ params: await releaseParams(ctx, tenant, flags) }),
   view: releaseView,
   examples: [
     {

@@ -10,8 +10,8 @@ export default defineCommand({
   kind: 'mutate',
   flags: { ...releaseFlags, reason: { type: 'string', summary: 'Why not' } },
   endpoint: rejectPromotion,
-  input: ({ tenant, flags }) => ({
-    params: releaseParams(tenant, flags),
+  input: async ({ tenant, flags, ctx }) => ({
+    params: await releaseParams(ctx, tenant, flags),
     body: { reason: flags.reason },
   }),
   view: promotionView,

@@ -7,11 +7,12 @@ export default defineCommand({
   words: 'apps static releases revoke',
   summary: 'Make sure that a release is never shown again',
   description:
-    'It is staged no more, and a request to promote it is closed. The one that visitors see can not be revoked.',
+    'It is staged no more, and a request to promote it is closed. A draft is given up. The one that visitors see can not ' +
+    'be revoked.',
   kind: 'mutate',
   flags: releaseFlags,
   endpoint: revokeRelease,
-  input: ({ tenant, flags }) => ({ params: releaseParams(tenant, flags) }),
+  input: async ({ tenant, flags, ctx }) => ({ params: await releaseParams(ctx, tenant, flags) }),
   text: movedText,
   examples: [
     {

@@ -1,6 +1,7 @@
 import { setSite } from '@svc/contract/static-sites.ts';
 import { appFlag } from '../../../../app-flag.ts';
 import { defineCommand } from '../../../../define-command.ts';
+import { plain } from '../../../../output.ts';
 import { bodyFlags } from '../../../../static/release-flags.ts';
 import { siteView } from '../../../../static/release-views.ts';
 import { serviceWorkersRetired, visibilityRetired } from '../../../../static/retired-note.ts';
@@ -11,7 +12,7 @@ export default defineCommand({
   description:
     'The object holds index, spa, not_found, clean_urls, trailing_slash, headers and redirects, as under site in ' +
     'svc.yaml, which is taken as a whole too; what it leaves out is as at first. What a release says itself wins. ' +
-    'Beyond the owners, it takes effect with the next release that is promoted.',
+    'What is reviewed, or was requested to be, stays as it is: beyond the owners, it takes effect with the next release.',
   kind: 'mutate',
   flags: {
     ...appFlag,
@@ -33,6 +34,10 @@ export default defineCommand({
   input: async ({ tenant, flags, ctx }) => {
     const { siteBody } = await import('../../../../static/site-body.ts');
     return { params: { tenantID: tenant, app: flags.app }, body: await siteBody(ctx, flags) };
+  },
+  present: (ctx, site) => {
+    for (const notice of site.notices ?? []) ctx.note(plain(notice));
+    return site;
   },
   view: siteView,
   examples: [

@@ -2,6 +2,7 @@ import { unpublishSite } from '@svc/contract/static-sites.ts';
 import { appFlag } from '../../../../app-flag.ts';
 import { defineCommand } from '../../../../define-command.ts';
 import { siteView } from '../../../../static/release-views.ts';
+import { unpublishedNote } from '../../../../static/unpublished-note.ts';
 
 export default defineCommand({
   words: 'apps static site unpublish',
@@ -13,6 +14,10 @@ export default defineCommand({
   flags: appFlag,
   endpoint: unpublishSite,
   input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app } }),
+  present: (ctx, site, { flags }) => {
+    unpublishedNote(ctx, site, flags.app);
+    return site;
+  },
   view: siteView,
   examples: [{ line: 'svc apps static site unpublish --app pet-shop --execute', does: 'Stop serving' }],
 });
