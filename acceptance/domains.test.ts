@@ -89,11 +89,13 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     };
   }
 
-  /** What a visitor sees of whom at the host; null: nobody's. */
+  /** Whose site a visitor sees at the host; null: neither one nor anything of the platform. */
   async function shownAt(host: string, ...sites: Site[]): Promise<string | null> {
     const { status, text } = await askHost(server, `${host}:${server.port}`, '/');
-    const shown = sites.find((site) => status === 200 && text.includes(site.text));
-    return shown?.app.slug ?? null;
+    if (status === 404 || status === 421) return null;
+    const shown = sites.find((site) => status === 200 && text === site.text);
+    if (!shown) throw new Error(`At ${host} somebody else answered: ${status} ${text}`);
+    return shown.app.slug;
   }
 
   /** What became active is served as soon as the edge has heard of it; what is no longer so is never served again. */

@@ -198,8 +198,8 @@ describe('every refusal has its code', () => {
     await by(owner, site, id, 'promote-request', { note: 'one' });
     expect(said(await by(owner, site, id, 'promote-request', { note: 'two' }))).toBe('409 promotion_pending');
     expect(said(await moveRelease(site, id, 'promote-reject'))).toBe('403 self_approval');
-    await owner.call('PUT', `${base}/site`, { spa: true });
-    expect(said(await by(tenant.admin, site, id, 'promote-approve'))).toBe('409 staging_changed');
+    const unseen = { digest: sumOf('another') };
+    expect(said(await by(tenant.admin, site, id, 'promote-approve', unseen))).toBe('409 staging_changed');
     await moveRelease(site, id, 'revoke');
     expect(said(await moveRelease(site, id, 'activate'))).toBe('409 release_revoked');
     expect(said(await by(tenant.admin, site, id, 'promote-reject'))).toBe('409 not_pending');

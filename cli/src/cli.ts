@@ -1,4 +1,4 @@
-import type { Args, Command, Result } from './command.ts';
+import type { Args, Command, Result, Style } from './command.ts';
 import type { Ctx, Line, OpenContext, Run } from './context.ts';
 import { CliError, tooLate } from './errors.ts';
 import type { Io } from './io.ts';
@@ -120,6 +120,9 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
     all === true || command.pages === 'all'
       ? await (await import('./every-page.ts')).everyPage(ctx, endpoint, input)
       : await (await ctx.client()).call(endpoint, input, { signal: ctx.signal });
-  const text = command.text?.(answer);
-  return { value: await present(answer), view, ...(text === undefined ? {} : { text: () => text }) };
+  const { text } = command;
+  return {
+    ...{ value: await present(answer), view },
+    ...(text && { text: (style: Style) => text(answer, style) }),
+  };
 }

@@ -45,7 +45,7 @@ export interface Command<
   output?: JsonSchema | (() => Promise<JsonSchema>);
   view?: View;
   /** What people see, where neither a table nor a list of fields would do. */
-  text?(answer: Answer<S>): string;
+  text?(answer: Answer<S>, style: Style): string;
   /** For the few that are more than one call. */
   run?(ctx: Ctx, args: Args<F, P>): Promise<Result>;
   examples: readonly Example[];

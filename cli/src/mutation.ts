@@ -1,6 +1,6 @@
 import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
 import type { Preview } from '@svc/contract/plan.ts';
-import type { Confirmation, Result, View } from './command.ts';
+import type { Confirmation, Result, Style, View } from './command.ts';
 import type { Ctx } from './context.ts';
 import { CliError, planStale, usage } from './errors.ts';
 
@@ -48,7 +48,7 @@ export interface MutateOptions<S extends Shape> {
   view?: View | undefined;
   present?: ((answer: Answer<S>) => unknown) | undefined;
   /** What people see of an execution. */
-  text?: ((answer: Answer<S>) => string) | undefined;
+  text?: ((answer: Answer<S>, style: Style) => string) | undefined;
 }
 
 export async function mutate<S extends Shape>(
@@ -68,11 +68,11 @@ export async function mutate<S extends Shape>(
         ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
       });
       if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
-      const text = options.text?.(answer);
+      const { text } = options;
       return {
         value: options.present === undefined ? answer : options.present(answer),
         ...(options.view && { view: options.view }),
-        ...(text === undefined ? {} : { text: () => text }),
+        ...(text && { text: (style: Style) => text(answer, style) }),
       };
     },
   });

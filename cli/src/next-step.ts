@@ -17,6 +17,7 @@ const steps: Record<ErrorCode, string> = {
   not_in_manifest: 'Deploy again; the files have changed since they were listed.',
   not_found: 'Check the id and the tenant (svc whoami); the list command shows what there is.',
   method_not_allowed: 'Check SVC_BASE_URL, and that svc and the server are of the same version.',
+  misdirected_request: 'Check SVC_BASE_URL; a server answers at the names it was given (SVC_EXTRA_HOSTS).',
   request_timeout: 'Try again; where the line is slow, send less at a time.',
   invalid_state_transition: 'Look at its present state first; its get command shows it.',
   immutable_field: 'Leave this field as it is, or make a new one that has it.',
@@ -122,6 +123,9 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     limit_reached: 'Delete what is no longer needed: svc apps storage rm.',
     app_not_active: 'Objects can still be read; ask an owner of the app to bring it back.',
     payload_too_large: 'Store it in parts.',
+  },
+  'apps domains': {
+    not_found: 'Check the app and the id; svc apps domains list --app <app> shows the domains.',
   },
   'apps static': {
     limit_reached:

@@ -19,10 +19,10 @@ export const hostCharsMax = 253 - challengeLabel.length - 1;
 export const challengePrefix = 'svc-verify=';
 /** The name below the apps domain that custom domains lead to. */
 export const edgeLabel = 'edge';
-/** A domain that waits is looked at this often, within this time; then it is disconnected. */
+/** A domain that waits is looked at this often, within this time; then it is disconnected. Outages use up no try. */
 export const pendingTriesMax = 75;
 export const pendingDaysMax = 7;
-/** An active one is disconnected when it was wrong this often, over this time at least. */
+/** An active one is disconnected when it led elsewhere this often, over this time at least. */
 export const wrongChecksMin = 3;
 export const wrongHoursMin = 24;
 

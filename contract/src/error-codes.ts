@@ -29,6 +29,11 @@ export const errorCodes = {
   not_in_manifest: { status: 404, exit: 5, means: 'The release has no file with this sum.' },
   method_not_allowed: { status: 405, exit: 2, means: 'This path does not take this method.' },
   request_timeout: { status: 408, exit: 12, means: 'The request did not arrive in time.' },
+  misdirected_request: {
+    status: 421,
+    exit: 12,
+    means: 'The service does not answer at this host.',
+  },
   // 409: conflict or wrong state
   invalid_state_transition: { status: 409, exit: 6, means: 'The present state does not allow this.' },
   immutable_field: { status: 409, exit: 6, means: 'This field can not change after creation.' },

@@ -4,6 +4,7 @@ import {
   isRefusedSiteHeader,
   redirectStatuses,
   refusedSiteHeaderPrefixes,
+  refusedSiteHeaderSuffixes,
   refusedSiteHeaders,
   siteConfigSchemaPath,
   siteHeaderRulesMax,
@@ -11,6 +12,7 @@ import {
   siteHeaderValueCharsMax,
   sitePatternCharsMax,
   siteRedirectsMax,
+  siteVariablePartsMax,
 } from './site-config.ts';
 
 const says = (description: string) => ({ description });
@@ -32,6 +34,9 @@ const pattern = addressText
   .refine((value) => !/[^/]:|:(?![A-Za-z][A-Za-z0-9_]*(?:\/|$))/.test(value), {
     error: 'may have :name as a whole part only; a colon itself is %3A',
   })
+  .refine((value) => !/[:*]/.test(value) || value.split('/').length - 1 <= siteVariablePartsMax, {
+    error: `may have ${siteVariablePartsMax} parts at most, where some of them are :name or *`,
+  })
   .refine((value) => new Set(namesIn(value)).size === namesIn(value).length, {
     error: 'must not use a :name twice',
   });
@@ -40,7 +45,7 @@ const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be the name of a header')
   .refine((name) => !isRefusedSiteHeader(name), {
-    error: `must be none of ${[...refusedSiteHeaders, ...refusedSiteHeaderPrefixes.map((it) => `${it}*`)].join(', ')}`,
+    error: `must be none of ${[...refusedSiteHeaders, ...refusedSiteHeaderPrefixes.map((it) => `${it}*`), ...refusedSiteHeaderSuffixes.map((it) => `*${it}`)].join(', ')}`,
   });
 const headerValue = z
   .string()

@@ -7,6 +7,8 @@ export const siteHeadersPerRuleMax = 30;
 export const siteHeaderValueCharsMax = 2_000;
 export const siteRedirectsMax = 1_000;
 export const sitePatternCharsMax = 500;
+/** Of one with `:name` or `*` in it: each request is compared with all of these. */
+export const siteVariablePartsMax = 16;
 export const siteConfigBytesMax = 256 * 1024;
 export const redirectStatuses = [301, 302, 303, 307, 308] as const;
 /** Where the server publishes the JSON Schema. */
@@ -37,6 +39,7 @@ export const refusedSiteHeaders: readonly string[] = [
   'content-range',
   'content-type',
   'date',
+  'edge-control',
   'etag',
   'host',
   'keep-alive',
@@ -67,12 +70,21 @@ export const refusedSiteHeaders: readonly string[] = [
   'x-sendfile',
 ];
 /** All that begin with one of these, too. */
-export const refusedSiteHeaderPrefixes: readonly string[] = ['x-accel-'];
+export const refusedSiteHeaderPrefixes: readonly string[] = [
+  'surrogate-',
+  'x-accel-',
+  'x-litespeed-',
+  'x-reproxy-',
+];
+/** All that end with one of these, with a vendor's name before it or without. */
+export const refusedSiteHeaderSuffixes: readonly string[] = ['cdn-cache-control'];
 
 export function isRefusedSiteHeader(name: string): boolean {
   const small = name.toLowerCase();
   return (
-    refusedSiteHeaders.includes(small) || refusedSiteHeaderPrefixes.some((prefix) => small.startsWith(prefix))
+    refusedSiteHeaders.includes(small) ||
+    refusedSiteHeaderPrefixes.some((prefix) => small.startsWith(prefix)) ||
+    refusedSiteHeaderSuffixes.some((suffix) => small.endsWith(suffix))
   );
 }
 

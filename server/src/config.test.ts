@@ -128,6 +128,16 @@ test('sites have a listener of their own where a port is named for it', () => {
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
+test('the platform answers at further names that are listed for it', () => {
+  expect(readConfig({}).extraHosts).toEqual([]);
+  expect(readConfig({ SVC_EXTRA_HOSTS: 'SVC.internal., svc.default.svc.cluster.local' }).extraHosts).toEqual([
+    'svc.internal',
+    'svc.default.svc.cluster.local',
+  ]);
+  for (const text of ['a,', 'http://a.test', 'a.test:80', '*.a.test', 'a b', 'a..b', '.a', '-a.test'])
+    expect(() => readConfig({ SVC_EXTRA_HOSTS: text })).toThrow(ConfigError);
+});
+
 test("what is kept of sites' files is a number of mebibytes, 64 unless said", () => {
   expect(readConfig({}).edgeCacheBytes).toBe(64 * 1024 * 1024);
   expect(readConfig({ SVC_EDGE_CACHE_MB: '1' }).edgeCacheBytes).toBe(1024 * 1024);
@@ -147,6 +157,7 @@ test('TLS ends here where a port for it is named, with the files of the operator
     { SVC_HTTPS_PORT: '0' },
     { SVC_HTTPS_PORT: 'x' },
     { SVC_HTTPS_PORT: '4400' },
+    { SVC_HTTPS_PORT: '4443', SVC_EDGE_PORT: '4443' },
     files,
     { SVC_HTTPS_PORT: '4443', SVC_TLS_CERT_FILE: '/tls/cert.pem' },
     { SVC_HTTPS_PORT: '4443', SVC_TLS_KEY_FILE: '/tls/key.pem' },

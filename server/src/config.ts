@@ -9,6 +9,8 @@ export interface Config {
   host: string;
   port: number;
   baseUrl: string;
+  /** Names beside that of `baseUrl`, names without a dot and addresses at which the platform itself answers. */
+  extraHosts: readonly string[];
   /** Each app answers at a host of its own below it. */
   appsDomain: string;
   /** Sites also have a listener of their own there, which does nothing else and is quicker. */
@@ -88,11 +90,12 @@ export function readConfig(env: Environment): Config {
     host: env.SVC_HOST || '127.0.0.1',
     port,
     baseUrl: baseUrlOf(env, port),
+    extraHosts: extraHostsOf(env),
     appsDomain: appsDomainOf(env),
     edgePort: edgePortOf(env, port),
     edgeCacheBytes: edgeCacheMbOf(env) * 1024 * 1024,
     domains: domainsOf(env),
-    https: httpsOf(env, port),
+    https: httpsOf(env, port, edgePortOf(env, port)),
     acme: acmeOf(env),
     trustedProxies: trustedProxiesOf(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
@@ -141,6 +144,21 @@ function appsDomainOf(env: Environment): string {
   return text;
 }
 
+/** At all other names with a dot the platform is not to be found: they may be, or have been, a site's. */
+function extraHostsOf(env: Environment): string[] {
+  const text = env.SVC_EXTRA_HOSTS;
+  if (!text) return [];
+  const hosts = text.split(',').map((item) => item.trim().toLowerCase());
+  if (
+    hosts.some((host) => host.length > 253 || !/^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.|$))+$/.test(host))
+  )
+    throw new ConfigError(
+      'SVC_EXTRA_HOSTS',
+      'must be names without scheme and port, parted by commas, e.g. svc.internal,svc.default.svc.cluster.local.',
+    );
+  return hosts.map((host) => host.replace(/\.$/, ''));
+}
+
 function edgePortOf(env: Environment, mainPort: number): number | undefined {
   const text = env.SVC_EDGE_PORT;
   if (!text) return undefined;
@@ -182,7 +200,7 @@ function domainsOf(env: Environment): DomainsConfig {
   }
 }
 
-function httpsOf(env: Environment, plainPort: number): HttpsConfig | null {
+function httpsOf(env: Environment, plainPort: number, edgePort: number | undefined): HttpsConfig | null {
   const { SVC_HTTPS_PORT: text, SVC_TLS_CERT_FILE: cert, SVC_TLS_KEY_FILE: key } = env;
   if (cert && !key) throw new ConfigError('SVC_TLS_KEY_FILE', 'is needed with SVC_TLS_CERT_FILE.');
   if (key && !cert) throw new ConfigError('SVC_TLS_CERT_FILE', 'is needed with SVC_TLS_KEY_FILE.');
@@ -193,7 +211,8 @@ function httpsOf(env: Environment, plainPort: number): HttpsConfig | null {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
     throw new ConfigError('SVC_HTTPS_PORT', 'must be a port number.');
-  if (port === plainPort) throw new ConfigError('SVC_HTTPS_PORT', 'must be another port than SVC_PORT.');
+  if (port === plainPort || port === edgePort)
+    throw new ConfigError('SVC_HTTPS_PORT', 'must be another port than SVC_PORT and SVC_EDGE_PORT.');
   return { port, files: cert && key ? { cert: resolve(cert), key: resolve(key) } : null };
 }
 

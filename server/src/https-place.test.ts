@@ -2,8 +2,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crypto } from 'acme-client';
 import { placeholderCertificate } from './drivers/certificates/placeholder-certificate.ts';
-import { domainsBaseUrl, openHttpsPlace, secureOrigin } from './https-place.ts';
+import { openHttpsPlace, secureOrigin } from './https-place.ts';
 import type { Answering } from './plumbing/serve.ts';
 import { silentLog } from './testing.ts';
 
@@ -44,23 +45,28 @@ test('the files of the operator are read anew, and what is half written is not u
   await place.stop(0);
 });
 
-test('custom domains are reached by HTTPS where TLS ends here, at the port that is known outside', () => {
-  const https = { port: 4443, files: null };
-  const at = (baseUrl: string, on: typeof https | null) => {
-    const config = { baseUrl, https: on };
-    return [domainsBaseUrl(config), secureOrigin(config, 'www.example.com')];
-  };
-  expect(at('http://svc.example.com:4400', https)).toEqual([
-    'https://svc.example.com:4443',
-    'https://www.example.com:4443',
-  ]);
-  expect(at('http://svc.example.com', { port: 443, files: null })).toEqual([
-    'https://svc.example.com',
-    'https://www.example.com',
-  ]);
-  expect(at('https://svc.example.com', https)).toEqual([
-    'https://svc.example.com',
-    'https://www.example.com',
-  ]);
-  expect(at('http://svc.example.com:4400', null)[0]).toBe('http://svc.example.com:4400');
+test('which hosts the certificate of the operator is good for is known, and a placeholder is for none', async () => {
+  const [key, cert] = await crypto.createAlpnCertificate(
+    { identifier: { value: '*.example.com' } } as never,
+    'x',
+  );
+  const files = { cert: join(folder, 'wide.pem'), key: join(folder, 'wide-key.pem') };
+  writeFileSync(files.cert, cert);
+  writeFileSync(files.key, key);
+  const at = (https: { port: number; files: typeof files | null }) =>
+    openHttpsPlace({ https, host: '127.0.0.1' }, silentLog, answering, () => true)!;
+  const [own, none] = [at({ port: 0, files }), at({ port: 0, files: null })];
+  const hosts = ['www.example.com', 'example.com', 'www.example.org'];
+  expect(hosts.map(own.covers)).toEqual([true, false, false]);
+  expect(hosts.map(none.covers)).toEqual([false, false, false]);
+  await Promise.all([own.stop(0), none.stop(0)]);
+});
+
+test('hosts with a certificate are reached at the port that is known outside', () => {
+  const at = (baseUrl: string, port: number) =>
+    secureOrigin({ baseUrl, https: { port, files: null } }, 'www.example.com');
+  expect(at('http://svc.example.com:4400', 4443)).toBe('https://www.example.com:4443');
+  expect(at('http://svc.example.com', 443)).toBe('https://www.example.com');
+  expect(at('https://svc.example.com', 4443)).toBe('https://www.example.com');
+  expect(at('https://svc.example.com:8443', 4443)).toBe('https://www.example.com:8443');
 });

@@ -31,7 +31,7 @@ import type { Edge } from './edge/edge-request.ts';
 import { openEdge } from './edge/open-edge.ts';
 import { createFront } from './front.ts';
 import { grantRoutes } from './grants/routes.ts';
-import { domainsBaseUrl, type HttpsPlace, secureOrigin } from './https-place.ts';
+import { type HttpsPlace, secureOrigin } from './https-place.ts';
 import { createIcons } from './icons/create-icons.ts';
 import { removeIconObjects } from './icons/remove-objects.ts';
 import { iconRoutes } from './icons/routes.ts';
@@ -185,7 +185,8 @@ export async function startPlatform(
     const domains = openDomainsPlace({
       ...config,
       ...config.domains,
-      baseUrl: domainsBaseUrl(config),
+      secureOrigin: ({ host, hasCertificate }) =>
+        https && (hasCertificate || https.covers(host)) ? secureOrigin(config, host) : null,
       dns: openDns(config.domains.dns),
       certificates: ordering.certificates,
     });
@@ -335,6 +336,7 @@ export async function startPlatform(
       log,
       count: metrics.site,
     });
+    undo.unshift(async () => edge.stop());
     if (https) {
       const load = createServedCertificates({ db, log });
       const following = await followCertificates({ listener: https, load, invalidation, log });
@@ -358,7 +360,7 @@ export async function startPlatform(
     };
     return {
       handle,
-      sites: createSiteHandle({ ...config, edge }),
+      sites: createSiteHandle({ ...config, edge, count: metrics.site }),
       edge,
       direct,
       seeded,

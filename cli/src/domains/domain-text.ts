@@ -43,6 +43,8 @@ function recordLines({ records }: DomainRecord, style: Style): string[] {
 
 function checkText(name: string, check: Check, style: Style): string {
   const isFine = check.state === 'ok';
+  if (isFine && check.reason === 'not_configured')
+    return `${mark(check, style)} ${pad(name, 11)}  none is made here (HTTPS is up to what stands in front)\n`;
   const reason = check.reason === null ? '' : ` (${plain(check.reason)})`;
   const title = `${mark(check, style)} ${pad(name, 11)}  ${check.state}${reason}\n`;
   if (isFine) return title;

@@ -70,6 +70,7 @@ test('a domain that still waits is explained, and is no error', async () => {
   );
   expect(ran.out).toContain('next      Publish it.');
   expect(ran.out).toMatch(/✓ routing {6}ok\n/);
+  expect(ran.out).toContain('certificate  none is made here (HTTPS is up to what stands in front)');
 });
 
 test('--wait asks again until it is active', async () => {
@@ -83,6 +84,18 @@ test('--wait asks again until it is active', async () => {
 test('a fault that passes does not end the wait', async () => {
   answers('pending', 503, 503, 'active');
   expect((await verify(['--wait', '--timeout', '30s'])).exit).toBe(0);
+});
+
+test('neither does one at the very first question', async () => {
+  const asked = answers(503, 429, 'pending', 'active');
+  expect((await verify(['--wait', '--timeout', '30s'])).exit).toBe(0);
+  expect(asked).toEqual(['POST', 'POST', 'POST', 'GET']);
+});
+
+test('a wait in which nothing was answered but that exits 10', async () => {
+  answers(503);
+  const ran = await verify(['--wait', '--json', '--timeout', '300ms']);
+  expect([ran.exit, JSON.parse(ran.err).code]).toEqual([10, 'wait_timeout']);
 });
 
 test('one that is disconnected meanwhile ends it with 9, and is not begun anew', async () => {

@@ -36,10 +36,10 @@ async function waitUntilSettled(
 ): Promise<Result> {
   const client = await ctx.client();
   const verify = () => client.call(verifyDomain, { params }, { signal: ctx.signal });
-  let last: DomainRecord = await verify();
+  let last = await firstAnswer(ctx, verify);
   try {
     let told = '';
-    for (let ms = firstPauseMs; last.status === 'pending'; ms = Math.min(pauseMsMax, ms * pauseGrowth)) {
+    for (let ms = firstPauseMs; last.status === 'pending'; ms = longer(ms)) {
       const now = waitingFor(last);
       if (now !== told) ctx.say(`Waiting for ${now}.`);
       told = now;
@@ -56,6 +56,18 @@ async function waitUntilSettled(
   return last.status === 'active' ? shown(last) : { ...shown(last), exit: 9 };
 }
 
+/** A server that is busy answers later; without one there is nothing to wait for. */
+async function firstAnswer(ctx: Ctx, ask: () => Promise<DomainRecord>): Promise<DomainRecord> {
+  for (let ms = firstPauseMs; ; ms = longer(ms)) {
+    try {
+      return await ask();
+    } catch (cause) {
+      if (!isBusy(cause)) throw cause;
+      await pause(ctx, Math.max(ms, (cause.retryAfterSeconds ?? 0) * 1000));
+    }
+  }
+}
+
 /** A fault that may be over in a moment does not end a wait; its time limit does. */
 async function unlessPassing(
   ctx: Ctx,
@@ -65,12 +77,18 @@ async function unlessPassing(
   try {
     return await ask();
   } catch (cause) {
-    const isBusy =
-      cause instanceof ProblemError && (cause.problem.status >= 500 || cause.problem.status === 429);
-    if (!isBusy && !(cause instanceof CliError && cause.code === 'no_connection')) throw cause;
+    if (!isBusy(cause) && !(cause instanceof CliError && cause.code === 'no_connection')) throw cause;
     if (cause instanceof ProblemError) await pause(ctx, (cause.retryAfterSeconds ?? 0) * 1000);
     return last;
   }
+}
+
+function isBusy(cause: unknown): cause is ProblemError {
+  return cause instanceof ProblemError && (cause.problem.status >= 500 || cause.problem.status === 429);
+}
+
+function longer(ms: number): number {
+  return Math.min(pauseMsMax, ms * pauseGrowth);
 }
 
 function waitingFor(domain: DomainRecord): string {

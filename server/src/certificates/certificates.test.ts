@@ -378,6 +378,7 @@ test('a listener is told of what changed, and goes on after a failure', async ()
       },
     },
     log: silentLog,
+    collectMs: 1,
   });
   expect(shown).toEqual([[]]);
   const one = { serverName: 'one.test', cert: '', key: '' };
@@ -400,4 +401,53 @@ test('a listener is told of what changed, and goes on after a failure', async ()
   following.stop();
   tell('certificates');
   expect(shown).toEqual([[], ['one.test'], []]);
+});
+
+test('certificates that come soon after each other are shown together, and one that goes is gone at once', async () => {
+  let tell: (tag: string | null) => void = () => {};
+  const shown: string[][] = [];
+  const newOf = (serverName: string) => ({ serverName, cert: Bun.randomUUIDv7(), key: '' });
+  let list = [newOf('one.test')];
+  let loads = 0;
+  const followed = async (collectMs: number) =>
+    followCertificates({
+      listener: {
+        readOwn: () => ({ cert: 'own', key: 'own' }),
+        use: (certificates) => void shown.push(certificates.map(({ serverName }) => serverName)),
+      },
+      load: async () => {
+        loads++;
+        return list;
+      },
+      invalidation: {
+        onChange: (listener) => {
+          tell = listener;
+        },
+      },
+      log: silentLog,
+      collectMs,
+    });
+  const long = await followed(60_000);
+  for (const name of ['two.test', 'three.test']) {
+    list = [...list, newOf(name)];
+    const before = loads;
+    tell('certificates');
+    while (loads === before) await Bun.sleep(1);
+  }
+  expect(shown).toEqual([['one.test']]);
+  list = list.filter(({ serverName }) => serverName !== 'one.test');
+  tell('domains');
+  while (shown.length < 2) await Bun.sleep(1);
+  expect(shown.at(-1)).toEqual(['two.test', 'three.test']);
+  long.stop();
+  const short = await followed(300);
+  shown.length = 0;
+  for (const name of ['four.test', 'five.test', 'two.test']) {
+    list = [...list.filter(({ serverName }) => serverName !== name), newOf(name)];
+    tell('certificates');
+    await Bun.sleep(1);
+  }
+  while (shown.length === 0) await Bun.sleep(1);
+  expect(shown).toEqual([['three.test', 'four.test', 'five.test', 'two.test']]);
+  short.stop();
 });

@@ -9,6 +9,10 @@ const anewMs = 60_000;
 const pauseMsMin = 100;
 /** A long list takes its time: no more than a tenth of all time goes into it. */
 const pauseFactor = 10;
+/** A change holds up everybody, the more certificates there are: what is new waits for more. What goes does not. */
+const collectMsMax = 2_000;
+
+type When = 'now' | 'collected';
 
 /** Keeps a listener showing what certificates there are, in every copy of the server. */
 export async function followCertificates(parts: {
@@ -16,40 +20,64 @@ export async function followCertificates(parts: {
   load: () => Promise<HostCertificate[]>;
   invalidation: Pick<Invalidation, 'onChange'>;
   log: Logger;
+  /** For tests. */
+  collectMs?: number;
 }): Promise<{ stop(): void }> {
-  const { listener, load, log } = parts;
+  const { listener, load, log, collectMs = collectMsMax } = parts;
   let isStopped = false;
   let isRunning = false;
-  let isWanted = false;
+  let wanted: When | null = null;
+  let collecting: Timer | null = null;
+  /** Certificates by host. */
+  let shown: ReadonlyMap<string, string> = new Map();
 
-  async function show(): Promise<void> {
-    const certificates = await load();
-    if (!isStopped) listener.use(certificates, listener.readOwn());
+  function collected(): void {
+    collecting = null;
+    void follow('now');
   }
 
-  async function follow(): Promise<void> {
-    isWanted = true;
+  async function show(when: When): Promise<void> {
+    const certificates = await load();
+    if (isStopped) return;
+    const next = new Map(certificates.map(({ serverName, cert }) => [serverName, cert]));
+    if (when === 'collected' && !shown.keys().some((host) => !next.has(host))) {
+      if (next.entries().some(([host, cert]) => shown.get(host) !== cert))
+        collecting ??= setTimeout(collected, collectMs);
+      return;
+    }
+    if (collecting) clearTimeout(collecting);
+    collecting = null;
+    listener.use(certificates, listener.readOwn());
+    shown = next;
+  }
+
+  async function follow(when: When): Promise<void> {
+    if (wanted !== 'now') wanted = when;
     if (isRunning) return;
     isRunning = true;
-    while (isWanted && !isStopped) {
-      isWanted = false;
+    while (wanted && !isStopped) {
+      const how: When = wanted;
+      wanted = null;
       const begun = performance.now();
       // What is shown stays; the next round tries again.
-      await show().catch((error: unknown) => log.error({ err: error }, 'certificates could not be renewed'));
+      await show(how).catch((error: unknown) =>
+        log.error({ err: error }, 'certificates could not be renewed'),
+      );
       await Bun.sleep(Math.max(pauseMsMin, (performance.now() - begun) * pauseFactor));
     }
     isRunning = false;
   }
 
-  await show();
+  await show('now');
   parts.invalidation.onChange((tag) => {
-    if (tag === null || tag === certificatesTag || tag === domainsTag) void follow();
+    if (tag === null || tag === certificatesTag || tag === domainsTag) void follow('collected');
   });
-  const timer = setInterval(() => void follow(), anewMs);
+  const timer = setInterval(() => void follow('now'), anewMs);
   return {
     stop() {
       isStopped = true;
       clearInterval(timer);
+      if (collecting) clearTimeout(collecting);
     },
   };
 }

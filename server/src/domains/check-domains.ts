@@ -3,9 +3,11 @@ import { asOperator, type OperatorParts } from '../plumbing/operator.ts';
 import type { DomainsPlace } from './domains-place.ts';
 import { gatherEvidence } from './evidence.ts';
 import { settleDomain } from './settle-domain.ts';
-import { type AppPlace, claimDueRows, lockDomainRow, lockHost } from './store.ts';
+import { type AppPlace, claimDueRow, lockDomainRow, lockHost } from './store.ts';
 
 const atOnceMax = 8;
+/** One whose name servers are silent must not keep the others waiting. */
+const ofTenantMax = 2;
 const leaseSeconds = 120;
 /** The next round comes in a minute. */
 const roundMsMax = 50_000;
@@ -13,21 +15,31 @@ const roundMsMax = 50_000;
 /** Those whose time has come, of all tenants; how many that were. Several copies of the server share them. */
 export async function checkDomains(parts: OperatorParts, place: DomainsPlace): Promise<number> {
   const until = performance.now() + roundMsMax;
+  /** Of which tenant each is. */
+  const underWay = new Map<Promise<void>, string>();
   let checked = 0;
   while (performance.now() < until) {
-    const due = await claimDueRows(parts.db, { limit: atOnceMax, seconds: leaseSeconds });
-    if (due.length === 0) break;
-    checked += due.length;
-    await Promise.all(
-      due.map(({ id, tenant_id: tenantId, app_id: appId, host }) =>
+    const except = fullTenants([...underWay.values()]);
+    const due = await claimDueRow(parts.db, { except, seconds: leaseSeconds });
+    if (due) {
+      checked++;
+      const { id, tenant_id: tenantId, app_id: appId, host } = due;
+      const check = checkDomain(parts, place, { tenantId, appId, id, host })
         // One domain's trouble is not the others': its lease ends, and it is due again.
-        checkDomain(parts, place, { tenantId, appId, id, host }).catch((error: unknown) =>
+        .catch((error: unknown) =>
           parts.log.error({ err: error, tenant: tenantId, host }, 'could not check a domain'),
-        ),
-      ),
-    );
+        )
+        .finally(() => underWay.delete(check));
+      underWay.set(check, tenantId);
+    } else if (underWay.size === 0) break;
+    if (!due || underWay.size >= atOnceMax) await Promise.race(underWay.keys());
   }
+  await Promise.all(underWay.keys());
   return checked;
+}
+
+function fullTenants(tenants: readonly string[]): string[] {
+  return [...new Set(tenants)].filter((one) => tenants.filter((it) => it === one).length >= ofTenantMax);
 }
 
 async function checkDomain(
@@ -36,7 +48,7 @@ async function checkDomain(
   { tenantId, appId, id, host }: AppPlace & { id: string; host: string },
 ): Promise<void> {
   const app = await findAppById(parts, { id: appId });
-  const evidence = await gatherEvidence(place, { host, subdomain: app?.subdomain ?? null });
+  const evidence = await gatherEvidence(parts.db, place, { host, subdomain: app?.subdomain ?? null });
   const change = { name: 'domains.check', auditTenantId: tenantId };
   await asOperator(parts, change, async (ctx) => {
     await lockHost(ctx.db, host);

@@ -1,3 +1,4 @@
+import type { SecureOrigin } from './domains-place.ts';
 import { challengeName, challengeValue, typeOf } from './judge-checks.ts';
 import { isApex, unicodeOf } from './parse-host.ts';
 import type { DomainRecord } from './rules.ts';
@@ -6,6 +7,7 @@ import type { DomainRow } from './store.ts';
 /** What a record says beside its row. */
 export interface RecordPlace {
   baseUrl: string;
+  secureOrigin: SecureOrigin;
   target: string;
   addresses: readonly string[];
 }
@@ -22,7 +24,7 @@ export function domainRecord(row: DomainRow, place: RecordPlace): DomainRecord {
     routing: row.routing,
     certificate: row.certificate,
     records: recordsOf(row, place),
-    url: urlOf(row.host, place.baseUrl),
+    url: urlOf(row, place),
     created_at: row.created_at.toISOString(),
     verified_at: row.verified_at?.toISOString() ?? null,
     last_checked_at: row.last_checked_at?.toISOString() ?? null,
@@ -44,8 +46,10 @@ function recordsOf(row: DomainRow, { target, addresses }: RecordPlace): DomainRe
   ];
 }
 
-/** With scheme and port of the platform's own address. */
-function urlOf(host: string, baseUrl: string): string {
+/** Plain where nobody has a certificate for it: behind an address that is HTTPS, at the port that is plain everywhere. */
+function urlOf({ host, certificate }: DomainRow, { secureOrigin, baseUrl }: RecordPlace): string {
+  const hasCertificate = certificate.state === 'ok' && certificate.reason === null;
   const { protocol, port } = new URL(baseUrl);
-  return `${protocol}//${host}${port === '' ? '' : `:${port}`}/`;
+  const plain = new URL(`http://${host}:${protocol === 'http:' ? port : ''}`).origin;
+  return `${secureOrigin({ host, hasCertificate }) ?? plain}/`;
 }

@@ -6,7 +6,8 @@ import { memoryDns } from './testing.ts';
 function placeAt(set: { host: string; appsDomain?: string; edgeAddresses?: readonly string[] }) {
   const dns = memoryDns();
   dns.routes.set('edge.apps.platform.example', { addresses: ['198.51.100.7'] });
-  const options = { appsDomain: 'apps.platform.example', edgeAddresses: null, ...set };
+  const secureOrigin = () => null;
+  const options = { appsDomain: 'apps.platform.example', edgeAddresses: null, secureOrigin, ...set };
   const baseUrl = 'http://svc.platform.example';
   const place = openDomainsPlace({ ...options, dns, certificates: noCertificates, baseUrl, caaId: null });
   return { ...place, dns };

@@ -3,11 +3,15 @@ import { edgeLabel } from '@svc/contract/domains.ts';
 import type { Dns } from '../drivers/dns/dns.ts';
 import type { Certificates } from './certificates.ts';
 
+/** Where a host is reached by HTTPS; null: there is no certificate for it, neither its own nor another. */
+export type SecureOrigin = (domain: { host: string; hasCertificate: boolean }) => string | null;
+
 /** Where domains have to lead, and whom to ask about it. */
 export interface DomainsPlace {
   dns: Dns;
   certificates: Certificates;
   baseUrl: string;
+  secureOrigin: SecureOrigin;
   appsDomain: string;
   /** What a CNAME names; it stays whatever becomes of the app's own host. */
   target: string;
@@ -21,6 +25,7 @@ export interface PlaceOptions {
   dns: Dns;
   certificates: Certificates;
   baseUrl: string;
+  secureOrigin: SecureOrigin;
   appsDomain: string;
   /** Where the server listens. */
   host: string;
@@ -32,11 +37,11 @@ const keptMs = 300_000;
 const unknownKeptMs = 30_000;
 
 export function openDomainsPlace(options: PlaceOptions): DomainsPlace {
-  const { dns, certificates, baseUrl, appsDomain, caaId } = options;
+  const { dns, certificates, baseUrl, secureOrigin, appsDomain, caaId } = options;
   const target = `${edgeLabel}.${appsDomain}`;
   const told = options.edgeAddresses ?? (isWhereSitesAre(options) ? [options.host] : null);
   const addresses = told ? async () => told : kept(() => addressesOf(dns, target));
-  return { dns, certificates, baseUrl, appsDomain, target, addresses, caaId };
+  return { dns, certificates, baseUrl, secureOrigin, appsDomain, target, addresses, caaId };
 }
 
 /** Listening on all addresses says nothing about which one leads here; on loopback, that a proxy is in front. */

@@ -72,6 +72,8 @@ export function judgeRouting({ route, addresses, targets }: Evidence, row: Judge
   };
 }
 
+const noneMade = 'None is made here: HTTPS is up to what stands in front of this server.';
+
 /** `state` is what is known of its certificate; null where none are ordered here. */
 export function judgeCertificate(
   { caa }: Pick<Evidence, 'caa'>,
@@ -83,7 +85,7 @@ export function judgeCertificate(
   }: { host: string; checks: Checks; state: CertificateState | null; caaId: string | null },
 ): Check {
   const expected = state === null ? '' : `A certificate for ${host}`;
-  if (state === null) return { ...right(expected, []), reason: 'not_configured' };
+  if (state === null) return { ...right(expected, []), reason: 'not_configured', next_step: noneMade };
   if (state.state === 'ok') return right(expected, []);
   if (caa?.kind === 'found' && isForbidden({ caa }, caaId)) {
     return {

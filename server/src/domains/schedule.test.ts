@@ -51,10 +51,8 @@ test('an active one is disconnected when it was wrong three times over a day, ne
   expect(first).toMatchObject({ wrong_since: now, wrong_checks: 1 });
   expect([first.status, minutesTo(first.next_check_at)]).toEqual([undefined, 60]);
   const status = (since: number, checks: number) =>
-    moveDomain(
-      { ...active, wrong_since: hoursAgo(since), wrong_checks: checks },
-      looked({ ownership: wrong }),
-    ).status;
+    moveDomain({ ...active, wrong_since: hoursAgo(since), wrong_checks: checks }, looked({ routing: wrong }))
+      .status;
   for (const [since, checks] of [
     [23.9, 30],
     [24, 1],
@@ -62,6 +60,15 @@ test('an active one is disconnected when it was wrong three times over a day, ne
   ] as const)
     expect([since, checks, status(since, checks)]).toEqual([since, checks, undefined]);
   expect(status(24, 2)).toBe('disconnected');
+});
+
+test('a proof that is gone disconnects nothing by itself', () => {
+  const doubted = { ...active, wrong_since: hoursAgo(240), wrong_checks: 100 };
+  for (const state of [active, doubted]) {
+    const move = moveDomain(state, looked({ ownership: wrong }));
+    expect(move).toMatchObject({ wrong_since: null, wrong_checks: 0 });
+    expect([move.status, minutesTo(move.next_check_at)]).toEqual([undefined, 360]);
+  }
 });
 
 test('one good check lets an active one begin anew', () => {
@@ -85,10 +92,10 @@ test('who asks about a disconnected one begins anew', () => {
   expect(moveDomain(gone, looked({ by: 'person' })).status).toBe('active');
 });
 
-test('while nobody can answer nothing counts, however long that lasts and whatever was before', () => {
+test('while nobody can answer nothing counts, whatever was before', () => {
   const states = fc.record({
     status: fc.constantFrom('pending' as const, 'active' as const),
-    pending_since: fc.integer({ min: 0, max: 10_000 }).map(hoursAgo),
+    pending_since: fc.integer({ min: 0, max: 24 * pendingDaysMax - 1 }).map(hoursAgo),
     tries: fc.integer({ min: 0, max: 200 }),
     wrong_since: fc.option(fc.integer({ min: 0, max: 10_000 }).map(hoursAgo)),
     wrong_checks: fc.integer({ min: 0, max: 200 }),
@@ -101,4 +108,22 @@ test('while nobody can answer nothing counts, however long that lasts and whatev
       expect(Object.keys(move)).toEqual(['next_check_at']);
     }),
   );
+});
+
+test('a pending one ends with its seventh day, whether or not anybody could answer', () => {
+  const routing = check('waiting', 'dns_unavailable');
+  const old = { ...pending, pending_since: hoursAgo(24 * pendingDaysMax) };
+  expect(moveDomain(old, looked({ routing, isKnown: false }))).toMatchObject({
+    ...{ status: 'disconnected', disconnected_for: 'not_verified', next_check_at: null },
+  });
+  expect(moveDomain(old, looked({ routing, isKnown: false, by: 'person' })).status).toBeUndefined();
+  expect(moveDomain(old, looked()).status).toBe('active');
+});
+
+test('a pending one that nobody answers for is looked at ever more seldom: after five minutes at first, four hours at last', () => {
+  const minutes = (hours: number) =>
+    minutesTo(
+      moveDomain({ ...pending, pending_since: hoursAgo(hours) }, looked({ isKnown: false })).next_check_at,
+    );
+  expect([0, 0.1, 2, 8, 16, 100].map(minutes)).toEqual([5, 5, 30, 120, 240, 240]);
 });

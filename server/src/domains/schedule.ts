@@ -13,16 +13,23 @@ const slowestMs = 4 * hour;
 const activeMs = 6 * hour;
 const doubtMs = hour;
 const outageMs = 5 * minute;
+/** So much of the time it has waited already. */
+const outagePart = 1 / 4;
 
 /** Between tries of a pending one: half a minute at first, four hours at last, so that all of them take a week. */
 export function pendingIntervalMs(tries: number): number {
   return Math.min(slowestMs, firstMs * growth ** tries);
 }
 
+/** While nobody answers: ever more seldom, as long as it waits. */
+function outageIntervalMs(waitedMs: number): number {
+  return Math.min(slowestMs, Math.max(outageMs, waitedMs * outagePart));
+}
+
 /** What was asked while nobody could answer counts for nothing. */
 export interface Looked extends Checks {
   certificate: Check;
-  /** Of ownership and routing, by their own name servers. */
+  /** By their own name servers: routing, and of one that is not active ownership as well. */
   isKnown: boolean;
   now: Date;
   by: 'clock' | 'person';
@@ -52,25 +59,29 @@ export function moveDomain(row: State, looked: Looked): Move {
 
 function movePending(row: State, looked: Looked): Move {
   const { now, by } = looked;
-  // Also where all was right before: it becomes active by what is so now.
-  if (!looked.isKnown) return { next_check_at: after(now, outageMs) };
+  const waitedMs = now.getTime() - row.pending_since.getTime();
+  const isLate = waitedMs >= pendingDaysMax * day;
+  if (!looked.isKnown) {
+    // Also where all was right before: it becomes active by what is so now.
+    if (isLate && by === 'clock') return disconnected(now, 'not_verified');
+    return { next_check_at: after(now, outageIntervalMs(waitedMs)) };
+  }
   if ([looked.ownership, looked.routing, looked.certificate].every(({ state }) => state === 'ok')) {
     const calm = { wrong_since: null, wrong_checks: 0, tries: 0 };
     return { ...calm, status: 'active', verified_at: now, next_check_at: after(now, activeMs) };
   }
   // Who asks often must not use the tries up.
   const tries = by === 'clock' ? row.tries + 1 : row.tries;
-  const isOver =
-    tries >= pendingTriesMax || now.getTime() - row.pending_since.getTime() >= pendingDaysMax * day;
-  if (isOver && by === 'clock') return disconnected(now, 'not_verified');
+  if ((isLate || tries >= pendingTriesMax) && by === 'clock') return disconnected(now, 'not_verified');
   return { tries, next_check_at: after(now, pendingIntervalMs(tries)) };
 }
 
+/** Where it leads is what counts: a proof that is gone lets another claim it, and takes it from nobody. */
 function moveActive(row: State, looked: Looked): Move {
-  const { now, ownership, routing, certificate } = looked;
+  const { now, routing, certificate } = looked;
   if (certificate.reason === 'expired') return disconnected(now, 'certificate_expired');
   if (!looked.isKnown) return { next_check_at: after(now, doubtMs) };
-  if (ownership.state === 'ok' && routing.state === 'ok')
+  if (routing.state === 'ok')
     return { wrong_since: null, wrong_checks: 0, next_check_at: after(now, activeMs) };
   const wrong_since = row.wrong_since ?? now;
   const wrong_checks = row.wrong_checks + 1;

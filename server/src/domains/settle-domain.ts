@@ -25,21 +25,28 @@ export async function settleDomain(
 ): Promise<DomainRow> {
   const { certificates, caaId } = place;
   const found = { ownership: judgeOwnership(evidence, row), routing: judgeRouting(evidence, row) };
-  const isKnown = evidence.txt.kind !== 'unknown' && evidence.route.addresses.kind !== 'unknown';
-  const isProved = isKnown && found.ownership.state === 'ok' && found.routing.state === 'ok';
+  const isRouteKnown = evidence.route.addresses.kind !== 'unknown';
+  const isAllKnown = isRouteKnown && evidence.txt.kind !== 'unknown';
+  const isProved = isAllKnown && found.ownership.state === 'ok' && found.routing.state === 'ok';
   const holder = isProved && row.status !== 'active' ? await lockActiveRow(ctx.db, row.host) : undefined;
   const isHeld = holder !== undefined && isStillProved(holder, evidence);
   // A person is told at once; the clock has nobody to tell.
   if (isHeld && by === 'person')
     throw fail('host_active_elsewhere', { detail: `${row.host}: ${heldText(holder)}` });
+  const app = { tenantId: row.tenant_id, appId: row.app_id };
+  if (isProved && !isHeld && isOutdated(evidence, row, holder)) {
+    if (by === 'person') throw fail('unavailable', { detail: outdatedText, headers: { 'retry-after': '1' } });
+    // Still due: it is looked at again.
+    return saveDomainRow(ctx.db, app, row.id, { checking_until: null });
+  }
   const checks: Checks = isHeld ? { ...found, ownership: held(found.ownership, holder) } : found;
   const state = certificates.isOn ? await certificates.stateOf(ctx.db, row) : null;
   const certificate = judgeCertificate(evidence, { host: row.host, checks, state, caaId });
+  const isKnown = row.status === 'active' ? isRouteKnown : isAllKnown;
   const move = moveDomain(row, { ...checks, certificate, isKnown, now: ctx.now, by });
   const mayOrder = isProved && !isHeld && !isForbidden(evidence, caaId);
   if (mayOrder && isToOrder(row.certificate, certificate, by)) ctx.enqueue(orderTopic, { domainId: row.id });
   if (holder && move.status === 'active') await takeFrom(ctx, holder);
-  const app = { tenantId: row.tenant_id, appId: row.app_id };
   const saved = await saveDomainRow(ctx.db, app, row.id, {
     ...{ ...checks, certificate, ...move },
     ...{ last_checked_at: ctx.now, checking_until: null, is_loss_untold: false },
@@ -68,6 +75,14 @@ function auditCheck(ctx: MutationCtx, row: DomainRow, saved: DomainRow): void {
 function isToOrder(before: Check, now: Check, by: Looked['by']): boolean {
   if (now.reason === 'ordered') return before.reason !== 'ordered';
   return now.state === 'failed' && by === 'person';
+}
+
+const outdatedText = 'Whose host it is was settled while its name servers were asked; verify it again.';
+
+/** Nobody gets a host by what was so before it came to whoever has it, or before this one lost it. */
+function isOutdated({ begunAt }: Evidence, row: DomainRow, holder: DomainRow | undefined): boolean {
+  if (row.status === 'active') return false;
+  return [row.pending_since, row.disconnected_at, holder?.verified_at].some((at) => at && at >= begunAt);
 }
 
 /** Whose own proof is no longer published has given the host up. Where nobody can say, nobody loses anything. */

@@ -92,6 +92,14 @@ export async function lockHost(tx: Tx, host: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc.domains ${host}`}, 0))`.execute(tx);
 }
 
+/** By the clock that all copies of the server share. */
+export async function databaseTime(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`
+    select date_trunc('milliseconds', clock_timestamp()) as now`.execute(db);
+  if (!rows[0]) throw new Error('The database told no time.');
+  return rows[0].now;
+}
+
 /** Whoever has the host now, of whichever tenant. To be asked under `lockHost`. */
 export function lockActiveRow(tx: Tx, host: string): Promise<DomainRow | undefined> {
   return tx
@@ -104,16 +112,17 @@ export function lockActiveRow(tx: Tx, host: string): Promise<DomainRow | undefin
     .executeTakeFirst();
 }
 
-/** Of every tenant, for the clock alone: those that are due, for this copy of the server until the lease is over. */
-export async function claimDueRows(db: Db, { limit, seconds }: { limit: number; seconds: number }) {
+/** Of every tenant but these, for the clock alone: one that is due, for this copy of the server until the lease is over. */
+export async function claimDueRow(db: Db, { except, seconds }: { except: string[]; seconds: number }) {
   const { rows } = await sql<Pick<DomainRow, 'id' | 'tenant_id' | 'app_id' | 'host'>>`
     update svc.domains set checking_until = now() + make_interval(secs => ${seconds})
     where id in (
       select id from svc.domains
       where next_check_at <= now() and (checking_until is null or checking_until < now())
-      order by next_check_at limit ${limit} for update skip locked)
+        and tenant_id <> all(${except}::uuid[])
+      order by next_check_at limit 1 for update skip locked)
     returning id, tenant_id, app_id, host`.execute(db);
-  return rows;
+  return rows[0];
 }
 
 /** Whether it was still to be told. */

@@ -22,14 +22,23 @@ export interface MemoryDns extends Dns {
   caa: CaaRecord[] | null;
   /** While it is set, nobody answers. */
   trouble: DnsTrouble | null;
+  /** The same for texts alone. */
+  textTrouble: DnsTrouble | null;
   questions: number;
+  /** Awaited between reading the texts at a name and telling them. */
+  afterRead: (name: string) => Promise<void>;
 }
 
 export function memoryDns(): MemoryDns {
   const dns: MemoryDns = {
-    ...{ texts: new Map(), routes: new Map(), caa: null, trouble: null, questions: 0 },
+    ...{ texts: new Map(), routes: new Map(), caa: null, trouble: null, textTrouble: null, questions: 0 },
+    afterRead: async () => {},
     look: () => ({
-      txt: async (name) => answered(dns, dns.texts.get(name)),
+      txt: async (name) => {
+        const found = answered(dns, dns.texts.get(name), dns.textTrouble ?? dns.trouble);
+        await dns.afterRead(name);
+        return found;
+      },
       caa: async () => answered(dns, dns.caa ?? undefined),
       route: async (name) => {
         const { aliases = [], addresses } = dns.trouble ? {} : (dns.routes.get(name) ?? {});
@@ -40,30 +49,21 @@ export function memoryDns(): MemoryDns {
   return dns;
 }
 
-/** What it reads it tells only once it is let. */
-export function lateDns(dns: MemoryDns) {
-  const { promise: isLet, resolve: arrive } = Promise.withResolvers<void>();
+/** What is read next is told only once it is let through. */
+export function holdNext(dns: MemoryDns) {
+  const { promise: isLet, resolve: letThrough } = Promise.withResolvers<void>();
   const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
-  const late: Dns = {
-    look: () => {
-      const look = dns.look();
-      return {
-        ...look,
-        txt: async (name) => {
-          const found = await look.txt(name);
-          read();
-          await isLet;
-          return found;
-        },
-      };
-    },
+  dns.afterRead = () => {
+    dns.afterRead = async () => {};
+    read();
+    return isLet;
   };
-  return { dns: late, isRead, arrive };
+  return { isRead, letThrough };
 }
 
-function answered<T>(dns: MemoryDns, values: readonly T[] | undefined) {
+function answered<T>(dns: MemoryDns, values: readonly T[] | undefined, trouble = dns.trouble) {
   dns.questions++;
-  if (dns.trouble) return { kind: 'unknown', because: dns.trouble } as const;
+  if (trouble) return { kind: 'unknown', because: trouble } as const;
   return values ? ({ kind: 'found', values } as const) : ({ kind: 'none', because: 'no_name' } as const);
 }
 
@@ -90,6 +90,7 @@ export const testAppsDomain = 'apps.platform.example';
 export function testPlace(dns: Dns, certificates: Certificates = noCertificates): DomainsPlace {
   return openDomainsPlace({
     ...{ dns, certificates, baseUrl: 'http://svc.platform.example:4400', appsDomain: testAppsDomain },
+    secureOrigin: ({ host, hasCertificate }) => (hasCertificate ? `https://${host}` : null),
     ...{ host: '0.0.0.0', edgeAddresses: ['192.0.2.10', '2001:db8::10'], caaId: 'ca.example' },
   });
 }

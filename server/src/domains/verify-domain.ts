@@ -23,7 +23,7 @@ export async function lookUpDomain(
   const row = await findDomainRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
   if (!row) throw fail('not_found');
   const app = await findAppById(ctx, { id: ctx.app.id });
-  const evidence = await gatherEvidence(place, { host: row.host, subdomain: app?.subdomain ?? null });
+  const evidence = await gatherEvidence(ctx.db, place, { host: row.host, subdomain: app?.subdomain ?? null });
   return { host: row.host, evidence };
 }
 

@@ -7,22 +7,31 @@ export interface ActiveHosts {
   has(host: string): boolean;
   /** For certain: read anew where a change was heard, or where changes can not be heard. */
   appAt(host: string): Promise<string | null>;
+  /** From here on it is also read by the clock, until `stop`. */
   load(): Promise<void>;
+  stop(): void;
 }
 
 /** Bounds what a missed message can cost. */
 const keptMsMax = 30_000;
+/** After a look that failed; each further one that fails doubles it, up to the above. */
+const retryMs = 500;
 
 export function createActiveHosts(options: {
   list: () => Promise<readonly ActiveHost[]>;
   invalidation: Pick<Invalidation, 'isLive' | 'onChange'>;
   onError: (error: unknown) => void;
+  /** Runs something later, and gives back what prevents it. */
+  later?: (run: () => void, ms: number) => () => void;
 }): ActiveHosts {
-  const { invalidation } = options;
+  const { invalidation, later = laterByTimer } = options;
   let hosts: ReadonlyMap<string, string> = new Map();
   let epoch = 0;
   let readAt: { epoch: number; ms: number } | null = null;
   let loading: { epoch: number; result: Promise<void> } | null = null;
+  let pauseMs = retryMs;
+  let forgetNext = () => {};
+  let isStopped = false;
 
   invalidation.onChange((tag) => {
     if (tag !== null && tag !== domainsTag) return;
@@ -40,11 +49,28 @@ export function createActiveHosts(options: {
 
   function load(): Promise<void> {
     if (loading?.epoch === epoch) return loading.result;
-    const result = read(epoch).finally(() => {
-      if (loading?.result === result) loading = null;
-    });
+    const result = read(epoch)
+      .then(
+        () => {
+          pauseMs = retryMs;
+          readNext(keptMsMax);
+        },
+        (error: unknown) => {
+          readNext(pauseMs);
+          pauseMs = Math.min(2 * pauseMs, keptMsMax);
+          throw error;
+        },
+      )
+      .finally(() => {
+        if (loading?.result === result) loading = null;
+      });
     loading = { epoch, result };
     return result;
+  }
+
+  function readNext(ms: number): void {
+    forgetNext();
+    if (!isStopped) forgetNext = later(() => load().catch(options.onError), ms);
   }
 
   const isFresh = () =>
@@ -57,5 +83,15 @@ export function createActiveHosts(options: {
       return hosts.get(host) ?? null;
     },
     load,
+    stop() {
+      isStopped = true;
+      forgetNext();
+    },
   };
+}
+
+function laterByTimer(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

@@ -14,8 +14,6 @@ export interface FileSource {
   get(key: string, range?: ByteRange): Promise<{ body: ReadableStream<Uint8Array> } | null>;
 }
 
-/** Up to here it is read whole and sent with its length, which not every listener can tell of a stream. */
-const wholeBytesMax = 1024 * 1024;
 const noBytes = new Uint8Array();
 
 /** A file to whoever may see it, by GET or HEAD. At once where its bytes are at hand. */
@@ -108,7 +106,6 @@ async function fromStore(
 ): Promise<EdgeAnswer> {
   const found = await source.get(form.key, range);
   if (!found) throw fail('unavailable', {}, { cause: new Error(`The store has no ${form.key}.`) });
-  const length = range ? range.end + 1 - range.start : form.size;
-  if (length > wholeBytesMax) return { status, headers, body: found.body };
-  return { status, headers, body: await new Response(found.body).bytes() };
+  // Never read whole here: it would be in memory for as long as a visitor takes to fetch it.
+  return { status, headers, body: found.body };
 }

@@ -103,6 +103,14 @@ describe('parts', () => {
     }
   });
 
+  test('and whole ones beyond what is kept are streams: none is in memory for as long as a visitor takes', async () => {
+    for (const headers of [{}, { range: 'bytes=1-' }]) {
+      const { body } = await ask(site(), '/large.bin', headers as Record<string, string>);
+      expect(body).toBeInstanceOf(ReadableStream);
+      await (body as ReadableStream).cancel();
+    }
+  });
+
   test('beyond the end are 416, which tells the size', async () => {
     const answer = await ask(site(), '/style.css', { range: 'bytes=99-' });
     expect([answer.status, answer.headers['content-range']]).toEqual([416, `bytes */${text.length}`]);
@@ -170,6 +178,33 @@ describe('what is not there', () => {
     const answer = await shown(ask(of, '/no/where'));
     expect(answer).toMatchObject({ status: 404, text: '<h1>nowhere</h1>' });
     expect(answer.headers['x-frame-options']).toBe('DENY');
+  });
+
+  test('is never kept by a rule for the path, nor is the page that stands for others; what is there is', async () => {
+    const year = 'public, max-age=31536000, immutable';
+    const of = site({ spa: true, headers: [{ path: '/*', headers: { 'Cache-Control': year, 'x-a': 'b' } }] });
+    for (const path of ['/no.js', '/orders/1', '/.svc/no']) {
+      const { headers } = await ask(of, path);
+      expect([path, headers['cache-control'], headers['x-a']]).toEqual([
+        ...[path, 'public, max-age=0, must-revalidate', 'b'],
+      ]);
+    }
+    expect((await ask(of, '/style.css')).headers['cache-control']).toBe(year);
+    expect((await ask(of, '/')).headers['cache-control']).toBe(year);
+  });
+
+  test('and what else depends on Accept says so to caches', async () => {
+    const varies = async (of: TestSite, path: string, accept: string) => {
+      const { status, headers } = await ask(of, path, { accept });
+      return `${status} ${headers.vary}`;
+    };
+    const of = site({ spa: true });
+    expect(await varies(of, '/v1.2', 'text/html')).toBe('200 accept, accept-encoding');
+    expect(await varies(of, '/v1.2', 'image/png')).toBe('404 accept');
+    expect(await varies(of, '/orders', 'text/html')).toBe('200 accept-encoding');
+    expect(await varies(site(), '/v1.2', 'text/html')).toBe('404 undefined');
+    const bare = testSite({ 'index.html': 'home' }, { config: { spa: true } });
+    expect(await varies(bare, '/v1.2', 'image/png')).toBe('404 accept');
   });
 
   test('is 404 also where that page was asked for by its own name', async () => {

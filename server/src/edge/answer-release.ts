@@ -1,7 +1,8 @@
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
 import { answerFile, type FileSource } from './answer-file.ts';
 import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
-import { badPathPage, notFoundPage, pageAnswer } from './plain-page.ts';
+import { badPathPage, notAcceptedPage, notFoundPage, pageAnswer } from './plain-page.ts';
+import type { StandsIn } from './prepare-file.ts';
 import { resolvePath } from './resolve-path.ts';
 import { readPath, type SitePath, writePath } from './site-path.ts';
 import type { ShownRelease } from './site-snapshot.ts';
@@ -17,7 +18,8 @@ export function answerRelease(
   const path = readPath(request.path);
   if (!path) return pageAnswer(badPathPage, request.method);
   // However it is spelt: the platform's own paths are never a release's.
-  if (`/${path.text}/`.startsWith(sitePlatformPrefix)) return missing(source, release, request, path);
+  if (`/${path.text}/`.startsWith(sitePlatformPrefix))
+    return missing(source, release, request, { path, standsIn: 'always' });
   const resolved = resolvePath(release, {
     path,
     search: request.search,
@@ -27,11 +29,12 @@ export function answerRelease(
     case 'redirect':
       return redirectAnswer(resolved);
     case 'missing':
-      return missing(source, release, request, path);
+      return missing(source, release, request, { path, ...resolved });
     case 'fallback':
     case 'file': {
       const { config, prepared } = release;
-      const file = prepared.prepare(resolved.file, { rules: config.headersAt(path), status: 200 });
+      const standsIn = resolved.kind === 'fallback' ? resolved.standsIn : undefined;
+      const file = prepared.prepare(resolved.file, { rules: config.headersAt(path), status: 200, standsIn });
       // One spelling of each, or made-up ones would take the place of those that are asked for.
       if (resolved.kind === 'file' && writePath(path) === request.path) prepared.keepAt(request.path, file);
       return answerFile(source, file, request);
@@ -43,11 +46,12 @@ function missing(
   source: FileSource,
   { files, config, prepared }: ShownRelease,
   request: EdgeRequest,
-  path: SitePath,
+  { path, standsIn }: { path: SitePath; standsIn: StandsIn },
 ): EdgeAnswering {
   const page = files.get(config.notFound);
-  if (!page) return pageAnswer(notFoundPage, request.method);
-  return answerFile(source, prepared.prepare(page, { rules: config.headersAt(path), status: 404 }), request);
+  if (!page) return pageAnswer(standsIn === 'by-accept' ? notAcceptedPage : notFoundPage, request.method);
+  const file = prepared.prepare(page, { rules: config.headersAt(path), status: 404, standsIn });
+  return answerFile(source, file, request);
 }
 
 export function redirectAnswer({ location, status }: { location: string; status: number }): EdgeAnswer {

@@ -5,8 +5,8 @@ import { parseTrustedProxies } from '../plumbing/client-address.ts';
 import { createMetrics } from '../plumbing/metrics.ts';
 import { serve } from '../plumbing/serve.ts';
 import { silentLog } from '../testing.ts';
-import { createSiteHandle } from './answer-request.ts';
-import type { EdgeAnswering, EdgeRequest } from './edge-request.ts';
+import { begunMax, createSiteHandle, underWayMax } from './answer-request.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
 
 /** The listener as it is, with an edge that says what it was asked. */
 const asked: EdgeRequest[] = [];
@@ -14,7 +14,9 @@ function answer({ path, method }: EdgeRequest): EdgeAnswering {
   const body = new TextEncoder().encode(path);
   const headers = { 'content-length': String(body.length) };
   if (method === 'HEAD') return { status: 200, headers, body: null };
-  return { status: 200, headers, body: path === '/pieces' ? new Blob([body]).stream() : body };
+  if (path === '/pieces') return { status: 200, headers: {}, body: new Blob([body]).stream() };
+  if (path !== '/known-pieces') return { status: 200, headers, body };
+  return Promise.resolve({ status: 200, headers, body: new Blob([body]).stream() });
 }
 const isTrusted = { now: false };
 const serving = serve({
@@ -26,8 +28,12 @@ const serving = serve({
   log: silentLog,
   metrics: createMetrics(),
 });
+const counted: string[] = [];
 const sites = createSiteHandle({
   baseUrl: `http://localhost:${serving.port}`,
+  extraHosts: ['svc.internal'],
+  appsDomain: 'apps.test',
+  count: (method, status) => counted.push(`${method} ${status}`),
   trustedProxies: { includes: () => isTrusted.now },
   edge: {
     serves: (host) => host.endsWith('.apps.test'),
@@ -67,22 +73,117 @@ describe('the main listener', () => {
       'localhost',
       `localhost:${serving.port}`,
       '127.0.0.1',
-      'apps.test',
-      'apps.test.evil',
-      'a b',
+      'svc',
+      'svc.internal',
+      'SVC.internal.:80',
     ])
-      expect([host, (await ask('/', host)).text]).not.toEqual([host, '/']);
+      expect([host, (await ask('/', host)).text]).toEqual([host, 'platform']);
+    expect((await ask('/', 'a b')).status).toBe(400);
     expect((await ask('/', 'a.apps.test')).text).toBe('/');
     expect((await ask('/?a=http://a.apps.test/', 'a b')).text).not.toBe('/');
   });
 
-  test('refuses a request that names two hosts', async () => {
+  test('is not the platform, nor a site, at names that are neither: 421, to people as a page', async () => {
+    for (const host of [
+      'apps.test',
+      'apps.test.evil',
+      'www.shop.example',
+      'a.apps.test..',
+      'a.svc.internal',
+    ]) {
+      for (const path of ['/', '/api/v1/tenants', '/login', '/data/a/b/c', '/healthz/', '/?/healthz'])
+        expect([host, path, (await ask(path, host)).status]).toEqual([host, path, 421]);
+    }
+    const problem = await ask('/', 'www.shop.example', { 'x-request-id': 'mine-3' });
+    expect(problem.headers.get('content-type')).toBe('application/problem+json');
+    expect(JSON.parse(problem.text)).toMatchObject({ code: 'misdirected_request', request_id: 'mine-3' });
+    const page = await ask('/', 'www.shop.example', { accept: 'text/html,*/*' });
+    expect([page.status, page.headers.get('content-type')]).toEqual([421, 'text/html; charset=utf-8']);
+    expect(counted.at(-1)).toBe('GET 421');
+    expect((await ask('/', 'www.shop.example', {}, 'HEAD')).text).toBe('');
+  });
+
+  test('answers at any name to those who watch it, and to who proves a host', async () => {
+    for (const path of ['/healthz', '/readyz?a', '/metrics', '/.well-known/acme-challenge/token'])
+      expect([path, (await ask(path, 'www.shop.example')).text]).toEqual([path, 'platform']);
+  });
+
+  test.each([
+    ["two hosts, a site's first", 'a.apps.test', 'b.apps.test'],
+    ["two hosts, the platform's first", `localhost:${serving.port}`, 'b.apps.test'],
+    ["two hosts, the platform's last", 'b.apps.test', `localhost:${serving.port}`],
+    ['a host in an encoding', '%61.apps.test'],
+    ["the platform's host in an encoding", 'localhos%74'],
+  ])('refuses %s', async (_, ...hosts) => {
     const before = asked.length;
     const socket = connect(serving.port, '127.0.0.1');
-    socket.write('GET / HTTP/1.1\r\nhost: a.apps.test\r\nhost: b.apps.test\r\n\r\n');
+    socket.write(`GET / HTTP/1.1\r\n${hosts.map((host) => `host: ${host}\r\n`).join('')}\r\n`);
     const [chunk] = (await once(socket, 'data')) as [Buffer];
     socket.destroy();
     expect([chunk.toString().split('\r\n')[0], asked.length]).toEqual(['HTTP/1.1 400 Bad Request', before]);
+  });
+
+  test('takes a target that is no address for nothing but that, then and afterwards', async () => {
+    const socket = connect(serving.port, '127.0.0.1');
+    socket.write('CONNECT xxtest:80 HTTP/1.1\r\nhost: a.apps.test\r\n\r\n');
+    await once(socket, 'data');
+    socket.destroy();
+    expect((await ask('/', 'a.apps.test')).text).toBe('/');
+  });
+
+  test('tells the length of what comes in few pieces, too', async () => {
+    const { headers, text } = await ask('/known-pieces', 'a.apps.test');
+    expect([headers.get('content-length'), text]).toEqual(['13', '/known-pieces']);
+  });
+
+  describe('when too much is under way', () => {
+    const listener = { streamIdleSecondsMax: 1, isStopping: () => false, peerOf: () => '' };
+    const bun = {} as Bun.Server<undefined>;
+    /** A handle whose edge has `/now` at hand and answers all else when told to. */
+    const busyHandle = (answer: () => EdgeAnswer = () => ({ status: 200, headers: {}, body: null })) => {
+      const waiting = Promise.withResolvers<void>();
+      let begun = 0;
+      const handle = createSiteHandle({
+        ...{ baseUrl: 'http://svc.test', extraHosts: [], appsDomain: 'apps.test', count: () => {} },
+        trustedProxies: { includes: () => false },
+        edge: {
+          serves: () => true,
+          answer({ path }) {
+            if (path === '/now') return { status: 200, headers: {}, body: null };
+            begun++;
+            return waiting.promise.then(answer);
+          },
+        },
+      });
+      const ask = (path: string) => handle.answer(new Request(`http://a.apps.test${path}`), bun, listener)!;
+      return { ask, waiting, begun: () => begun };
+    };
+
+    test('what would wait is refused, what is at hand is answered, and all is well when it is over', async () => {
+      const { ask, waiting } = busyHandle();
+      const under = Array.from({ length: underWayMax }, () => ask('/later'));
+      expect(under.every((answer) => answer instanceof Promise)).toBe(true);
+      const refused = ask('/later') as Response;
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect((ask('/now') as Response).status).toBe(200);
+      waiting.resolve();
+      expect((await Promise.all(under)).every(({ status }) => status === 200)).toBe(true);
+      expect(ask('/later')).toBeInstanceOf(Promise);
+    });
+
+    test('no more is begun than a limit, and no body is left open that nobody waits for', async () => {
+      const dropped = Promise.withResolvers<void>();
+      let opened = 0;
+      const { ask, waiting, begun } = busyHandle(() => {
+        // The last is one of those that were refused.
+        const cancel = ++opened === begunMax ? () => dropped.resolve() : () => {};
+        return { status: 200, headers: {}, body: new ReadableStream({ cancel }) };
+      });
+      for (let at = 0; at < begunMax + 10; at++) void ask('/later');
+      expect(begun()).toBe(begunMax);
+      waiting.resolve();
+      await dropped.promise;
+    });
   });
 
   test('gives each answer an id, that of the client where it is one', async () => {

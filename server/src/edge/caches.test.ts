@@ -274,12 +274,19 @@ describe('sites in memory', () => {
 describe('custom domains', () => {
   const setUp = () => {
     const changes = fakeChanges();
+    const later = { run: () => {}, ms: 0, isForgotten: false };
     let list = [{ host: 'shop.example', appId: 'one' }];
     let reads = 0;
     const errors: unknown[] = [];
     const hosts = createActiveHosts({
       invalidation: changes,
       onError: (error) => errors.push(error),
+      later(run, ms) {
+        Object.assign(later, { run, ms, isForgotten: false });
+        return () => {
+          later.isForgotten = true;
+        };
+      },
       list: async () => {
         reads++;
         if (list.length === 0) throw new Error('away');
@@ -289,7 +296,7 @@ describe('custom domains', () => {
     const setList = (next: typeof list) => {
       list = next;
     };
-    return { changes, hosts, errors, setList, reads: () => reads };
+    return { changes, hosts, errors, setList, later, reads: () => reads };
   };
 
   test('are read once and asked about in memory', async () => {
@@ -307,6 +314,49 @@ describe('custom domains', () => {
     changes.tell('domains');
     expect(await hosts.appAt('shop.example')).toBeNull();
     expect(hosts.has('new.example')).toBe(true);
+  });
+
+  test('a look that fails is repeated after a pause that grows, and one that went well after half a minute', async () => {
+    const { hosts, changes, setList, later, errors } = setUp();
+    await hosts.load();
+    expect(later.ms).toBe(30_000);
+    setList([]);
+    changes.tell('domains');
+    await Bun.sleep(0);
+    const pauses = [later.ms];
+    for (let turn = 0; turn < 8; turn++) {
+      later.run();
+      await Bun.sleep(0);
+      pauses.push(later.ms);
+    }
+    expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    expect(errors).toHaveLength(9);
+    setList([{ host: 'new.example', appId: 'two' }]);
+    expect(hosts.has('new.example')).toBe(false);
+    later.run();
+    await Bun.sleep(0);
+    expect([hosts.has('new.example'), later.ms]).toEqual([true, 30_000]);
+    hosts.stop();
+    expect(later.isForgotten).toBe(true);
+  });
+
+  test('a look that began before a change and ends after the one behind it changes nothing', async () => {
+    const changes = fakeChanges();
+    const looks: ((found: { host: string; appId: string }[]) => void)[] = [];
+    const hosts = createActiveHosts({
+      invalidation: changes,
+      onError: () => {},
+      later: () => () => {},
+      list: () => new Promise((resolve) => looks.push(resolve)),
+    });
+    const first = hosts.load();
+    changes.tell('domains');
+    const second = hosts.load();
+    looks[1]!([{ host: 'new.example', appId: 'two' }]);
+    await second;
+    looks[0]!([{ host: 'old.example', appId: 'one' }]);
+    await first;
+    expect([hosts.has('old.example'), hosts.has('new.example')]).toEqual([false, true]);
   });
 
   test('while changes can not be heard, each question is a look; one that fails is told, and not guessed', async () => {

@@ -101,6 +101,22 @@ describe('redirects', () => {
     );
   });
 
+  test('rules that differ in their last part alone cost no more than a comparison each', () => {
+    const names = (at: number) => Array.from({ length: 102 }, (_, part) => `:n${at}_${part}`).join('/');
+    const redirects = Array.from({ length: 570 }, (_, at) => ({ from: `/${names(at)}/x${at}`, to: '/b' }));
+    const headers = Array.from({ length: 100 }, (_, at) => ({
+      path: redirects[at]!.from,
+      headers: { a: 'b' },
+    }));
+    const config = compileConfig({ redirects, headers });
+    const path = readPath(`/${'a/'.repeat(102)}y`)!;
+    const ask = () => [config.redirectAt(path), config.headersAt(path)];
+    expect(ask()).toEqual([null, {}]);
+    const begun = performance.now();
+    for (let turn = 0; turn < 100; turn++) ask();
+    expect((performance.now() - begun) / 100).toBeLessThan(1);
+  });
+
   test('a thousand rules and a long path take no time to speak of', () => {
     const redirects = Array.from({ length: 1_000 }, (_, at) => ({
       from: `/${':a/'.repeat(40).replace(/:a/g, (_m, offset: number) => `:a${offset}`)}x${at}/*`,
@@ -140,6 +156,22 @@ describe('headers by path', () => {
     expect(at('/')).toEqual({ 'x-all': 'a', 'x-who': 'first' });
     expect(at('/docs/b')).toEqual({ 'x-all': 'a', 'x-who': 'second' });
     expect(at('/docs/a')).toEqual({ 'x-all': 'a', 'x-who': 'second', 'x-exact': 'yes' });
+  });
+
+  test('orders to servers on the way, and what else a site can not set, are not sent even where they are stored', () => {
+    const stored = {
+      ...{ 'X-Accel-Redirect': '/etc/passwd', 'x-accel-expires': '9', 'X-Sendfile': '/etc/passwd' },
+      ...{ 'x-litespeed-cache-control': 'public', 'x-reproxy-url': 'http://a', 'edge-control': 'max-age=9' },
+      ...{ 'cdn-cache-control': 'max-age=9', 'Cloudflare-CDN-Cache-Control': 'max-age=9' },
+      ...{
+        'surrogate-control': 'max-age=9',
+        'Surrogate-Key': 'a',
+        'set-cookie': 'a=b',
+        refresh: '0;url=//a',
+      },
+    };
+    const { headersAt } = compileConfig({ headers: [{ path: '/*', headers: { ...stored, 'x-a': 'b' } }] });
+    expect(headersAt(readPath('/')!)).toEqual({ 'x-a': 'b' });
   });
 
   test('the same rules are the same object, so that what is made of it can be kept', () => {

@@ -1,5 +1,5 @@
-import { type SiteConfig, siteConfigDefaults } from '@svc/contract/site-config.ts';
-import { compilePattern, exactKey, matchPattern, type PathPattern } from './path-pattern.ts';
+import { isRefusedSiteHeader, type SiteConfig, siteConfigDefaults } from '@svc/contract/site-config.ts';
+import { compilePattern, exactKey, fitsPattern, matchPattern, type PathPattern } from './path-pattern.ts';
 import { compileTarget, fillTarget, type RedirectTarget } from './redirect-target.ts';
 import { readPath, type SitePath } from './site-path.ts';
 
@@ -82,16 +82,20 @@ const noHeaders: RuleHeaders = Object.freeze({});
 
 function compileHeaders(rules: NonNullable<SiteConfig['headers']>): CompiledConfig['headersAt'] {
   if (rules.length === 0) return () => noHeaders;
-  const compiled = rules.map(({ path, headers }) => ({
+  const compiled = rules.map(({ path, headers }, at) => ({
+    at,
     pattern: compilePattern(path),
-    headers: Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const),
+    // Once more: what was stored before a name was refused is not sent either.
+    headers: Object.entries(headers)
+      .filter(([name]) => !isRefusedSiteHeader(name))
+      .map(([name, value]) => [name.toLowerCase(), value] as const),
   }));
   const kept = new Map<string, RuleHeaders>();
 
   return (path) => {
-    const fitting = compiled.filter(({ pattern }) => matchPattern(pattern, path) !== null);
+    const fitting = compiled.filter(({ pattern }) => fitsPattern(pattern, path));
     if (fitting.length === 0) return noHeaders;
-    const key = fitting.map((rule) => compiled.indexOf(rule)).join();
+    const key = fitting.map(({ at }) => at).join();
     const known = kept.get(key);
     if (known) return known;
     const made: RuleHeaders = Object.freeze(Object.fromEntries(fitting.flatMap(({ headers }) => headers)));

@@ -186,6 +186,22 @@ describe('a staging host', () => {
     }
   });
 
+  test('says so also of workers, of what is too long, of the way to HTTPS and of faults', async () => {
+    const failing = edgeWith({}, { get: () => Promise.reject(new Error('secret')) });
+    const secure = edgeWith({}, { secureOrigin: () => 'https://shop--staging.apps.test' });
+    const { ask } = edgeWith({ 'shop--staging.apps.test': staged() });
+    const answers = [
+      await ask(`${host}/`, { headers: { 'service-worker': 'script' } }),
+      await ask(`${host}/?${'a'.repeat(9_000)}`),
+      await secure.ask(`${host}/`),
+      await failing.ask(`${host}/`),
+      await ask(`${host}/.well-known/acme-challenge/known`),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers['x-robots-tag']])).toEqual(
+      [403, 414, 308, 500, 200].map((status) => [status, 'noindex, nofollow']),
+    );
+  });
+
   test('tells robots to stay away, whoever they are and whatever its release says', async () => {
     const { ask } = edgeWith({ 'shop--staging.apps.test': staged() });
     for (const name of ['shop', 'none'])

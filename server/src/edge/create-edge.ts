@@ -28,6 +28,7 @@ import type { Visitors } from './visitors.ts';
 
 export interface EdgeParts {
   baseUrl: string;
+  extraHosts?: readonly string[];
   appsDomain: string;
   sites: SiteCache;
   domains: Pick<ActiveHosts, 'has'>;
@@ -47,13 +48,15 @@ export function createEdge(parts: EdgeParts): Edge {
 
   function answer(request: EdgeRequest): EdgeAnswering {
     // A server that proves a domain asks for it before anything is shown there.
-    if (request.path.startsWith(challengePrefix)) return answerChallenge(parts.challengeAnswer, request);
+    if (request.path.startsWith(challengePrefix))
+      return answerChallenge(parts.challengeAnswer, request).then((answered) => asHost(request, answered));
     // It would outlive the release that brought it, and stand between visitors and the platform's own paths.
-    if (request.header('service-worker') !== null) return pageAnswer(serviceWorkerPage, request.method);
+    if (request.header('service-worker') !== null)
+      return asHost(request, pageAnswer(serviceWorkerPage, request.method));
     if (request.path.length + request.search.length > urlBytesMax)
-      return pageAnswer(tooLongPage, request.method);
+      return asHost(request, pageAnswer(tooLongPage, request.method));
     const secure = request.scheme === 'http' ? secureAddress(request) : null;
-    if (secure !== null) return redirectAnswer({ location: secure, status: 308 });
+    if (secure !== null) return asHost(request, redirectAnswer({ location: secure, status: 308 }));
     const site = sites.peek(request.host);
     if (site) return answerAt(site, request);
     const host = hostOf(request.host);
@@ -62,6 +65,11 @@ export function createEdge(parts: EdgeParts): Edge {
     return sites
       .get(request.host, host)
       .then((found) => (found ? answerAt(found, request) : nobodyAt(host, request)));
+  }
+
+  /** Of what is answered before it is known whose site it is. */
+  function asHost({ host }: EdgeRequest, answered: EdgeAnswer): EdgeAnswer {
+    return hostOf(host).kind === 'staging' ? noIndex(answered) : answered;
   }
 
   function secureAddress({ host, path, search }: EdgeRequest): string | null {
@@ -111,7 +119,7 @@ export function createEdge(parts: EdgeParts): Edge {
     const line = { err: failure?.cause ?? error, host: request.host, path: request.path, route: 'site' };
     if (failure) parts.log.warn(line, 'a site could not be answered');
     else parts.log.error(line, 'a fault of the server');
-    return pageAnswer(failure ? unavailablePage : faultPage, request.method);
+    return asHost(request, pageAnswer(failure ? unavailablePage : faultPage, request.method));
   }
 
   function counted(answer: EdgeAnswer, { method }: EdgeRequest): EdgeAnswer {

@@ -3,12 +3,15 @@ import { createHostReader } from './edge-host.ts';
 
 const read = createHostReader({
   baseUrl: 'https://svc.example.com',
+  extraHosts: ['inner.example.com', 'svc.internal'],
   appsDomain: 'example.com',
   isDomain: (host) => host === 'shop.test',
 });
 
 test.each([
   ['svc.example.com', { kind: 'platform' }],
+  ['inner.example.com', { kind: 'platform' }],
+  ['svc.internal', { kind: 'platform' }],
   ['localhost', { kind: 'platform' }],
   ['127.0.0.1', { kind: 'platform' }],
   ['[::1]', { kind: 'platform' }],

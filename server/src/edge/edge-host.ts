@@ -14,17 +14,20 @@ const platform: EdgeHost = { kind: 'platform' };
 
 /**
  * All below the apps domain are sites' hosts, also those that nobody has: content of users and the platform's own pages
- * never share one. Other names are the platform's unless an app has them as its domain.
+ * never share one. Other names are the platform's unless an app has them as its domain; whether it answers there is for
+ * `createPlatformNames` to say.
  */
 export function createHostReader(options: {
   baseUrl: string;
+  extraHosts?: readonly string[];
   appsDomain: string;
   isDomain: (host: string) => boolean;
 }): (host: string) => EdgeHost {
   const own = new URL(options.baseUrl).hostname;
+  const extra: ReadonlySet<string> = new Set(options.extraHosts);
   const below = `.${options.appsDomain}`;
   return (host) => {
-    if (host === own) return platform;
+    if (host === own || extra.has(host)) return platform;
     if (host.endsWith(below)) {
       const label = host.slice(0, -below.length);
       return label.endsWith(stagingSuffix)

@@ -1,9 +1,11 @@
 import { extensionOf } from './media-types.ts';
 
 const code = ['js', 'mjs', 'cjs', 'css'];
+/** What people hardly name by hand: only there, a text like `iPhone15Pro` is taken for a hash. */
+const built = [...code, 'wasm', 'woff2', 'woff', 'ttf', 'otf', 'eot'];
 /** What build tools name by its content. People put numbers into names of documents. */
 const assets: readonly string[] = [
-  ...[...code, 'wasm', 'woff2', 'woff', 'ttf', 'otf', 'eot'],
+  ...built,
   ...['svg', 'png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'ico', 'mp4', 'webm', 'mp3', 'ogg'],
 ];
 
@@ -18,7 +20,7 @@ export function isFingerprinted(path: string): boolean {
   const name = own.slice(own.lastIndexOf('/') + 1, -extension.length - 1);
   const [, last = ''] = /[._-]([A-Za-z0-9]{8,64})$/.exec(name) ?? [];
   if (/^[0-9a-f]+$/.test(last) && /\d/.test(last) && /[a-f]/.test(last)) return true;
-  if (isRandomText(last)) return true;
+  if (built.includes(extension) && isRandomText(last)) return true;
   // Eight characters of base64url, as Vite writes them, may hold the very characters that part words.
   const [, eight = ''] = (code.includes(extension) && /[._-]([A-Za-z0-9_-]{8})$/.exec(name)) || [];
   return isRandomText(eight);

@@ -29,6 +29,7 @@ beforeAll(async () => {
   await changes.start();
   edge = await openEdge({
     baseUrl: 'http://svc.test',
+    extraHosts: [],
     appsDomain: 'apps.test',
     edgeCacheBytes: 1024 * 1024,
     db: database.db,

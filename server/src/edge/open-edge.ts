@@ -21,7 +21,7 @@ const sitesMax = 20_000;
 
 /** The edge with its memories. Reads which custom domains there are before the first request. */
 export async function openEdge(
-  options: Pick<Config, 'baseUrl' | 'appsDomain' | 'edgeCacheBytes'> & {
+  options: Pick<Config, 'baseUrl' | 'extraHosts' | 'appsDomain' | 'edgeCacheBytes'> & {
     db: Db;
     objects: ObjectStore;
     invalidation: Pick<Invalidation, 'isLive' | 'onChange'>;
@@ -32,7 +32,7 @@ export async function openEdge(
     log: Logger;
     count(method: string, status: number): void;
   },
-): Promise<Edge> {
+): Promise<Edge & { stop(): void }> {
   const { db, objects, invalidation, log } = options;
   const domains = createActiveHosts({
     list: () => listActiveHosts(db),
@@ -51,5 +51,5 @@ export async function openEdge(
   });
   const get: FileSource['get'] = (key, range) => objects.get(key, range);
   const blobs = createBlobCache({ bytesMax: options.edgeCacheBytes, get });
-  return createEdge({ ...options, sites, domains, source: { blobs, get } });
+  return { ...createEdge({ ...options, sites, domains, source: { blobs, get } }), stop: domains.stop };
 }

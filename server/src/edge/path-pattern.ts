@@ -4,6 +4,8 @@ import type { SitePath } from './site-path.ts';
 export interface PathPattern {
   /** A text that must stand there, or the name that what stands there gets. */
   parts: readonly ({ text: string } | { name: string })[];
+  /** Those of the parts that are texts, with their places: compared first, since most patterns do not fit. */
+  texts: readonly { at: number; text: string }[];
   /** `*` at the end: anything below. */
   isOpen: boolean;
   /** Of one that is not open: it ends with a slash. */
@@ -24,13 +26,14 @@ export function compilePattern(pattern: string): PathPattern {
   const isOpen = last === '*';
   const isFolder = last === '';
   if (isOpen || isFolder) segments.pop();
-  const parts = segments.map((segment) => {
+  const parts = segments.map((segment): PathPattern['parts'][number] => {
     const [, name] = /^:([A-Za-z][A-Za-z0-9_]*)$/.exec(segment) ?? [];
     return name === undefined ? { text: decoded(segment) } : { name };
   });
-  const texts = parts.flatMap((part) => ('text' in part ? [part.text] : []));
+  const texts = parts.flatMap((part, at) => ('text' in part ? [{ at, text: part.text }] : []));
   const isExact = !isOpen && texts.length === parts.length;
-  return { parts, isOpen, isFolder, exact: isExact ? exactKey({ text: texts.join('/'), isFolder }) : null };
+  const text = texts.map((part) => part.text).join('/');
+  return { parts, texts, isOpen, isFolder, exact: isExact ? exactKey({ text, isFolder }) : null };
 }
 
 /** Two paths are alike exactly when these are. */
@@ -38,22 +41,26 @@ export function exactKey({ text, isFolder }: Pick<SitePath, 'text' | 'isFolder'>
   return isFolder ? `${text}/` : text;
 }
 
-/** Null where it does not fit. `/a/*` fits what is below `/a/`, and `/a/` itself; not `/a`. */
-export function matchPattern(pattern: PathPattern, path: SitePath): Found | null {
-  const { parts, isOpen } = pattern;
+/** Whether it fits, told without making anything. `/a/*` fits what is below `/a/`, and `/a/` itself; not `/a`. */
+export function fitsPattern({ parts, texts, isOpen, isFolder }: PathPattern, path: SitePath): boolean {
   const { segments } = path;
   if (isOpen) {
-    if (segments.length < parts.length || (segments.length === parts.length && !path.isFolder)) return null;
-  } else if (segments.length !== parts.length || path.isFolder !== pattern.isFolder) return null;
+    if (segments.length < parts.length || (segments.length === parts.length && !path.isFolder)) return false;
+  } else if (segments.length !== parts.length || path.isFolder !== isFolder) return false;
+  for (const { at, text } of texts) if (segments[at] !== text) return false;
+  return true;
+}
+
+/** Null where it does not fit. */
+export function matchPattern(pattern: PathPattern, path: SitePath): Found | null {
+  if (!fitsPattern(pattern, path)) return null;
+  const { parts, isOpen } = pattern;
+  const { segments } = path;
   let found: Map<string, readonly string[]> | null = null;
   for (const [at, part] of parts.entries()) {
-    const segment = segments[at] ?? '';
-    if ('text' in part) {
-      if (part.text !== segment) return null;
-    } else {
-      found ??= new Map();
-      found.set(part.name, [segment]);
-    }
+    if ('text' in part) continue;
+    found ??= new Map();
+    found.set(part.name, [segments[at] ?? '']);
   }
   if (!isOpen) return found ?? nothing;
   const rest = segments.slice(parts.length);

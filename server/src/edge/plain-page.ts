@@ -46,6 +46,12 @@ export const notFoundPage = plainPage(404, {
   title: 'Not found',
   text: 'There is nothing at this address.',
 });
+/** Where a page would have answered to somebody who takes pages. */
+export const notAcceptedPage = plainPage(404, {
+  title: 'Not found',
+  text: 'There is nothing at this address.',
+  headers: { vary: 'accept' },
+});
 export const nothingShownPage = plainPage(404, {
   title: 'Nothing is shown here yet',
   text: 'The app is there, but it shows no site at this address.',
@@ -56,7 +62,11 @@ export const badPathPage = plainPage(400, {
 });
 export const badHostPage = plainPage(400, {
   title: 'Not an address',
-  text: 'The request names more than one host.',
+  text: 'The host can not be read, or there is more than one.',
+});
+export const misdirectedPage = plainPage(421, {
+  title: 'Nothing here',
+  text: 'Nothing answers at this name.',
 });
 export const tooLongPage = plainPage(414, { title: 'Too long', text: 'The address is too long.' });
 export const methodPage = plainPage(405, {

@@ -27,7 +27,11 @@ export interface FileSetting {
   site: VisitedSite & { isOpen: boolean };
   rules: RuleHeaders;
   status: 200 | 404;
+  standsIn?: StandsIn | undefined;
 }
+
+/** A file that answers for a path that is not its own; `by-accept`: to another Accept, something else would have. */
+export type StandsIn = 'always' | 'by-accept';
 
 /** Names of what is kept for a year; pages, feeds and all else are asked about each time. */
 const yearSeconds = 31_536_000;
@@ -51,17 +55,19 @@ export function prepareFile(file: SiteFile, setting: FileSetting): PreparedFile 
 
 function makeForm(
   file: SiteFile,
-  { site, rules, status }: FileSetting,
+  { site, rules, status, standsIn }: FileSetting,
   { encoding, size }: { encoding: BlobEncoding; size: number },
 ): FileForm {
   const etag = `${file.tag}${encoding === 'identity' ? '' : `-${encoding}`}"`;
   const hasForms = file.gzipSize !== null || file.brotliSize !== null;
+  const varies = [...(standsIn === 'by-accept' ? ['accept'] : []), ...(hasForms ? ['accept-encoding'] : [])];
+  const { 'cache-control': said, ...otherRules } = rules;
   const always = {
-    'cache-control': cacheControlOf(file.path, site.isOpen),
+    'cache-control': cachingOf(file.path, { site, standsIn, said }),
     ...(status === 200 && { etag }),
-    ...(hasForms && { vary: 'accept-encoding' }),
+    ...(varies.length > 0 && { vary: varies.join(', ') }),
     'x-content-type-options': 'nosniff',
-    ...(site.isOpen ? rules : unshared(rules)),
+    ...otherRules,
     // Whatever the site says: what is not published is not to be found.
     ...(site.hostKind === 'staging' && { 'x-robots-tag': 'noindex, nofollow' }),
   };
@@ -81,24 +87,30 @@ function makeForm(
   };
 }
 
-function cacheControlOf(path: string, isOpen: boolean): string {
-  const who = isOpen ? 'public' : 'private';
+function cachingOf(
+  path: string,
+  { site: { isOpen }, standsIn, said }: Pick<FileSetting, 'site' | 'standsIn'> & { said: string | undefined },
+): string {
+  // How long a path may be kept is said of what the site has there, not of what is shown for lack of it.
+  if (standsIn) return askedEachTime(isOpen);
+  if (said !== undefined) return isOpen ? said : unshared(said);
   const isPage = ['html', 'htm', 'xhtml'].includes(extensionOf(path));
   return !isPage && isFingerprinted(path)
-    ? `${who}, max-age=${yearSeconds}, immutable`
-    : `${who}, max-age=0, must-revalidate`;
+    ? `${whoKeeps(isOpen)}, max-age=${yearSeconds}, immutable`
+    : askedEachTime(isOpen);
+}
+
+function askedEachTime(isOpen: boolean): string {
+  return `${whoKeeps(isOpen)}, max-age=0, must-revalidate`;
+}
+
+function whoKeeps(isOpen: boolean): string {
+  return isOpen ? 'public' : 'private';
 }
 
 /** What not everybody may see must not be kept by caches that many share, whatever the site says. */
-function unshared(rules: RuleHeaders): RuleHeaders {
-  const own = Object.entries(rules).filter(([name]) => !/cdn-cache-control$|^surrogate-/.test(name));
-  return Object.fromEntries(
-    own.map(([name, value]) => [name, name === 'cache-control' ? unsharedCaching(value) : value]),
-  );
-}
-
-function unsharedCaching(value: string): string {
-  const parts = value.split(',').map((part) => part.trim());
+function unshared(caching: string): string {
+  const parts = caching.split(',').map((part) => part.trim());
   const kept = parts.filter((part) => part !== '' && !/^(public|private|s-maxage\b.*)$/i.test(part));
   return ['private', ...kept].join(', ');
 }

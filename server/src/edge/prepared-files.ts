@@ -24,12 +24,13 @@ export function createPreparedFiles(site: FileSetting['site']): PreparedFiles {
     keepAt(path, file) {
       if (byPath.size < keptMax) byPath.set(path, file);
     },
-    prepare(file, { rules, status }) {
+    prepare(file, setting) {
+      const { rules, status, standsIn } = setting;
       const made = byRules.get(rules) ?? new Map<string, PreparedFile>();
-      const key = `${status} ${file.path}`;
+      const key = `${status} ${standsIn} ${file.path}`;
       const known = made.get(key);
       if (known) return known;
-      const prepared = prepareFile(file, { site, rules, status });
+      const prepared = prepareFile(file, { site, ...setting });
       if (kept < keptMax) {
         byRules.set(rules, made.set(key, prepared));
         kept++;

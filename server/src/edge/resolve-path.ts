@@ -1,4 +1,5 @@
 import type { CompiledConfig, Redirect } from './compile-config.ts';
+import type { StandsIn } from './prepare-file.ts';
 import { withSearch } from './redirect-target.ts';
 import { pathOf, type SitePath, writePath } from './site-path.ts';
 import type { SiteFile } from './site-snapshot.ts';
@@ -12,8 +13,8 @@ export type Resolved =
   | { kind: 'file'; file: SiteFile }
   | ({ kind: 'redirect' } & Redirect)
   /** The root's index in the place of a page that a script of the site makes. */
-  | { kind: 'fallback'; file: SiteFile }
-  | { kind: 'missing' };
+  | { kind: 'fallback'; file: SiteFile; standsIn: StandsIn }
+  | { kind: 'missing'; standsIn: StandsIn };
 
 /** Kept by browsers, and never turns a POST into a GET. */
 const canonicalStatus = 308;
@@ -38,7 +39,11 @@ export function resolvePath(
     };
   }
   const page = config.spa ? shown.files.get(config.index) : undefined;
-  return page && isPage(path, accept) ? { kind: 'fallback', file: page } : { kind: 'missing' };
+  if (!page) return { kind: 'missing', standsIn: 'always' };
+  // Scripts and pictures that are not there must not answer with a page.
+  const standsIn = (path.segments.at(-1) ?? '').includes('.') ? 'by-accept' : 'always';
+  const isPage = standsIn === 'always' || (accept() ?? '').includes('text/html');
+  return isPage ? { kind: 'fallback', file: page, standsIn } : { kind: 'missing', standsIn };
 }
 
 /** The file that a path stands for, whether or not this is its proper address. */
@@ -65,9 +70,4 @@ function addressOf({ index, cleanUrls, trailingSlash }: CompiledConfig, file: st
   if (file.endsWith(`/${index}`)) return pathOf(file.slice(0, -index.length - 1), trailingSlash !== false);
   if (cleanUrls && /[^/]\.html$/.test(file)) return pathOf(file.slice(0, -5), trailingSlash === true);
   return pathOf(file, false);
-}
-
-/** Scripts and pictures that are not there must not answer with a page. */
-function isPage({ segments }: SitePath, accept: () => string | null): boolean {
-  return !(segments.at(-1) ?? '').includes('.') || (accept() ?? '').includes('text/html');
 }

@@ -256,6 +256,7 @@ describe('a file of a draft', () => {
           sent += 1;
           server.setNow(new Date(begun + sent * 20_000));
           controller.enqueue(new TextEncoder().encode(text.charAt(sent)));
+          if (sent === 10) controller.close();
         },
       },
       { highWaterMark: 0 },

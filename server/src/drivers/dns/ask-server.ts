@@ -94,8 +94,11 @@ const overTcp: Way = async (server, message, take, fail) => {
   socket.on('close', fail);
   socket.on('data', (bytes: Buffer) => {
     held = Buffer.concat([held, bytes]);
-    if (held.length >= 2 && held.length >= 2 + held.readUInt16BE(0))
-      take(held.subarray(2, 2 + held.readUInt16BE(0)));
+    if (held.length < 2 || held.length < 2 + held.readUInt16BE(0)) return;
+    socket.destroy();
+    take(held.subarray(2, 2 + held.readUInt16BE(0)));
+    // One question, one message: where that does not fit, nothing behind it is waited for, or kept.
+    fail();
   });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);

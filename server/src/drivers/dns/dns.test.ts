@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
 import type { DnsServer } from '../../../../scripts/dns-server.ts';
 import type { Dns } from './dns.ts';
 import { isPublicAddress } from './is-public-address.ts';
@@ -153,9 +154,30 @@ describe.if(hasDnsServer)('DNS, by a real name server,', () => {
     await server.setZone(zone, [
       { name: zone, type: 'NS', value: `ns.${zone}` },
       { name: `ns.${zone}`, type: 'A', value: '127.0.0.2' },
-      { name: `a.${zone}`, type: 'TXT', value: 'here' },
     ]);
-    expect(await dns.look().txt(`a.${zone}`)).toEqual({ kind: 'unknown', because: 'unreachable' });
+    let heard = 0;
+    const inside = await Bun.udpSocket({
+      ...{ hostname: '127.0.0.2', port: server.port },
+      socket: {
+        data: (socket, bytes, port, host) => {
+          heard++;
+          const { id = 0, questions = [] } = decode(Buffer.from(bytes));
+          const answers = [{ name: `a.${zone}`, type: 'TXT' as const, data: 'here' }];
+          const flags = AUTHORITATIVE_ANSWER;
+          socket.send(encode({ type: 'response', id, flags, questions, answers }), port, host);
+        },
+      },
+    });
+    try {
+      expect(await dns.look().txt(`a.${zone}`)).toEqual({ kind: 'unknown', because: 'unreachable' });
+      expect(heard).toBe(0);
+      const servers = parseDnsServers(`${server.address},127.0.0.2:${server.port}`);
+      const named = openDns({ servers, port: server.port });
+      expect(await named.look().txt(`a.${zone}`)).toEqual({ kind: 'found', values: ['here'] });
+      expect(heard).toBe(1);
+    } finally {
+      inside.close();
+    }
   });
 });
 

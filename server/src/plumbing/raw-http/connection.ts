@@ -18,6 +18,7 @@ export interface Shared extends Answers {
   passedOn: PassedOn;
   /** Answers that are being waited for, over all connections. */
   waiting: number;
+  waitingMax: number;
 }
 
 /** For a head to arrive in whole, however it is spread. */
@@ -27,7 +28,6 @@ const keepAliveSecondsMax = 72;
 const answerSecondsMax = 45;
 /** For a client to notice that we are done; what it sends until then is dropped. */
 const lingerSecondsMax = 2;
-const waitingMax = 2_000;
 
 /** Requests are answered one after the other; those sent ahead wait, and past a head's worth of them nothing is read. */
 export class Connection {
@@ -45,18 +45,31 @@ export class Connection {
   #authority: Authority | null = null;
   #other: HandedOver | null = null;
   #deadline: number;
+  /** The second of what last happened. */
+  #since: number;
 
   constructor(socket: Socket<Connection>, shared: Shared) {
     this.#socket = socket;
     this.#shared = shared;
     this.#outlet = new Outlet(socket, shared.desk);
-    this.#deadline = shared.clock.second + headSecondsMax;
+    this.#since = shared.clock.second;
+    this.#deadline = this.#since + headSecondsMax;
   }
 
   /** Something is under way that a client would miss. */
   get isBusy(): boolean {
     if (this.#state === 'reading') return !this.#outlet.isEmpty || this.#unread !== null;
     return this.#state !== 'lingering' && this.#state !== 'closed';
+  }
+
+  /** Some of a head is not yet something asked. */
+  get idleSince(): number | null {
+    return this.#state === 'reading' && this.#outlet.isEmpty ? this.#since : null;
+  }
+
+  /** What the client has not taken, since when; null: nothing waits for it. */
+  get stalled(): { bytes: number; since: number } | null {
+    return this.#outlet.isEmpty ? null : { bytes: this.#outlet.queuedBytes, since: this.#since };
   }
 
   data(bytes: Buffer): void {
@@ -166,7 +179,6 @@ export class Connection {
     if (this.#isHttpsAtProxy(head)) head.request.scheme = 'https';
     let answering: EdgeAnswering;
     try {
-      if (shared.waiting >= waitingMax) throw fail('unavailable', { detail: 'Too many requests at once.' });
       answering = edge.answer(head.request);
     } catch (error) {
       this.#sent(sendFault(this.#outlet, shared, head, error));
@@ -174,6 +186,13 @@ export class Connection {
     }
     if (!(answering instanceof Promise)) {
       this.#sent(sendAnswer(this.#outlet, shared, head, answering));
+      return;
+    }
+    // Asked all the same: what is at hand is answered however many wait.
+    if (shared.waiting >= shared.waitingMax) {
+      void answering.then(discard, () => {});
+      const failure = fail('unavailable', { detail: 'Too many requests at once.' });
+      this.#sent(sendFault(this.#outlet, shared, head, failure));
       return;
     }
     this.#state = 'answering';
@@ -196,7 +215,7 @@ export class Connection {
   #answered(answer: EdgeAnswer | null, send: () => Sent): void {
     this.#shared.waiting--;
     if (this.#state === 'closed') {
-      if (answer?.body instanceof ReadableStream) void answer.body.cancel().catch(() => {});
+      if (answer) discard(answer);
       return;
     }
     this.#state = 'reading';
@@ -266,7 +285,8 @@ export class Connection {
   }
 
   #giveTime(seconds: number): void {
-    this.#deadline = this.#shared.clock.second + seconds;
+    this.#since = this.#shared.clock.second;
+    this.#deadline = this.#since + seconds;
   }
 
   #pause(): void {
@@ -280,4 +300,8 @@ export class Connection {
     this.#isPaused = false;
     this.#socket.resume();
   }
+}
+
+function discard({ body }: EdgeAnswer): void {
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { parseTrustedProxies } from '../client-address.ts';
+import { createLog } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+import { serve } from '../serve.ts';
 import { get, sayAll, siteHost, startRaw, talk, textAnswer, untilStill } from './testing.ts';
 
 /** What the general server is to the listener: a real one, which says what it was asked. */
@@ -40,7 +44,7 @@ const started = () => {
   return { raw, general, [Symbol.asyncDispose]: () => both.disposeAsync() };
 };
 
-test('a POST arrives with its body, and with the address it came from', async () => {
+test('a POST arrives with its body', async () => {
   await using it = started();
   const body = Buffer.alloc(3 << 20, 'abc');
   const answer = await fetch(`http://127.0.0.1:${it.raw.port}/in`, {
@@ -54,9 +58,33 @@ test('a POST arrives with its body, and with the address it came from', async ()
     path: '/in',
     size: body.length,
     sha256: new Bun.CryptoHasher('sha256').update(body).digest('hex'),
-    client: '127.0.0.1',
   });
   expect(it.raw.asked.length).toBe(0);
+});
+
+test('who asked is the client, and whom a proxy names only where that proxy is trusted', async () => {
+  const serving = serve({
+    host: '127.0.0.1',
+    port: 0,
+    // This server itself is one of them: what it hands over must not be taken for its own.
+    trustedProxies: parseTrustedProxies('127.0.0.1,127.0.0.3'),
+    handle: async (_request, _url, info) => new Response(`it is ${info.clientAddress}.`),
+    clientOf: (peer) => raw.passedOn.clientOf(peer),
+    log: createLog({ level: 'silent', write: () => {} }),
+    metrics: createMetrics(),
+  });
+  await using raw = startRaw(() => textAnswer('hello'), { fallbackPort: serving.port });
+  const askedFrom = async (localAddress: string) => {
+    const heard = await sayAll(
+      raw.port,
+      'GET / HTTP/1.1\r\nHost: platform.test\r\nX-Forwarded-For: 198.51.100.9\r\nConnection: close\r\n\r\n',
+      localAddress,
+    );
+    return /it is (.*)\./.exec(heard)?.[1];
+  };
+  expect(await askedFrom('127.0.0.2')).toBe('127.0.0.2');
+  expect(await askedFrom('127.0.0.3')).toBe('198.51.100.9');
+  await serving.stop(0);
 });
 
 test('a connection that was not handed over is known by its own address', async () => {

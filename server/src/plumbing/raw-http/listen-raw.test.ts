@@ -239,12 +239,107 @@ test('whatever comes, and however it is cut, each request has one answer and not
       const firstWrong = pieces.findIndex((item) => !/^GET \S+ HTTP\/1\.1\r\n.*\r\n\r\n$/s.test(item));
       expect(asked).toBeGreaterThanOrEqual(firstWrong < 0 ? pieces.length : firstWrong);
       expect(statuses.slice(0, asked)).toEqual(Array.from({ length: asked }, () => '200'));
-      // At most one more: what could not be understood, or had nobody to be handed over to.
-      expect(['', '400', '503']).toContain(statuses.slice(asked).join());
+      // At most one more: what could not be understood, is not done, or had nobody to be handed over to.
+      expect(['', '400', '405', '503']).toContain(statuses.slice(asked).join());
     }),
     { numRuns: 500 },
   );
 }, 60_000);
+
+describe('too many', () => {
+  test('connections that ask for nothing make room for one that does', async () => {
+    await using raw = startRaw(() => textAnswer('hello'), { limits: { connectionsMax: 2 } });
+    const first = await talk(raw.port);
+    first.say(`${get('/')}\r\n`);
+    await first.until('hello');
+    raw.pass(1);
+    const second = await talk(raw.port);
+    second.say('GET /');
+    const third = await talk(raw.port);
+    third.say(`${get('/')}\r\n`);
+    await third.until('hello');
+    expect(statusesOf(await first.closed())).toEqual(['200']);
+    expect(second.socket.readyState).toBe('open');
+    expect(raw.logged.join()).toContain('too many connections');
+  });
+
+  test('connections that are all waited for are kept, and one more is not taken', async () => {
+    const slow = Promise.withResolvers<EdgeAnswer>();
+    await using raw = startRaw(() => slow.promise, { limits: { connectionsMax: 1 } });
+    const busy = await talk(raw.port);
+    busy.say(`${get('/')}\r\n`);
+    await raw.reached(1);
+    expect(await sayAll(raw.port, `${get('/')}\r\n`)).toBe('');
+    slow.resolve(textAnswer('late'));
+    await busy.until('late');
+    // Idle now; looked for once a second.
+    raw.pass(1);
+    expect(statusesOf(await sayAll(raw.port, `${get('/')}${close}`))).toEqual(['200']);
+  });
+
+  test('of one address are refused, where it is no proxy that is trusted', async () => {
+    const slow = Promise.withResolvers<EdgeAnswer>();
+    const limits = { perAddressMax: 1 };
+    const heardWith = async (trusted: boolean) => {
+      await using raw = startRaw(({ path }) => (path === '/slow' ? slow.promise : textAnswer('hello')), {
+        ...{ limits, trusted },
+      });
+      const busy = await talk(raw.port);
+      busy.say(`${get('/slow')}\r\n`);
+      await raw.reached(1);
+      return statusesOf(await sayAll(raw.port, `${get('/')}${close}`));
+    };
+    expect(await heardWith(false)).toEqual([]);
+    expect(await heardWith(true)).toEqual(['200']);
+  });
+
+  test('answers that are waited for: who would wait as well is refused, and what is at hand is answered', async () => {
+    const slow = Promise.withResolvers<EdgeAnswer>();
+    let isCancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const late = Promise.resolve({ status: 200, headers: {}, body });
+    await using raw = startRaw(
+      ({ path }) => ({ '/slow': slow.promise, '/late': late })[path] ?? textAnswer('hello'),
+      { limits: { waitingMax: 1 } },
+    );
+    const busy = await talk(raw.port);
+    busy.say(`${get('/slow')}\r\n`);
+    await raw.reached(1);
+    const refused = await sayAll(raw.port, `${get('/late')}\r\n`);
+    expect([...statusesOf(refused), JSON.parse(bodyOf(refused)).code]).toEqual(['503', 'unavailable']);
+    expect(isCancelled).toBe(true);
+    expect(statusesOf(await sayAll(raw.port, `${get('/')}${close}`))).toEqual(['200']);
+    slow.resolve(textAnswer('late'));
+    await busy.until('late');
+    busy.say(`${get('/slow')}${close}`);
+    expect(statusesOf(await busy.closed())).toEqual(['200', '200']);
+  });
+});
+
+test('what slow clients do not take is bounded: who took nothing for the longest time goes first', async () => {
+  const body = Buffer.alloc(16 << 20);
+  await using raw = startRaw(() => ({ ...textAnswer(''), body }), { limits: { queuedBytesMax: 40 << 20 } });
+  const deaf: Awaited<ReturnType<typeof talk>>[] = [];
+  for (let at = 0; at < 4; at++) {
+    const talking = await talk(raw.port);
+    talking.socket.pause();
+    talking.say(`${get('/')}\r\n`);
+    await raw.reached(at + 1);
+    raw.pass(1);
+    deaf.push(talking);
+  }
+  const isWhole = async ({ socket, ...talking }: (typeof deaf)[number]) => {
+    socket.resume();
+    if (socket.readyState === 'open') socket.end();
+    return (await talking.closed()).length > body.length;
+  };
+  const [first, , , last] = deaf as [(typeof deaf)[0], unknown, unknown, (typeof deaf)[0]];
+  expect([await isWhole(first), await isWhole(last)]).toEqual([false, true]);
+});
 
 describe('in time', () => {
   test('a head that does not become whole in ten seconds is given up, however it dribbles', async () => {

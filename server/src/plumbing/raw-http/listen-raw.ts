@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
 import type { Edge } from '../../edge/edge-request.ts';
 import type { TrustedProxies } from '../client-address.ts';
+import { untilQuiet } from '../until-quiet.ts';
 import { startClock } from './clock.ts';
 import { Connection, type Shared } from './connection.ts';
+import { createGuests, type GuestLimits, guestLimits } from './guests.ts';
 import { createDesk } from './outlet.ts';
 import type { PassedOn } from './passed-on.ts';
 import { createReadyHeads } from './ready-heads.ts';
+import { queuedBytesMax, shedStalled } from './shed-stalled.ts';
 
 export interface RawListener {
   port: number;
@@ -13,7 +16,8 @@ export interface RawListener {
   stop(graceMs: number): Promise<void>;
 }
 
-const connectionsMax = 10_000;
+/** Answers that are waited for at once. */
+const waitingMax = 2_000;
 /** For requests that were sent before their client could know. */
 const lingerMs = 200;
 
@@ -29,20 +33,25 @@ export function listenRaw(options: {
   trustedProxies: TrustedProxies;
   passedOn: PassedOn;
   log: Logger;
+  /** For tests, as what follows. */
   startClock?: typeof startClock;
+  limits?: Partial<GuestLimits & { waitingMax: number; queuedBytesMax: number }>;
 }): RawListener {
-  const connections = new Set<Connection>();
   const clock = (options.startClock ?? startClock)(() => {
     for (const connection of connections) connection.tick();
   });
+  const limits = { ...guestLimits, waitingMax, queuedBytesMax, ...options.limits };
+  const connections = createGuests<Connection>({ ...options, limits, clock });
   const shared: Shared = {
     ...options,
     clock,
     heads: createReadyHeads(clock),
     desk: createDesk(),
     waiting: 0,
+    waitingMax: limits.waitingMax,
     isStopping: false,
   };
+  shedStalled(shared.desk, { connections, bytesMax: limits.queuedBytesMax });
   const listener = Bun.listen<Connection>({
     hostname: options.host,
     port: options.port,
@@ -50,18 +59,18 @@ export function listenRaw(options: {
     allowHalfOpen: true,
     socket: {
       open(socket) {
-        if (connections.size >= connectionsMax) return socket.terminate();
+        const connection = new Connection(socket, shared);
+        if (!connections.add(connection, socket.remoteAddress)) return socket.terminate();
         // The last piece of a long body must not wait for the client to confirm the one before.
         socket.setNoDelay(true);
-        socket.data = new Connection(socket, shared);
-        connections.add(socket.data);
+        socket.data = connection;
       },
       data: (socket, bytes) => socket.data?.data(bytes),
       drain: (socket) => socket.data?.drain(),
       end: (socket) => socket.data?.ended(),
       close(socket) {
         if (!socket.data) return;
-        connections.delete(socket.data);
+        connections.remove(socket.data);
         socket.data.closed();
       },
       error(socket, error) {
@@ -76,14 +85,8 @@ export function listenRaw(options: {
     async stop(graceMs) {
       shared.isStopping = true;
       listener.stop(false);
-      const deadline = performance.now() + graceMs;
-      let quietSince: number | null = null;
-      while (performance.now() < deadline) {
-        const isQuiet = !connections.values().some((connection) => connection.isBusy);
-        quietSince = isQuiet ? (quietSince ?? performance.now()) : null;
-        if (quietSince !== null && performance.now() - quietSince >= lingerMs) break;
-        await Bun.sleep(10);
-      }
+      const isBusy = () => Iterator.from(connections).some((connection) => connection.isBusy);
+      await untilQuiet(isBusy, { graceMs, lingerMs });
       for (const connection of connections) {
         if (connection.isBusy) connection.terminate();
         else connection.close();

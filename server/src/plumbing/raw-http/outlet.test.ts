@@ -57,6 +57,27 @@ test('what is not taken waits in order, and the desk can be used for others mean
   expect(socket.written).toBe(`abcdefghi${large}end`);
 });
 
+test('what waits is counted over all connections, until it is taken or nobody is there to take it', () => {
+  const desk = createDesk();
+  let told = 0;
+  desk.onQueued = () => told++;
+  const room = { bytes: 0 };
+  const [slow, gone] = [new Outlet(slowSocket(room), desk), new Outlet(slowSocket({ bytes: 0 }), desk)];
+  for (const outlet of [slow, gone]) {
+    outlet.put(Buffer.alloc(100_000));
+    outlet.put(Buffer.from('end'));
+    outlet.flush();
+  }
+  expect([desk.queuedBytes, slow.queuedBytes, told]).toEqual([200_006, 100_003, 4]);
+  room.bytes = 40_000;
+  slow.drain();
+  gone.close();
+  expect([desk.queuedBytes, slow.queuedBytes, gone.queuedBytes]).toEqual([60_003, 60_003, 0]);
+  room.bytes = 100_000;
+  slow.drain();
+  expect(desk.queuedBytes).toBe(0);
+});
+
 test('whoever waits for room is told when the connection is gone', async () => {
   const outlet = new Outlet(slowSocket({ bytes: 0 }), createDesk());
   outlet.put(Buffer.from('abc'));

@@ -6,6 +6,10 @@ export interface Desk {
   used: number;
   /** What another has left here, when it failed in its turn, is never sent to anybody. */
   owner: Outlet | null;
+  /** What all connections have been sent and have not taken yet. */
+  queuedBytes: number;
+  /** Called when that becomes more. */
+  onQueued: (() => void) | null;
 }
 
 const deskBytes = 256 * 1024;
@@ -13,7 +17,7 @@ const deskBytes = 256 * 1024;
 const copiedBytesMax = 64 * 1024;
 
 export function createDesk(): Desk {
-  return { bytes: Buffer.allocUnsafeSlow(deskBytes), used: 0, owner: null };
+  return { bytes: Buffer.allocUnsafeSlow(deskBytes), used: 0, owner: null, queuedBytes: 0, onQueued: null };
 }
 
 /** What leaves on one connection, in order, no faster than it is taken. */
@@ -22,6 +26,7 @@ export class Outlet {
   readonly #desk: Desk;
   /** What the socket has not taken yet. */
   #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
   #emptied: (() => void) | null = null;
   /** Who is to hear that the connection is gone. */
   onClose: (() => void) | null = null;
@@ -35,6 +40,10 @@ export class Outlet {
   /** All that was flushed has left. */
   get isEmpty(): boolean {
     return this.#queue.length === 0;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
   }
 
   get isClosed(): boolean {
@@ -64,7 +73,7 @@ export class Outlet {
     if (length === 0 || desk.owner !== this) return;
     desk.used = 0;
     const taken = this.isEmpty ? this.#write(desk.bytes, length) : 0;
-    if (taken < length) this.#queue.push(new Uint8Array(desk.bytes.subarray(taken, length)));
+    if (taken < length) this.#keep(new Uint8Array(desk.bytes.subarray(taken, length)));
   }
 
   /** How many bytes were taken. */
@@ -73,6 +82,7 @@ export class Outlet {
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
       const taken = this.#write(first, first.length);
       total += taken;
+      this.#count(-taken);
       if (taken < first.length) {
         this.#queue[0] = first.subarray(taken);
         return total;
@@ -95,6 +105,7 @@ export class Outlet {
   close(): void {
     this.#isClosed = true;
     this.#queue = [];
+    this.#count(-this.#queuedBytes);
     this.#emptied?.();
     this.#emptied = null;
     this.onClose?.();
@@ -102,7 +113,18 @@ export class Outlet {
 
   #send(bytes: Uint8Array): void {
     const taken = this.isEmpty ? this.#write(bytes, bytes.length) : 0;
-    if (taken < bytes.length) this.#queue.push(bytes.subarray(taken));
+    if (taken < bytes.length) this.#keep(bytes.subarray(taken));
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#queue.push(bytes);
+    this.#count(bytes.length);
+    this.#desk.onQueued?.();
+  }
+
+  #count(bytes: number): void {
+    this.#queuedBytes += bytes;
+    this.#desk.queuedBytes += bytes;
   }
 
   #write(bytes: Uint8Array, length: number): number {

@@ -34,6 +34,24 @@ test('a plain request is read into host, path, query and headers', () => {
   expect([end, isLast, knowsChunks]).toEqual([text.length - 4, false, true]);
 });
 
+test.each([
+  ['http://a.test/b/c?d', '/b/c', 'd'],
+  ['HTTPS://A.Test/b', '/b', ''],
+  ['http://a.test', '/', ''],
+  ['http://a.test?d=/e', '/', 'd=/e'],
+])('the whole address %s is taken for its path, where its host is that of Host', (target, path, search) => {
+  const { request } = headOf(`GET ${target} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+  expect(request).toMatchObject({ path, search, host: 'a.test', scheme: 'http' });
+});
+
+test('a method that the general server does not know is 405, and one that it knows is its own', () => {
+  const line = (method: string) => `${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`;
+  for (const method of ['FOO', 'get', 'POSTS', 'PROPFIND', 'TRACE', 'CONNECT', 'A'.repeat(100)])
+    expect([method, codeOf(line(method))]).toEqual([method, 'method_not_allowed']);
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    expect([method, codeOf(line(method))]).toEqual([method, 'hand-over']);
+});
+
 test('headers that come several times are one list, cookies too', () => {
   const { request } = headOf(plain('If-None-Match: "a"', 'Cookie: a=1', 'IF-NONE-MATCH: "b"', 'cookie: b=2'));
   expect(request.header('if-none-match')).toBe('"a", "b"');
@@ -89,7 +107,13 @@ describe('refused is', () => {
     ['a Host that is a list', 'GET / HTTP/1.1\r\nHost: a.test, b.test\r\n\r\n'],
     ['a Host with a port that is none', 'GET / HTTP/1.1\r\nHost: a.test:http\r\n\r\n'],
     ['a Host beyond ASCII', 'GET / HTTP/1.1\r\nHost: ä.test\r\n\r\n'],
-    ['a target with the whole address', 'GET http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    [
+      'a target with the whole address at another host',
+      'GET http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n',
+    ],
+    ['an address with a user', 'GET http://u@a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['an address of another kind', 'GET ftp://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['an address at another port', 'GET http://a.test:81/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['a target that does not begin with /', 'GET a HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['* as the target of GET', 'GET * HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['a target with a fragment', 'GET /a#b HTTP/1.1\r\nHost: a.test\r\n\r\n'],
@@ -129,7 +153,6 @@ describe('refused is', () => {
 describe('handed over is', () => {
   test.each([
     ['another method', 'POST / HTTP/1.1\r\nHost: a.test\r\n\r\n'],
-    ['a method in small letters', 'get / HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['OPTIONS of everything', 'OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['a GET with a length', plain('Content-Length: 0')],
     ['a GET with a length in odd letters', plain('cOnTeNt-LeNgTh: 5')],

@@ -32,8 +32,8 @@ const inValue = bytesLike(/[\t -~\x80-\xff]/);
 
 /**
  * Reads one request head by RFC 9112 and nothing it merely tolerates: what two readers could understand in two ways is
- * refused. Null where it is not yet complete; `hand-over` for everything but a plain GET or HEAD. `known` is the
- * authority of the request before, mostly the same again.
+ * refused. Null where it is not yet complete; `hand-over` for what is no plain GET or HEAD, where the general server has
+ * an answer to it. `known` is the authority of the request before, mostly the same again.
  */
 export function parseHead(
   bytes: Buffer,
@@ -122,9 +122,17 @@ export function parseHead(
   if (authority === 'invalid') return malformed('The Host header is not valid.');
 
   const method = methodOf(bytes, from, methodEnd);
+  if (method === null && !isHandedOver(bytes, from, methodEnd))
+    return fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
   if (!isPlain || method === null || authority === null || authority.host === '') return 'hand-over';
-  if (bytes[targetAt] !== slash) return malformed('The request target does not begin with /.');
-  const path = bytes.toString('latin1', targetAt, pathEnd === 0 ? targetEnd : pathEnd);
+  let pathAt = targetAt;
+  if (bytes[targetAt] !== slash) {
+    const own = originLength(bytes.toString('latin1', targetAt, targetEnd), authority);
+    if (own === null) return malformed('The request target is neither a path nor an address at its Host.');
+    pathAt += own;
+  }
+  // An address may end with its host.
+  const path = bytes.toString('latin1', pathAt, pathEnd === 0 ? targetEnd : pathEnd) || '/';
   const search = pathEnd === 0 ? '' : bytes.toString('latin1', pathEnd + 1, targetEnd);
   const request = new RawRequest({ bytes, fields, method, path, search, authority });
   return { request, authority, end: at, isLast, knowsChunks: minor === 1 };
@@ -140,6 +148,19 @@ function incomplete(length: number): Failure | null {
 function methodOf(bytes: Buffer, from: number, end: number): 'GET' | 'HEAD' | null {
   if (end - from === 3 && isText(bytes, from, 'GET')) return 'GET';
   return end - from === 4 && isText(bytes, from, 'HEAD') ? 'HEAD' : null;
+}
+
+/** Of a whole address (RFC 9112, 3.2.2). One that names another host than Host does could be read in two ways. */
+function originLength(target: string, { text }: Authority): number | null {
+  const [origin, named] = /^https?:\/\/([^/?]*)(?=[/?]|$)/i.exec(target) ?? [];
+  return origin !== undefined && named?.toLowerCase() === text.toLowerCase() ? origin.length : null;
+}
+
+const handedOver = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** The general server hangs up on methods that it does not know. */
+function isHandedOver(bytes: Buffer, from: number, end: number): boolean {
+  return end - from <= 7 && handedOver.includes(bytes.toString('latin1', from, end));
 }
 
 const versionLine = 'HTTP/1.?\r\n';

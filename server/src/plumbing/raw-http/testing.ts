@@ -10,7 +10,11 @@ export const siteHost = 'shop.apps.test';
 /** A listener for one site, with a clock that runs only when told to, in front of `fallbackPort`. */
 export function startRaw(
   answer: (request: EdgeRequest) => EdgeAnswering,
-  { fallbackPort = 1, trusted = false }: { fallbackPort?: number; trusted?: boolean } = {},
+  {
+    fallbackPort = 1,
+    trusted = false,
+    limits = {},
+  }: { fallbackPort?: number; trusted?: boolean; limits?: Parameters<typeof listenRaw>[0]['limits'] } = {},
 ) {
   let step = () => {};
   let second = 0;
@@ -34,6 +38,7 @@ export function startRaw(
     trustedProxies: { includes: () => trusted },
     passedOn,
     log: createLog({ level: 'debug', write: (line) => logged.push(line) }),
+    limits,
     startClock(onSecond): Clock {
       const clock = startClock(() => {});
       step = onSecond;
@@ -80,8 +85,8 @@ export interface Talk {
 }
 
 /** A connection that says what it is told, as it is. */
-export async function talk(port: number): Promise<Talk> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+export async function talk(port: number, localAddress = '127.0.0.1'): Promise<Talk> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
   let heard = '';
   let changed = Promise.withResolvers<void>();
   let isClosed = false;
@@ -119,8 +124,12 @@ export async function talk(port: number): Promise<Talk> {
 }
 
 /** Says it, and hears all until the other side closes. */
-export async function sayAll(port: number, bytes: string | Uint8Array): Promise<string> {
-  const talking = await talk(port);
+export async function sayAll(
+  port: number,
+  bytes: string | Uint8Array,
+  localAddress?: string,
+): Promise<string> {
+  const talking = await talk(port, localAddress);
   talking.say(bytes);
   return talking.closed();
 }

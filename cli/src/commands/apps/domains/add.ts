@@ -21,7 +21,7 @@ export default defineCommand({
     ctx.note(`When they are published: svc apps domains verify ${answer.id} --app ${flags.app} --wait`);
     return answer;
   },
-  text: (answer) => domainText(answer, { width: null, colour: false, unicode: false }),
+  text: domainText,
   examples: [
     { line: 'svc apps domains add www.example.com --app pet-shop', does: 'See what would happen' },
     {

@@ -1,6 +1,7 @@
 import { removeDomain } from '@svc/contract/domains.ts';
 import { appFlag } from '../../../app-flag.ts';
 import { defineCommand } from '../../../define-command.ts';
+import { checkDomainId } from '../../../domains/check-domain-id.ts';
 
 export default defineCommand({
   words: 'apps domains remove',
@@ -9,6 +10,7 @@ export default defineCommand({
   kind: 'mutate',
   positionals: [{ name: 'domain-id', summary: 'Id of the domain, as list shows it; not its host' }],
   flags: appFlag,
+  check: ({ positionals }) => checkDomainId(positionals['domain-id']),
   endpoint: removeDomain,
   input: ({ tenant, positionals, flags }) => ({
     params: { tenantID: tenant, app: flags.app, domain: positionals['domain-id'] },

@@ -1,6 +1,7 @@
 import { getDomain, verifyDomain } from '@svc/contract/domains.ts';
 import { appFlag } from '../../../app-flag.ts';
 import { defineCommand } from '../../../define-command.ts';
+import { checkDomainId } from '../../../domains/check-domain-id.ts';
 
 export default defineCommand({
   words: 'apps domains verify',
@@ -15,6 +16,7 @@ export default defineCommand({
     ...appFlag,
     wait: { type: 'boolean', summary: 'Wait until it is active or disconnected, at most for --timeout' },
   },
+  check: ({ positionals }) => checkDomainId(positionals['domain-id']),
   run: async (ctx, { positionals, flags }) => {
     const { verifyShown } = await import('../../../domains/verify-shown.ts');
     const until = flags.wait ? 'settled' : 'answered';

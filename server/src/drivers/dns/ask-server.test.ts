@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test';
+import { createServer, type Socket } from 'node:net';
+import { AUTHORITATIVE_ANSWER, decode, encode, TRUNCATED_RESPONSE } from 'dns-packet';
+import { type Asking, askServer } from './ask-server.ts';
+
+const asking = (): Asking => ({
+  ...{ question: { name: 'a.example', type: 'TXT' }, of: 'authority' },
+  deadline: AbortSignal.timeout(10_000),
+});
+
+/** Says over UDP that the answer is too long for that, and whatever it is told to over TCP. */
+async function startLongServer(answer: (socket: Socket, question: Buffer) => void) {
+  const udp = await Bun.udpSocket({
+    hostname: '127.0.0.1',
+    socket: {
+      data: (socket, bytes, port, host) => {
+        const { id = 0, questions = [] } = decode(Buffer.from(bytes));
+        const flags = TRUNCATED_RESPONSE | AUTHORITATIVE_ANSWER;
+        socket.send(encode({ type: 'response', id, flags, questions }), port, host);
+      },
+    },
+  });
+  const tcp = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (bytes: Buffer) => answer(socket, bytes.subarray(2)));
+  });
+  await new Promise<void>((resolve) => tcp.listen(udp.port, '127.0.0.1', resolve));
+  return {
+    address: { host: '127.0.0.1', port: udp.port },
+    stop: () => {
+      udp.close();
+      tcp.close();
+    },
+  };
+}
+
+const framed = (message: Buffer) => {
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(message.length);
+  return Buffer.concat([length, message]);
+};
+
+test('an answer over TCP is put together from its pieces, and the connection closed', async () => {
+  const { promise: isClosed, resolve: closed } = Promise.withResolvers<void>();
+  const server = await startLongServer(async (socket, question) => {
+    socket.once('close', () => closed());
+    const { id = 0, questions = [] } = decode(question);
+    const answers = [{ name: 'a.example', type: 'TXT' as const, data: 'x'.repeat(200) }];
+    const whole = framed(encode({ type: 'response', id, questions, answers }));
+    for (const piece of [whole.subarray(0, 1), whole.subarray(1, 40), whole.subarray(40)])
+      await new Promise((resolve) => socket.write(piece, resolve));
+  });
+  try {
+    const reply = await askServer(server.address, asking());
+    expect(reply).toMatchObject({ kind: 'reply', packet: { answers: [{ name: 'a.example' }] } });
+    await isClosed;
+  } finally {
+    server.stop();
+  }
+});
+
+test('a server that sends something else over TCP, without end, is left at its first message', async () => {
+  const { promise: isClosed, resolve: closed } = Promise.withResolvers<void>();
+  let sent = 0;
+  const server = await startLongServer((socket) => {
+    const noise = Buffer.alloc(65_536);
+    const go = () => {
+      while (socket.writable && socket.write(noise)) sent += noise.length;
+    };
+    socket.once('close', () => closed());
+    socket.on('drain', go);
+    socket.write(framed(Buffer.alloc(65_535)));
+    go();
+  });
+  try {
+    // And not only when its time is over.
+    expect(await askServer(server.address, asking())).toEqual({ kind: 'trouble', because: 'unreachable' });
+    await isClosed;
+    expect(sent).toBeLessThan(64 * 1_048_576);
+  } finally {
+    server.stop();
+  }
+});
