@@ -119,6 +119,19 @@ describe('a site configuration', () => {
     expect(faults({ redirects: rules.slice(1) })).toEqual([]);
     expect(faults({ redirects: rules })).toEqual(['redirects']);
   });
+  test('has at most 16 parts in a path of which some are variable; plain ones may have more', () => {
+    const deep = (parts: number) => '/a'.repeat(parts);
+    expect(redirect({ from: `${deep(15)}/*`, to: '/b' })).toEqual([]);
+    expect(redirect({ from: `${deep(16)}/*`, to: '/b' })).toEqual(['redirects.0.from']);
+    expect(redirect({ from: `/:x${deep(16)}`, to: '/b' })).toEqual(['redirects.0.from']);
+    expect(redirect({ from: deep(40), to: '/b' })).toEqual([]);
+  });
+  test.each([
+    ...['X-LiteSpeed-Cache-Control', 'x-reproxy-url', 'Surrogate-Control', 'surrogate-key', 'Edge-Control'],
+    ...['CDN-Cache-Control', 'Cloudflare-CDN-Cache-Control', 'X-Accel-Redirect', 'X-Sendfile', 'Refresh'],
+  ])('does not set %s, which servers on the way take for an order', (name) =>
+    expect(faults({ headers: [{ path: '/*', headers: { [name]: 'a' } }] })).not.toEqual([]),
+  );
   test('is published as a JSON Schema', () => {
     const schema = siteConfigJsonSchema({ baseUrl: 'http://localhost:4400' });
     expect(schema.$id).toBe('http://localhost:4400/schemas/site.json');

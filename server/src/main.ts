@@ -1,10 +1,10 @@
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import { ConfigError, readConfig } from './config.ts';
-import type { Edge } from './edge/edge-request.ts';
 import { openHttpsPlace } from './https-place.ts';
 import { startPlatform } from './platform.ts';
 import type { DirectHandle } from './plumbing/direct.ts';
+import type { Edge } from './plumbing/edge-request.ts';
 import type { HostHandle } from './plumbing/host-handle.ts';
 import { createLog } from './plumbing/log.ts';
 import { createMetrics } from './plumbing/metrics.ts';

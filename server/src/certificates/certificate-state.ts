@@ -1,4 +1,4 @@
-import type { CertificateState } from '../domains/certificates.ts';
+import type { CertificateState } from '../domains/domain-certificates.ts';
 import type { OrderFailureReason } from '../drivers/certificates/certificate-authority.ts';
 import type { CertificateRow } from './store.ts';
 

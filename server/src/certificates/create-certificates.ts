@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { AcmeConfig } from '../config.ts';
-import { type Certificates, noCertificates } from '../domains/certificates.ts';
+import { type DomainCertificates, noCertificates } from '../domains/domain-certificates.ts';
 import { findDomainToCertify } from '../domains/find-domain-to-certify.ts';
 import { openAcmeAuthority } from '../drivers/certificates/acme-authority.ts';
 import type { Db } from '../plumbing/db.ts';
@@ -15,7 +15,7 @@ import { findCertificate, forgetChallenges, wantCertificate } from './store.ts';
 
 export interface CertificatesPlace {
   /** For the domains. */
-  certificates: Certificates;
+  certificates: DomainCertificates;
   /** Carries out `certificates.order`: notes that one is wanted, and leaves the rest to whoever orders. */
   order: Effect;
   /** By the clock: what is due, such as renewals. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { noCertificates } from './certificates.ts';
+import { noCertificates } from './domain-certificates.ts';
 import { openDomainsPlace } from './domains-place.ts';
 import { memoryDns } from './testing.ts';
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { edgeLabel } from '@svc/contract/domains.ts';
 import type { Dns } from '../drivers/dns/dns.ts';
-import type { Certificates } from './certificates.ts';
+import type { DomainCertificates } from './domain-certificates.ts';
 
 /** Where a host is reached by HTTPS; null: there is no certificate for it, neither its own nor another. */
 export type SecureOrigin = (domain: { host: string; hasCertificate: boolean }) => string | null;
@@ -9,7 +9,7 @@ export type SecureOrigin = (domain: { host: string; hasCertificate: boolean }) =
 /** Where domains have to lead, and whom to ask about it. */
 export interface DomainsPlace {
   dns: Dns;
-  certificates: Certificates;
+  certificates: DomainCertificates;
   baseUrl: string;
   secureOrigin: SecureOrigin;
   appsDomain: string;
@@ -23,7 +23,7 @@ export interface DomainsPlace {
 
 export interface PlaceOptions {
   dns: Dns;
-  certificates: Certificates;
+  certificates: DomainCertificates;
   baseUrl: string;
   secureOrigin: SecureOrigin;
   appsDomain: string;

@@ -1,6 +1,6 @@
 import { challengeLabel, challengePrefix } from '@svc/contract/domains.ts';
 import type { CaaRecord, DnsTrouble } from '../drivers/dns/dns.ts';
-import type { CertificateState } from './certificates.ts';
+import type { CertificateState } from './domain-certificates.ts';
 import type { Evidence } from './evidence.ts';
 import type { Check, DomainRow } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { appTag } from '../tables/catalogue.ts';
-import { orderTopic } from './certificates.ts';
+import { orderTopic } from './domain-certificates.ts';
 import type { DomainsPlace } from './domains-place.ts';
 import type { Evidence } from './evidence.ts';
 import {

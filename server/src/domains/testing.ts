@@ -8,8 +8,8 @@ import type { AppAccess, Caller, TenantAccess } from '../plumbing/context.ts';
 import { rowsOnly } from '../plumbing/outbox-rows.ts';
 import { Failure, problemResponse } from '../plumbing/problem.ts';
 import { newTenant, newUser, silentLog, type TestDatabase } from '../testing.ts';
-import { type Certificates, noCertificates } from './certificates.ts';
 import { checkDomains } from './check-domains.ts';
+import { type DomainCertificates, noCertificates } from './domain-certificates.ts';
 import { type DomainsPlace, openDomainsPlace } from './domains-place.ts';
 import { domainRoutes } from './routes.ts';
 import type { DomainRow } from './store.ts';
@@ -87,7 +87,7 @@ export interface DomainWorld {
 
 export const testAppsDomain = 'apps.platform.example';
 
-export function testPlace(dns: Dns, certificates: Certificates = noCertificates): DomainsPlace {
+export function testPlace(dns: Dns, certificates: DomainCertificates = noCertificates): DomainsPlace {
   return openDomainsPlace({
     ...{ dns, certificates, baseUrl: 'http://svc.platform.example:4400', appsDomain: testAppsDomain },
     secureOrigin: ({ host, hasCertificate }) => (hasCertificate ? `https://${host}` : null),

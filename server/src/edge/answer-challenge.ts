@@ -1,5 +1,5 @@
 import { type ChallengeAnswer, challengePrefix } from '../certificates/challenge-answer.ts';
-import type { EdgeAnswer, EdgeRequest } from './edge-request.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { methodPage, notFoundPage, pageAnswer } from './plain-page.ts';
 
 /** What proves to a certificate authority that a host is ours (RFC 8555, 8.3). */

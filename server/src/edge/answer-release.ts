@@ -1,6 +1,6 @@
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { answerFile, type FileSource } from './answer-file.ts';
-import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
 import { badPathPage, notAcceptedPage, notFoundPage, pageAnswer } from './plain-page.ts';
 import type { StandsIn } from './prepare-file.ts';
 import { resolvePath } from './resolve-path.ts';

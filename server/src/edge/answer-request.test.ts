@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { parseTrustedProxies } from '../plumbing/client-address.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { createMetrics } from '../plumbing/metrics.ts';
 import { serve } from '../plumbing/serve.ts';
 import { silentLog } from '../testing.ts';
 import { begunMax, createSiteHandle, underWayMax } from './answer-request.ts';
-import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
 
 /** The listener as it is, with an edge that says what it was asked. */
 const asked: EdgeRequest[] = [];
@@ -113,6 +113,8 @@ describe('the main listener', () => {
     ["two hosts, the platform's first", `localhost:${serving.port}`, 'b.apps.test'],
     ["two hosts, the platform's last", 'b.apps.test', `localhost:${serving.port}`],
     ['a host in an encoding', '%61.apps.test'],
+    ['a host with a path', 'a.apps.test/b'],
+    ['a host with a user', 'localhost@a.apps.test'],
     ["the platform's host in an encoding", 'localhos%74'],
   ])('refuses %s', async (_, ...hosts) => {
     const before = asked.length;

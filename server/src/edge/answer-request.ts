@@ -1,9 +1,9 @@
 import { challengePrefix } from '../certificates/challenge-answer.ts';
 import type { TrustedProxies } from '../plumbing/client-address.ts';
+import type { Edge, EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import type { HostHandle, HostListener } from '../plumbing/host-handle.ts';
 import { type Failure, fail, problemAnswer } from '../plumbing/problem.ts';
 import { requestIdOf } from '../plumbing/request-id.ts';
-import type { Edge, EdgeAnswer, EdgeRequest } from './edge-request.ts';
 import { badHostPage, misdirectedPage, type PlainPage, pageAnswer, unavailablePage } from './plain-page.ts';
 import { createPlatformNames } from './platform-names.ts';
 
@@ -38,9 +38,9 @@ export function createSiteHandle(options: {
     answer(request, bun, listener) {
       const { url } = request;
       const sent = request.headers.get('host') ?? '';
-      // Several come as one list: which of them somebody in front of us went by can not be known. An encoded name is
-      // another name to whoever does not decode it.
-      if (sent !== ownAuthority && /[,%]/.test(sent)) return refuse(request, listener, badHost);
+      // Several come as one list: which of them somebody in front of us went by can not be known. What Bun would decode,
+      // or take for a user or a path, is another name to others.
+      if (sent !== ownAuthority && !hostPattern.test(sent)) return refuse(request, listener, badHost);
       if (url.startsWith(ownAddress) || url.startsWith(own[0]) || url.startsWith(own[1])) return null;
       // A Host header that can be none leaves nothing but the path; CONNECT has no address at all.
       if (!url.startsWith('http://') && !url.startsWith('https://')) return null;
@@ -102,6 +102,8 @@ export function createSiteHandle(options: {
     return options.trustedProxies.includes(peer());
   }
 }
+
+const hostPattern = /^[\w.:[\]-]*$/;
 
 /** To people as a page, to programs as a problem. */
 interface Refusal {

@@ -3,13 +3,13 @@ import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
 import { type ChallengeAnswer, challengePrefix } from '../certificates/challenge-answer.ts';
 import { failureOfDatabase } from '../plumbing/database-errors.ts';
+import type { Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { Failure } from '../plumbing/problem.ts';
 import type { ActiveHosts } from './active-hosts.ts';
 import { answerChallenge } from './answer-challenge.ts';
 import type { FileSource } from './answer-file.ts';
 import { answerRelease, redirectAnswer } from './answer-release.ts';
 import { createHostReader, type SiteHost } from './edge-host.ts';
-import type { Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
 import { noIndex, robotsAnswer } from './not-indexed.ts';
 import {
   faultPage,

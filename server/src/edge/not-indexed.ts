@@ -1,4 +1,4 @@
-import type { EdgeAnswer } from './edge-request.ts';
+import type { EdgeAnswer } from '../plumbing/edge-request.ts';
 
 const robotsHeader = 'x-robots-tag';
 const robotsValue = 'noindex, nofollow';

@@ -4,11 +4,11 @@ import { sql } from 'kysely';
 import { newApp } from '../apps/testing.ts';
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
 import type { AppAccess } from '../plumbing/context.ts';
+import type { Edge } from '../plumbing/edge-request.ts';
 import { type Invalidation, listenForChanges, notifySql } from '../plumbing/invalidation.ts';
 import { blobKey } from '../static-sites/blob-key.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
-import type { Edge } from './edge-request.ts';
 import { openEdge } from './open-edge.ts';
 import { shown, sumOf, testRequest } from './testing.ts';
 

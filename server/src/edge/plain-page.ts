@@ -1,4 +1,4 @@
-import type { EdgeAnswer } from './edge-request.ts';
+import type { EdgeAnswer } from '../plumbing/edge-request.ts';
 
 /** A page of the platform's own at a site's host: says what is the case and nothing of whose site it is. */
 export interface PlainPage {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { type BlobEncoding, blobKey } from '../static-sites/blob-key.ts';
 import type { FileSource } from './answer-file.ts';
 import { createBlobCache } from './blob-cache.ts';
 import { compileConfig } from './compile-config.ts';
-import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
 import { createPreparedFiles } from './prepared-files.ts';
 import type { ShownRelease, SiteFile, SiteSnapshot } from './site-snapshot.ts';
 

@@ -1,4 +1,4 @@
-import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from './edge-request.ts';
+import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 
 export interface VisitedSite {
   appId: string;

@@ -1,5 +1,5 @@
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import type { Db } from '../plumbing/db.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { enterSite } from './enter-site.ts';
 import { leaveSite } from './leave-site.ts';
 import { sitePaths } from './site-paths.ts';

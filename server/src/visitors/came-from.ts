@@ -1,4 +1,4 @@
-import type { EdgeRequest } from '../edge/edge-request.ts';
+import type { EdgeRequest } from '../plumbing/edge-request.ts';
 
 /** A page of another host sent it; false also where the browser says nothing of it. */
 export function isFromElsewhere(request: EdgeRequest): boolean {

@@ -1,5 +1,5 @@
-import type { EdgeRequest } from '../edge/edge-request.ts';
 import { cookieOf } from '../identity/presented-credential.ts';
+import type { EdgeRequest } from '../plumbing/edge-request.ts';
 
 /** The prefix makes browsers keep it for this very host: no other site can set it, and none is sent it. */
 export const visitCookie = '__Host-svc_site';

@@ -1,9 +1,9 @@
-import type { EdgeRequest } from '../edge/edge-request.ts';
 import type { VisitedSite, Visitors } from '../edge/visitors.ts';
 import { credentialTag, userTag } from '../identity/tags.ts';
 import type { TaggedCache } from '../plumbing/cache.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { Db } from '../plumbing/db.ts';
+import type { EdgeRequest } from '../plumbing/edge-request.ts';
 import { findSignInEnd } from '../sessions/find-sign-in-end.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { answerPlatformPath, type PlatformPathParts } from './answer-platform-path.ts';

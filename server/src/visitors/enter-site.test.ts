@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import type { EdgeAnswer } from '../edge/edge-request.ts';
 import { loginOf } from '../identity/testing.ts';
 import { sha256 } from '../plumbing/canonical.ts';
+import type { EdgeAnswer } from '../plumbing/edge-request.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 import {
   cookieSet,

@@ -1,6 +1,6 @@
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { localPath } from '../identity/console-login.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { PlatformPathParts } from './answer-platform-path.ts';
 import { isFromElsewhere, isOwnPage } from './came-from.ts';

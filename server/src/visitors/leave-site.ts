@@ -1,5 +1,5 @@
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { sha256 } from '../plumbing/canonical.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { PlatformPathParts } from './answer-platform-path.ts';
 import { isOwnPage } from './came-from.ts';

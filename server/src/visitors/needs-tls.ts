@@ -1,5 +1,5 @@
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { localPath } from '../identity/console-login.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { notePage, pageAnswer } from './site-answers.ts';
 
 export function needsTls(request: EdgeRequest): EdgeAnswer {

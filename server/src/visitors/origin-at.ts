@@ -1,4 +1,4 @@
-import type { EdgeRequest } from '../edge/edge-request.ts';
+import type { EdgeRequest } from '../plumbing/edge-request.ts';
 import { isAppsHost, siteOrigin, type VisitPlaces } from './site-target.ts';
 
 /**

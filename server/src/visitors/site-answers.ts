@@ -1,6 +1,6 @@
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { html } from '../identity/pages/html.ts';
 import { exclamation, type Page, renderPage, tick } from '../identity/pages/layout.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { type Failure, fail, problemAnswer } from '../plumbing/problem.ts';
 
 interface Note {

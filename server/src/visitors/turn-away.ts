@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { EdgeAnswer, EdgeRequest } from '../edge/edge-request.ts';
 import { localPath } from '../identity/console-login.ts';
+import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { fail } from '../plumbing/problem.ts';
 import { secretIn, setCookie, stateCookie, stateSecondsMax, takesCookies } from './cookies.ts';
 import { needsTls } from './needs-tls.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
-import type { Edge, EdgeAnswer, EdgeAnswering } from '../../edge/edge-request.ts';
 import type { TrustedProxies } from '../client-address.ts';
+import type { Edge, EdgeAnswer, EdgeAnswering } from '../edge-request.ts';
 import { Failure, fail } from '../problem.ts';
 import type { Authority } from './authority.ts';
 import { type HandedOver, handOver } from './hand-over.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { EdgeAnswer } from '../../edge/edge-request.ts';
+import type { EdgeAnswer } from '../edge-request.ts';
 import { fail } from '../problem.ts';
 import { get, sayAll, siteHost, startRaw, talk, textAnswer, untilStill } from './testing.ts';
 

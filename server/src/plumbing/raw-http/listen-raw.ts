@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Edge } from '../../edge/edge-request.ts';
 import type { TrustedProxies } from '../client-address.ts';
+import type { Edge } from '../edge-request.ts';
 import { untilQuiet } from '../until-quiet.ts';
 import { startClock } from './clock.ts';
 import { Connection, type Shared } from './connection.ts';

@@ -1,4 +1,4 @@
-import type { EdgeRequest } from '../../edge/edge-request.ts';
+import type { EdgeRequest } from '../edge-request.ts';
 import { requestIdFrom } from '../request-id.ts';
 import type { Authority } from './authority.ts';
 import { isNamed } from './is-text.ts';

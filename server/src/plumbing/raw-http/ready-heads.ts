@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { EdgeAnswer } from '../../edge/edge-request.ts';
+import type { EdgeAnswer } from '../edge-request.ts';
 import type { Clock } from './clock.ts';
 
 /** How the end of a body is told: by its length, by chunks, or by nothing, where there is none or the connection ends. */

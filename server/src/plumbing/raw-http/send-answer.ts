@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { EdgeAnswer } from '../../edge/edge-request.ts';
+import type { EdgeAnswer } from '../edge-request.ts';
 import { Failure, fail, problemAnswer } from '../problem.ts';
 import { isRequestId } from '../request-id.ts';
 import type { Clock } from './clock.ts';

@@ -99,11 +99,13 @@ for (const kind of ['bytes', 'stream'] as const) {
       Array.from({ length: size / piece }, (_, index) => Buffer.alloc(piece, 97 + (index % 26))),
     );
     const streamed = piecewise(size / piece, piece);
-    await using raw = startRaw(() => ({
+    const answer = () => ({
       status: 200,
       headers: Object.freeze({ 'content-length': String(size) }),
       body: kind === 'bytes' ? whole : streamed.body,
-    }));
+    });
+    // The same bytes for all of them, which are counted for each.
+    await using raw = startRaw(answer, { limits: { queuedBytesMax: 8 * size } });
     const readers = Array.from({ length: 8 }, () => connect(raw.port, '127.0.0.1').pause());
     const before = process.memoryUsage().rss;
     const asking = kind === 'bytes' ? readers : readers.slice(0, 1);

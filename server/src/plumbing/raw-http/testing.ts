@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from '../../edge/edge-request.ts';
+import type { Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from '../edge-request.ts';
 import { createLog } from '../log.ts';
 import { type Clock, startClock } from './clock.ts';
 import { listenRaw } from './listen-raw.ts';

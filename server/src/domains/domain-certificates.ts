@@ -1,7 +1,7 @@
 import type { Db } from '../plumbing/db.ts';
 
 /** What domains need to know of certificates; the slice that orders and keeps them supplies it. */
-export interface Certificates {
+export interface DomainCertificates {
   /** Where they are not ordered here, a domain does without one. */
   isOn: boolean;
   stateOf(db: Db, domain: { id: string; host: string }): Promise<CertificateState>;
@@ -17,4 +17,4 @@ export type CertificateState =
 /** What orders one, queued with `{ domainId }` where ownership and routing are right and there is none. */
 export const orderTopic = 'certificates.order';
 
-export const noCertificates: Certificates = { isOn: false, stateOf: async () => ({ state: 'ok' }) };
+export const noCertificates: DomainCertificates = { isOn: false, stateOf: async () => ({ state: 'ok' }) };
