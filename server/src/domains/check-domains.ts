@@ -19,6 +19,7 @@ export async function checkDomains(parts: OperatorParts, place: DomainsPlace): P
   const underWay = new Map<Promise<void>, string>();
   let checked = 0;
   while (performance.now() < until) {
+    const then = underWay.size;
     const except = fullTenants([...underWay.values()]);
     const due = await claimDueRow(parts.db, { except, seconds: leaseSeconds });
     if (due) {
@@ -31,8 +32,10 @@ export async function checkDomains(parts: OperatorParts, place: DomainsPlace): P
         )
         .finally(() => underWay.delete(check));
       underWay.set(check, tenantId);
-    } else if (underWay.size === 0) break;
-    if (!due || underWay.size >= atOnceMax) await Promise.race(underWay.keys());
+    } else if (then === 0) break;
+    // One that ended while the next was looked for may have left its tenant a place.
+    const isNext = due ? underWay.size < atOnceMax : underWay.size < then;
+    if (!isNext) await Promise.race(underWay.keys());
   }
   await Promise.all(underWay.keys());
   return checked;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { AUTHORITATIVE_ANSWER, decode, encode, TRUNCATED_RESPONSE } from 'dns-packet';
 import { type Asking, askServer } from './ask-server.ts';
 
@@ -10,8 +10,16 @@ const asking = (): Asking => ({
 
 /** Says over UDP that the answer is too long for that, and whatever it is told to over TCP. */
 async function startLongServer(answer: (socket: Socket, question: Buffer) => void) {
+  const tcp = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (bytes: Buffer) => answer(socket, bytes.subarray(2)));
+  });
+  // An address of its own: there, what is free for the one is free for the other, too.
+  const host = '127.0.0.77';
+  await new Promise<void>((resolve) => tcp.listen(0, host, resolve));
+  const { port } = tcp.address() as AddressInfo;
   const udp = await Bun.udpSocket({
-    hostname: '127.0.0.1',
+    ...{ hostname: host, port },
     socket: {
       data: (socket, bytes, port, host) => {
         const { id = 0, questions = [] } = decode(Buffer.from(bytes));
@@ -20,13 +28,8 @@ async function startLongServer(answer: (socket: Socket, question: Buffer) => voi
       },
     },
   });
-  const tcp = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', (bytes: Buffer) => answer(socket, bytes.subarray(2)));
-  });
-  await new Promise<void>((resolve) => tcp.listen(udp.port, '127.0.0.1', resolve));
   return {
-    address: { host: '127.0.0.1', port: udp.port },
+    address: { host, port },
     stop: () => {
       udp.close();
       tcp.close();
