@@ -120,6 +120,7 @@ export class Connection {
 
   /** Nothing that has been asked is left unanswered by it, unless `isBusy`. */
   close(): void {
+    this.#outlet.flush();
     this.#socket.end();
   }
 
@@ -163,7 +164,9 @@ export class Connection {
 
   /** Lets go what is on the desk, and says what is waited for now. */
   #settle(): void {
-    this.#outlet.flush();
+    // Only what goes on can wait for the end of the turn.
+    if (this.#state === 'reading' && !this.#clientEnded) this.#outlet.leave();
+    else this.#outlet.flush();
     if (this.#state === 'answering' || !this.#outlet.isEmpty) {
       this.#giveTime(answerSecondsMax);
     } else if (this.#state === 'finishing' || (this.#state === 'reading' && this.#clientEnded)) {
@@ -276,6 +279,7 @@ export class Connection {
   /** Closed at once, it could take back what the client has not read yet. */
   #linger(): void {
     if (this.#state === 'closed') return;
+    this.#outlet.flush();
     this.#state = 'lingering';
     this.#unread = null;
     this.#resume();

@@ -87,3 +87,35 @@ test('whoever waits for room is told when the connection is gone', async () => {
   await waiting;
   expect(outlet.isClosed).toBe(true);
 });
+
+test('what is left for the end of the turn is sent then, each to its own and in order', async () => {
+  const desk = createDesk();
+  const [one, two] = [slowSocket({ bytes: 100 }), slowSocket({ bytes: 3 })];
+  const [first, second] = [new Outlet(one, desk), new Outlet(two, desk)];
+  first.put(Buffer.from('a1 '));
+  first.leave();
+  second.put(Buffer.from('b1 b'));
+  second.leave();
+  first.put(Buffer.from('a2'));
+  first.leave();
+  second.put(Buffer.from('half of an answer that failed'));
+  first.put(Buffer.from(' a3'));
+  first.leave();
+  expect([one.written, two.written]).toEqual(['', '']);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([one.written, two.written, second.queuedBytes]).toEqual(['a1 a2 a3', 'b1 ', 1]);
+});
+
+test('nothing that was left behind is lost when the desk is full', () => {
+  const desk = createDesk();
+  const sockets = Array.from({ length: 12 }, () => slowSocket({ bytes: 100_000 }));
+  const outlets = sockets.map((socket) => new Outlet(socket, desk));
+  for (const [at, outlet] of outlets.entries()) {
+    outlet.put(Buffer.alloc(60_000, 97 + at));
+    outlet.leave();
+  }
+  outlets[0]?.flush();
+  expect(sockets.map(({ written }) => written)).toEqual(
+    sockets.map((_, at) => String.fromCharCode(97 + at).repeat(60_000)),
+  );
+});
