@@ -18,7 +18,8 @@ export interface Desk {
   onQueued: (() => void) | null;
 }
 
-const deskBytes = 256 * 1024;
+/** Room for a whole turn of answers: fewer would be sent while others are still being made. */
+const deskBytes = 1024 * 1024;
 /** Copied to the desk, so that head and body leave in one piece; more goes as it is. */
 const copiedBytesMax = 64 * 1024;
 
