@@ -10,7 +10,7 @@ create table svc.static_sites (
   is_published      boolean not null default false,
   active_release_id uuid,
   staged_release_id uuid,
-  -- Moves with each change of a pointer or of the configuration.
+  -- Moves with each change of what is staged: a release or its configuration.
   generation        bigint not null default 0,
   -- Of the next release.
   next_number       int not null default 1,

@@ -38,3 +38,6 @@ create table svc.domains (
 create unique index domains_active on svc.domains (host) where status = 'active';
 create index domains_by_host on svc.domains (host);
 create index domains_due on svc.domains (next_check_at) where next_check_at is not null;
+
+-- CNAME records of custom domains lead to this host; an app that has it could not be told from the platform.
+update svc.apps set subdomain = null where subdomain = 'edge';

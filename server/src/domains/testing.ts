@@ -11,6 +11,7 @@ import { newTenant, newUser, silentLog, type TestDatabase } from '../testing.ts'
 import { checkDomains } from './check-domains.ts';
 import { type DomainCertificates, noCertificates } from './domain-certificates.ts';
 import { type DomainsPlace, openDomainsPlace } from './domains-place.ts';
+import { listActiveHosts } from './list-active-hosts.ts';
 import { domainRoutes } from './routes.ts';
 import type { DomainRow } from './store.ts';
 import { tellLoss } from './tell-loss.ts';
@@ -180,4 +181,25 @@ export async function tellLosses({ db }: TestDatabase): Promise<number> {
   const effect = tellLoss(() => ({ db, outbox: rowsOnly, log: silentLog }));
   for (const { payload } of rows) for (let twice = 0; twice < 2; twice++) await effect(payload);
   return rows.length;
+}
+
+export const newHost = () => `www.h${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.example`;
+
+/** The apps that have the host. */
+export async function holdersIn({ db }: TestDatabase, host: string): Promise<string[]> {
+  return (await listActiveHosts(db)).filter((it) => it.host === host).map(({ appId }) => appId);
+}
+
+/** One that is active. */
+export async function activeDomain(
+  database: TestDatabase,
+  dns: MemoryDns,
+  host: string,
+): Promise<DomainWorld & { id: string }> {
+  const made = await domainWorld(database, testPlace(dns));
+  const id = await made.add(host);
+  await publish(dns, await made.row(id));
+  const { body } = await made.call('POST', `/${id}/verify`);
+  if (body.status !== 'active') throw new Error(`${host} is ${body.status}.`);
+  return { ...made, id };
 }
