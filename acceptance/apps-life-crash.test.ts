@@ -5,7 +5,7 @@ import { newRandom } from './support/rows-random.ts';
 import type { RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
-const killsCount = scaled(3, 100);
+const killsCount = scaled(2, 100);
 const peopleCount = 4;
 
 /** What the server says of an app after a move, if it said anything. */

@@ -19,7 +19,7 @@ import { until } from './support/until.ts';
 
 const editsCount = 300;
 const peopleCount = 6;
-const killsCount = scaled(2, 30);
+const killsCount = scaled(1, 30);
 const clientsCount = 12;
 
 interface Entry {

@@ -19,7 +19,7 @@ import type { RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 import { newApp } from './support/world.ts';
 
-const killsCount = scaled(3, 50);
+const killsCount = scaled(2, 50);
 const clientsCount = 6;
 const linesPerBatch = 1_500;
 /** A request that takes longer hangs. */

@@ -19,7 +19,7 @@ import type { RunningServer } from './support/server.ts';
 import { newApp } from './support/world.ts';
 
 const batchesPerMinute = 200;
-const batchesAtOnce = scaled(8, 20);
+const batchesAtOnce = scaled(5, 20);
 const batchBytesMax = 16 * 1024 * 1024;
 
 interface Place {

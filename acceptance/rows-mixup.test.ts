@@ -17,7 +17,7 @@ import { newRandom } from './support/rows-random.ts';
  * Statements of many callers travel on few connections, one behind another. Each request here carries something that
  * no other has, and its answer has to hold just that.
  */
-const requestsCount = scaled(6_000, 100_000);
+const requestsCount = scaled(3_000, 100_000);
 const atOnce = 64;
 const rowsCount = 2_000;
 const largeRows = 12;

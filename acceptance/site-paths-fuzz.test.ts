@@ -17,7 +17,7 @@ import {
 } from './support/sites.ts';
 
 /** By each of the two listeners: together as many as are promised. */
-const pathsCount = scaled(25_000, 50_000);
+const pathsCount = scaled(6_000, 50_000);
 const pipelined = 8;
 const connections = 8;
 

@@ -19,7 +19,7 @@ import {
 } from './support/sites.ts';
 import { until } from './support/until.ts';
 
-const killsPerPhase = scaled(2, 50);
+const killsPerPhase = scaled(1, 50);
 const phases = ['upload', 'finalize', 'activate'] as const;
 type Phase = (typeof phases)[number];
 
@@ -125,6 +125,8 @@ test('kill -9 in upload, finalize and activate: every answer is of one whole rel
   over = true;
   await Promise.all(readers);
   const left = await sweptClean(server, site);
+  // So few kills as the usual run has may all come too late.
+  if (killsPerPhase >= 10) expect([unanswered > 0, goneOn > 0]).toEqual([true, true]);
   console.log(
     `sites crash: seed ${random.seed}; kills: ${kills}; ${unanswered} moves without an answer, ${goneOn} repeats went on; ` +
       `${answers} answers of the site (${statuses}); ${left}; wrong: ${wrong.length}`,

@@ -7,7 +7,7 @@ import { type Ground, newGround, scaled, startEmbedded, Tally } from './support/
 import type { RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
-const killsCount = scaled(2, 40);
+const killsCount = scaled(1, 40);
 const clientsCount = 6;
 const keysCount = 8;
 const pieceBytes = 64 * 1024;

@@ -9,7 +9,10 @@ const anewMs = 60_000;
 const pauseMsMin = 100;
 /** A long list takes its time: no more than a tenth of all time goes into it. */
 const pauseFactor = 10;
-/** A change holds up everybody, the more certificates there are: what is new waits for more. What goes does not. */
+/**
+ * A change holds up everybody, the more certificates there are: what is renewed waits for more, since what it replaces
+ * is still good. A host that is new or gone does not.
+ */
 const collectMsMax = 2_000;
 
 type When = 'now' | 'collected';
@@ -40,7 +43,8 @@ export async function followCertificates(parts: {
     const certificates = await load();
     if (isStopped) return;
     const next = new Map(certificates.map(({ serverName, cert }) => [serverName, cert]));
-    if (when === 'collected' && !shown.keys().some((host) => !next.has(host))) {
+    const isOfSameHosts = shown.size === next.size && shown.keys().every((host) => next.has(host));
+    if (when === 'collected' && isOfSameHosts) {
       if (next.entries().some(([host, cert]) => shown.get(host) !== cert))
         collecting ??= setTimeout(collected, collectMs);
       return;
