@@ -1,8 +1,8 @@
+import { type ByteRange, readRange } from '../plumbing/byte-range.ts';
 import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { BlobEncoding } from '../static-sites/blob-key.ts';
 import { type BlobCache, keptBlobBytesMax } from './blob-cache.ts';
-import { type ByteRange, readRange } from './byte-range.ts';
 import { listsTag } from './conditions.ts';
 import { encodingOrder } from './pick-encoding.ts';
 import { pageAnswer, plainPage, preconditionPage } from './plain-page.ts';

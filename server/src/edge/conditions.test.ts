@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readRange } from './byte-range.ts';
+import { readRange } from '../plumbing/byte-range.ts';
 import { listsTag } from './conditions.ts';
 import { encodingOrder } from './pick-encoding.ts';
 
