@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { deployMethods } from './apps.ts';
-import { page, pageQuery, tenantParams, uuid } from './shapes.ts';
+import { gitRef, gitRepo } from './git-host.shapes.ts';
+import { chars, empty, page, pageQuery, slug, tenantParams, uuid } from './shapes.ts';
 
 export const Template = z.object({
   id: uuid,
@@ -10,6 +11,22 @@ export const Template = z.object({
   framework: z.string(),
   deploy_method: z.enum(deployMethods),
   built_in: z.boolean(),
+  repo: z.string().nullable().meta({ description: 'Of a built-in one null: it comes with the platform.' }),
+  ref: z.string().nullable(),
 });
 
 export const listTemplates = { params: tenantParams, query: pageQuery, answer: page(Template) };
+export const createTemplate = {
+  params: tenantParams,
+  body: z.strictObject({
+    repo: gitRepo,
+    ref: gitRef
+      .optional()
+      .meta({ description: "A branch, a tag or a commit; the repository's own branch when absent." }),
+    name: chars(1, 100),
+    description: chars(0, 1_000).default(''),
+    alias: slug.optional(),
+  }),
+  answer: Template,
+};
+export const deleteTemplate = { params: tenantParams.extend({ template: uuid }), answer: empty };

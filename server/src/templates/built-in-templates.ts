@@ -11,6 +11,8 @@ export const builtInTemplates: readonly z.output<typeof Template>[] = [
     framework: 'astro',
     deploy_method: 'static',
     built_in: true,
+    repo: null,
+    ref: null,
   },
   {
     id: '019a8000-0000-7000-8000-000000000002',
@@ -20,6 +22,8 @@ export const builtInTemplates: readonly z.output<typeof Template>[] = [
     framework: 'nextjs',
     deploy_method: 'docker',
     built_in: true,
+    repo: null,
+    ref: null,
   },
   {
     id: '019a8000-0000-7000-8000-000000000001',
@@ -29,5 +33,7 @@ export const builtInTemplates: readonly z.output<typeof Template>[] = [
     framework: 'react',
     deploy_method: 'static',
     built_in: true,
+    repo: null,
+    ref: null,
   },
 ];

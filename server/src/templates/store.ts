@@ -12,6 +12,7 @@ export interface TemplateRow {
   framework: string;
   deploy_method: (typeof deployMethods)[number];
   repository: string | null;
+  repo_ref: string | null;
   created_at: Date;
 }
 type Tables = { templates: TemplateRow };
@@ -37,5 +38,7 @@ export function templateRecord(row: TemplateRow): z.output<typeof Template> {
     framework: row.framework,
     deploy_method: row.deploy_method,
     built_in: false,
+    repo: row.repository,
+    ref: row.repo_ref,
   };
 }

@@ -1,0 +1,155 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { detectSource } from './detect-source.ts';
+import type { SourceFiles } from './source-files.ts';
+
+function filesOf(files: Record<string, string>): SourceFiles {
+  return { paths: new Set(Object.keys(files)), read: async (path) => files[path] ?? null };
+}
+
+const detect = (files: Record<string, string>) => detectSource(filesOf(files));
+const packageJson = (dependencies: string[], more: Record<string, unknown> = {}) =>
+  JSON.stringify({ dependencies: Object.fromEntries(dependencies.map((name) => [name, '1'])), ...more });
+const scripts = { build: 'x', start: 'y' };
+
+test.each([
+  ['next', 'nextjs', 'docker', null, 'npm start'],
+  ['nuxt', 'nuxt', 'docker', null, 'npm start'],
+  ['astro', 'astro', 'static', 'dist', null],
+  ['@11ty/eleventy', 'eleventy', 'static', '_site', null],
+  ['gatsby', 'gatsby', 'static', 'public', null],
+  ['@docusaurus/core', 'docusaurus', 'static', 'build', null],
+  ['vite', 'vite', 'static', 'dist', null],
+  ['react-scripts', 'react', 'static', 'build', null],
+  ['@angular/core', 'angular', 'static', 'dist', null],
+  ['express', 'express', 'docker', null, 'npm start'],
+  ['fastify', 'fastify', 'docker', null, 'npm start'],
+] as const)('%s is %s', async (dependency, framework, method, output, start) => {
+  const { ways, evidence } = await detect({ 'package.json': packageJson([dependency], { scripts }) });
+  expect(ways[0]).toMatchObject({
+    deploy_method: method,
+    framework,
+    install_command: 'npm install',
+    build_command: 'npm run build',
+    output_dir: output,
+    start_command: start,
+  });
+  expect(evidence[0]).toEqual({ file: 'package.json', says: `depends on ${dependency}` });
+});
+
+test('a bundler is named by what it shows', async () => {
+  const { ways } = await detect({ 'package.json': packageJson(['vite', 'react'], { scripts }) });
+  expect(ways.map((way) => [way.framework, way.deploy_method])).toEqual([
+    ['react', 'static'],
+    ['react', 'docker'],
+  ]);
+});
+
+test('a site that Next.js writes is served as files', async () => {
+  const files = {
+    'package.json': packageJson(['next'], { scripts }),
+    'next.config.mjs': "export default { output: 'export' }",
+  };
+  expect((await detect(files)).ways[0]).toMatchObject({
+    deploy_method: 'static',
+    output_dir: 'out',
+    start_command: null,
+  });
+});
+
+test.each([
+  ['package-lock.json', 'npm', 'npm ci', 'npm run build'],
+  ['pnpm-lock.yaml', 'pnpm', 'pnpm install --frozen-lockfile', 'pnpm run build'],
+  ['yarn.lock', 'yarn', 'yarn install --frozen-lockfile', 'yarn run build'],
+  ['bun.lock', 'bun', 'bun install --frozen-lockfile', 'bun run build'],
+])('%s means packages by %s', async (lock, manager, install, build) => {
+  const { ways, packageManager, evidence } = await detect({
+    'package.json': packageJson(['astro'], { scripts }),
+    [lock]: '',
+  });
+  expect([packageManager, ways[0]?.install_command, ways[0]?.build_command]).toEqual([
+    manager,
+    install,
+    build,
+  ]);
+  expect(evidence.map(({ file }) => file)).toContain(lock);
+});
+
+test('without a start script the main file is run, and only one with a plain name', async () => {
+  const plain = await detect({ 'package.json': packageJson([], { main: 'src/main.js' }), 'src/main.js': '' });
+  expect(plain.ways[0]?.start_command).toBe('node src/main.js');
+  const odd = '$(touch x).js';
+  expect((await detect({ 'package.json': packageJson([], { main: odd }), [odd]: '' })).ways).toEqual([]);
+});
+
+test('a Dockerfile goes before all else, a compose file before the rest, and the others are alternatives', async () => {
+  const { ways, evidence } = await detect({
+    Dockerfile: 'FROM scratch',
+    'compose.yaml': '',
+    'package.json': packageJson(['vite'], { scripts }),
+  });
+  expect(
+    ways.map((way) => [way.deploy_method, way.dockerfile ?? way.compose_file ?? way.output_dir]),
+  ).toEqual([
+    ['docker', 'Dockerfile'],
+    ['compose', 'compose.yaml'],
+    ['static', 'dist'],
+  ]);
+  expect(evidence.map(({ file }) => file)).toEqual(['compose.yaml', 'Dockerfile', 'package.json']);
+});
+
+test.each([
+  [
+    { 'requirements.txt': 'Flask==3', 'app.py': '' },
+    'python',
+    'flask',
+    'python -m flask --app app run --host 0.0.0.0 --port $PORT',
+  ],
+  [
+    { 'requirements.txt': 'fastapi', 'main.py': '' },
+    'python',
+    'fastapi',
+    'python -m uvicorn main:app --host 0.0.0.0 --port $PORT',
+  ],
+  [{ 'go.mod': 'module x' }, 'go', null, './app'],
+  [{ Gemfile: "gem 'rails'" }, 'ruby', 'rails', 'bundle exec rails server -b 0.0.0.0 -p $PORT'],
+  [{ 'composer.json': '{}', 'public/index.php': '' }, 'php', null, 'php -S 0.0.0.0:$PORT -t public'],
+  [{ 'Cargo.toml': '[package]\nname = "shop"' }, 'rust', null, './target/release/shop'],
+  [{ 'pom.xml': '' }, 'java', null, null],
+] as [Record<string, string>, string, string | null, string | null][])(
+  'of %p the language is told',
+  async (files, language, framework, start) => {
+    expect((await detect(files)).ways[0]).toMatchObject({
+      language,
+      framework,
+      start_command: start,
+      deploy_method: 'docker',
+    });
+  },
+);
+
+test('pages without anything else are served as they are', async () => {
+  expect((await detect({ 'index.html': '' })).ways[0]).toMatchObject({
+    deploy_method: 'static',
+    output_dir: '.',
+  });
+  expect((await detect({ 'public/index.html': '' })).ways[0]).toMatchObject({ output_dir: 'public' });
+});
+
+test('of nothing, nothing is told', async () => {
+  expect(await detect({ 'notes.txt': '' })).toEqual({ ways: [], packageManager: null, evidence: [] });
+});
+
+test('whatever stands in package.json, detection ends, and its commands hold nothing that came from there but plain names', async () => {
+  const odd = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.constantFrom('null', '[]', '{"scripts":null}', '{"dependencies":[1]}'),
+  );
+  await fc.assert(
+    fc.asyncProperty(odd, async (text) => {
+      const { ways } = await detect({ 'package.json': text });
+      for (const way of ways) expect(way.start_command ?? '').toMatch(/^[\w ./@-]*$/);
+    }),
+  );
+});

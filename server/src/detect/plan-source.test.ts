@@ -1,0 +1,99 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { BuildFailure } from '../drivers/runtime/runtime.ts';
+import { planSource } from './plan-source.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-plan-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let made = 0;
+function folderOf(files: Record<string, string>): string {
+  const folder = join(root, String(++made));
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+const app = JSON.stringify({ scripts: { start: 'node x', build: 'make' } });
+
+async function refusal(folder: string): Promise<string> {
+  const error = await planSource(folder, { method: 'docker' }).catch((caught: unknown) => caught);
+  if (!(error instanceof BuildFailure)) throw new Error('It was not refused.');
+  return error.message;
+}
+
+test('where svc.yaml is silent, the source is asked', async () => {
+  const { plan, health, env, told } = await planSource(folderOf({ 'package.json': app }), {
+    method: 'docker',
+  });
+  expect(plan).toEqual({
+    installCommand: 'npm install',
+    buildCommand: 'npm run build',
+    dir: '.',
+    startCommand: 'npm start',
+    outputDir: null,
+    dockerfile: null,
+    composeFile: null,
+    language: 'javascript',
+  });
+  expect([health, env]).toEqual([{ path: null, timeoutMs: 60_000 }, {}]);
+  expect(told).toEqual(['package.json: a package of JavaScript']);
+});
+
+test('svc.yaml goes before what the source tells', async () => {
+  const folder = folderOf({
+    'svc.yaml':
+      'build: {command: make all, dir: web}\nstart: ./run\nhealth: {path: /up, timeout: 1500ms}\nenv: {A: b}\n',
+    'web/package.json': app,
+  });
+  const { plan, health, env } = await planSource(folder, { method: 'docker' });
+  expect(plan).toMatchObject({
+    buildCommand: 'make all',
+    dir: 'web',
+    startCommand: './run',
+    installCommand: 'npm install',
+  });
+  expect([health, env]).toEqual([{ path: '/up', timeoutMs: 1_500 }, { A: 'b' }]);
+});
+
+test('of a static app the folder to serve is told, and no start command', async () => {
+  const folder = folderOf({
+    'package.json': JSON.stringify({ dependencies: { vite: '1' }, scripts: { start: 'x' } }),
+  });
+  expect((await planSource(folder, { method: 'static' })).plan).toMatchObject({
+    outputDir: 'dist',
+    startCommand: null,
+  });
+  const named = folderOf({ 'svc.yaml': 'static: {dir: site}\nsite: {spa: true}', 'index.html': '' });
+  expect(await planSource(named, { method: 'static' })).toMatchObject({
+    plan: { outputDir: 'site' },
+    site: { spa: true },
+  });
+});
+
+test('a Dockerfile of another name is taken from svc.yaml', async () => {
+  const folder = folderOf({ 'svc.yaml': 'deploy: {dockerfile: ops/Dockerfile}' });
+  expect((await planSource(folder, { method: 'docker' })).plan.dockerfile).toBe('ops/Dockerfile');
+});
+
+test('a svc.yaml that is wrong says where', async () => {
+  expect(await refusal(folderOf({ 'svc.yaml': 'start: [1]' }))).toContain('start');
+  expect(await refusal(folderOf({ 'svc.yaml': 'unknown: 1' }))).toContain('unknown');
+  expect(await refusal(folderOf({ 'svc.yaml': 'a: : b' }))).toContain('svc.yaml');
+  expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: nowhere}' }))).toContain('nowhere');
+  expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: ../up}' }))).toContain('build');
+});
+
+test('links are not read: they may lead anywhere', async () => {
+  const secret = join(root, 'secret');
+  writeFileSync(secret, 'start: cat /etc/passwd');
+  const folder = folderOf({});
+  symlinkSync(secret, join(folder, 'svc.yaml'));
+  symlinkSync('/etc', join(folder, 'etc'));
+  expect((await planSource(folder, { method: 'docker' })).plan.startCommand).toBeNull();
+});

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
+import { issueText } from '@svc/contract/issue-text.ts';
+import { Manifest } from '@svc/contract/manifest.shapes.ts';
+import { manifestBytesMax, manifestFileNames } from '@svc/contract/manifest.ts';
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import { parseDocument } from 'yaml';
+import { BuildFailure, type BuildPlan, type DeployMethod } from '../drivers/runtime/runtime.ts';
+import { detectSource } from './detect-source.ts';
+import { noWay } from './detected.ts';
+import { folderFiles } from './folder-files.ts';
+import type { SourceFiles } from './source-files.ts';
+
+export interface SourcePlan {
+  plan: BuildPlan;
+  /** Without a path any answer counts that is no fault of the app. */
+  health: { path: string | null; timeoutMs: number };
+  /** From `svc.yaml`; what was set for the app goes before it. */
+  env: Readonly<Record<string, string>>;
+  /** Of `static`, where `svc.yaml` has one. */
+  site: SiteConfig | null;
+  /** For the log: what was recognized, by which files. */
+  told: string[];
+}
+
+/** What `svc.yaml` says of source in a folder, and where it is silent what the source itself tells. */
+export async function planSource(folder: string, { method }: { method: DeployMethod }): Promise<SourcePlan> {
+  const root = await folderFiles(folder);
+  const manifest = await readManifest(root);
+  const build = typeof manifest.build === 'string' ? { command: manifest.build } : manifest.build;
+  const dir = build?.dir ?? '.';
+  const files = dir === '.' ? root : await folderFiles(join(folder, dir)).catch(() => missing(dir));
+  const detected = await detectSource(files);
+  const way = detected.ways.find((each) => each.deploy_method === method) ?? {
+    ...noWay,
+    ...(detected.ways[0]
+      ? { language: detected.ways[0].language, install_command: detected.ways[0].install_command }
+      : {}),
+  };
+  const { deploy, health } = manifest;
+  const below = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
+  return {
+    plan: {
+      installCommand: way.install_command,
+      buildCommand: build?.command ?? way.build_command,
+      dir,
+      startCommand: method === 'docker' ? (manifest.start ?? way.start_command) : null,
+      outputDir: method === 'static' ? (manifest.static?.dir ?? way.output_dir ?? '.') : null,
+      dockerfile: method === 'docker' ? (deploy?.dockerfile ?? below(way.dockerfile)) : null,
+      composeFile: method === 'compose' ? (deploy?.compose_file ?? below(way.compose_file)) : null,
+      language: way.language,
+    },
+    health: {
+      path: (typeof health === 'string' ? health : health?.path) ?? null,
+      timeoutMs:
+        (typeof health === 'object' && health.timeout !== undefined ? durationMs(health.timeout) : null) ??
+        healthTimeoutSecondsDefault * 1000,
+    },
+    env: manifest.env ?? {},
+    site: manifest.site ?? null,
+    told: [
+      ...detected.evidence.map(({ file, says }) => `${file}: ${says}`),
+      ...(Object.keys(manifest).length > 0 ? ['svc.yaml says how it is built and run.'] : []),
+    ],
+  };
+}
+
+function missing(dir: string): never {
+  throw new BuildFailure('detect', `svc.yaml: the folder ${dir} of build.dir is not there.`);
+}
+
+async function readManifest(files: SourceFiles): Promise<Manifest> {
+  const name = manifestFileNames.find((each) => files.paths.has(each));
+  if (name === undefined) return {};
+  const text = await files.read(name);
+  if (text === null || text.length > manifestBytesMax)
+    throw new BuildFailure('detect', `${name} is larger than ${manifestBytesMax} bytes.`);
+  const document = parseDocument(text, { prettyErrors: true });
+  const [wrong] = document.errors;
+  if (wrong) throw new BuildFailure('detect', `${name}: ${wrong.message}`);
+  const read = Manifest.safeParse(document.toJS({ maxAliasCount: 50 }) ?? {}, { error: issueText });
+  if (read.success) return read.data;
+  const issues = read.error.issues.map((issue) => `${issue.path.join('.') || name}: ${issue.message}`);
+  throw new BuildFailure('detect', `${name}: ${issues.join('; ')}`);
+}
+
+function durationMs(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  return Number(digits) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);
+}

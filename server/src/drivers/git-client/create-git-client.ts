@@ -1,0 +1,184 @@
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
+import {
+  type CheckOut,
+  type CopyBranch,
+  type GitClient,
+  GitFailure,
+  type PushFirst,
+  type Remote,
+} from './git-client.ts';
+import { type RunGit, runGit } from './run-git.ts';
+
+/** Of one checkout; what has more is no source. */
+const filesMax = 100_000;
+const packLookMs = 250;
+
+type Git = (run: Omit<RunGit, 'path'>) => Promise<string>;
+
+/** `workDir` holds what is needed for as long as a job takes; `path` is where git is looked for. */
+export function createGitClient({ workDir, path }: { workDir: string; path: string }): GitClient {
+  const git: Git = (run) => runGit({ ...run, path });
+  return {
+    checkOut: (job) => checkOut(git, job),
+    pushFirst: (job) => inFolder(workDir, (folder) => pushFirst(git, job, folder)),
+    copyBranch: (job) => inFolder(workDir, (folder) => copyBranch(git, job, folder)),
+  };
+}
+
+async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOut) {
+  checkRemote(from);
+  checkRef(ref);
+  await mkdir(into, { recursive: true });
+  const gitDir = join(into, '.git');
+  await git({ args: ['init', '--quiet', '.'], cwd: into, signal });
+  await limited({ folder: gitDir, bytesMax, signal }, (limit) =>
+    git({
+      args: ['fetch', '--quiet', '--depth=1', '--no-tags', '--', from.url, ref],
+      cwd: into,
+      signal: limit,
+      remote: from,
+    }),
+  );
+  const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: into, signal })).trim();
+  await refuseLarge(git, { cwd: into, sha, bytesMax, signal });
+  const message = await git({ args: ['log', '-1', '--format=%B', sha], cwd: into, signal });
+  await git({ args: ['checkout', '--quiet', '--force', '--detach', sha], cwd: into, signal });
+  await rm(gitDir, { recursive: true, force: true });
+  return { sha, message: message.trim() };
+}
+
+/** Asked of the tree, before a file of it is written. */
+async function refuseLarge(
+  git: Git,
+  of: { cwd: string; sha: string; bytesMax: number; signal: AbortSignal },
+) {
+  const { cwd, sha, bytesMax, signal } = of;
+  const listed = await git({ args: ['ls-tree', '-r', '-l', '-z', sha], cwd, signal });
+  const sizes = listed.split('\0').filter(Boolean).map(sizeOf);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes > bytesMax || sizes.length > filesMax)
+    throw new GitFailure('too_large', `The source has ${sizes.length} files of ${bytes} bytes together.`);
+}
+
+/** `<mode> <type> <sha> <size>\t<path>`; a submodule has none. */
+function sizeOf(entry: string): number {
+  return Number(entry.slice(0, entry.indexOf('\t')).split(/ +/)[3]) || 0;
+}
+
+/** Stops what fetches more than allowed, while it does. */
+async function limited(
+  { folder, bytesMax, signal }: { folder: string; bytesMax: number; signal: AbortSignal },
+  work: (limit: AbortSignal) => Promise<unknown>,
+): Promise<void> {
+  const tooLarge = new AbortController();
+  const looking = setInterval(() => {
+    void packBytes(folder).then((bytes) => {
+      if (bytes > bytesMax) tooLarge.abort(new GitFailure('too_large', 'The source is larger than allowed.'));
+    });
+  }, packLookMs);
+  try {
+    await work(AbortSignal.any([signal, tooLarge.signal]));
+  } finally {
+    clearInterval(looking);
+  }
+}
+
+async function packBytes(folder: string): Promise<number> {
+  const packs = new Bun.Glob('objects/pack/*').scan({ cwd: folder, dot: true, onlyFiles: true });
+  let bytes = 0;
+  try {
+    for await (const name of packs) bytes += (await stat(join(folder, name))).size;
+  } catch {
+    // A pack was renamed between the two looks.
+  }
+  return bytes;
+}
+
+async function pushFirst(gitAt: Git, job: PushFirst, gitDir: string): Promise<{ sha: string } | null> {
+  const { to, branch, folder, author, message, at, signal } = job;
+  checkRemote(to);
+  checkBranch(branch);
+  const date = `${Math.floor(at.getTime() / 1000)} +0000`;
+  const env = {
+    GIT_DIR: gitDir,
+    GIT_WORK_TREE: folder,
+    GIT_AUTHOR_NAME: nameIn(author.name),
+    GIT_AUTHOR_EMAIL: nameIn(author.email),
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_NAME: nameIn(author.name),
+    GIT_COMMITTER_EMAIL: nameIn(author.email),
+    GIT_COMMITTER_DATE: date,
+  };
+  const git = (args: string[]) => gitAt({ args, cwd: folder, signal, env });
+  await git(['init', '--quiet']);
+  await git(['add', '--all', '--', '.']);
+  await git(['commit', '--quiet', '--allow-empty', '-m', message]);
+  const sha = (await git(['rev-parse', 'HEAD'])).trim();
+  return pushIfEmpty(gitAt, { to, branch, sha, cwd: gitDir, signal });
+}
+
+async function copyBranch(git: Git, job: CopyBranch, gitDir: string): Promise<{ sha: string } | null> {
+  const { from, fromRef, to, branch, signal } = job;
+  for (const remote of [from, to]) checkRemote(remote);
+  checkRef(fromRef);
+  checkBranch(branch);
+  await git({ args: ['init', '--quiet', '--bare', '.'], cwd: gitDir, signal });
+  const fetch = ['fetch', '--quiet', '--no-tags', '--', from.url, fromRef];
+  await git({ args: fetch, cwd: gitDir, signal, remote: from });
+  const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: gitDir, signal })).trim();
+  return pushIfEmpty(git, { to, branch, sha, cwd: gitDir, signal });
+}
+
+interface PushIfEmpty {
+  to: Remote;
+  branch: string;
+  sha: string;
+  cwd: string;
+  signal: AbortSignal;
+}
+
+/** Tried again after it was cut off, it finds its own commit there, and is done. */
+async function pushIfEmpty(
+  git: Git,
+  { to, branch, sha, cwd, signal }: PushIfEmpty,
+): Promise<{ sha: string } | null> {
+  const at = { cwd, signal, remote: to, env: { GIT_DIR: cwd } };
+  const listed = await git({ ...at, args: ['ls-remote', '--quiet', '--', to.url] });
+  const heads = listed.split('\n').filter((line) => line.includes('\trefs/'));
+  if (heads.length > 0) return heads.includes(`${sha}\trefs/heads/${branch}`) ? { sha } : null;
+  await git({ ...at, args: ['push', '--quiet', '--', to.url, `${sha}:refs/heads/${branch}`] });
+  return { sha };
+}
+
+async function inFolder<T>(workDir: string, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(workDir, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(workDir, 'git-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function checkRemote({ url }: Remote): void {
+  const parsed = URL.parse(url);
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password || parsed.search)
+    throw new GitFailure('refused', 'The address of the repository is none.');
+}
+
+function checkRef(ref: string): void {
+  if (!isGitRef(ref) && !gitCommitPattern.test(ref))
+    throw new GitFailure('not_found', 'There can be no branch, tag or commit of this name.');
+}
+
+function checkBranch(branch: string): void {
+  if (!isGitRef(branch)) throw new GitFailure('not_found', 'There can be no branch of this name.');
+}
+
+/** What git itself would refuse or drop. */
+function nameIn(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+  return text.replace(/[<>\n\r\u0000-\u001f]/g, ' ').trim() || 'svc';
+}

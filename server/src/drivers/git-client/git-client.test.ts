@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createGitClient } from './create-git-client.ts';
+import { GitFailure, type Remote } from './git-client.ts';
+
+const path = process.env.PATH ?? '';
+const password = 'a-secret-of-the-host';
+let root: string;
+let served: Bun.Server<undefined>;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'svc-git-client-'));
+  mkdirSync(join(root, 'repos'));
+  served = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer });
+});
+afterAll(async () => {
+  await served.stop(true);
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** The real smart HTTP, with one password for all of it. */
+async function answer(request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  if (url.pathname.startsWith('/elsewhere'))
+    return Response.redirect(`http://127.0.0.1:${served.port}/stolen`, 302);
+  const wanted = `Basic ${Buffer.from(`x:${password}`).toString('base64')}`;
+  if (request.headers.get('authorization') !== wanted) return new Response('no', { status: 401 });
+  const child = Bun.spawn(['git', 'http-backend'], {
+    stdin: new Uint8Array(await request.arrayBuffer()),
+    stdout: 'pipe',
+    stderr: 'ignore',
+    env: {
+      PATH: path,
+      GIT_PROJECT_ROOT: join(root, 'repos'),
+      GIT_HTTP_EXPORT_ALL: '1',
+      GIT_CONFIG_GLOBAL: join(root, 'config'),
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers.get('content-type') ?? '',
+      HTTP_CONTENT_ENCODING: request.headers.get('content-encoding') ?? '',
+      GIT_PROTOCOL: request.headers.get('git-protocol') ?? '',
+      REMOTE_USER: 'x',
+    },
+  });
+  const bytes = Buffer.from(await new Response(child.stdout).arrayBuffer());
+  const end = bytes.indexOf('\r\n\r\n');
+  const headers = new Headers(
+    bytes
+      .subarray(0, end)
+      .toString()
+      .split('\r\n')
+      .map((line) => line.split(': ', 2) as [string, string]),
+  );
+  const status = Number(headers.get('status')?.slice(0, 3) ?? 200);
+  headers.delete('status');
+  return new Response(bytes.subarray(end + 4), { status, headers });
+}
+
+let made = 0;
+function newRepo(): Remote & { folder: string } {
+  const name = `r${++made}.git`;
+  const folder = join(root, 'repos', name);
+  writeFileSync(join(root, 'config'), '[safe]\n\tdirectory = *\n');
+  Bun.spawnSync(['git', 'init', '-q', '--bare', folder]);
+  for (const setting of ['http.receivepack', 'uploadpack.allowAnySHA1InWant'])
+    Bun.spawnSync(['git', '-C', folder, 'config', setting, 'true']);
+  return { url: `http://127.0.0.1:${served.port}/${name}`, username: 'x', password, folder };
+}
+
+function newFolder(files: Record<string, string> = {}): string {
+  const folder = join(root, `f${++made}`);
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+const client = () => createGitClient({ workDir: join(root, 'work'), path });
+const { signal } = new AbortController();
+const first = (to: Remote, folder: string, branch = 'main') =>
+  client().pushFirst({
+    to,
+    branch,
+    folder,
+    author: { name: 'Ada', email: 'ada@example.test' },
+    message: 'Begin',
+    at: new Date('2026-01-02T03:04:05Z'),
+    signal,
+  });
+
+async function refusal(work: Promise<unknown>): Promise<GitFailure> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof GitFailure) return error;
+    throw error;
+  }
+  throw new Error('It was not refused.');
+}
+
+test('what is pushed first is what is checked out, without history and without .git', async () => {
+  const repo = newRepo();
+  const folder = newFolder({
+    'a.txt': 'A',
+    'b/c.sh': '#!/bin/sh\n',
+    '.gitignore': 'ignored\n',
+    ignored: 'x',
+  });
+  chmodSync(join(folder, 'b/c.sh'), 0o755);
+  symlinkSync('a.txt', join(folder, 'link'));
+  const pushed = await first(repo, folder);
+  const into = join(root, `into${++made}`);
+  const out = await client().checkOut({ from: repo, ref: 'main', into, signal, bytesMax: 1e6 });
+  expect(out).toEqual({ sha: pushed?.sha ?? '', message: 'Begin' });
+  expect(readdirSync(into).sort()).toEqual(['.gitignore', 'a.txt', 'b', 'link']);
+  expect(readFileSync(join(into, 'a.txt'), 'utf8')).toBe('A');
+  const bySha = join(root, `into${++made}`);
+  await client().checkOut({ from: repo, ref: out.sha, into: bySha, signal, bytesMax: 1e6 });
+  expect(existsSync(join(bySha, 'a.txt'))).toBe(true);
+  expect(readdirSync(join(root, 'work'))).toEqual([]);
+});
+
+test('tried again it is the same commit, and a repository that others have pushed to is left alone', async () => {
+  const repo = newRepo();
+  const folder = newFolder({ a: '1' });
+  const once = await first(repo, folder);
+  expect(await first(repo, folder)).toEqual(once);
+  expect(await first(repo, newFolder({ a: '2' }))).toBeNull();
+  expect(await first(repo, folder, 'other')).toBeNull();
+});
+
+test('a branch is copied with its history into an empty repository', async () => {
+  const [from, to] = [newRepo(), newRepo()];
+  const pushed = await first(from, newFolder({ a: '1' }));
+  const job = { from, fromRef: 'main', to, branch: 'trunk', signal };
+  expect(await client().copyBranch(job)).toEqual(pushed);
+  expect(await client().copyBranch(job)).toEqual(pushed);
+  const into = join(root, `into${++made}`);
+  expect(await client().checkOut({ from: to, ref: 'trunk', into, signal, bytesMax: 1e6 })).toMatchObject({
+    sha: pushed?.sha,
+  });
+});
+
+test('what is larger than allowed is not written', async () => {
+  const repo = newRepo();
+  await first(repo, newFolder({ big: 'x'.repeat(100_000) }));
+  const into = join(root, `into${++made}`);
+  const { reason } = await refusal(
+    client().checkOut({ from: repo, ref: 'main', into, signal, bytesMax: 50_000 }),
+  );
+  expect(reason).toBe('too_large');
+  expect(existsSync(join(into, 'big'))).toBe(false);
+});
+
+test('a wrong password, a missing repository and a missing branch are told apart, without the password', async () => {
+  const repo = newRepo();
+  await first(repo, newFolder({ a: '1' }));
+  const out = (from: Remote, ref = 'main') =>
+    refusal(client().checkOut({ from, ref, into: join(root, `into${++made}`), signal, bytesMax: 1e6 }));
+  const wrong = await out({ ...repo, password: 'another-secret' });
+  expect(wrong.reason).toBe('refused');
+  expect(wrong.message).not.toContain('another-secret');
+  expect((await out({ ...repo, url: repo.url.replace('.git', '-none.git') })).reason).toBe('not_found');
+  expect((await out(repo, 'nowhere')).reason).toBe('not_found');
+  expect((await out({ ...repo, url: 'http://127.0.0.1:1/x.git' })).reason).toBe('unreachable');
+});
+
+test('a redirect is not followed: the password goes nowhere else', async () => {
+  const repo = { ...newRepo(), url: `http://127.0.0.1:${served.port}/elsewhere.git` };
+  const failure = await refusal(
+    client().checkOut({ from: repo, ref: 'main', into: join(root, `into${++made}`), signal, bytesMax: 1e6 }),
+  );
+  expect(['unreachable', 'not_found']).toContain(failure.reason);
+});
+
+test.each([
+  ...[
+    '--upload-pack=touch /tmp/x',
+    '-x',
+    'a b',
+    'a;b',
+    'a..b',
+    'a\nb',
+    '$(id)',
+    '`id`',
+    'a:b',
+    'refs/heads/../x',
+  ],
+  ...[
+    '+main',
+    'a~1',
+    'a^',
+    'a?',
+    'a*',
+    'a[',
+    'a\\b',
+    '@{0}',
+    '',
+    '/a',
+    'a/',
+    'a.lock',
+    '.a',
+    'a//b',
+    'HEAD',
+    'é',
+  ],
+])('%p is no ref, and git is not started for it', async (ref) => {
+  const from = { url: 'http://127.0.0.1:1/x.git', username: 'x', password };
+  const into = join(root, `into${++made}`);
+  const failure = await refusal(client().checkOut({ from, ref, into, signal, bytesMax: 1 }));
+  expect(failure.reason).toBe('not_found');
+  expect(existsSync(into)).toBe(false);
+});
+
+test.each([
+  'ext::sh -c id',
+  'file:///etc',
+  '/etc',
+  'ssh://x/y',
+  '--upload-pack=id',
+  'http://u:p@x/y',
+  'git://x/y',
+])('%p is no address of a repository', async (url) => {
+  const from = { url, username: 'x', password };
+  const into = join(root, `into${++made}`);
+  const failure = await refusal(client().checkOut({ from, ref: 'main', into, signal, bytesMax: 1 }));
+  expect(failure.reason).toBe('refused');
+  expect(existsSync(into)).toBe(false);
+});
+
+test('what is aborted ends at once', async () => {
+  const repo = newRepo();
+  const stopped = AbortSignal.abort(new Error('stopped'));
+  const into = join(root, `into${++made}`);
+  expect(client().checkOut({ from: repo, ref: 'main', into, signal: stopped, bytesMax: 1 })).rejects.toThrow(
+    'stopped',
+  );
+});
