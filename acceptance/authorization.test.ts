@@ -126,7 +126,9 @@ describe('the authorization table', () => {
       .filter(([, methods]) => methods.get && !methods.get['x-authorization'])
       .map(([path, methods]) => ({ path, security: methods.get?.security }));
     expect(open.map(({ path }) => path).sort()).toEqual([
+      '/.well-known/svc-user-keys.json',
       '/api/v1/openapi.json',
+      '/git-host/setup',
       '/healthz',
       '/icons/{iconID}',
       '/login',

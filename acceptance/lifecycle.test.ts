@@ -71,7 +71,7 @@ describe('npm start', () => {
   });
 
   test('with SVC_SEED=none makes no tenant, no user and no local login', async () => {
-    const server = await start({ env: { SVC_SEED: 'none' } });
+    const server = await start({ finds: 'nothing', env: { SVC_SEED: 'none' } });
     expect(await admin<{ items: unknown[] }>(server, ['tenants', 'list'])).toMatchObject({ items: [] });
     expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
     expect((await svcFor(server)(['login', '--local'])).code).toBe(3);
@@ -145,7 +145,7 @@ describe('a data dir', () => {
   });
 
   test('serves one server at a time, and two data dirs never meet', async () => {
-    const [one, other] = await Promise.all([start(), start()]);
+    const [one, other] = await Promise.all([start({ finds: 'nothing' }), start({ finds: 'nothing' })]);
     const refused = await run([process.execPath, join(root, 'server/src/main.ts')], {
       env: { ...one.env, SVC_PORT: String(freePort()) },
     });
@@ -159,7 +159,7 @@ describe('a data dir', () => {
   });
 
   test('holds no secret that others may read', async () => {
-    const server = await start();
+    const server = await start({ finds: 'nothing' });
     const { mode } = await Bun.file(join(server.dataDir, 'local-login.json')).stat();
     expect(mode & 0o077).toBe(0);
     for (const name of readdirSync(server.dataDir).filter((file) => /json|lock/.test(file))) {

@@ -272,6 +272,9 @@ test('the file of audit anchors names entries that were made, and none that was 
   expect(anchors.filter(({ tenantId, seq, hash }) => !made.has(`${tenantId} ${seq} ${hash}`))).toEqual([]);
 });
 
+/** What it comes to is decided by a person somewhere else: the plan says what that would be. */
+const decidedElsewhere = new Set(['gitHost.pollLink']);
+
 describe('every operation that changes something', () => {
   test('with dry_run answers a whole plan, changes nothing, and does just that when it is executed', async () => {
     const { operations } = await readDocument(world.tenant.server);
@@ -298,6 +301,7 @@ describe('every operation that changes something', () => {
       });
       expectComplete(plan!);
       expect(plan!.operation).toBe(operation.id);
+      if (decidedElsewhere.has(operation.id)) continue;
       const entries = await audited(async () => {
         const ifPlan = { 'if-plan': plan!.fingerprint };
         const answer = await world.as[letter](operation.method, address, body, ifPlan);

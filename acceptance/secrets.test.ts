@@ -18,9 +18,9 @@ const secrets = new Map<string, string>();
 /** Whatever was said where no secret belongs: answers, errors, talk on stderr. */
 const said: string[] = [];
 
-// A server of its own, on the embedded database, that logs all it can.
+// A server of its own, on the embedded database, that logs all it can, from its very first start on.
 beforeAll(async () => {
-  server = await startServer({ env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } });
+  server = await startServer({ finds: 'nothing', env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } });
   database = behind(server);
   t = await newTenant(server);
   user = await newPasswordUser(server, t.id);

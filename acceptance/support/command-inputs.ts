@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appLifeInputs } from './command-inputs/app-life.ts';
+import { appMetricsInputs } from './command-inputs/app-metrics.ts';
 import { appInputs } from './command-inputs/apps.ts';
 import { categoryInputs } from './command-inputs/categories.ts';
+import { deploymentInputs } from './command-inputs/deployments.ts';
 import { domainInputs } from './command-inputs/domains.ts';
 import { iconInputs } from './command-inputs/icons.ts';
 import { ownerInputs } from './command-inputs/owners.ts';
@@ -72,6 +74,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   ...rawDbInputs,
   ...storageInputs,
   ...domainInputs,
+  ...deploymentInputs,
   ...staticSiteInputs,
   ...iconInputs,
   'tables types': async (world) => ['--app', await adminsApp(world)],
@@ -165,6 +168,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   schema: () => ['grants', 'create'],
   'exit-codes': none,
   version: none,
+  ...appMetricsInputs,
 };
 
 /** A folder of its own: a login that others use must not be ended, nor another take its place. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { runInBatch } from './admin-batch.ts';
 import { type RunningServer, root, temporaryFolder } from './server.ts';
 
 export interface Ran {
@@ -39,15 +40,16 @@ export async function run(
   };
 }
 
-/** `./svc-admin … --json` on the server's own database. */
+/** `./svc-admin …` on the server's own database; with standard input in a process of its own. */
 export async function admin<T = Record<string, string>>(
   server: RunningServer,
   args: string[],
   stdin?: string,
 ): Promise<T> {
+  if (stdin === undefined) return (await runInBatch(server, args)) as T;
   const ran = await run([join(root, 'svc-admin'), ...args, '--json'], {
     env: server.env,
-    ...(stdin === undefined ? {} : { stdin }),
+    stdin,
   });
   if (ran.code !== 0) throw new Error(`svc-admin ${args.join(' ')} ended with ${ran.code}: ${ran.stderr}`);
   return ran.json<T>();

@@ -31,6 +31,9 @@ const movingTables: Readonly<Record<string, string | null>> = {
   // The clock looks at those that wait, whoever else does.
   'svc.domains':
     'select row(id, app_id, host, token, status, created_at)::text as row from svc.domains order by 1',
+  // The built-in git host is another system, which happens to be here: that it is asked leaves a token, as it would there.
+  'svc.git_host_tokens': null,
+  'svc.git_host_device_codes': null,
   // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
   // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
   'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',

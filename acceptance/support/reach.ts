@@ -2,9 +2,13 @@ import { admin } from './commands.ts';
 import type { Letter, Operation } from './document.ts';
 import type { Answered, Call, Person } from './people.ts';
 import { appLifeReach } from './reach/app-life.ts';
+import { appMetricsReach } from './reach/app-metrics.ts';
 import { appReach } from './reach/apps.ts';
+import { bootstrapReach } from './reach/bootstraps.ts';
 import { categoryReach } from './reach/categories.ts';
+import { deploymentReach } from './reach/deployments.ts';
 import { domainReach } from './reach/domains.ts';
+import { gitReach } from './reach/git.ts';
 import { iconReach } from './reach/icons.ts';
 import { ownerReach } from './reach/owners.ts';
 import { rawDbReach } from './reach/raw-db.ts';
@@ -28,6 +32,7 @@ const inTenant: Reach = (world) => ({ params: { tenantID: world.tenant.id } });
  * that one that succeeds takes nothing away from the next.
  */
 export const reach: Readonly<Record<string, Reach>> = {
+  ...appMetricsReach,
   'me.get': () => ({ params: {} }),
   'sessions.list': () => ({ params: {} }),
   'sessions.revoke': async (world, letter) => ({ params: { sessionID: await spareSession(world, letter) } }),
@@ -134,11 +139,14 @@ export const reach: Readonly<Record<string, Reach>> = {
   },
   ...appReach,
   ...appLifeReach,
+  ...bootstrapReach,
   ...categoryReach,
   ...ownerReach,
   ...rawDbReach,
   ...storageReach,
   ...domainReach,
+  ...gitReach,
+  ...deploymentReach,
   ...staticSiteReach,
   ...visitorReach,
   ...iconReach,

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { copyPreparedDataDir } from './prepared-data-dir.ts';
 
 /** The product from outside: a server as a child process in a data dir of its own. No source is imported here. */
 export const root = resolve(import.meta.dir, '..', '..');
@@ -23,6 +24,8 @@ export interface ServerOptions {
   dataDir?: string;
   port?: number;
   env?: Record<string, string>;
+  /** What it finds in a data dir of its own; `nothing` where the first start itself is the question. */
+  finds?: 'prepared' | 'nothing';
   /** How it is started; `npm start` where that itself is the question. */
   command?: string[];
   readyMs?: number;
@@ -30,12 +33,34 @@ export interface ServerOptions {
 
 const running = new Set<RunningServer>();
 const folders = new Set<string>();
+const beside = new Map<RunningServer, (() => Promise<unknown>)[]>();
 
 /** A folder that is removed when the tests end. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-acceptance-'));
+  const folder = mkdtempSync(join(quickFolder(), 'svc-acceptance-'));
+  // Apps run as users of their own, and go through it to where they run.
+  chmodSync(folder, 0o711);
   folders.add(folder);
   return folder;
+}
+
+/** Memory where there is plenty: of a cluster that lives for seconds nothing has to reach the disk. */
+function quickFolder(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
+}
+
+/** What a test keeps open beside a server is ended with it. */
+export function endWith(server: RunningServer, end: () => Promise<unknown>): void {
+  beside.set(server, [...(beside.get(server) ?? []), end]);
+}
+
+async function endBeside(server: RunningServer): Promise<void> {
+  const ends = beside.get(server) ?? [];
+  beside.delete(server);
+  await Promise.all(ends.map((end) => end()));
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
@@ -51,6 +76,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
+  const finds =
+    options.finds ?? (options.dataDir || options.command || env.SVC_DATABASE_URL ? 'nothing' : 'prepared');
+  if (finds === 'prepared') await copyPreparedDataDir(dataDir);
   const child = Bun.spawn(options.command ?? [process.execPath, join(root, 'server/src/main.ts')], {
     cwd: root,
     env,
@@ -72,6 +100,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   void collect(child.stderr);
   const exited = child.exited.then((code) => {
     ready.reject(new Error(`The server ended with ${code} before it was ready:\n${text}`));
+    void endBeside(server);
     return code;
   });
   ready.promise.catch(() => {});
@@ -91,6 +120,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     stop: async () => {
       child.kill('SIGTERM');
       const code = await exited;
+      await endBeside(server);
       running.delete(server);
       return code;
     },
@@ -138,6 +168,8 @@ export function sharedServer(): Promise<RunningServer> {
 /** Called once, after all tests: see `setup.ts`. */
 export async function stopEverything(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
+  // Those opened on a server that had already ended.
+  await Promise.all([...beside.keys()].map(endBeside));
   await dropDatabases();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }

@@ -52,6 +52,9 @@ const steps: Record<ErrorCode, string> = {
   code_not_readable: 'Ask its owners, or give --template.',
   installation_mismatch:
     'Leave --installation-id out; svc git-host installations repos shows what yours reaches.',
+  app_unreachable: 'svc logs --app <app> shows what the app says.',
+  app_starting: 'Try again in a moment; svc deployments list --app <app> shows how it stands.',
+  app_timeout: 'svc logs --app <app> shows what the app says.',
   git_host_unavailable: 'Try again; svc-admin doctor tells the operator what is wrong.',
   not_deleted: 'svc apps delete <app> --execute deletes it first.',
   storage_not_enabled: 'svc apps storage enable --app <app> --execute enables it.',

@@ -12,5 +12,5 @@ function withoutToken(search: string): string {
 }
 
 function withoutSignature(path: string): string {
-  return path.replace(/^\/objects\/[^/]*/, '/objects/…');
+  return path.replace(/^\/(objects|uploads|sources)\/[^/]*/, '/$1/…');
 }

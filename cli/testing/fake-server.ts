@@ -73,6 +73,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
     return Response.json(answerOf({ shape: { answer: Icon } }), { status: 201, headers: requestId });
   if (seen.path.startsWith('/objects/')) return fakeObjects(seen);
   if (seen.path.startsWith('/uploads/')) return fakeUploads(seen);
+  if (seen.path.startsWith('/sources/')) return Response.json({}, { status: 201, headers: requestId });
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
   const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
@@ -92,6 +93,10 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   const made = withUploads(fake.url, id, seen, withObjectUrls(fake.url, id, answerOf(entry)));
   // Whoever waits for a domain has waited long enough.
   if (id === 'domains.verify') return Response.json({ ...(made as object), status: 'active' });
+  // And whoever waits for a deployment.
+  if (id === 'deployments.get') return Response.json({ ...(made as object), state: 'live' });
+  if (id === 'deployments.grantUpload')
+    return Response.json({ ...(made as object), put_url: `${fake.url}/sources/a-token` }, { status: 201 });
   const isUpload = id.startsWith('icons.');
   const told = isUpload ? { ...(made as object), put_url: `${fake.url}/icons/1?token=t` } : made;
   return Response.json(told, { status: entry.endpoint.status, headers: requestId });

@@ -4,15 +4,25 @@ import * as appLifeShapes from './app-life.shapes.ts';
 import * as appLife from './app-life.ts';
 import * as appListShapes from './app-lists.shapes.ts';
 import * as appLists from './app-lists.ts';
+import * as appMetricShapes from './app-metrics.shapes.ts';
+import * as appMetrics from './app-metrics.ts';
 import * as appShapes from './apps.shapes.ts';
 import * as apps from './apps.ts';
+import * as bootstrapShapes from './bootstrap.shapes.ts';
+import * as bootstrap from './bootstrap.ts';
 import * as categoryShapes from './categories.shapes.ts';
 import * as categories from './categories.ts';
 import * as connectorShapes from './connectors.shapes.ts';
 import * as connectors from './connectors.ts';
+import * as deploymentShapes from './deployments.shapes.ts';
+import * as deployments from './deployments.ts';
 import * as domainShapes from './domains.shapes.ts';
 import * as domains from './domains.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
+import * as gitConnectionShapes from './git-connections.shapes.ts';
+import * as gitConnections from './git-connections.ts';
+import * as gitHostShapes from './git-host.shapes.ts';
+import * as gitHost from './git-host.ts';
 import * as grantShapes from './grants.shapes.ts';
 import * as grants from './grants.ts';
 import * as iconShapes from './icons.shapes.ts';
@@ -58,6 +68,7 @@ export const contract: readonly ContractEntry[] = [
   ...pair(apps, appShapes),
   ...pair(appLife, appLifeShapes),
   ...pair(appLists, appListShapes),
+  ...pair(appMetrics, appMetricShapes),
   ...pair(categories, categoryShapes),
   ...pair(resourcePresets, resourcePresetShapes),
   ...pair(templates, templateShapes),
@@ -69,6 +80,10 @@ export const contract: readonly ContractEntry[] = [
   ...pair(rawDb, rawDbShapes),
   ...pair(icons, iconShapes),
   ...pair(domains, domainShapes),
+  ...pair(deployments, deploymentShapes),
+  ...pair(gitHost, gitHostShapes),
+  ...pair(gitConnections, gitConnectionShapes),
+  ...pair(bootstrap, bootstrapShapes),
 ];
 
 /** The row path's own, which no router but `/data/…` itself answers. */

@@ -24,7 +24,7 @@ export const archiveApp = endpoint<typeof shapes.archiveApp>()({
   kind: 'mutate',
   ...governed,
   status: 200,
-  errors: ['not_found'],
+  errors: ['not_found', 'deploy_in_progress'],
 });
 
 export const reactivateApp = endpoint<typeof shapes.reactivateApp>()({
@@ -46,7 +46,7 @@ export const suspendApp = endpoint<typeof shapes.suspendApp>()({
   kind: 'mutate',
   ...governed,
   status: 200,
-  errors: ['not_found', 'nothing_deployed', 'invalid_state_transition'],
+  errors: ['not_found', 'nothing_deployed', 'invalid_state_transition', 'deploy_in_progress'],
 });
 
 export const resumeApp = endpoint<typeof shapes.resumeApp>()({
@@ -68,7 +68,7 @@ export const deleteApp = endpoint<typeof shapes.deleteApp>()({
   kind: 'mutate',
   ...ended,
   status: 200,
-  errors: ['not_found'],
+  errors: ['not_found', 'deploy_in_progress'],
 });
 
 export const restoreApp = endpoint<typeof shapes.restoreApp>()({

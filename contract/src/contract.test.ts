@@ -15,9 +15,9 @@ describe('error codes', () => {
     }
   });
 
-  test('conflicts exit 6, a stale plan 15, absent things 5, faults 13', () => {
+  test('conflicts exit 6, what a person has to do elsewhere first 11, a stale plan 15, absent things 5, faults 13', () => {
     for (const [code, row] of Object.entries(errorCodes)) {
-      if (row.status === 409) expect([6, 15]).toContain(row.exit);
+      if (row.status === 409) expect([6, 11, 15]).toContain(row.exit);
       if (row.status === 404) expect({ code, exit: row.exit }).toEqual({ code, exit: 5 });
       if (row.status >= 500) expect({ code, exit: row.exit }).toEqual({ code, exit: 13 });
     }

@@ -25,6 +25,10 @@ export const deploymentLeaseSeconds = 15;
 export const artifactsKeptMax = 10;
 export const sourceBytesMax = 200 * 1024 * 1024;
 export const sourceUploadSeconds = 900;
+export const sourceUploadsPerHourMax = 60;
+/** What an archive of source may hold. */
+export const sourceFilesMax = 50_000;
+export const sourceUnpackedBytesMax = 1024 ** 3;
 /** Where the source of a deployment is sent to. */
 export const sourcesPrefix = '/sources/';
 export const logLineBytesMax = 8 * 1024;
@@ -95,7 +99,7 @@ export const grantSourceUpload = endpoint<typeof shapes.grantSourceUpload>()({
   kind: 'mutate',
   ...ownersOnly,
   status: 201,
-  errors: ['not_found', 'app_not_active'],
+  errors: ['not_found', 'app_not_active', 'app_suspended', 'limit_reached'],
   perMinuteMax: 120,
 });
 

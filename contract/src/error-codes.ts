@@ -178,6 +178,9 @@ export const errorCodes = {
   rate_limited: { status: 429, exit: 8, means: 'Too many requests; try again after Retry-After.' },
   // 5xx
   internal: { status: 500, exit: 13, means: 'A fault of the server. The request id finds it in the log.' },
+  app_unreachable: { status: 502, exit: 13, means: 'The app runs, and its answer could not be read.' },
+  app_starting: { status: 503, exit: 13, means: 'The app is about to run; try again in a moment.' },
+  app_timeout: { status: 504, exit: 13, means: 'The app has not answered in time.' },
   unavailable: { status: 503, exit: 13, means: 'The server can not answer just now; try again.' },
   git_host_unavailable: { status: 503, exit: 13, means: 'The git host does not answer as it should.' },
   query_timeout: { status: 504, exit: 13, means: 'The query took longer than allowed.' },

@@ -1,5 +1,6 @@
 import { contract, rowContract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
+import { gitSetupPath, gitWebhookPath } from './git-host.ts';
 import { manifestSchemaPath } from './manifest.ts';
 import { iconPaths } from './openapi-icons.ts';
 import { objectPaths } from './openapi-objects.ts';
@@ -167,8 +168,29 @@ const operationalPaths = {
     'oauth.discovery: Where to sign in, and how',
     'application/json',
   ),
+  '/.well-known/svc-user-keys.json': plain(
+    'operations.userKeys: The keys (JWKS) that apps verify X-Svc-User with',
+    'application/json',
+  ),
   '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),
   '/login/done': plain('login.done: Where the sign-in comes back to', 'text/html'),
+  [gitSetupPath]: plain(
+    'gitHost.setup: Where the git host sends people who have installed the app there',
+    'text/html',
+  ),
+  [gitWebhookPath]: {
+    post: {
+      operationId: 'gitHost.webhook',
+      tags: ['operations'],
+      summary: 'What the git host tells of pushes, signed with the secret of the hook',
+      security: [],
+      responses: {
+        200: { description: 'Nothing to do, or told of before.' },
+        202: { description: 'Noted.' },
+        401: { description: 'The signature is missing or wrong.' },
+      },
+    },
+  },
   '/logout': {
     post: {
       operationId: 'login.end',

@@ -84,6 +84,7 @@ create table svc.git_host_tokens (
   installation_id bigint references svc.git_host_installations on delete cascade,
   -- Of installation tokens that were asked for fewer; null: all.
   repo_ids        bigint[],
+  is_read_only    boolean not null default false,
   expires_at      timestamptz not null,
   created_at      timestamptz not null,
   check ((kind = 'installation') = (installation_id is not null)),

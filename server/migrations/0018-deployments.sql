@@ -59,6 +59,9 @@ create index deployments_open on svc.deployments (created_at)
 create index deployments_release on svc.deployments (app_id, release_id) where release_id is not null;
 alter table svc.apps add foreign key (live_deployment_id) references svc.deployments on delete set null;
 
+-- Of a static app: which deployment has made the release, so that one that begins again makes no second.
+alter table svc.static_releases add column deployment_id uuid unique;
+
 create table svc.deployment_uploads (
   id         uuid primary key,
   tenant_id  uuid not null references svc.tenants on delete cascade,

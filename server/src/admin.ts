@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { runAdmin } from './admin/run.ts';
 import { readConfig } from './config.ts';
 
@@ -19,6 +20,7 @@ const exit = await runAdmin(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   stdin: () => Bun.stdin.text(),
+  stdinLines,
   config: () => readConfig(process.env),
   onInterrupt: (undo) => {
     interrupts.add(undo);
@@ -26,3 +28,12 @@ const exit = await runAdmin(process.argv.slice(2), {
   },
 });
 process.exitCode = exit;
+
+async function* stdinLines(): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: process.stdin });
+  } finally {
+    // Whoever writes may keep the pipe open: an end before that of the input must not wait for it.
+    process.stdin.destroy();
+  }
+}

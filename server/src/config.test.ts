@@ -187,3 +187,11 @@ test('certificates are ordered where an authority is named', () => {
   ])
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
+
+test('apps run as processes unless something else is named', () => {
+  expect(readConfig({}).runtime).toMatchObject({ kind: 'process', controlGroups: 'auto' });
+  expect(readConfig({ SVC_RUNTIME: 'docker' }).runtime.kind).toBe('docker');
+  expect(readConfig({ SVC_CGROUP: 'own' }).runtime.controlGroups).toBe('own');
+  for (const wrong of [{ SVC_RUNTIME: 'podman' }, { SVC_CGROUP: '/svc' }])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
+});

@@ -2,6 +2,9 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { DnsOptions } from './drivers/dns/open-dns.ts';
 import { parseDnsServers } from './drivers/dns/parse-dns-servers.ts';
+import type { ControlGroupsUse } from './drivers/runtime/process/control-groups.ts';
+import type { Surroundings } from './drivers/runtime/process/environment.ts';
+import { surroundingsOf } from './drivers/runtime/process/surroundings-of.ts';
 import { parseTrustedProxies, type TrustedProxies } from './plumbing/client-address.ts';
 
 /** Everything the environment decides, read and checked once, before anything starts. */
@@ -35,6 +38,30 @@ export interface Config {
   logLevel: string;
   upstream: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined;
   checkAnswers: boolean;
+  /** Where repositories are. */
+  gitHost: GitHostConfig;
+  /** What apps are built and run by. */
+  runtime: RuntimeConfig;
+}
+
+export interface RuntimeConfig {
+  kind: 'process' | 'docker';
+  surroundings: Surroundings;
+  controlGroups: ControlGroupsUse;
+}
+
+/** The platform's own host needs nothing; at others the app of the platform is registered by the operator. */
+export type GitHostConfig = { kind: 'built-in' } | GitHubConfig;
+
+export interface GitHubConfig {
+  kind: 'github';
+  webUrl: string;
+  apiUrl: string;
+  clientId: string;
+  appId: string;
+  slug: string;
+  privateKeyFile: string;
+  webhookSecret: string;
 }
 
 /** A bucket, and whose keys open it. */
@@ -107,6 +134,8 @@ export function readConfig(env: Environment): Config {
     logLevel: oneOf(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     upstream: upstreamOf(env),
     checkAnswers: oneOf(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
+    gitHost: gitHostOf(env),
+    runtime: runtimeOf(env),
   };
 }
 
@@ -300,6 +329,50 @@ function upstreamOf(env: Environment): Config['upstream'] {
   if (!clientSecret) throw new ConfigError('SVC_OIDC_CLIENT_SECRET', 'is needed with SVC_OIDC_ISSUER.');
   if (!URL.canParse(issuer)) throw new ConfigError('SVC_OIDC_ISSUER', 'must be an address.');
   return { issuer, clientId, clientSecret, name: env.SVC_OIDC_NAME || new URL(issuer).hostname };
+}
+
+function gitHostOf(env: Environment): GitHostConfig {
+  const kind = oneOf(env, 'SVC_GIT_HOST', ['built-in', 'github'], 'built-in');
+  const names = ['URL', 'API_URL', 'CLIENT_ID', 'APP_ID', 'APP_SLUG', 'PRIVATE_KEY_FILE', 'WEBHOOK_SECRET'];
+  if (kind === 'built-in') {
+    const idle = names.map((name) => `SVC_GIT_HOST_${name}`).find((variable) => env[variable]);
+    if (idle) throw new ConfigError(idle, 'is for SVC_GIT_HOST=github, which is not set.');
+    return { kind };
+  }
+  const webUrl = gitHostUrlOf(env, 'SVC_GIT_HOST_URL', 'https://github.com');
+  const apiUrl = webUrl === 'https://github.com' ? 'https://api.github.com' : `${webUrl}/api/v3`;
+  return {
+    kind,
+    webUrl,
+    apiUrl: gitHostUrlOf(env, 'SVC_GIT_HOST_API_URL', apiUrl),
+    clientId: neededWithGitHub(env, 'SVC_GIT_HOST_CLIENT_ID', /^[\w.-]{1,100}$/),
+    appId: neededWithGitHub(env, 'SVC_GIT_HOST_APP_ID', /^\d{1,15}$/),
+    slug: neededWithGitHub(env, 'SVC_GIT_HOST_APP_SLUG', /^[a-z0-9][a-z0-9-]{0,99}$/),
+    privateKeyFile: resolve(neededWithGitHub(env, 'SVC_GIT_HOST_PRIVATE_KEY_FILE', /./)),
+    webhookSecret: neededWithGitHub(env, 'SVC_GIT_HOST_WEBHOOK_SECRET', /^.{16,}$/),
+  };
+}
+
+function runtimeOf(env: Environment): RuntimeConfig {
+  return {
+    kind: oneOf(env, 'SVC_RUNTIME', ['process', 'docker'], 'process'),
+    surroundings: surroundingsOf(env),
+    controlGroups: oneOf(env, 'SVC_CGROUP', ['auto', 'own', 'none'], 'auto'),
+  };
+}
+
+function gitHostUrlOf(env: Environment, variable: string, standard: string): string {
+  const url = URL.parse(env[variable] || standard);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+    throw new ConfigError(variable, `must be an http(s) address, e.g. ${standard}.`);
+  return url.href.replace(/\/+$/, '');
+}
+
+function neededWithGitHub(env: Environment, variable: string, pattern: RegExp): string {
+  const text = env[variable];
+  if (!text) throw new ConfigError(variable, 'is needed with SVC_GIT_HOST=github.');
+  if (!pattern.test(text)) throw new ConfigError(variable, `does not look like one (${pattern.source}).`);
+  return text;
 }
 
 function oneOf<const T extends string>(

@@ -1,3 +1,5 @@
+import { sourcesPrefix } from '@svc/contract/deployments.ts';
+import { gitSetupPath, gitWebhookPath } from '@svc/contract/git-host.ts';
 import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
 import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { openApiDocument } from '@svc/contract/openapi.ts';
@@ -9,6 +11,9 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type ChallengeAnswer, challengePrefix } from './certificates/challenge-answer.ts';
 import type { Config } from './config.ts';
 import { answerChallenge } from './edge/answer-challenge.ts';
+import { type UserTokens, userKeysPath } from './edge/user-tokens.ts';
+import { setupPage } from './git-connections/setup-page.ts';
+import { gitPrefix } from './git-host/paths.ts';
 import { iconsPrefix } from './icons/create-icons.ts';
 import { createConsoleLogin } from './identity/console-login.ts';
 import type { Metrics } from './plumbing/metrics.ts';
@@ -25,9 +30,14 @@ export interface FrontParts {
   icons: Handle;
   objects: Handle;
   uploads: Handle;
+  sources: Handle;
   siteAuth: Handle;
+  gitWebhook: Handle;
+  gitHost: Handle;
   challengeAnswer: ChallengeAnswer;
   isReady: () => Promise<boolean>;
+  /** What apps verify who asks with. */
+  userKeys: UserTokens['publicKeys'];
 }
 
 /** Which part of the server a path belongs to. */
@@ -53,6 +63,8 @@ export function createFront(parts: FrontParts): Handle {
       new Response(manifestSchema, { headers: { 'content-type': 'application/schema+json' } }),
     [siteConfigSchemaPath]: async () =>
       new Response(siteSchema, { headers: { 'content-type': 'application/schema+json' } }),
+    [userKeysPath]: async () =>
+      Response.json(parts.userKeys, { headers: { 'cache-control': 'public, max-age=300' } }),
     '/': async () => welcomePage(parts.config.baseUrl),
   };
 
@@ -78,6 +90,7 @@ export function createFront(parts: FrontParts): Handle {
     if (path.startsWith(iconsPrefix)) return parts.icons(request, url, info);
     if (path.startsWith(objectsPrefix)) return parts.objects(request, url, info);
     if (path.startsWith(uploadsPrefix)) return parts.uploads(request, url, info);
+    if (path.startsWith(sourcesPrefix)) return parts.sources(request, url, info);
     if (path === '/oauth' || path.startsWith('/oauth/')) {
       info.setRoute('oauth');
       return parts.oauth(request, url, info);
@@ -86,6 +99,9 @@ export function createFront(parts: FrontParts): Handle {
       info.setRoute('login');
       return consoleLogin(request, url, info);
     }
+    if (path.startsWith(gitPrefix)) return parts.gitHost(request, url, info);
+    if (path === gitWebhookPath) return parts.gitWebhook(request, url, info);
+    if (path === gitSetupPath) return setupPage(request, url, info);
     if (path === siteAuthPath) {
       info.setRoute('login');
       return parts.siteAuth(request, url, info);

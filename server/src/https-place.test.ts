@@ -6,6 +6,7 @@ import { crypto } from 'acme-client';
 import { placeholderCertificate } from './drivers/certificates/placeholder-certificate.ts';
 import { openHttpsPlace, secureOrigin } from './https-place.ts';
 import type { Answering } from './plumbing/serve.ts';
+import { webSocketHandler } from './plumbing/web-sockets.ts';
 import { silentLog } from './testing.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-https-'));
@@ -17,6 +18,7 @@ const answering: Answering = {
   development: false,
   fetch: () => new Response('hello'),
   error: () => new Response('error', { status: 500 }),
+  websocket: webSocketHandler,
 };
 
 test('without a port for it, TLS ends nowhere here', () => {

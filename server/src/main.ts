@@ -1,6 +1,8 @@
+import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import { ConfigError, readConfig } from './config.ts';
+import { gitPrefix } from './git-host/paths.ts';
 import { openHttpsPlace } from './https-place.ts';
 import { startPlatform } from './platform.ts';
 import type { DirectHandle } from './plumbing/direct.ts';
@@ -42,7 +44,7 @@ try {
     sites: () => sites,
     direct: () => direct,
     clientOf: passedOn.clientOf,
-    streams: [objectsPrefix, uploadsPrefix],
+    streams: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
     log,
     metrics,
   });
@@ -60,6 +62,7 @@ try {
   edge = platform.edge;
   stopNow = () => platform.database.stopNow();
   stop = async () => {
+    platform.stopWaiting();
     await Promise.all([serving.stop(graceMs), raw?.stop(graceMs), https?.stop(graceMs)]);
     await platform.stop();
   };

@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
+import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
 import { memoryDns, testPlace } from './domains/testing.ts';
 import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { serverAt } from './drivers/raw-database/raw-server.ts';
+import { createLogWaits } from './logs/log-waits.ts';
+import type { GitParts } from './git-connections/git-parts.ts';
 import { routesOf } from './platform.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {
@@ -16,6 +19,11 @@ test('the routes of the server are the endpoints of the contract: none missing, 
     raw,
     urlKey: 'key',
     domains: testPlace(memoryDns()),
+    // Nobody is asked.
+    git: {} as GitParts,
+    bootstrap: {} as BootstrapParts,
+    runtime: { refuses: async () => null },
+    logWaits: createLogWaits({ onChange: () => {} }),
   })
     .map((route) => route.endpoint.id)
     .sort();

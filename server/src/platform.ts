@@ -4,10 +4,17 @@ import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { accessPolicyRoutes } from './access-policies/routes.ts';
+import { appEnvRoutes } from './app-env/routes.ts';
+import { createAppMetrics } from './app-metrics/create-app-metrics.ts';
+import { appMetricsRoutes } from './app-metrics/routes.ts';
+import { createUsageSampler } from './app-metrics/sample-usage.ts';
 import { createAppAccess } from './apps/app-access.ts';
 import { appLifeRoutes } from './apps/life-routes.ts';
 import { ownerRoutes } from './apps/owner-routes.ts';
 import { appRoutes } from './apps/routes.ts';
+import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
+import { createBootstrapWorker } from './bootstrap/create-bootstrap-worker.ts';
+import { bootstrapRoutes } from './bootstrap/routes.ts';
 import { detachApps } from './categories/detach-apps.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import { createChallengeAnswer } from './certificates/challenge-answer.ts';
@@ -16,6 +23,10 @@ import { followCertificates } from './certificates/follow-certificates.ts';
 import { createServedCertificates } from './certificates/served-certificates.ts';
 import type { Config } from './config.ts';
 import { connectorRoutes } from './connectors/routes.ts';
+import { discardArtifact, discardTopic } from './deployments/expire-artifacts.ts';
+import { openDeployments } from './deployments/open-deployments.ts';
+import { deploymentRoutes } from './deployments/routes.ts';
+import { detectRoutes } from './detect/routes.ts';
 import { orderTopic } from './domains/domain-certificates.ts';
 import { type DomainsPlace, openDomainsPlace } from './domains/domains-place.ts';
 import { findActiveHost } from './domains/find-active-host.ts';
@@ -23,12 +34,26 @@ import { domainRoutes } from './domains/routes.ts';
 import { tellLoss } from './domains/tell-loss.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
 import { openDns } from './drivers/dns/open-dns.ts';
+import { createGitClient } from './drivers/git-client/create-git-client.ts';
+import { openGitHost } from './drivers/git-host/open-git-host.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
 import type { RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
+import { openRuntime } from './drivers/runtime/open-runtime.ts';
+import type { Runtime } from './drivers/runtime/runtime.ts';
 import { createSiteHandle } from './edge/answer-request.ts';
 import { openEdge } from './edge/open-edge.ts';
+import { createUserTokens } from './edge/user-tokens.ts';
 import { createFront } from './front.ts';
+import type { GitParts } from './git-connections/git-parts.ts';
+import { makeHook, makeHookTopic } from './git-connections/make-hook.ts';
+import { createWebhookReceiver } from './git-connections/receive-webhook.ts';
+import { removeHook, removeHookTopic } from './git-connections/remove-hook.ts';
+import { gitConnectionRoutes } from './git-connections/routes.ts';
+import { builtInCredentials } from './git-host/built-in-credentials.ts';
+import { createGitHost, type GitHostService } from './git-host/create-git-host.ts';
+import { removeFolder, removeFolderTopic } from './git-host/remove-folder.ts';
+import { gitHostSweeps } from './git-host/sweep-git-host.ts';
 import { grantRoutes } from './grants/routes.ts';
 import { type HttpsPlace, secureOrigin } from './https-place.ts';
 import { createIcons } from './icons/create-icons.ts';
@@ -39,6 +64,9 @@ import { createFindCredential } from './identity/find-credential.ts';
 import { createIdentityProvider } from './identity/provider.ts';
 import { inspectionRoutes } from './inspection/routes.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
+import { createLogSink } from './logs/log-sink.ts';
+import { createLogWaits, type LogWaits } from './logs/log-waits.ts';
+import { logRoutes } from './logs/routes.ts';
 import { meRoutes } from './me/routes.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
 import { patRoutes } from './pats/routes.ts';
@@ -72,6 +100,9 @@ import { createRows } from './rows/routes.ts';
 import { openRowsPlace } from './rows-place.ts';
 import { type Seeded, seed, seededAdmin } from './seed.ts';
 import { sessionRoutes } from './sessions/routes.ts';
+import { removeSourcesOfApp } from './sources/purge-sources.ts';
+import { sourceRoutes } from './sources/routes.ts';
+import { createSourcesHandler } from './sources/sources-handler.ts';
 import { removeBlobs } from './static-sites/discard-blobs.ts';
 import { removeFilesOfSite } from './static-sites/purge-static-site.ts';
 import { staticSiteRoutes } from './static-sites/routes.ts';
@@ -83,7 +114,7 @@ import { removeObjectsOfApp } from './storage/purge-storage.ts';
 import { storageRoutes } from './storage/routes.ts';
 import { sweepsOf } from './sweeps.ts';
 import { tableRoutes } from './tables/routes.ts';
-import { templateRoutes } from './templates/routes.ts';
+import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { createTenantAccess } from './tenants/tenant-access.ts';
 import { createVisitors } from './visitors/create-visitors.ts';
@@ -97,12 +128,20 @@ export const routesOf = ({
   raw,
   urlKey,
   domains,
+  git,
+  bootstrap,
   https,
+  runtime,
+  logWaits,
 }: Pick<Config, 'baseUrl' | 'appsDomain'> & {
   https?: Config['https'];
   raw: RawDatabases;
   urlKey: string;
   domains: DomainsPlace;
+  git: GitParts;
+  bootstrap: BootstrapParts;
+  runtime: Pick<Runtime, 'refuses'>;
+  logWaits: LogWaits;
 }): readonly Route[] => [
   ...meRoutes,
   ...sessionRoutes,
@@ -113,6 +152,7 @@ export const routesOf = ({
   ...grantRoutes,
   ...accessPolicyRoutes,
   ...appRoutes,
+  ...appMetricsRoutes,
   ...appLifeRoutes,
   ...categoryRoutes,
   ...resourcePresetRoutes,
@@ -126,6 +166,14 @@ export const routesOf = ({
   ...iconRoutes({ baseUrl, key: urlKey }),
   ...documentRoutes({ baseUrl }),
   ...domainRoutes(domains),
+  ...gitConnectionRoutes(git),
+  ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
+  ...appEnvRoutes({ baseUrl, appsDomain }),
+  ...logRoutes({ baseUrl, appsDomain, waits: logWaits, now: () => new Date() }),
+  ...sourceRoutes({ baseUrl, urlKey }),
+  ...detectRoutes(git),
+  ...ownTemplateRoutes(git),
+  ...bootstrapRoutes(bootstrap),
   ...visitorRoutes({ baseUrl, appsDomain, httpsPort: https?.port ?? null, appAtDomain: findActiveHost }),
 ];
 
@@ -139,6 +187,8 @@ export interface Platform {
   /** Set when this start made the first tenant. */
   seeded: Seeded | null;
   database: Database;
+  /** Lets those go who wait for what may come: the server is about to stop. */
+  stopWaiting(): void;
   stop(): Promise<void>;
 }
 
@@ -191,6 +241,15 @@ export async function startPlatform(
       certificates: ordering.certificates,
     });
 
+    const git: GitParts = {
+      db,
+      gitHost: await openGitHost(config, { builtIn: () => builtInCredentials(db) }),
+      baseUrl: config.baseUrl,
+      now: () => new Date(),
+    };
+    let builtInGit: GitHostService | null = null;
+    const runtime = await openRuntime(config, { log });
+    undo.unshift(() => runtime.close());
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
       url: database.controlUrl,
@@ -202,13 +261,21 @@ export async function startPlatform(
         'icons.remove': removeIconObjects({ objects }),
         'categories.detach': detachApps({ db }),
         [orderTopic]: ordering.order,
+        [makeHookTopic]: makeHook(git),
+        [removeHookTopic]: removeHook(git),
+        [removeFolderTopic]: removeFolder(config.dataDir),
+        [discardTopic]: discardArtifact({ db, runtime }),
         'domains.tellLoss': tellLoss(() => ({ db, outbox, log })),
         'static.removeBlobs': removeBlobs({ objects }),
         'static.discardApp': removeFilesOfSite({ objects }),
         'storage.discardBlob': removeBlob({ db, objects }),
         'storage.discardApp': removeObjectsOfApp({ db, objects }),
+        'sources.discardApp': removeSourcesOfApp({ objects }),
       },
-      sweeps: sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log })),
+      sweeps: [
+        ...sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log })),
+        ...gitHostSweeps(() => builtInGit?.parts ?? null),
+      ],
     });
     await outbox.start();
     undo.unshift(outbox.stop);
@@ -217,6 +284,13 @@ export async function startPlatform(
     const invalidation = listenForChanges({ url: database.controlUrl, log });
     await invalidation.start();
     undo.unshift(invalidation.stop);
+
+    const logWaits = createLogWaits(invalidation);
+    const bootstrap: BootstrapParts = {
+      ...config,
+      ...{ db, outbox, log, rows, gitHost: git.gitHost, now: git.now, onCommitted: invalidation.tell },
+      git: createGitClient({ workDir: config.dataDir, path: config.runtime.surroundings.path }),
+    };
 
     const seeded = config.seed === 'demo' ? await seed({ db, outbox, log }) : null;
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
@@ -262,7 +336,7 @@ export async function startPlatform(
         onCommitted: invalidation.tell,
         checkAnswers: config.checkAnswers,
       },
-      routesOf({ ...config, raw, urlKey, domains }),
+      routesOf({ ...config, raw, urlKey, domains, git, bootstrap, runtime, logWaits }),
     );
     const rowDb = createRowDatabase({
       url: database.rowsUrl,
@@ -270,15 +344,16 @@ export async function startPlatform(
       transactionStatementMsMax: batchStatementMsMax,
     });
     undo.unshift(async () => rowDb.close());
+    const findCredential = createFindCredential({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+      now,
+      origin: config.baseUrl,
+      log,
+    });
     const direct = createRows({
       rowDb,
-      findCredential: createFindCredential({
-        db,
-        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
-        now,
-        origin: config.baseUrl,
-        log,
-      }),
+      findCredential,
       reach: createReach({
         db,
         cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
@@ -286,6 +361,24 @@ export async function startPlatform(
       }),
       cursorKey: await keptKey(db, 'rows.cursor_key', async () => randomBytes(32).toString('base64url')),
     });
+    builtInGit = await createGitHost({
+      ...config,
+      db,
+      outbox,
+      now,
+      authenticate,
+      tenantAccess,
+      findCredential: createFindCredential({
+        db,
+        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+        now,
+        origin: config.baseUrl,
+        log,
+      }),
+      onCommitted: invalidation.tell,
+      log,
+    });
+    undo.unshift(builtInGit.stop);
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
     const icons = createIcons({
       db,
@@ -300,6 +393,7 @@ export async function startPlatform(
       cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
     });
     const uploads = createUploadsHandler({ db, objects, urlKey, now, issuerAccess });
+    const sources = createSourcesHandler({ db, objects, urlKey, now, issuerAccess });
     const objectsHandler = createObjectsHandler({
       db,
       objects,
@@ -318,6 +412,11 @@ export async function startPlatform(
       appAtDomain: findActiveHost,
     });
     const challengeAnswer = createChallengeAnswer({ db });
+    const appMetrics = createAppMetrics({ db, log, now });
+    appMetrics.start();
+    undo.unshift(appMetrics.stop);
+    metrics.appTotals(appMetrics.totals);
+    const userTokens = await createUserTokens({ db, baseUrl: config.baseUrl, now });
     const edge = await openEdge({
       ...config,
       db,
@@ -335,6 +434,9 @@ export async function startPlatform(
       secureOrigin: (host) => (https?.hasCertificate(host) ? secureOrigin(config, host) : null),
       log,
       count: metrics.site,
+      countOf: appMetrics.note,
+      findCredential,
+      tokens: userTokens,
     });
     undo.unshift(async () => edge.stop());
     if (https) {
@@ -342,18 +444,36 @@ export async function startPlatform(
       const following = await followCertificates({ listener: https, load, invalidation, log });
       undo.unshift(async () => following.stop());
     }
+    const deployments = await openDeployments({
+      ...config,
+      ...{ db, outbox, log, objects, urlKey, invalidation, runtime, git },
+      logs: createLogSink({ db, log }),
+      gitClient: createGitClient({ workDir: config.dataDir, path: config.runtime.surroundings.path }),
+      underWay: edge.underWay.count,
+      sample: createUsageSampler({ runtime, metrics: appMetrics }).sample,
+      copies: config.databaseUrl === undefined ? 'one' : 'many',
+    });
+    undo.unshift(() => deployments.stop());
     const handle = createFront({
       config,
       challengeAnswer,
       siteAuth,
+      gitHost: builtInGit.handle,
+      gitWebhook: createWebhookReceiver({ ...git, outbox, log }),
       metrics,
       api,
       icons,
       objects: objectsHandler,
       uploads,
+      sources,
       isReady,
+      userKeys: userTokens.publicKeys,
       oauth: provider.handle,
     });
+    // Last: it asks the git host, which may be this very server.
+    const bootstraps = createBootstrapWorker(bootstrap, { invalidation });
+    bootstraps.start();
+    undo.unshift(() => bootstraps.stop());
     const stopNow = () => {
       raw.stopNow();
       database.stopNow();
@@ -365,6 +485,10 @@ export async function startPlatform(
       direct,
       seeded,
       database: { ...database, stopNow },
+      stopWaiting: () => {
+        logWaits.stop();
+        void bootstraps.stop();
+      },
       stop: () => undoAll(undo, log),
     };
   } catch (error) {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { sweepAppMetrics } from './app-metrics/sweep-app-metrics.ts';
 import { forgetOldNames } from './apps/forget-old-names.ts';
 import { purgeDueApps } from './apps/purge-due-apps.ts';
 import type { CertificatesPlace } from './certificates/create-certificates.ts';
@@ -10,11 +11,13 @@ import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.t
 import { sweepIconObjects, sweepIcons } from './icons/sweep-icons.ts';
 import { sweepLoginAttempts } from './identity/login-attempts.ts';
 import { sweepOauthModels } from './identity/oauth-adapter.ts';
+import { sweepLogs } from './logs/sweep-logs.ts';
 import type { Db } from './plumbing/db.ts';
 import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
 import type { Sweep } from './plumbing/outbox.ts';
 import { forgetOldRowKeys } from './rows/forget-old-row-keys.ts';
+import { sweepSources } from './sources/sweep-sources.ts';
 import { sweepBlobObjects } from './static-sites/sweep-blob-objects.ts';
 import { sweepReleases } from './static-sites/sweep-releases.ts';
 import { forgetUploads } from './storage/forget-uploads.ts';
@@ -64,7 +67,14 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => sweepLoginAttempts(parts().db) },
     { name: 'idempotency.forget', cron: '7 * * * *', run: () => forgetOldKeys(parts().db) },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => forgetOldRowKeys(parts().rowsDb) },
+    { name: 'logs.sweep', cron: '32 * * * *', run: () => sweepLogs(parts()) },
+    {
+      name: 'sources.sweep',
+      cron: '42 * * * *',
+      run: () => sweepSources(parts(), { now: new Date() }),
+    },
     { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(parts()) },
+    { name: 'metrics.sweep', cron: '52 * * * *', run: () => sweepAppMetrics(parts().db) },
     { name: 'names.forget', cron: '27 3 * * *', run: () => forgetOldNames(parts().db) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];

@@ -1,9 +1,8 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { ProblemItem } from '@svc/contract/problem.ts';
-import { releaseFilesMax } from '@svc/contract/site-paths.ts';
+import { isLeftOutOfSite, releaseFilesMax } from '@svc/contract/site-paths.ts';
 import { fileUnreadable } from '../file-chunks.ts';
-import { isLeftOut } from './left-out.ts';
 import { named, refused } from './refused.ts';
 
 /** A file as it was found; what is read later must be the same one. */
@@ -42,7 +41,7 @@ export function walkSite(folder: string, own: ReadonlySet<string> = new Set()): 
       const place = join(at.place, name);
       const path = `${at.path}${name}`;
       if (at.depth === 0 && own.has(name)) continue;
-      if (isLeftOut(name, at.depth)) {
+      if (isLeftOutOfSite(name, at.depth)) {
         leftOut.push(path);
         continue;
       }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { attachDatabase } from '../drivers/database/database.ts';
 import { query, stoppedDataDir, type TemporaryFolder, temporaryFolder } from '../drivers/database/testing.ts';
 import { spawnAdmin } from './testing.ts';
@@ -186,6 +187,24 @@ describe('beside a running server', () => {
     for (const bad of [lines('users list'), lines(['batch']), lines(['--help']), 'nonsense']) {
       expect(await exitOf(env, ['batch'], bad)).toEqual([2, 'usage']);
     }
+  });
+
+  test('a batch that is kept open answers each line before the next is written, and a failure ends it at once', async () => {
+    const { child, ended } = spawnAdmin(env, ['batch'], null);
+    const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const ask = async (...words: string[]) => {
+      child.stdin.write(`${JSON.stringify(words)}\n`);
+      return JSON.parse((await answers.next()).value ?? 'null');
+    };
+    const made = await ask('tenants', 'create', 'kept-open');
+    expect(made).toMatchObject({ slug: 'kept-open' });
+    expect((await ask('tenants', 'list')).items).toContainEqual(expect.objectContaining({ id: made.id }));
+    // A password can not come in by it: what it reads is lines.
+    expect(await ask('users', 'create', 'cy@example.test', '--password-stdin')).toBeNull();
+    expect(await ended).toMatchObject({ exit: 2, err: expect.stringContaining('no password') });
+    expect((await ok(env, ['users', 'list'])).items).not.toContainEqual(
+      expect.objectContaining({ email: 'cy@example.test' }),
+    );
   });
 
   test('every kind of error has its exit code, and says on standard error what it was', async () => {

@@ -5,6 +5,8 @@ export interface AdminIo {
   out(text: string): void;
   err(text: string): void;
   stdin(): Promise<string>;
+  /** The same line by line, each as soon as it is there. */
+  stdinLines(): AsyncIterable<string>;
   /** Throws a ConfigError; read when first needed, so that help works with any environment. */
   config(): Config;
   /** Called, at once and without waiting, when the process is told to end; the answer takes it back. */
@@ -14,7 +16,9 @@ export interface AdminIo {
 export interface AdminCtx extends AdminIo {
   /** A line for the person at the terminal; never part of the result, and not said with `--json`. */
   note(line: string): void;
-  /** Runs another command line, in this process. */
+  /** A part of the result that is already known, for who reads along; with `--json` it is in the result alone. */
+  say(text: string): void;
+  /** Runs another command line, in this process; there is nothing on its standard input. */
   another(argv: readonly string[]): Promise<Result>;
 }
 

@@ -112,7 +112,8 @@ export const commands: readonly Command[] = [
     args: [],
     flags: {},
     notes:
-      'A line is an array of words: ["users", "create", "ada@example.com"]. The first that fails ends it.',
+      'A line is an array of words: ["users", "create", "ada@example.com"]. Each is run, and answered by a line of ' +
+      'JSON, as soon as it comes; with --json all answers come together at the end. The first that fails ends it.',
     load: () => import('./commands/batch.ts'),
   }),
   command({

@@ -30,12 +30,13 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
 async function runCommand(asked: Extract<Invocation, { kind: 'command' }>, io: AdminIo): Promise<Result> {
   const { run } = await asked.command.load();
   const note = asked.json ? () => {} : (line: string) => io.err(`${line}\n`);
+  const say = asked.json ? () => {} : io.out;
   const another = async (argv: readonly string[]) => {
     const next = parseInvocation([...argv, '--json'], commands);
     if (next.kind !== 'command' || next.command === asked.command)
       throw new UsageError(`${argv.join(' ')} can not be run here.`);
-    return runCommand(next, io);
+    return runCommand(next, { ...io, stdin: async () => '' });
   };
   // The declaration has checked that this is what the module takes.
-  return run({ ...io, note, another }, asked.input as never);
+  return run({ ...io, note, say, another }, asked.input as never);
 }

@@ -26,6 +26,9 @@ export async function admin(env: Environment, argv: readonly string[], stdin = '
       err += text;
     },
     stdin: async () => stdin,
+    stdinLines: async function* () {
+      yield* stdin.split('\n');
+    },
     config: () => readConfig(env),
     onInterrupt: () => () => {},
   });
@@ -39,10 +42,13 @@ export function asApplication(url: string, name: string): string {
 
 const launcher = join(import.meta.dir, '..', '..', '..', 'svc-admin');
 
-/** `./svc-admin` as a process of its own, with nothing of our environment but where programs are. */
-export function spawnAdmin(env: Environment, argv: readonly string[], stdin = '') {
+/**
+ * `./svc-admin` as a process of its own, with nothing of our environment but where programs are. Where its standard
+ * input is null, the test writes to it.
+ */
+export function spawnAdmin(env: Environment, argv: readonly string[], stdin: string | null = '') {
   const child = spawn(launcher, argv, { env: { PATH: process.env.PATH, ...env } });
-  child.stdin.end(stdin);
+  if (stdin !== null) child.stdin.end(stdin);
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
@@ -52,7 +58,8 @@ export function spawnAdmin(env: Environment, argv: readonly string[], stdin = ''
   });
   const ended = new Promise<Outcome>((resolve) => {
     child.once('close', (exit) => {
-      const isJson = out.startsWith('{');
+      // Several, a line each, are an open batch's.
+      const isJson = /^\{.*\}\n$/.test(out);
       resolve({ exit, out, err, json: isJson ? JSON.parse(out) : null });
     });
   });

@@ -1,3 +1,4 @@
+import { stopFor } from '../deployments/stop-for.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { cancelPromotion } from '../static-sites/cancel-promotion.ts';
 import { type MovedApp, moveApp } from './move-app.ts';
@@ -8,6 +9,7 @@ export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'archive',
     also: async (app) => {
+      await stopFor(ctx, { tenantId: ctx.tenant.id, appId: app.id, slug: app.slug });
       promotion = await cancelPromotion(ctx, { tenantId: ctx.tenant.id, appId: app.id });
       return { archived_at: ctx.now };
     },

@@ -1,4 +1,4 @@
-import type { AppAccess, AppMutationCtx } from '../plumbing/context.ts';
+import type { AppAccess, AppCtx } from '../plumbing/context.ts';
 import { isEnough } from '../plumbing/is-enough.ts';
 import { fail } from '../plumbing/problem.ts';
 import { findMember } from '../tenants/find-member.ts';
@@ -10,7 +10,7 @@ import { findApp } from './find-app.ts';
  * after the changes that others are making.
  */
 export async function confirmApp(
-  { db, tenant: { id }, app: { id: ref }, caller }: AppMutationCtx,
+  { db, tenant: { id }, app: { id: ref }, caller }: Pick<AppCtx, 'db' | 'tenant' | 'app' | 'caller'>,
   { wanted }: { wanted: 'owners' | 'owners_or_admin' },
 ): Promise<AppAccess> {
   const member = await findMember(db, id, caller.userId);

@@ -1,4 +1,5 @@
 import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
+import { stopFor } from '../deployments/stop-for.ts';
 import { detachDomains } from '../domains/detach-domains.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
@@ -14,6 +15,7 @@ export function deleteApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'delete',
     also: async (app) => {
+      await stopFor(ctx, { tenantId: ctx.tenant.id, appId: app.id, slug: app.slug });
       await endSignInsTo(ctx, { appId: app.id });
       promotion = await cancelPromotion(ctx, { tenantId: ctx.tenant.id, appId: app.id });
       await closeRawDatabase(ctx, { tenantId: ctx.tenant.id, appId: app.id });

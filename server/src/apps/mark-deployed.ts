@@ -16,11 +16,14 @@ export async function markDeployed(ctx: MutationCtx, { tenantId, appId }: Of): P
   ctx.changed(appTag(appId));
 }
 
-/** For who holds the app: nothing of it is there any more. What was suspended stays so: only to resume it ends that. */
+/** For who holds the app: no file of it is shown any more; one that runs beside its files is still there. What was suspended stays so: only to resume it ends that. */
 export async function markUndeployed(ctx: MutationCtx, { tenantId, appId }: Of): Promise<void> {
   await sql`
     update svc.apps set runtime = case runtime when 'running' then 'none' else runtime end, is_deployed = false,
       updated_at = ${ctx.now}
-    where tenant_id = ${tenantId} and id = ${appId}`.execute(ctx.db);
+    where tenant_id = ${tenantId} and id = ${appId} and not exists (
+      select from svc.deployments d where d.id = apps.live_deployment_id and d.method <> 'static')`.execute(
+    ctx.db,
+  );
   ctx.changed(appTag(appId));
 }

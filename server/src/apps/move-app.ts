@@ -11,7 +11,10 @@ export type MovedApp = AppRecord & { changed?: false };
 /** What a move does beside record and runtime, once it is clear that it moves the app. */
 export interface Moving {
   move: Exclude<AppMove, 'purge'>;
-  /** Checks what the table of states can not know, and does what goes with the move. Answers what else is written. */
+  /**
+   * Checks what the table of states can not know, and does what goes with the move. Answers what else is written; a
+   * `runtime` in it goes before the table's, for what comes about later.
+   */
   also?: (app: HeldApp) => Promise<Partial<LifeRow>>;
   /** What a plan and the audit tell beside record and runtime. */
   told?: (app: HeldApp) => { before?: Record<string, unknown>; after?: Record<string, unknown> };
@@ -37,10 +40,11 @@ export async function moveApp(ctx: AppMutationCtx, { move, also, told }: Moving)
     ctx.audit({ ...audited, before: {}, after: {} });
     return { ...appRecord(app), changed: false };
   }
-  const more = await also?.(app);
-  const row = await saveLife(ctx.db, ctx.tenant.id, app.id, { ...more, ...moved.to, updated_at: ctx.now });
+  const more = (await also?.(app)) ?? {};
+  const to = { ...moved.to, runtime: more.runtime ?? moved.to.runtime };
+  const row = await saveLife(ctx.db, ctx.tenant.id, app.id, { ...more, ...to, updated_at: ctx.now });
   const { before = {}, after = {} } = told?.(app) ?? {};
-  ctx.audit({ ...audited, before: { record, runtime, ...before }, after: { ...moved.to, ...after } });
+  ctx.audit({ ...audited, before: { record, runtime, ...before }, after: { ...to, ...after } });
   ctx.changed(appTag(app.id));
   return appRecord(row);
 }

@@ -1,12 +1,15 @@
 import type { Removed } from '@svc/contract/app-life.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import type { z } from 'zod';
+import { discardFor } from '../deployments/stop-for.ts';
+import { forgetConnection } from '../git-connections/forget-connection.ts';
 import { purgeIcons } from '../icons/purge-icons.ts';
 import { takeAppFromPats } from '../pats/take-app-from-pats.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
 import { purgeRawDatabase } from '../raw-db/purge-raw-database.ts';
 import { endSignInsTo } from '../sessions/end-sign-ins-to.ts';
+import { purgeSources } from '../sources/purge-sources.ts';
 import { purgeStaticSite } from '../static-sites/purge-static-site.ts';
 import { purgeStorage } from '../storage/purge-storage.ts';
 import { appTag } from '../tables/catalogue.ts';
@@ -31,9 +34,12 @@ export async function purgeHeldApp(ctx: MutationCtx, app: AppRow): Promise<Purge
   const granted = await takeAppFromTableGrants(ctx, of);
   // Signed out when it was deleted; this is for a sign-in that was under way at that moment.
   await endSignInsTo(ctx, { appId: id });
+  await discardFor(ctx, of);
+  purgeSources(ctx, of);
   const { databases } = await purgeRawDatabase(ctx, of);
   const { objects, bytes } = await purgeStorage(ctx, of);
   const { icons } = await purgeIcons(ctx, of);
+  await forgetConnection(ctx, of);
   const site = await purgeStaticSite(ctx, of);
   const { tables, rows, grants } = await dropTablesOfApp(ctx, of);
   if (app.subdomain !== null) {

@@ -5,6 +5,7 @@ import { parseTrustedProxies } from '../plumbing/client-address.ts';
 import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { createMetrics } from '../plumbing/metrics.ts';
 import { serve } from '../plumbing/serve.ts';
+import type { BunServer } from '../plumbing/web-sockets.ts';
 import { silentLog } from '../testing.ts';
 import { begunMax, createSiteHandle, underWayMax } from './answer-request.ts';
 
@@ -140,7 +141,7 @@ describe('the main listener', () => {
 
   describe('when too much is under way', () => {
     const listener = { streamIdleSecondsMax: 1, isStopping: () => false, peerOf: () => '' };
-    const bun = {} as Bun.Server<undefined>;
+    const bun = {} as BunServer;
     /** A handle whose edge has `/now` at hand and answers all else when told to. */
     const busyHandle = (answer: () => EdgeAnswer = () => ({ status: 200, headers: {}, body: null })) => {
       const waiting = Promise.withResolvers<void>();
@@ -169,7 +170,7 @@ describe('the main listener', () => {
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect((ask('/now') as Response).status).toBe(200);
       waiting.resolve();
-      expect((await Promise.all(under)).every(({ status }) => status === 200)).toBe(true);
+      expect((await Promise.all(under)).every((answer) => answer?.status === 200)).toBe(true);
       expect(ask('/later')).toBeInstanceOf(Promise);
     });
 

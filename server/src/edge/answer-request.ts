@@ -1,9 +1,10 @@
 import { challengePrefix } from '../certificates/challenge-answer.ts';
-import type { TrustedProxies } from '../plumbing/client-address.ts';
-import type { Edge, EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
+import { clientAddress, type TrustedProxies } from '../plumbing/client-address.ts';
+import type { AppAnswer, Edge, EdgeAnswer, EdgeRequest, WholeRequest } from '../plumbing/edge-request.ts';
 import type { HostHandle, HostListener } from '../plumbing/host-handle.ts';
 import { type Failure, fail, problemAnswer } from '../plumbing/problem.ts';
 import { requestIdOf } from '../plumbing/request-id.ts';
+import type { BunServer } from '../plumbing/web-sockets.ts';
 import { badHostPage, misdirectedPage, type PlainPage, pageAnswer, unavailablePage } from './plain-page.ts';
 import { createPlatformNames } from './platform-names.ts';
 
@@ -68,13 +69,14 @@ export function createSiteHandle(options: {
       const patient = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeAnswer) =>
         responseOf(asked.requestId(), answer, { patient, isStopping: listener.isStopping() });
-      if (!(answering instanceof Promise)) return respond(answering);
+      const pass = (answer: AppAnswer) => answer.pass(wholeOf(request, bun, listener));
+      if (!(answering instanceof Promise)) return 'pass' in answering ? pass(answering) : respond(answering);
       const isTooMuch = underWay >= underWayMax;
       underWay++;
       const answered = answering.then(isTooMuch ? dropBody : wholeIfSmall).finally(() => {
         underWay--;
       });
-      if (!isTooMuch) return answered.then(respond);
+      if (!isTooMuch) return answered.then((answer) => ('pass' in answer ? pass(answer) : respond(answer)));
       answered.catch(() => {});
       return respond(busy());
     },
@@ -94,6 +96,17 @@ export function createSiteHandle(options: {
       { status, headers: sent, body: request.method === 'HEAD' ? null : bytes },
       connection,
     );
+  }
+
+  function wholeOf(request: Request, bun: BunServer, listener: HostListener): WholeRequest {
+    const sentFor = request.headers.get('x-forwarded-for');
+    return {
+      request,
+      clientAddress: clientAddress(listener.peerOf(request, bun), sentFor, options.trustedProxies),
+      isStopping: listener.isStopping,
+      patient: () => bun.timeout(request, 0),
+      upgrade: (data, headers) => bun.upgrade(request, { data, headers }),
+    };
   }
 
   /** Where a proxy ends TLS, the visitor's own connection is the one in front of it. */
@@ -117,7 +130,8 @@ const badHost: Refusal = {
 };
 const misdirected: Refusal = { page: misdirectedPage, failure: fail('misdirected_request') };
 
-async function wholeIfSmall(answer: EdgeAnswer): Promise<EdgeAnswer> {
+async function wholeIfSmall(answer: EdgeAnswer | AppAnswer): Promise<EdgeAnswer | AppAnswer> {
+  if ('pass' in answer) return answer;
   const { body, headers } = answer;
   if (!(body instanceof ReadableStream) || Number(headers['content-length'] ?? Infinity) > wholeBytesMax)
     return answer;
@@ -125,7 +139,8 @@ async function wholeIfSmall(answer: EdgeAnswer): Promise<EdgeAnswer> {
 }
 
 /** Nobody waits for it any more. */
-async function dropBody(answer: EdgeAnswer): Promise<EdgeAnswer> {
+async function dropBody(answer: EdgeAnswer | AppAnswer): Promise<EdgeAnswer | AppAnswer> {
+  if ('pass' in answer) return answer;
   if (answer.body instanceof ReadableStream) await answer.body.cancel();
   return { ...answer, body: null };
 }

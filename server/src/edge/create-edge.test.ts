@@ -13,6 +13,7 @@ const visitorsBy = (mayVisit: Visitors['visitorAt']): Visitors & { asked: (Visit
       asked.push(site);
       return mayVisit(site, request);
     },
+    userAt: async () => null,
     turnAway: () => ({ status: 303, headers: { location: '/sign-in' }, body: null }),
     platformPath: (_site, { path }) =>
       path === '/.svc/auth' ? { status: 200, headers: { from: 'platform' }, body: null } : null,
@@ -45,6 +46,8 @@ function edgeWith(
     secureOrigin: set.secureOrigin ?? (() => null),
     log: silentLog,
     count: (method, status) => counts.push(`${method} ${status}`),
+    countOf: () => {},
+    proxy: { pass: async () => undefined, stop: () => {} },
   });
   const ask = (address: string, request: Parameters<typeof testRequest>[1] = {}) => {
     const { host, pathname, search } = new URL(address);

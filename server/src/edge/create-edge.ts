@@ -3,7 +3,7 @@ import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
 import { type ChallengeAnswer, challengePrefix } from '../certificates/challenge-answer.ts';
 import { failureOfDatabase } from '../plumbing/database-errors.ts';
-import type { Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
+import type { AppAnswer, Edge, EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
 import { Failure } from '../plumbing/problem.ts';
 import type { ActiveHosts } from './active-hosts.ts';
 import { answerChallenge } from './answer-challenge.ts';
@@ -21,6 +21,7 @@ import {
   tooLongPage,
   unavailablePage,
 } from './plain-page.ts';
+import type { AppProxy } from './proxy/create-proxy.ts';
 import { withSearch } from './redirect-target.ts';
 import type { SiteCache } from './site-cache.ts';
 import type { SiteSnapshot } from './site-snapshot.ts';
@@ -39,14 +40,19 @@ export interface EdgeParts {
   secureOrigin: (host: string) => string | null;
   log: Logger;
   count(method: string, status: number): void;
+  /** Of the app whose site was shown; `bytes` of the body. */
+  countOf(appId: string, status: number, bytes: number): void;
+  proxy: AppProxy;
 }
+
+type Answering = ReturnType<Edge['answer']>;
 
 /** Host → site → who asks → file. Without a promise where site, right and bytes are at hand. */
 export function createEdge(parts: EdgeParts): Edge {
   const { sites, visitors } = parts;
   const hostOf = createHostReader({ ...parts, isDomain: parts.domains.has });
 
-  function answer(request: EdgeRequest): EdgeAnswering {
+  function answer(request: EdgeRequest): Answering {
     // A server that proves a domain asks for it before anything is shown there.
     if (request.path.startsWith(challengePrefix))
       return answerChallenge(parts.challengeAnswer, request).then((answered) => asHost(request, answered));
@@ -64,7 +70,7 @@ export function createEdge(parts: EdgeParts): Edge {
     if (site === null) return nobodyAt(host, request);
     return sites
       .get(request.host, host)
-      .then((found) => (found ? answerAt(found, request) : nobodyAt(host, request)));
+      .then((found): Answering => (found ? answerAt(found, request) : nobodyAt(host, request)));
   }
 
   /** Of what is answered before it is known whose site it is. */
@@ -77,8 +83,11 @@ export function createEdge(parts: EdgeParts): Edge {
     return origin === null ? null : withSearch(`${origin}${path.replace(/[^!-~]/g, '')}`, search);
   }
 
-  function answerAt(site: SiteSnapshot, request: EdgeRequest): EdgeAnswering {
-    if (site.hostKind !== 'staging') return shownTo(site, request);
+  function answerAt(site: SiteSnapshot, request: EdgeRequest): Answering {
+    if (site.hostKind !== 'staging') {
+      if (site.app !== null) return platformPath(site, request) ?? passed(site, request);
+      return shownTo(site, request);
+    }
     // The same at every staging host, also at those that nobody has.
     if (request.path === '/robots.txt') return robotsAnswer(request.method);
     const answering = shownTo(site, request);
@@ -108,7 +117,29 @@ export function createEdge(parts: EdgeParts): Edge {
     return mayVisit.then((may) => (may ? contentOf(site, request) : visitors.turnAway(site, request)));
   }
 
+  function passed(site: SiteSnapshot, request: EdgeRequest): AppAnswer {
+    const again = async () => {
+      const host = hostOf(request.host);
+      return host.kind === 'platform' ? null : sites.get(request.host, host);
+    };
+    return { pass: (whole) => parts.proxy.pass({ site, request, whole, again }) };
+  }
+
   function contentOf(site: SiteSnapshot, request: EdgeRequest): EdgeAnswering {
+    const answering = fileOf(site, request);
+    if (answering instanceof Promise) return answering.then((answer) => noted(site, answer));
+    return noted(site, answering);
+  }
+
+  function noted({ appId }: SiteSnapshot, answer: EdgeAnswer): EdgeAnswer {
+    const { body } = answer;
+    const isStream = body instanceof ReadableStream;
+    const bytes = isStream ? Number(answer.headers['content-length'] ?? 0) : (body?.length ?? 0);
+    parts.countOf(appId, answer.status, bytes);
+    return answer;
+  }
+
+  function fileOf(site: SiteSnapshot, request: EdgeRequest): EdgeAnswering {
     if (request.method !== 'GET' && request.method !== 'HEAD') return pageAnswer(methodPage, request.method);
     if (!site.release) return pageAnswer(nothingShownPage, request.method);
     return answerRelease(parts.source, site.release, request);
@@ -122,7 +153,8 @@ export function createEdge(parts: EdgeParts): Edge {
     return asHost(request, pageAnswer(failure ? unavailablePage : faultPage, request.method));
   }
 
-  function counted(answer: EdgeAnswer, { method }: EdgeRequest): EdgeAnswer {
+  function counted<A extends EdgeAnswer | AppAnswer>(answer: A, { method }: EdgeRequest): A {
+    if ('pass' in answer) return answer;
     parts.count(method, answer.status);
     return answer;
   }

@@ -4,7 +4,7 @@ import { compileConfig } from './compile-config.ts';
 import type { SiteHost } from './edge-host.ts';
 import { createPreparedFiles } from './prepared-files.ts';
 import type { ReleaseContents } from './release-contents.ts';
-import type { ReleaseContent, SiteFile, SiteSnapshot } from './site-snapshot.ts';
+import type { ReleaseContent, RunningApp, SiteFile, SiteSnapshot } from './site-snapshot.ts';
 import { findShown, listShownFiles, type ShownRow } from './store.ts';
 
 export interface LoadedSite {
@@ -28,8 +28,12 @@ export async function loadSite(source: SiteSource, host: SiteHost): Promise<Load
   for (let tries = 1; ; tries++) {
     const row = await findRow(source, host);
     if (!row) return null;
-    const content = await contentOf(source, row, shownRelease(row, host));
-    if (content !== 'gone') return { snapshot: snapshotOf(row, host, content), facts: JSON.stringify(row) };
+    const app = runningApp(row, host);
+    const content = await contentOf(source, row, app ? null : shownRelease(row, host));
+    if (content !== 'gone') {
+      const snapshot = { ...snapshotOf(row, host, content), app };
+      return { snapshot, facts: JSON.stringify(row) };
+    }
     if (tries >= triesMax) {
       throw fail('unavailable', {}, { cause: new Error(`Release ${row.releaseId} is not whole.`) });
     }
@@ -53,6 +57,14 @@ function shownRelease(row: ShownRow, { kind }: SiteHost): string | null {
   return isShown ? row.releaseId : null;
 }
 
+/** A deployment that runs stands before a release; at the staging host there are releases only. */
+function runningApp(row: ShownRow, { kind }: SiteHost): RunningApp | null {
+  const { deploymentId, addresses, authMode, tenantSlug } = row;
+  if (kind === 'staging' || deploymentId === null) return null;
+  if (row.record !== 'active' || row.runtime !== 'running') return null;
+  return { deploymentId, addresses, authMode, tenantSlug };
+}
+
 async function contentOf(
   { db, contents }: SiteSource,
   { tenantId, appId, files }: ShownRow,
@@ -73,7 +85,11 @@ function fileOf({ sha256, ...row }: Awaited<ReturnType<typeof listShownFiles>>[n
   return { ...row, tag: `"${sha256.slice(0, 32)}` };
 }
 
-function snapshotOf(row: ShownRow, host: SiteHost, content: ReleaseContent | null): SiteSnapshot {
+function snapshotOf(
+  row: ShownRow,
+  host: SiteHost,
+  content: ReleaseContent | null,
+): Omit<SiteSnapshot, 'app'> {
   const site = {
     appId: row.appId,
     tenantId: row.tenantId,

@@ -9,7 +9,9 @@ import { type Invalidation, listenForChanges, notifySql } from '../plumbing/inva
 import { blobKey } from '../static-sites/blob-key.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { loadSite } from './load-site.ts';
 import { openEdge } from './open-edge.ts';
+import { createReleaseContents } from './release-contents.ts';
 import { shown, sumOf, testRequest } from './testing.ts';
 
 let database: TestDatabase;
@@ -37,6 +39,7 @@ beforeAll(async () => {
     invalidation: changes,
     visitors: {
       visitorAt: (_site, request) => request.header('cookie') === 'in',
+      userAt: async () => null,
       turnAway: () => ({ status: 303, headers: { location: '/sign-in' }, body: null }),
       platformPath: () => null,
     },
@@ -44,6 +47,9 @@ beforeAll(async () => {
     secureOrigin: () => null,
     log: silentLog,
     count: () => {},
+    countOf: () => {},
+    findCredential: async () => null,
+    tokens: { tokenFor: () => '' },
   });
 });
 afterAll(async () => {
@@ -299,4 +305,71 @@ test('bytes are those of the app: the same sum of another app is not looked at',
   await sql`delete from svc.static_blobs where app_id = ${one.appId}`.execute(database.db);
   await activate(one, release);
   expect(await ask(at(one))).toMatchObject({ status: 503 });
+});
+
+describe('an app that runs', () => {
+  /** As a deployment leaves it, with instances in these states. */
+  async function deployed(
+    site: Site,
+    instances: readonly { address: string; state?: string; secondsAgo?: number }[],
+    method = 'docker',
+  ): Promise<void> {
+    const { db } = database;
+    const { appId, tenantId } = site;
+    const id = Bun.randomUUIDv7();
+    await sql`insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, created_at)
+      values (${id}, ${tenantId}, ${appId}, 1, 'deploy', 'person', 'live', ${method}, 'artifact', now())`.execute(
+      db,
+    );
+    for (const { address, state = 'ready', secondsAgo = 0 } of instances) {
+      await sql`insert into svc.app_instances (id, tenant_id, app_id, deployment_id, node, address, state, started_at,
+          confirmed_at)
+        values (${Bun.randomUUIDv7()}, ${tenantId}, ${appId}, ${id}, 'here', ${address}, ${state}, now(),
+          now() - make_interval(secs => ${secondsAgo}))`.execute(db);
+    }
+    await change(site, 'update svc.apps set live_deployment_id = $1 where id = $app', [id]);
+  }
+  const source = () => ({
+    db: database.db,
+    contents: createReleaseContents({ filesMax: 100, onDropped: () => {} }),
+    appAt: async () => null,
+  });
+  const appOf = async ({ subdomain }: Site, kind: 'app' | 'staging' = 'app') =>
+    (await loadSite(source(), { kind, subdomain }))?.snapshot.app ?? null;
+
+  test('is led to where it was seen lately and is ready, and nowhere else', async () => {
+    const site = await newSite();
+    await deployed(site, [
+      { address: '127.0.0.1:2' },
+      { address: '127.0.0.1:1', secondsAgo: 10 },
+      { address: '127.0.0.1:3', secondsAgo: 20 },
+      { address: '127.0.0.1:4', state: 'draining' },
+      { address: '127.0.0.1:5', state: 'starting' },
+    ]);
+    expect((await appOf(site))?.addresses).toEqual(['127.0.0.1:1', '127.0.0.1:2']);
+    expect(await appOf(site, 'staging')).toBeNull();
+  });
+
+  test('stands before its site while it runs; suspended, or of static files, it does not', async () => {
+    const site = await newSite();
+    await activate(site, await newRelease(site, { 'index.html': 'the site' }));
+    const host = `${site.subdomain}.apps.test`;
+    expect((await ask(host)).text).toBe('the site');
+    await deployed(site, []);
+    const answer = await edge.answer(testRequest('/', { host }));
+    expect('pass' in answer).toBe(true);
+    await change(site, "update svc.apps set runtime = 'suspended' where id = $app");
+    expect((await ask(host)).status).toBe(404);
+    await change(site, "update svc.apps set runtime = 'running' where id = $app");
+    await change(site, "update svc.deployments set method = 'static' where app_id = $app");
+    expect((await ask(host)).text).toBe('the site');
+  });
+
+  test('leaves the paths of the platform and of certificates to it', async () => {
+    const site = await newSite();
+    await deployed(site, [{ address: '127.0.0.1:1' }]);
+    const host = `${site.subdomain}.apps.test`;
+    for (const path of ['/.svc/auth', '/.svc/anything', '/.well-known/acme-challenge/x'])
+      expect([path, (await ask(host, path)).status]).toEqual([path, 404]);
+  });
 });

@@ -86,6 +86,19 @@ export const faultPage = plainPage(500, {
   title: 'Something went wrong',
   text: 'It is not your fault. Please try again later.',
 });
+export const startingPage = plainPage(503, {
+  title: 'Starting',
+  text: 'The app is about to run. Please try again in a moment.',
+  headers: { 'retry-after': '2' },
+});
+export const unreachablePage = plainPage(502, {
+  title: 'The app does not answer',
+  text: 'It runs, and its answer could not be read. Please try again later.',
+});
+export const overduePage = plainPage(504, {
+  title: 'The app took too long',
+  text: 'It was asked, and has not answered in time.',
+});
 export const unavailablePage = plainPage(503, {
   title: 'Not available right now',
   text: 'Please try again in a moment.',

@@ -26,6 +26,8 @@ export interface SiteCacheOptions {
 /** As in `plumbing/cache.ts`. */
 const keptMsMax = 30_000;
 const renewedMs = 5_000;
+/** Of apps that run: where is told, and all the same looked at more often, since a machine that dies tells nothing. */
+const appKeptMsMax = 10_000;
 const appTagStart = 'app:';
 /**
  * Hosts that nobody has are kept apart, so that made-up ones never push out what is true, and for a short time, since
@@ -85,7 +87,7 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
 
   function keep(name: string, host: SiteHost, found: LoadedSite): SiteSnapshot {
     const known = entries.get(name);
-    const until = performance.now() + keptMsMax;
+    const until = performance.now() + (found.snapshot.app ? appKeptMsMax : keptMsMax);
     if (known?.facts === found.facts) {
       known.until = until;
       return known.snapshot;

@@ -1,3 +1,4 @@
+import type { authModes } from '@svc/contract/apps.ts';
 import type { CompiledConfig } from './compile-config.ts';
 import type { PreparedFiles } from './prepared-files.ts';
 import type { VisitedSite } from './visitors.ts';
@@ -31,6 +32,17 @@ export interface SiteSnapshot extends VisitedSite {
   isOpen: boolean;
   /** Null: there is an app, and nothing that it shows at this host. */
   release: ShownRelease | null;
+  /** What answers in the place of a release; null: nothing runs. */
+  app: RunningApp | null;
+}
+
+/** An app that answers by itself, and how it wants to know who asks. */
+export interface RunningApp {
+  deploymentId: string;
+  /** `host:port`; empty while it starts. */
+  addresses: readonly string[];
+  authMode: (typeof authModes)[number];
+  tenantSlug: string;
 }
 
 export interface ShownRelease extends ReleaseContent {

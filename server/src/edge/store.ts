@@ -2,6 +2,7 @@ import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { sql } from 'kysely';
 import type { AppAccess } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
+import type { RunningApp } from './site-snapshot.ts';
 
 /** An app with what it shows: read in one statement, so that all of it is of one moment. */
 export interface ShownRow {
@@ -16,7 +17,16 @@ export interface ShownRow {
   releaseState: string | null;
   files: number | null;
   config: SiteConfig | null;
+  tenantSlug: string;
+  authMode: RunningApp['authMode'];
+  /** What answers for the app by itself; null: nothing, or its site does. */
+  deploymentId: string | null;
+  /** Where that runs, as far as it is known to. */
+  addresses: string[];
 }
+
+/** An instance that nobody has seen for so long is not led to. */
+const confirmedSecondsMax = 15;
 
 /** A host says no tenant: the app behind it does. */
 export async function findShown(
@@ -27,8 +37,17 @@ export async function findShown(
   const { rows } = await sql<ShownRow>`
     select a.id as "appId", a.tenant_id as "tenantId", a.visibility, a.record, a.runtime,
       s.is_published as "isPublished", s.staging_enabled as "isStagingEnabled",
-      r.id as "releaseId", r.state as "releaseState", r.files, r.served_config as config
+      r.id as "releaseId", r.state as "releaseState", r.files, r.served_config as config,
+      t.slug as "tenantSlug", a.auth_mode as "authMode", d.id as "deploymentId",
+      array(
+        select i.address from svc.app_instances i
+        where i.app_id = a.id and i.deployment_id = d.id and i.state = 'ready' and i.address is not null
+          and i.confirmed_at > now() - make_interval(secs => ${confirmedSecondsMax})
+        order by i.address
+      ) as addresses
     from svc.apps a
+    join svc.tenants t on t.id = a.tenant_id
+    left join svc.deployments d on d.id = a.live_deployment_id and d.method <> 'static'
     left join svc.static_sites s on s.app_id = a.id and s.tenant_id = a.tenant_id
     left join svc.static_releases r on r.app_id = s.app_id
       and r.id = ${sql.ref(`s.${pointer}_release_id`)}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
-import type { EdgeAnswer, EdgeAnswering, EdgeRequest } from '../plumbing/edge-request.ts';
+import type { Edge, EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { type BlobEncoding, blobKey } from '../static-sites/blob-key.ts';
 import type { FileSource } from './answer-file.ts';
 import { createBlobCache } from './blob-cache.ts';
@@ -62,6 +62,7 @@ export function testSite(
   };
   return {
     ...site,
+    app: null,
     release: {
       releaseId: Bun.randomUUIDv7(),
       files: list,
@@ -102,13 +103,15 @@ export function testRequest(
 }
 
 /** Status, what it leads to, and the text: most of what tests ask about. */
-export async function shown(answering: EdgeAnswering): Promise<{
+export async function shown(answering: ReturnType<Edge['answer']>): Promise<{
   status: number;
   headers: EdgeAnswer['headers'];
   text: string;
   location: string | undefined;
 }> {
-  const { status, headers, body } = await answering;
+  const answer = await answering;
+  if ('pass' in answer) throw new Error('An app is to be asked.');
+  const { status, headers, body } = answer;
   const text = await new Response(body as BodyInit | null).text();
   return { status, headers, text, location: headers.location };
 }

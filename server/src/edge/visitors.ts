@@ -13,6 +13,8 @@ export interface VisitedSite {
 export interface Visitors {
   /** Whether the site reaches whoever asks; not a promise where that is known already. */
   visitorAt(site: VisitedSite, request: EdgeRequest): boolean | Promise<boolean>;
+  /** Of an app that answers by itself: whose visit it is; null: nobody's whom it is shown to. */
+  userAt(site: VisitedSite, request: EdgeRequest): Promise<string | null>;
   /** To the sign-in, or a refusal of what is no page. The same for a site that is there and for `null`. */
   turnAway(site: VisitedSite | null, request: EdgeRequest): EdgeAnswer;
   /** Answers what is below `/.svc/`, also of open sites, whatever the method; null where there is no such path. */

@@ -32,18 +32,22 @@ export function userCodeLimits(clientAddress: string, sessionId: string | undefi
  * Counts an attempt before it is made, so that attempts made at once, at any number of copies of the server, can not
  * slip past the limit together. Answers null, or in how many seconds to come back. One that succeeds is given back.
  */
-export async function takeAttempt(db: Db, limits: readonly AttemptLimit[]): Promise<number | null> {
+export async function takeAttempt(
+  db: Db,
+  limits: readonly AttemptLimit[],
+  seconds = windowSeconds,
+): Promise<number | null> {
   // In one order everywhere, or two sign-ins could wait for each other's row.
   const sorted = [...limits].sort((a, b) => (a.key < b.key ? -1 : 1));
   const rows = sql.join(sorted.map(({ key }) => sql`(${key}, now(), 1)`));
-  const over = sql`attempt.window_start <= now() - make_interval(secs => ${windowSeconds})`;
+  const over = sql`attempt.window_start <= now() - make_interval(secs => ${seconds})`;
   const counted = await sql<{ key: string; failures: number; seconds: number }>`
     insert into svc.login_attempts as attempt (key, window_start, failures) values ${rows}
     on conflict (key) do update set
       failures = case when ${over} then 1 else attempt.failures + 1 end,
       window_start = case when ${over} then now() else attempt.window_start end
     returning key, failures,
-      ceil(extract(epoch from window_start - now()) + ${windowSeconds})::int as seconds`.execute(db);
+      ceil(extract(epoch from window_start - now()) + ${seconds})::int as seconds`.execute(db);
   const maxOf = new Map(sorted.map(({ key, max }) => [key, max]));
   const exceeded = counted.rows.filter((row) => row.failures > (maxOf.get(row.key) ?? 0));
   return exceeded.length === 0 ? null : Math.max(1, ...exceeded.map((row) => row.seconds));

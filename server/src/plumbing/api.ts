@@ -106,6 +106,7 @@ async function answerRoute(
   const prepared = await route.prepare?.(
     { ...base, db: parts.db, now: parts.now() } as never,
     input as never,
+    { mode },
   );
   const run = async (ctx: Context): Promise<StoredAnswer> => {
     const answer = await route.answer(ctx as never, input as never, prepared as never);

@@ -1,11 +1,13 @@
+import type { BunServer } from './web-sockets.ts';
+
 /** What answers before anything else where the host is not the platform's own. */
 export interface HostHandle {
-  /** Null: the platform's own. Asked with each request, so it says so quickly. */
+  /** Null: the platform's own. Asked with each request, so it says so quickly. Undefined: it became a WebSocket. */
   answer(
     request: Request,
-    bun: Bun.Server<undefined>,
+    bun: BunServer,
     listener: HostListener,
-  ): Response | Promise<Response> | null;
+  ): Response | Promise<Response | undefined> | null;
 }
 
 /** The same for all requests of a listener. */
@@ -14,5 +16,5 @@ export interface HostListener {
   streamIdleSecondsMax: number;
   isStopping(): boolean;
   /** The other end of the connection, also where another listener of ours handed it over. */
-  peerOf(request: Request, bun: Bun.Server<undefined>): string;
+  peerOf(request: Request, bun: BunServer): string;
 }

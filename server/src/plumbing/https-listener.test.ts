@@ -4,6 +4,7 @@ import { connect } from 'node:tls';
 import { placeholderCertificate } from '../drivers/certificates/placeholder-certificate.ts';
 import { type HttpsListener, openHttpsListener } from './https-listener.ts';
 import type { Answering } from './serve.ts';
+import { webSocketHandler } from './web-sockets.ts';
 
 setDefaultTimeout(30_000);
 
@@ -18,6 +19,7 @@ const answering: Answering = {
       : new Response(name);
   },
   error: () => new Response('error', { status: 500 }),
+  websocket: webSocketHandler,
 };
 const gone = new Set<string>();
 const isServed = (host: string) => !gone.has(host);

@@ -1,6 +1,7 @@
 import { preferListener } from './prefer-listener.ts';
 import type { Answering } from './serve.ts';
 import { stopGently } from './stop-gently.ts';
+import type { BunServer } from './web-sockets.ts';
 
 /** PEM. */
 export interface TlsPair {
@@ -31,7 +32,7 @@ const replacedLingerMs = 2_000;
 const lingerMs = 200;
 
 interface Listener {
-  server: Bun.Server<undefined>;
+  server: BunServer;
   isReplaced: boolean;
 }
 
@@ -115,8 +116,8 @@ function open(
     const host = hostOf(request.url);
     return hosts.has(host) && !options.isServed(host);
   };
-  const ended = (answer: Response) => {
-    if (listener.isReplaced) answer.headers.set('connection', 'close');
+  const ended = <A extends Response | undefined>(answer: A): A => {
+    if (listener.isReplaced) answer?.headers.set('connection', 'close');
     return answer;
   };
   const server = Bun.serve({

@@ -10,6 +10,8 @@ export interface Metrics {
   direct(method: string, status: number, seconds: number): void;
   /** Of sites: only counted. */
   site(method: string, status: number): void;
+  /** Of all apps together; set by whoever counts them. */
+  appTotals(read: () => { requests: number; bytesOut: number }): void;
   text(): Promise<string>;
   contentType: string;
 }
@@ -22,6 +24,7 @@ export function createMetrics(): Metrics {
     name: 'svc_site_requests_total',
     help: 'Requests to hosts of sites answered.',
   });
+  let totals = () => ({ requests: 0, bytesOut: 0 });
   return {
     requests: new Counter({
       name: 'svc_http_requests_total',
@@ -43,7 +46,22 @@ export function createMetrics(): Metrics {
     }),
     direct: direct.note,
     site: sites.note,
-    text: async () => `${await registry.metrics()}${direct.text()}${sites.text()}`,
+    appTotals: (read) => {
+      totals = read;
+    },
+    text: async () => `${await registry.metrics()}${direct.text()}${sites.text()}${appText(totals())}`,
     contentType: registry.contentType,
   };
+}
+
+function appText({ requests, bytesOut }: { requests: number; bytesOut: number }): string {
+  return [
+    '# HELP svc_app_requests_total Requests that apps and their sites answered.',
+    '# TYPE svc_app_requests_total counter',
+    `svc_app_requests_total ${requests}`,
+    '# HELP svc_app_bytes_total Bytes of bodies that apps and their sites answered with.',
+    '# TYPE svc_app_bytes_total counter',
+    `svc_app_bytes_total ${bytesOut}`,
+    '',
+  ].join('\n');
 }

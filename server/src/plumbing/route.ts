@@ -6,11 +6,12 @@ export interface Route {
   endpoint: Endpoint;
   shape: Shape;
   answer: (ctx: never, input: never, prepared: never) => Promise<unknown>;
-  prepare: ((ctx: never, input: never) => Promise<unknown>) | undefined;
+  prepare: ((ctx: never, input: never, run: { mode: RunMode }) => Promise<unknown>) | undefined;
   etag: ((answer: never) => string) | undefined;
   beforeReplay: ((ctx: never) => Promise<void>) | undefined;
 }
 
+export type RunMode = 'preview' | 'execute';
 export type RouteInput<S extends Shape> = Parsed<S> & { ifMatch: string | undefined };
 
 /** What a verb may count on follows from what its endpoint declares: a transaction, a tenant with the role checked. */
@@ -27,9 +28,10 @@ export function route<S extends Shape, A extends Authority, K extends 'read' | '
   options: {
     /**
      * Done once it is clear who asks and what, before the transaction of a change begins: for what takes long and
-     * changes nothing, such as asking others. A preview does it as well.
+     * changes nothing, such as asking others. A preview does it as well, and is told that it is one: what others keep
+     * because they were asked, it does not ask.
      */
-    prepare?: (ctx: CtxOf<A, 'read'>, input: RouteInput<S>) => Promise<P>;
+    prepare?: (ctx: CtxOf<A, 'read'>, input: RouteInput<S>, run: { mode: RunMode }) => Promise<P>;
     etag?: (answer: Answer<S>) => string;
     /** Asked before an answer kept under an `Idempotency-Key` is given again, where a right to it may have ended since. */
     beforeReplay?: (ctx: CtxOf<A, K>) => Promise<void>;

@@ -11,6 +11,7 @@ import { Failure, fail, problemAnswer, problemResponse } from './problem.ts';
 import type { PassedOn } from './raw-http/passed-on.ts';
 import { requestIdOf } from './request-id.ts';
 import { stopGently } from './stop-gently.ts';
+import { type BunServer, webSocketHandler } from './web-sockets.ts';
 
 export type Handle = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
 
@@ -19,7 +20,8 @@ export interface Answering {
   idleTimeout: number;
   maxRequestBodySize: number;
   development: false;
-  fetch(request: Request, bun: Bun.Server<undefined>): Response | Promise<Response>;
+  fetch(request: Request, bun: BunServer): Response | Promise<Response | undefined>;
+  websocket: typeof webSocketHandler;
   error(error: Error): Response;
 }
 
@@ -68,6 +70,7 @@ export function serve(options: {
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     development: false,
+    websocket: webSocketHandler,
     fetch: (request, bun) => {
       const atSite = options.sites?.()?.answer(request, bun, listener);
       if (atSite) return atSite;
@@ -93,12 +96,12 @@ export function serve(options: {
     reusePort: false,
   });
 
-  function peerOf(request: Request, bun: Bun.Server<undefined>): string {
+  function peerOf(request: Request, bun: BunServer): string {
     const peer = bun.requestIP(request);
     return options.clientOf?.(peer) ?? peer?.address ?? '';
   }
 
-  async function answerUsual(request: Request, bun: Bun.Server<undefined>): Promise<Response> {
+  async function answerUsual(request: Request, bun: BunServer): Promise<Response> {
     const begun = performance.now();
     const requestId = requestIdOf(request);
     let route = 'none';
@@ -164,7 +167,7 @@ export function serve(options: {
     direct: DirectHandle,
     request: Request,
     pathAt: number,
-    bun: Bun.Server<undefined>,
+    bun: BunServer,
   ): Promise<Response> {
     const begun = performance.now();
     const requestId = requestIdOf(request);

@@ -43,7 +43,7 @@ export async function receiveBlob(parts: UploadParts, sent: Sent): Promise<Respo
   const staying = setInterval(patient, stayMs);
   try {
     const isNew = await keepBlob(parts, {
-      ...{ place, claims, sha256, size, info },
+      ...{ place, releaseId: claims.release, sha256, size, log: info.log },
       pieces: leastRate(body, parts.now),
       confirm: () => confirmIssuer(parts, claims),
     });

@@ -1,4 +1,5 @@
 import { markDeployed } from '../apps/mark-deployed.ts';
+import { releaseBecameActive } from '../deployments/release-became-active.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { expireReleases } from './expire-releases.ts';
 import type { HeldRelease } from './hold-release.ts';
@@ -22,6 +23,7 @@ export async function showRelease(
   await updateSiteRow(ctx.db, place, { ...set, updated_at: ctx.now });
   await updateReleaseRow(ctx.db, place, { id: release.id, set: { activated_at: ctx.now } });
   await markDeployed(ctx, place);
+  await releaseBecameActive(ctx, { ...place, releaseId: release.id });
   const expired = await expireReleases(ctx, place);
   if (expired.length > 0) ctx.warn(`No longer kept: ${expired.join(', ')}.`);
   const { active_release_id, is_published } = site;

@@ -2,7 +2,7 @@ import type { Template } from '@svc/contract/templates.shapes.ts';
 import type { z } from 'zod';
 
 /** They come with the release, not with the database. Their ids never change: runs and apps refer to them. */
-export const builtInTemplates: readonly z.output<typeof Template>[] = [
+export const builtInTemplates: readonly (z.output<typeof Template> & { alias: string })[] = [
   {
     id: '019a8000-0000-7000-8000-000000000003',
     alias: 'astro',

@@ -29,6 +29,38 @@ export function listTemplateRows(db: Db, tenantId: string): Promise<TemplateRow[
     .execute();
 }
 
+export async function countTemplateRows(db: Db, tenantId: string): Promise<number> {
+  const { n } = await db
+    .withTables<Tables>()
+    .selectFrom('templates')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirstOrThrow();
+  return Number(n);
+}
+
+/** False where the alias is taken. */
+export async function insertTemplateRow(db: Db, row: TemplateRow): Promise<boolean> {
+  const made = await db
+    .withTables<Tables>()
+    .insertInto('templates')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'alias']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return made !== undefined;
+}
+
+export function deleteTemplateRow(db: Db, tenantId: string, id: string): Promise<TemplateRow | undefined> {
+  return db
+    .withTables<Tables>()
+    .deleteFrom('templates')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+}
+
 export function templateRecord(row: TemplateRow): z.output<typeof Template> {
   return {
     id: row.id,

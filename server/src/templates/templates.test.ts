@@ -43,7 +43,7 @@ test("the tenant's own come behind them, and nobody else sees these", async () =
     items: [
       {
         ...{ id, alias: null, name: 'A house style', description: '' },
-        ...{ framework: 'vue', deploy_method: 'compose', built_in: false },
+        ...{ framework: 'vue', deploy_method: 'compose', built_in: false, repo: null, ref: null },
       },
     ],
     page: 2,

@@ -15,7 +15,13 @@ import { turnAway } from './turn-away.ts';
 
 /** A visit that counts, and until when it does without being asked about anew. */
 export interface StandingVisit {
+  userId: string;
   until: Date;
+}
+
+interface Shown {
+  tokenHash: string;
+  host: string;
 }
 
 export interface VisitorParts extends PlatformPathParts {
@@ -25,20 +31,37 @@ export interface VisitorParts extends PlatformPathParts {
 /** Who looks at sites: the cookie of a visit, the way to one, and its end. */
 export function createVisitors(parts: VisitorParts): Visitors {
   const { cache, now } = parts;
+  const keyOf = (site: VisitedSite, { tokenHash, host }: Shown) =>
+    `${site.hostKind} ${site.appId} ${host} ${tokenHash}`;
+
+  async function standing(site: VisitedSite, shown: Shown): Promise<StandingVisit | null> {
+    const key = keyOf(site, shown);
+    const kept = cache.peek(key);
+    if (kept && kept.until > now()) return kept;
+    // The sign-in behind it may have been prolonged since.
+    if (kept) cache.forget(key);
+    const visit = await cache.get(key, () => loadVisit(parts.db, site, shown));
+    return visit !== null && visit.until > now() ? visit : null;
+  }
+
   return {
     visitorAt(site, request) {
       if (isTakenElsewhere(request)) return false;
       const token = secretIn(request, visitCookie);
       if (token === null) return false;
       const tokenHash = sha256(token);
-      const key = `${site.hostKind} ${site.appId} ${request.host} ${tokenHash}`;
+      const key = keyOf(site, { tokenHash, host: request.host });
       const kept = cache.peek(key);
       if (kept && kept.until > now()) return true;
-      // The sign-in behind it may have been prolonged since.
-      if (kept) cache.forget(key);
-      return cache
-        .get(key, () => loadVisit(parts.db, site, { tokenHash, host: request.host }))
-        .then((visit) => visit !== null && visit.until > now());
+      return standing(site, { tokenHash, host: request.host }).then((visit) => visit !== null);
+    },
+    async userAt(site, request) {
+      if (isTakenElsewhere(request) || isSentElsewhere(request)) return null;
+      const token = secretIn(request, visitCookie);
+      if (token === null) return null;
+      const tokenHash = sha256(token);
+      const visit = await standing(site, { tokenHash, host: request.host });
+      return visit?.userId ?? null;
     },
     turnAway: (_site, request) => turnAway(request, parts),
     platformPath: (_site, request: EdgeRequest) => answerPlatformPath(parts, request),
@@ -54,11 +77,23 @@ function isTakenElsewhere(request: EdgeRequest): boolean {
   return request.header('sec-fetch-mode') !== 'navigate' || request.header('sec-fetch-dest') !== 'document';
 }
 
+/**
+ * Of what changes something or stays open: a form of another app may be sent here, and its page may open a WebSocket
+ * here, each with the cookie.
+ */
+function isSentElsewhere(request: EdgeRequest): boolean {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isRead && request.header('upgrade') === null) return false;
+  if (request.header('sec-fetch-site') !== null) return isFromElsewhere(request);
+  const from = request.header('origin');
+  return from !== null && URL.parse(from)?.host !== request.authority.toLowerCase();
+}
+
 /** Everything that it rests on is asked about, and named: with the end of any of it, it ends. */
 async function loadVisit(
   db: Db,
   { appId, hostKind }: VisitedSite,
-  { tokenHash, host }: { tokenHash: string; host: string },
+  { tokenHash, host }: Shown,
 ): Promise<{ value: StandingVisit; tags: string[] } | null> {
   const visit = await findVisitRow(db, appId, { tokenHash, host });
   if (!visit) return null;
@@ -66,7 +101,7 @@ async function loadVisit(
   const signInEnds = await findSignInEnd({ db }, { userId, credentialId });
   if (!signInEnds || !(await mayVisit({ db }, { appId, userId, hostKind }))) return null;
   return {
-    value: { until: signInEnds < visit.expires_at ? signInEnds : visit.expires_at },
+    value: { userId, until: signInEnds < visit.expires_at ? signInEnds : visit.expires_at },
     tags: [credentialTag(tokenHash), credentialTag(credentialId), userTag(userId), appTag(appId)],
   };
 }

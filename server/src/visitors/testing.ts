@@ -10,7 +10,7 @@ import type { Db } from '../plumbing/db.ts';
 import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { listenForChanges } from '../plumbing/invalidation.ts';
 import { newTenant, newUser, silentLog, type TestDatabase } from '../testing.ts';
-import { createVisitors } from './create-visitors.ts';
+import { createVisitors, type StandingVisit } from './create-visitors.ts';
 import { visitorRoutes } from './routes.ts';
 import { createSiteAuth } from './site-auth.ts';
 
@@ -31,7 +31,7 @@ export async function visitedCopy(database: TestDatabase, now: () => Date = () =
     ...visitorRoutes({ ...places, appAtDomain }),
   ];
   const api = await copyOfServer(database, now, routes);
-  const cache = createTaggedCache<{ until: Date }>(changes, { entriesMax: 1_000 });
+  const cache = createTaggedCache<StandingVisit>(changes, { entriesMax: 1_000 });
   const visitors = createVisitors({ ...places, db, now, cache, onCommitted: changes.tell });
   const siteAuth = createSiteAuth({ ...places, db, now, authenticate: api.authenticate, appAtDomain });
   await changes.start();

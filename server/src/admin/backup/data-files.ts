@@ -50,7 +50,7 @@ async function* below(root: string, path: string, skipped: (path: string) => voi
   } else if (facts.isDirectory()) {
     yield { path, kind: 'folder', mode: facts.mode, modified: facts.mtime, size: 0, content: nothing() };
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    for (const entry of entries.sort(inOrder(path))) {
       const inside = `${path}/${entry.name}`;
       if (isGitLock(inside) || isUploadsFolder(inside)) continue;
       if (entry.isFile() || entry.isDirectory()) yield* below(root, inside, skipped);
@@ -81,6 +81,16 @@ export async function* readExactly(handle: Handle, size: number): AsyncGenerator
     at += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
+}
+
+/**
+ * By name; of a repository what its branches point at comes last, after the branches. A push that comes in between adds
+ * to the first and is not among the second.
+ */
+function inOrder(path: string): (a: { name: string }, b: { name: string }) => number {
+  const key = ({ name }: { name: string }) =>
+    path.endsWith('.git') && name === 'objects' ? `~${name}` : name;
+  return (a, b) => (key(a) < key(b) ? -1 : 1);
 }
 
 /** The lock of a change that is under way, and that would stay for ever in a copy. */

@@ -4,12 +4,14 @@ import { certificates } from './certificates.ts';
 import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { dataDir } from './data-dir.ts';
+import { gitHost } from './git-host.ts';
 import { migrations } from './migrations.ts';
 import { objectStore } from './object-store.ts';
 import { openidProvider } from './openid-provider.ts';
 import { outbox } from './outbox.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { rowsRole } from './rows-role.ts';
+import { runtime } from './runtime.ts';
 import { server } from './server.ts';
 
 /** In the order in which they are shown. Configuration and database come before: the others need them. */
@@ -20,9 +22,11 @@ export const checks: readonly Check[] = [
   server,
   openidProvider,
   certificates,
+  runtime,
   migrations,
   rowsRole,
   rawDatabases,
+  gitHost,
   clock,
   auditChains,
   outbox,

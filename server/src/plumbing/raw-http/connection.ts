@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 import type { TrustedProxies } from '../client-address.ts';
-import type { Edge, EdgeAnswer, EdgeAnswering } from '../edge-request.ts';
+import type { AppAnswer, Edge, EdgeAnswer } from '../edge-request.ts';
 import { Failure, fail } from '../problem.ts';
 import type { Authority } from './authority.ts';
 import { type HandedOver, handOver } from './hand-over.ts';
@@ -42,6 +42,8 @@ export class Connection {
   #hasBegun = false;
   #isPaused = false;
   #clientEnded = false;
+  /** What is unread begins with a request that an app answers. */
+  #isForApp = false;
   #authority: Authority | null = null;
   #other: HandedOver | null = null;
   #deadline: number;
@@ -136,7 +138,7 @@ export class Connection {
     const edge = this.#shared.edge();
     while (this.#state === 'reading' && this.#outlet.isEmpty && this.#unread !== null) {
       if (at === this.#unread.length) break;
-      const head = parseHead(this.#unread, at, this.#authority);
+      const head = this.#isForApp ? 'hand-over' : parseHead(this.#unread, at, this.#authority);
       if (head === null) {
         this.#hasBegun = true;
         // Counted from its first byte, however many more come.
@@ -153,9 +155,11 @@ export class Connection {
         this.#handOver(this.#unread.subarray(at));
         return;
       } else {
+        const begun = at;
         at = head.end;
         this.#authority = head.authority;
-        this.#answer(edge, head);
+        this.#isForApp = !this.#answer(edge, head, begun);
+        if (this.#isForApp) at = begun;
       }
     }
     if (this.#unread !== null) this.#unread = at === this.#unread.length ? null : this.#unread.subarray(at);
@@ -177,35 +181,52 @@ export class Connection {
     }
   }
 
-  #answer(edge: Edge, head: Head): void {
+  /** False: an app is to be asked, which takes the whole of the request. */
+  #answer(edge: Edge, head: Head, begun: number): boolean {
     const shared = this.#shared;
     if (this.#isHttpsAtProxy(head)) head.request.scheme = 'https';
-    let answering: EdgeAnswering;
+    let answering: ReturnType<Edge['answer']>;
     try {
       answering = edge.answer(head.request);
     } catch (error) {
       this.#sent(sendFault(this.#outlet, shared, head, error));
-      return;
+      return true;
     }
     if (!(answering instanceof Promise)) {
+      if ('pass' in answering) return false;
       this.#sent(sendAnswer(this.#outlet, shared, head, answering));
-      return;
+      return true;
     }
     // Asked all the same: what is at hand is answered however many wait.
     if (shared.waiting >= shared.waitingMax) {
       void answering.then(discard, () => {});
       const failure = fail('unavailable', { detail: 'Too many requests at once.' });
       this.#sent(sendFault(this.#outlet, shared, head, failure));
-      return;
+      return true;
     }
     this.#state = 'answering';
     shared.waiting++;
+    const bytes = this.#unread?.subarray(begun, head.end) ?? Buffer.alloc(0);
     answering
       .then(
-        (answer) => this.#answered(answer, () => sendAnswer(this.#outlet, shared, head, answer)),
+        (answer) => {
+          if ('pass' in answer) this.#toApp(bytes);
+          else this.#answered(answer, () => sendAnswer(this.#outlet, shared, head, answer));
+        },
         (error: unknown) => this.#answered(null, () => sendFault(this.#outlet, shared, head, error)),
       )
       .catch((error: unknown) => this.#breakOff(error));
+    return true;
+  }
+
+  /** Known only after a while: what was read meanwhile goes along. */
+  #toApp(head: Buffer): void {
+    this.#shared.waiting--;
+    if (this.#state === 'closed') return;
+    this.#unread = this.#unread === null ? head : Buffer.concat([head, this.#unread]);
+    this.#isForApp = true;
+    this.#state = 'reading';
+    this.#advance();
   }
 
   /** Where a proxy ends TLS, the visitor's own connection is the one in front of it. */
@@ -306,6 +327,7 @@ export class Connection {
   }
 }
 
-function discard({ body }: EdgeAnswer): void {
+function discard(answer: EdgeAnswer | AppAnswer): void {
+  const body = 'pass' in answer ? null : answer.body;
   if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

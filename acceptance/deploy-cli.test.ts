@@ -1,0 +1,258 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setApp } from './support/app-runtime.ts';
+import { type Svc, svcFor } from './support/commands.ts';
+import {
+  type DeployedApp,
+  newDeployedApp,
+  type SourceFiles,
+  sourceFolder,
+  staticSource,
+} from './support/deploying.ts';
+import { root } from './support/server.ts';
+import { until } from './support/until.ts';
+import { newWorld, type World } from './support/world.ts';
+
+let world: World;
+let asOwner: Svc;
+
+beforeAll(async () => {
+  world = await newWorld();
+  asOwner = svcFor(world.tenant.server, { token: world.people.O.token, tenant: world.tenant.slug });
+});
+
+interface Deployed {
+  id: string;
+  seq: number;
+  state: string;
+  url: string;
+  failure: { code: string; step: string; detail: string } | null;
+}
+
+const secret = 'very-secret-value-1234567';
+const newSite = (set: Record<string, unknown> = {}) =>
+  newDeployedApp(world, world.people.O, { deploy_method: 'static', ...set });
+const built = (command: string, more: SourceFiles = {}): SourceFiles => ({
+  'index.html': '<p>',
+  'svc.yaml': `build:\n  command: ${JSON.stringify(command)}\nstatic:\n  dir: .\n`,
+  ...more,
+});
+const deploy = ({ id }: DeployedApp, files: SourceFiles, ...args: string[]) =>
+  asOwner(['deploy', '--app', id, '--from-dir', sourceFolder(files), ...args]);
+
+describe('svc deploy', () => {
+  test('previews, and changes nothing by that', async () => {
+    const app = await newSite();
+    const ran = await deploy(app, {
+      ...staticSource(),
+      '.env': `TOKEN=${secret}`,
+      'node_modules/x/y.js': '',
+    });
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('--execute')]);
+    expect(ran.stderr).toContain('Left out: .env, node_modules.');
+    const { body } = await world.as.O('GET', `${app.base}/deployments`);
+    expect(body.items).toEqual([]);
+  });
+
+  test('sends a folder, shows what its build says, and ends when it is live', async () => {
+    const app = await newSite();
+    const folder = sourceFolder({
+      ...built('./make.sh'),
+      'make.sh': '#!/bin/sh\necho building it; cat secret.txt .env 2>/dev/null; cp index.html made.html\n',
+      '.gitignore': 'secret.txt\n',
+      'secret.txt': secret,
+      '.env': secret,
+    });
+    chmodSync(join(folder, 'make.sh'), 0o755);
+    symlinkSync('index.html', join(folder, 'link.html'));
+    const gone = await asOwner(['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
+    // A site holds files alone, and the link came along as one.
+    expect([gone.code, gone.json<Deployed>().failure?.detail]).toEqual([
+      9,
+      expect.stringContaining('link.html'),
+    ]);
+    const ran = await deploy(app, built('echo building it; cp index.html made.html'), '--execute', '--json');
+    expect([ran.code, ran.json<Deployed>().state]).toEqual([0, 'live']);
+    expect(ran.stderr).toContain('building it');
+    expect(gone.stderr + ran.stderr).not.toContain(secret);
+    const { url } = ran.json<Deployed>();
+    expect(url).toContain('apps.');
+  });
+
+  test('exits with 9 where the build fails, says why, and leaves what was live', async () => {
+    const app = await newSite();
+    expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
+    const ran = await deploy(app, built('echo the last words >&2; exit 3'), '--execute', '--json');
+    expect([ran.code, ran.json<Deployed>()]).toEqual([
+      9,
+      expect.objectContaining({
+        state: 'failed',
+        failure: expect.objectContaining({ code: 'build_failed' }),
+      }),
+    ]);
+    expect(ran.stderr).toContain('the last words');
+    expect(ran.stderr).toContain('#2 failed');
+    const quiet = await deploy(app, built('echo the last words; exit 3'), '--execute', '--quiet');
+    expect([quiet.code, quiet.stderr.includes('the last words')]).toEqual([9, true]);
+    const listed = await asOwner(['deployments', 'list', '--app', app.id, '--json']);
+    expect(listed.json<{ items: Deployed[] }>().items.map(({ state }) => state)).toEqual([
+      'failed',
+      'failed',
+      'live',
+    ]);
+  });
+
+  test('exits with 11 where somebody has to look at it first', async () => {
+    const app = await newSite();
+    expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
+    await setApp(world.tenant.server, app.id, { visibility: 'public' });
+    const ran = await deploy(app, staticSource(), '--execute', '--json');
+    expect([ran.code, ran.json<Deployed>().state]).toEqual([11, 'built']);
+    expect(ran.stderr).toContain('promote-request');
+  });
+
+  test('exits with 10 when its time is over and with 130 at Ctrl-C, and the deployment goes on', async () => {
+    const app = await newSite();
+    const late = await deploy(app, built('sleep 4'), '--execute', '--json', '--timeout', '2s');
+    expect([late.code, late.stderr]).toEqual([10, expect.stringContaining('it goes on')]);
+    const { id } = late.json<Deployed>();
+    const child = Bun.spawn([join(root, 'svc'), 'deployments', 'logs', id, '--app', app.id, '--follow'], {
+      ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+    });
+    const end = await child.exited;
+    expect([end, await new Response(child.stdout).text()]).toEqual([0, expect.stringContaining('live')]);
+    const folder = sourceFolder(built('echo begun; sleep 4'));
+    const stopped = Bun.spawn(
+      [join(root, 'svc'), 'deploy', '--app', app.id, '--from-dir', folder, '--execute'],
+      {
+        ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+      },
+    );
+    await until('it builds', async () => {
+      const { body } = await world.as.O('GET', `${app.base}/deployments?state=building`);
+      return body.items.length === 1;
+    });
+    stopped.kill('SIGINT');
+    expect(await stopped.exited).toBe(130);
+    expect(await new Response(stopped.stderr).text()).toContain('goes on');
+    const next = await world.as.O('GET', `${app.base}/deployments`);
+    expect(next.body.items[0].state).not.toBe('canceled');
+  });
+
+  test('does not wait where it is told so; what it began is canceled, and can be asked for', async () => {
+    const app = await newSite();
+    const ran = await deploy(app, built('sleep 20'), '--execute', '--detach', '--json');
+    const { id, state } = ran.json<Deployed>();
+    expect([ran.code, state]).toEqual([0, 'queued']);
+    const of = [id, '--app', app.id];
+    expect((await asOwner(['deployments', 'cancel', ...of, '--execute'])).code).toBe(0);
+    await until('it is canceled', async () => {
+      const got = await asOwner(['deployments', 'get', ...of, '--json']);
+      return got.json<Deployed>().state === 'canceled';
+    });
+    expect((await asOwner(['deployments', 'rollback', ...of, '--execute'])).code).toBe(6);
+    expect((await asOwner(['deploy', '--app', app.id, '--execute'])).code).toBe(6);
+    expect((await asOwner(['deploy', '--app', 'not-there', '--execute'])).code).toBe(5);
+    expect((await deploy(app, {}, '--execute')).code).toBe(7);
+  });
+
+  test('is gone back from', async () => {
+    const app = await newSite();
+    const first = (await deploy(app, staticSource(), '--execute', '--json')).json<Deployed>();
+    await deploy(app, staticSource(), '--execute');
+    const ran = await asOwner(['deployments', 'rollback', first.id, '--app', app.id, '--execute', '--json']);
+    expect([ran.code, ran.json<Deployed>()]).toMatchObject([0, { state: 'live', seq: 3 }]);
+  });
+});
+
+describe('an app that runs', () => {
+  const server = `
+    const { createServer } = require('node:http');
+    console.log('token ' + process.env.TOKEN + ' of ' + process.env.SVC_APP_ID);
+    createServer((request, answer) => {
+      console.log('asked for ' + request.url);
+      answer.end('ok');
+    }).listen(process.env.PORT, process.env.HOST);
+  `;
+  const source = { 'package.json': '{"scripts":{"start":"node server.js"}}', 'server.js': server };
+
+  test('writes a log that is read and followed, and is resumed when that is waited for', async () => {
+    const app = await newDeployedApp(world, world.people.O, {});
+    const of = ['--app', app.id];
+    await asOwner(['env', 'set', `TOKEN=${secret}`, ...of, '--execute']);
+    const ran = await deploy(app, source, '--execute', '--json');
+    expect([ran.code, ran.json<Deployed>().state, ran.stderr]).toEqual([0, 'live', expect.any(String)]);
+    const log = await until('it has written', async () => {
+      const read = await asOwner(['logs', ...of]);
+      return read.stdout.includes('token') && read.stdout;
+    });
+    expect(log).toContain(`token *** of ${app.id}`);
+    const lines = (await asOwner(['logs', ...of, '--tail', '1', '--json'])).json<
+      { text: string; stream: string }[]
+    >();
+    expect([lines.length, lines[0]?.stream]).toEqual([1, expect.any(String)]);
+
+    const following = Bun.spawn([join(root, 'svc'), 'logs', ...of, '--follow', '--json'], {
+      ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+    });
+    const reader = following.stdout.getReader();
+    let followed = '';
+    while (!followed.includes('token ***')) followed += new TextDecoder().decode((await reader.read()).value);
+    for (const line of followed.trimEnd().split('\n')) expect(JSON.parse(line).text).toBeString();
+
+    const suspended = await asOwner(['apps', 'suspend', app.id, '--execute', '--json']);
+    expect(suspended.json()).toMatchObject({ runtime: 'suspended' });
+    expect((await deploy(app, source, '--execute')).code).toBe(6);
+    const resumed = await asOwner(['apps', 'resume', app.id, '--execute', '--json']);
+    expect([resumed.code, resumed.json(), resumed.stderr]).toMatchObject([
+      ...[0, { runtime: 'running' }, expect.stringContaining('deployment #2')],
+    ]);
+    following.kill('SIGINT');
+    expect([await following.exited, await new Response(following.stderr).text()]).toEqual([130, '']);
+  });
+});
+
+describe('svc env', () => {
+  test('takes values by word, file and standard input, and shows none of them anywhere', async () => {
+    const app = await newSite();
+    const of = ['--app', app.id];
+    const preview = await asOwner(['env', 'set', `TOKEN=${secret}`, ...of]);
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('TOKEN=…')]);
+    const runs = [preview, await asOwner(['env', 'set', `TOKEN=${secret}`, ...of, '--execute', '--verbose'])];
+    const file = join(sourceFolder({ '.env': `PORT=1\nexport FILED="${secret}"\n# no\n` }), '.env');
+    runs.push(await asOwner(['env', 'set', '--from-file', file, ...of, '--execute']));
+    expect(runs[2]?.stderr).toContain('PORT');
+    runs.push(
+      await asOwner(['env', 'set', '--stdin', 'PIPED', ...of, '--execute'], { stdin: `${secret}\n` }),
+    );
+    runs.push(await asOwner(['env', 'set', secret, ...of, '--execute']));
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 2]);
+    for (const { stdout, stderr } of runs) expect(stdout + stderr).not.toContain(secret);
+    const ran = await deploy(
+      app,
+      built('echo got $TOKEN; test "$TOKEN" = "$PIPED" && test "$TOKEN" = "$FILED" && echo all the same'),
+      ...['--execute', '--json'],
+    );
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('got ***')]);
+    expect(ran.stderr).toContain('all the same');
+    const logs = await asOwner(['deployments', 'logs', ran.json<Deployed>().id, ...of]);
+    const audit = await world.as.A('GET', `${world.tenant.base}/audit?per_page=200`);
+    for (const text of [ran.stderr, logs.stdout, JSON.stringify(audit.body)])
+      expect(text).not.toContain(secret);
+    const listed = await asOwner(['env', 'list', ...of, '--json']);
+    const { items } = listed.json<{ items: { name: string; given_by: string }[] }>();
+    expect(items.filter(({ given_by }) => given_by === 'app').map(({ name }) => name)).toEqual([
+      'FILED',
+      'PIPED',
+      'TOKEN',
+    ]);
+    expect((await asOwner(['env', 'unset', 'TOKEN', 'PIPED', ...of, '--execute'])).code).toBe(0);
+    expect((await asOwner(['env', 'set', 'PORT=1', ...of])).code).toBe(2);
+  });
+});
+
+function login(): Record<string, string> {
+  const { server, slug } = world.tenant;
+  return { SVC_BASE_URL: server.baseUrl, SVC_TOKEN: world.people.O.token, SVC_TENANT: slug };
+}

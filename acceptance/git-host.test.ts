@@ -1,0 +1,161 @@
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Browser } from './support/browser.ts';
+import { admin } from './support/commands.ts';
+import { caller, newTenant, type Person, type Tenant } from './support/people.ts';
+import { temporaryFolder } from './support/server.ts';
+import { newPasswordUser } from './support/sign-in.ts';
+import { until } from './support/until.ts';
+
+setDefaultTimeout(60_000);
+
+let tenant: Tenant;
+let owner: Person;
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  owner = tenant.member;
+});
+
+/** Whoever works with a repository: no shell, no configuration of this machine. */
+function git(cwd: string, ...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const env = {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: cwd,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_AUTHOR_NAME: 'Ann',
+    GIT_AUTHOR_EMAIL: 'ann@example.test',
+    GIT_COMMITTER_NAME: 'Ann',
+    GIT_COMMITTER_EMAIL: 'ann@example.test',
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<{ code: number; out: string; err: string }>();
+  const child = spawn('git', argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (piece) => {
+    out += piece;
+  });
+  child.stderr.on('data', (piece) => {
+    err += piece;
+  });
+  child.once('error', reject);
+  child.once('close', (code) => resolve({ code: code ?? -1, out: out.trim(), err }));
+  return promise;
+}
+
+async function must(cwd: string, ...argv: string[]): Promise<string> {
+  const { code, out, err } = await git(cwd, ...argv);
+  expect([argv.join(' '), code, err]).toEqual([argv.join(' '), 0, err]);
+  return out;
+}
+
+const api = (path: string) => `/git/api/v3${path}`;
+const remote = (name: string, password: string) =>
+  `${tenant.server.baseUrl.replace('://', `://git:${password}@`)}/git/${tenant.slug}/${name}.git`;
+
+async function newRepo(name: string): Promise<string> {
+  const made = await owner.call('POST', api(`/orgs/${tenant.slug}/repos`), { name, private: true });
+  expect(made.status).toBe(201);
+  const copy = join(temporaryFolder(), name);
+  mkdirSync(copy);
+  await must(copy, 'init', '--quiet', '--initial-branch=main');
+  writeFileSync(join(copy, 'index.html'), '<h1>Hello</h1>');
+  await must(copy, 'add', '--all');
+  await must(copy, 'commit', '--quiet', '-m', 'First');
+  return copy;
+}
+
+async function patWith(actions: string[]): Promise<string> {
+  const made = await owner.call('POST', `${tenant.base}/pats`, { name: 'git', actions });
+  return made.body.secret;
+}
+
+describe('the built-in git host', () => {
+  test('takes a push by a login and by a token, gives clones, and knows nobody else', async () => {
+    const copy = await newRepo('site');
+    await must(copy, 'push', '--quiet', remote('site', owner.token), 'main');
+    const there = temporaryFolder();
+    await must(there, 'clone', '--quiet', remote('site', await patWith(['read'])), 'all');
+    expect(readFileSync(join(there, 'all', 'index.html'), 'utf8')).toBe('<h1>Hello</h1>');
+    writeFileSync(join(copy, 'more.txt'), 'more');
+    await must(copy, 'add', '--all');
+    await must(copy, 'commit', '--quiet', '-m', 'Second');
+    expect((await git(copy, 'push', remote('site', await patWith(['read'])), 'main')).err).toContain('403');
+    await must(copy, 'push', '--quiet', remote('site', await patWith(['read', 'write'])), 'main');
+    await must(join(there, 'all'), 'pull', '--quiet', remote('site', owner.token), 'main');
+    expect(readdirSync(join(there, 'all'))).toContain('more.txt');
+    for (const person of [tenant.outsider, tenant.admin])
+      expect((await git(there, 'ls-remote', remote('site', person.token))).err).toContain('not found');
+    expect((await git(there, 'ls-remote', remote('site', 'nobody'))).err).toContain('Authentication failed');
+  });
+
+  test('tells of a push, signed, soon after it', async () => {
+    const heard: { event: string | null; signature: string | null; text: string }[] = [];
+    const listener = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { headers } = request;
+        const text = await request.text();
+        heard.push({
+          event: headers.get('x-github-event'),
+          signature: headers.get('x-hub-signature-256'),
+          text,
+        });
+        return new Response(null, { status: 202 });
+      },
+    });
+    const copy = await newRepo('told');
+    const hook = {
+      config: { url: `http://127.0.0.1:${listener.port}/`, content_type: 'json', secret: 's3cret' },
+    };
+    expect((await owner.call('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(201);
+    await must(copy, 'push', '--quiet', remote('told', owner.token), 'main');
+    const push = await until('the push is told', async () => heard.find(({ event }) => event === 'push'));
+    expect(push.signature).toBe(`sha256=${createHmac('sha256', 's3cret').update(push.text).digest('hex')}`);
+    expect(JSON.parse(push.text)).toMatchObject({
+      ref: 'refs/heads/main',
+      after: await must(copy, 'rev-parse', 'HEAD'),
+      repository: { full_name: `${tenant.slug}/told` },
+    });
+    listener.stop(true);
+  });
+
+  test('a repository that is deleted is gone, and its folder soon after', async () => {
+    const folders = () => readdirSync(join(tenant.server.dataDir, 'git'));
+    const before = new Set(folders());
+    await newRepo('gone');
+    const made = folders().filter((name) => !before.has(name));
+    expect(made).toHaveLength(1);
+    expect((await owner.call('DELETE', api(`/repos/${tenant.slug}/gone`))).status).toBe(204);
+    expect((await git(temporaryFolder(), 'ls-remote', remote('gone', owner.token))).err).toContain(
+      'not found',
+    );
+    await until('its folder is gone', async () => !folders().includes(made[0]!));
+  });
+
+  test('an account is linked by a code that a person approves at the page of the host', async () => {
+    const { server, base } = tenant;
+    const person = await newPasswordUser(server, tenant.slug);
+    const { access_token } = await admin(server, ['tokens', 'issue', '--user', person.email]);
+    const call = caller(server, { authorization: `Bearer ${access_token}` });
+    const { body } = await call('POST', `${base}/git-host/link`);
+    expect(body.verification_uri).toBe(`${server.baseUrl}/git/login/device`);
+    const browser = new Browser(server.baseUrl);
+    let page = await browser.open(body.verification_uri);
+    page = await browser.press(page, 'Sign in', { email: person.email, password: person.password });
+    page = await browser.press(page, 'Continue', { user_code: body.user_code });
+    expect(page.html).toContain(body.user_code);
+    page = await browser.press(page, 'Approve');
+    expect(page.html).toContain('Your git account is linked');
+    const polled = await call('POST', `${base}/git-host/link/poll`, { device_code: body.device_code });
+    expect(polled.body).toMatchObject({ status: 'linked', account: { kind: 'user' } });
+    // What the platform kept of it stands in no log.
+    expect(server.output()).not.toContain(body.device_code);
+    expect(server.output()).not.toContain(body.user_code);
+  });
+});

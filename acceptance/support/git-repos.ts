@@ -1,0 +1,84 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Person, Tenant } from './people.ts';
+import { temporaryFolder } from './server.ts';
+
+/** What a page needs to be served as it is: no build, no start. */
+export const pageFiles = { 'index.html': '<!doctype html><title>Page</title><h1>Hello from a page</h1>' };
+
+/** The real git as a person, who is known by their login; never asks, and knows nothing of the machine's settings. */
+export async function git(
+  args: string[],
+  cwd: string,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = Bun.spawn(['git', ...args], {
+    cwd,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: cwd,
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_CONFIG_NOSYSTEM: '1',
+      ...{ GIT_AUTHOR_NAME: 'Someone', GIT_AUTHOR_EMAIL: 'someone@example.test' },
+      ...{ GIT_COMMITTER_NAME: 'Someone', GIT_COMMITTER_EMAIL: 'someone@example.test' },
+    },
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+/** Where a repository of the built-in host is cloned from and pushed to, with the person's login in it. */
+export function remoteOf({ server }: Pick<Tenant, 'server'>, person: Person, repo: string): string {
+  const url = new URL(`${server.baseUrl}/git/${repo}.git`);
+  return Object.assign(url, { username: 'x', password: person.token }).href;
+}
+
+/** A repository of the tenant with these files on `main`, made by the person; `owner/name`. */
+export async function newRepository(
+  tenant: Tenant,
+  person: Person,
+  files: Record<string, string> = pageFiles,
+): Promise<string> {
+  const name = `r-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+  const made = await person.call('POST', `/git/api/v3/orgs/${tenant.slug}/repos`, { name, private: true });
+  if (made.status !== 201) throw new Error(`No repository was made: ${JSON.stringify(made.body)}`);
+  const repo = `${tenant.slug}/${name}`;
+  await pushFiles(remoteOf(tenant, person, repo), files);
+  return repo;
+}
+
+/** All of the files as one new commit in place of what `main` was. */
+export async function pushFiles(remote: string, files: Record<string, string>): Promise<string> {
+  const folder = temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const steps = [
+    ['init', '-q', '-b', 'main'],
+    ['add', '-A'],
+    ['commit', '-q', '-m', 'Files'],
+    ['push', '-q', '--force', remote, 'main'],
+  ];
+  for (const step of steps) {
+    const { code, stderr } = await git(step, folder);
+    if (code !== 0) throw new Error(`git ${step[0]} failed: ${stderr}`);
+  }
+  return (await git(['rev-parse', 'HEAD'], folder)).stdout.trim();
+}
+
+/** A template of the tenant's own, which is deployed without a build. */
+export async function newPageTemplate(tenant: Tenant): Promise<string> {
+  const repo = await newRepository(tenant, tenant.admin);
+  const { status, body } = await tenant.admin.call('POST', `${tenant.base}/templates`, {
+    repo,
+    name: 'A page',
+  });
+  if (status !== 201) throw new Error(`No template was made: ${JSON.stringify(body)}`);
+  return body.id;
+}

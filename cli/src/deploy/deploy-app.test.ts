@@ -1,0 +1,188 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { problem } from '../../testing/fake-problem.ts';
+import { startFakeServer } from '../../testing/fake-server.ts';
+import { folderWith } from '../../testing/folder-with.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+afterAll(removeFolders);
+
+const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
+interface Faked {
+  /** As it ends. */
+  ended: Record<string, unknown>;
+  pages: ({ texts: string[]; ended?: boolean } | Response | 'silent')[];
+  puts: (Response | null)[];
+}
+let faked: Faked;
+
+beforeEach(() => {
+  server.seen = [];
+  faked = { ended: { state: 'live' }, pages: [{ texts: ['one', 'two'], ended: true }], puts: [] };
+  server.intercept = async (request, seen) => {
+    if (seen.path.startsWith('/sources/')) return faked.puts.shift() ?? undefined;
+    if (seen.method === 'GET' && seen.path.endsWith('/logs')) return logPage(request);
+    if (seen.method === 'GET' && seen.path.endsWith(`/deployments/${id}`))
+      return Response.json(record(faked.ended));
+    return undefined;
+  };
+});
+
+function record(more: Record<string, unknown>) {
+  return { ...{ id, seq: 4, kind: 'deploy', failure: null, release_id: null, ended_at: null }, ...more };
+}
+
+async function logPage(request: Request): Promise<Response> {
+  const page = faked.pages.shift() ?? { texts: [], ended: true };
+  if (page instanceof Response) return page;
+  if (page === 'silent') {
+    await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
+    return new Response();
+  }
+  const items = page.texts.map((text) => ({ time: '2031-05-01T12:00:00.000Z', stream: 'stdout', text }));
+  return Response.json({ items, next_cursor: 'next', ended: page.ended ?? false });
+}
+
+function svc(args: string[], options: RunOptions = {}) {
+  const env = {
+    SVC_BASE_URL: server.url,
+    SVC_TOKEN: 'good',
+    SVC_TENANT: 'demo',
+    SVC_CONFIG_DIR: newFolder(),
+  };
+  return runSvc(args, { cwd: newFolder(), ...options, env });
+}
+const deploy = (...args: string[]) => svc(['deploy', '--app', 'shop', '--execute', ...args]);
+const requests = () => server.seen.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
+
+describe('svc deploy', () => {
+  test('previews without sending anything', async () => {
+    const ran = await svc(['deploy', '--app', 'shop', '--from-dir', folderWith({ a: 'a' })]);
+    expect([ran.exit, requests()]).toEqual([0, ['POST sources']]);
+    expect(server.seen[0]?.query.get('dry_run')).toBe('true');
+    expect(ran.err).toContain('1 files');
+  });
+
+  test('sends the archive once more where the line breaks, and never with the login', async () => {
+    faked.puts = [problem('unavailable'), new Response('<html>', { status: 502 })];
+    const ran = await deploy('--from-dir', folderWith({ a: 'a' }), '--json');
+    expect([ran.exit, JSON.parse(ran.out).state]).toEqual([0, 'live']);
+    const puts = server.seen.filter(({ method }) => method === 'PUT');
+    expect(puts.length).toBe(3);
+    expect(new Set(puts.map(({ headers }) => headers.get('x-svc-sha256'))).size).toBe(1);
+    expect(puts.some(({ headers }) => headers.has('authorization'))).toBe(false);
+    expect(requests().slice(-3)).toEqual(['POST deployments', 'GET logs', `GET ${id}`]);
+  });
+
+  test('does not send again what was refused', async () => {
+    faked.puts = [problem('unsupported_media_type')];
+    const ran = await deploy('--from-dir', folderWith({ a: 'a' }));
+    expect([ran.exit, requests().filter((line) => line === 'POST deployments')]).toEqual([7, []]);
+  });
+
+  test.each([
+    [{ state: 'live' }, 0, ''],
+    [{ state: 'superseded' }, 0, 'newer'],
+    [
+      { state: 'failed', failure: { code: 'build_failed', step: 'build', detail: 'It ended with 3' } },
+      9,
+      'It ended with 3',
+    ],
+    [{ state: 'canceled' }, 9, 'canceled'],
+    [{ state: 'skipped' }, 9, 'newer one'],
+    [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'promote-request'],
+  ])('tells how it ended: %j exits with %i', async (ended, exit, told) => {
+    faked.ended = ended;
+    const ran = await deploy('--json');
+    expect([ran.exit, JSON.parse(ran.out).state]).toEqual([exit, ended.state]);
+    expect(ran.err).toContain(told);
+    expect(ran.err).toContain('one\n');
+  });
+
+  test('shows the last lines to who wanted no talk, where it failed', async () => {
+    faked.ended = { state: 'failed', failure: { code: 'build_failed', step: 'build', detail: 'no' } };
+    faked.pages = [{ texts: Array.from({ length: 30 }, (_, at) => `line ${at + 1}`), ended: true }];
+    const ran = await deploy('--quiet');
+    expect([ran.exit, ran.err.includes('line 10\n'), ran.err.includes('line 11\n')]).toEqual([
+      9,
+      false,
+      true,
+    ]);
+    faked.ended = { state: 'live' };
+    expect((await deploy('--quiet')).err).toBe('');
+  });
+
+  test('goes on with the log when the server was away for a moment', async () => {
+    faked.pages = [{ texts: ['one'] }, problem('unavailable'), { texts: ['two'], ended: true }];
+    const ran = await deploy();
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringMatching(/one\n.*two\n/s)]);
+    faked.pages = [problem('forbidden')];
+    expect((await deploy()).exit).toBe(4);
+  });
+
+  test('exits with 10 when its time is over, and prints what it began', async () => {
+    faked.pages = [{ texts: ['one'] }, 'silent'];
+    const ran = await deploy('--json', '--timeout', '500ms');
+    expect([ran.exit, JSON.parse(ran.out).id, ran.err]).toEqual([10, id, expect.stringContaining('goes on')]);
+  });
+
+  test('exits with 130 at Ctrl-C, and says that the deployment goes on', async () => {
+    faked.pages = [{ texts: ['one'] }, 'silent'];
+    let stop = () => {};
+    const usual = server.intercept;
+    server.intercept = async (request, seen) => {
+      if (seen.query.has('cursor')) stop();
+      return usual?.(request, seen);
+    };
+    const ran = await svc(['deploy', '--app', 'shop', '--execute'], {
+      interrupt: (given) => {
+        stop = given;
+      },
+    });
+    expect([ran.exit, ran.err]).toEqual([130, expect.stringContaining('goes on at the server')]);
+    expect(ran.err).toContain('deployments cancel');
+  });
+
+  test('does not wait where it is told so, and --ref is of the repository', async () => {
+    const ran = await deploy('--detach', '--ref', 'v1');
+    expect([ran.exit, requests()]).toEqual([0, ['POST deployments']]);
+    expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ ref: 'v1' });
+    expect((await deploy('--ref', 'v1', '--from-dir', '.')).exit).toBe(2);
+    expect((await deploy('--from-dir', folderWith({ '.env': 'x' }))).exit).toBe(7);
+    expect((await deploy('--from-dir', 'nowhere')).exit).toBe(2);
+  });
+});
+
+describe('svc logs --follow', () => {
+  test('prints lines as they come, as JSON one a line, until nothing follows', async () => {
+    faked.pages = [{ texts: ['one'] }, { texts: [] }, { texts: ['two'], ended: true }];
+    const ran = await svc(['logs', '--app', 'shop', '--follow', '--json']);
+    const lines = ran.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).text);
+    expect([ran.exit, lines]).toEqual([0, ['one', 'two']]);
+    expect(server.seen[1]?.query.get('wait_seconds')).toBe('20');
+  });
+
+  test('ends with Ctrl-C without a word', async () => {
+    faked.pages = [{ texts: ['one'] }, 'silent'];
+    const interrupt = (stop: () => void) => void setTimeout(stop, 200);
+    const ran = await svc(['logs', '--app', 'shop', '--follow'], { interrupt });
+    expect([ran.exit, ran.err, ran.out]).toEqual([130, '', expect.stringContaining('one')]);
+  });
+
+  test('lets no line steer the terminal, and shows colours on one alone', async () => {
+    const texts = ['\u001b[31mred\u001b[0m', 'bell\u0007', '\u001b[2Jgone'];
+    faked.pages = [{ texts, ended: true }];
+    const plain = await svc(['logs', '--app', 'shop']);
+    expect(plain.out).toContain('Z red\n');
+    faked.pages = [{ texts, ended: true }];
+    const shown = await svc(['logs', '--app', 'shop'], { terminal: true });
+    expect(shown.out).toContain('\u001b[31mred');
+    for (const { out } of [plain, shown])
+      expect([out.includes('\u0007'), out.includes('\u001b[2J')]).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,75 @@
+import { createDeployment, grantSourceUpload } from '@svc/contract/deployments.ts';
+import type { Result } from '../command.ts';
+import type { Ctx } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { carryOut } from '../mutation.ts';
+import { readable } from '../storage/byte-progress.ts';
+import { resolveTenant } from '../tenant.ts';
+import { deploymentView } from '../views/deployment.ts';
+import type { DeploymentRecord } from './deployment-ending.ts';
+import { followDeployment } from './follow-deployment.ts';
+import { packFolder } from './pack-folder.ts';
+import { sendSource } from './send-source.ts';
+
+export interface AppDeployment {
+  app: string;
+  fromDir: string | undefined;
+  ref: string | undefined;
+  /** `begun`: not waited for. */
+  until: 'begun' | 'ended';
+}
+
+type Place = { tenantID: string; app: string };
+
+export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeployment): Promise<Result> {
+  const packed = fromDir === undefined ? null : await packFolder(ctx, fromDir);
+  const params = { tenantID: await resolveTenant(ctx), app };
+  const client = await ctx.client();
+  const ofRepository = { params, body: { ref } };
+  return carryOut(ctx, {
+    preview: () => {
+      if (packed === null) return client.preview(createDeployment, ofRepository, { signal: ctx.signal });
+      const much = `${packed.files} files, ${readable(packed.bytes.byteLength)} packed`;
+      ctx.note(`It would send ${much}, and deploy them.`);
+      return client.preview(grantSourceUpload, { params }, { signal: ctx.signal });
+    },
+    execute: async (plan) => {
+      const begun =
+        packed === null
+          ? await client.call(createDeployment, ofRepository, once(ctx, plan))
+          : await deployPacked(ctx, { params, packed, plan });
+      if (until === 'begun') return { value: begun, view: deploymentView };
+      return followDeployment(ctx, { ...params, begun, log: 'shown' });
+    },
+  });
+}
+
+async function deployPacked(
+  ctx: Ctx,
+  {
+    params,
+    packed,
+    plan,
+  }: { params: Place; packed: Awaited<ReturnType<typeof packFolder>>; plan: string | undefined },
+): Promise<DeploymentRecord> {
+  const client = await ctx.client();
+  try {
+    const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, once(ctx, plan));
+    ctx.note(`Sending ${packed.files} files, ${readable(packed.bytes.byteLength)} packed.`);
+    await sendSource(ctx, packed, put_url);
+    return await client.call(createDeployment, { params, body: { upload_id } }, once(ctx));
+  } catch (cause) {
+    if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
+    throw new CliError('interrupted', 'Interrupted before the deployment was known to have begun.', {
+      next: `See svc deployments list --app ${params.app}`,
+      cause,
+    });
+  }
+}
+
+function once(ctx: Ctx, plan?: string) {
+  return {
+    ...{ signal: ctx.signal, idempotencyKey: crypto.randomUUID() },
+    ...(plan !== undefined && { ifPlan: plan }),
+  };
+}

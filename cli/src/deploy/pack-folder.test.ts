@@ -1,0 +1,138 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { folderWith } from '../../testing/folder-with.ts';
+import { removeFolders } from '../../testing/run-svc.ts';
+import { AdvisedProblem } from '../errors.ts';
+import { tarPieces } from './tar-pieces.ts';
+import { walkSource } from './walk-source.ts';
+
+afterAll(removeFolders);
+
+const paths = (files: Record<string, string>) =>
+  walkSource(folderWith(files)).entries.map(({ path }) => path);
+const codeOf = (work: () => unknown) => {
+  try {
+    work();
+    return 'done';
+  } catch (error) {
+    return error instanceof AdvisedProblem ? error.problem.code : String(error);
+  }
+};
+
+describe('the source in a folder', () => {
+  test('is every file of it, whatever its name, but what is never sent', () => {
+    const folder = folderWith({
+      ...{
+        'a.js': '',
+        '.npmrc': '',
+        '.env': 's',
+        '.env.local': 's',
+        '.env.example': 'x',
+        'b/.env.production': 's',
+      },
+      ...{ '.git/config': '', 'node_modules/x/y.js': '', 'b/node_modules/z.js': '', 'b/c.js': '' },
+    });
+    const { entries, leftOut } = walkSource(folder);
+    expect(entries.map(({ path }) => path)).toEqual(['.env.example', '.npmrc', 'a.js', 'b/c.js']);
+    expect(leftOut).toEqual([
+      '.env',
+      '.env.local',
+      '.git',
+      'b/.env.production',
+      'b/node_modules',
+      'node_modules',
+    ]);
+  });
+
+  test('is what no list leaves out: .gitignore and .svcignore of each folder for what is below it', () => {
+    expect(
+      paths({
+        ...{ '.gitignore': '*.log\n/dist\n!keep.log\n', '.svcignore': 'docs/\n' },
+        ...{ 'a.log': '', 'keep.log': '', 'dist/x': '', 'sub/dist/x': '', 'docs/x': '', 'sub/b.log': '' },
+        ...{ 'sub/.gitignore': 'own.txt\n', 'sub/own.txt': '', 'own.txt': '', 'sub/deep/own.txt': '' },
+      }),
+    ).toEqual(['.gitignore', '.svcignore', 'keep.log', 'own.txt', 'sub/.gitignore', 'sub/dist/x']);
+  });
+
+  test('is by .dockerignore what images are made of, and what they are made by', () => {
+    expect(
+      paths({
+        '.dockerignore':
+          '# all that is not needed\nDockerfile\n.dockerignore\nsvc.yaml\ncompose.yaml\n./tmp\n**/*.md\n!README.md\nlog\n',
+        ...{ Dockerfile: '', 'svc.yaml': '', 'compose.yaml': '', 'tmp/x': '', 'sub/tmp/x': '' },
+        ...{ 'a.md': '', 'sub/b.md': '', 'README.md': '', 'log/x': '', 'sub/log/x': '' },
+      }),
+    ).toEqual([
+      '.dockerignore',
+      'Dockerfile',
+      'README.md',
+      'compose.yaml',
+      'sub/log/x',
+      'sub/tmp/x',
+      'svc.yaml',
+    ]);
+  });
+
+  test('may hold links that stay inside, and no others', () => {
+    const folder = folderWith({ 'a/b.txt': 'b', 'c.txt': 'c' });
+    symlinkSync('../c.txt', join(folder, 'a/in'));
+    symlinkSync('a', join(folder, 'folder'));
+    expect(walkSource(folder).entries.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+      ...['file a/b.txt', 'link a/in', 'file c.txt', 'link folder'],
+    ]);
+    for (const target of ['/etc/passwd', '../x', '..', 'a/../../x', 'folder/../x']) {
+      symlinkSync(target, join(folder, 'out'));
+      expect([target, codeOf(() => walkSource(folder))]).toEqual([target, 'invalid_path']);
+      rmSync(join(folder, 'out'));
+    }
+  });
+});
+
+describe('the archive', () => {
+  test('is one that tar reads, with names of any length and letters, links and what can be executed', async () => {
+    const long = `${'deep/'.repeat(40)}end.txt`;
+    const folder = folderWith({
+      'run.sh': '#!/bin/sh\necho ran\n',
+      'é ü.txt': 'letters',
+      [long]: 'long',
+      empty: '',
+    });
+    chmodSync(join(folder, 'run.sh'), 0o755);
+    symlinkSync(long, join(folder, 'link'));
+    writeFileSync(join(folder, 'large'), Buffer.alloc(700_000, 7));
+    const into = mkdtempSync(join(tmpdir(), 'svc-untar-'));
+    const pieces: Uint8Array[] = [];
+    for await (const piece of tarPieces(walkSource(folder).entries)) pieces.push(piece);
+    const tar = Bun.spawn(['tar', '-x', '-C', into], {
+      stdin: new Blob([Buffer.concat(pieces)]),
+      stderr: 'pipe',
+    });
+    expect([await tar.exited, await new Response(tar.stderr).text()]).toEqual([0, '']);
+    const same = Bun.spawn(['diff', '-r', '--no-dereference', folder, into], { stdout: 'pipe' });
+    expect([await same.exited, await new Response(same.stdout).text()]).toEqual([0, '']);
+    expect(await new Response(Bun.spawn([join(into, 'run.sh')]).stdout).text()).toBe('ran\n');
+    rmSync(into, { recursive: true });
+  });
+
+  test('is the same for the same files', async () => {
+    const sum = async () => {
+      const hash = new Bun.CryptoHasher('sha256');
+      for await (const piece of tarPieces(walkSource(folderWith({ a: 'a', 'b/c': 'c' })).entries))
+        hash.update(piece);
+      return hash.digest('hex');
+    };
+    expect(await sum()).toBe(await sum());
+  });
+
+  test('is not made of a file that changes meanwhile', async () => {
+    const folder = folderWith({ a: 'before' });
+    const { entries } = walkSource(folder);
+    writeFileSync(join(folder, 'a'), 'another length');
+    const read = async () => {
+      for await (const _ of tarPieces(entries));
+    };
+    expect(read()).rejects.toThrow('changed');
+  });
+});

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { metricsRanges } from './app-metrics.ts';
+import { appParams } from './apps.shapes.ts';
+import { timestamp } from './shapes.ts';
+
+const count = z.int().min(0);
+const percentile = z.number().nullable();
+
+const Figures = z.object({
+  requests: count,
+  by_status: z.object({ '2xx': count, '3xx': count, '4xx': count, '5xx': count }),
+  bytes_out: count.meta({ description: 'Of bodies.' }),
+  p50_ms: percentile.meta({
+    description: 'Until the answer began, of requests that the app itself answered.',
+  }),
+  p95_ms: percentile,
+  p99_ms: percentile,
+  cpu_ms: count.meta({ description: 'Processor time used.' }),
+  memory_bytes: count.meta({ description: 'The most that was seen.' }),
+});
+
+export const AppMetrics = z.object({
+  range: z.enum(metricsRanges),
+  from: timestamp,
+  to: timestamp,
+  step_seconds: z.int(),
+  total: Figures,
+  points: z.array(Figures.extend({ at: timestamp })).meta({ description: 'The oldest first.' }),
+});
+
+export const getAppMetrics = {
+  params: appParams,
+  query: z.strictObject({ range: z.enum(metricsRanges).default('1h') }),
+  answer: AppMetrics,
+};

@@ -1,0 +1,149 @@
+/** Who asks, as the platform tells an app that runs behind it. */
+export interface AppUser {
+  id: string;
+  email: string;
+  name: string;
+  /** Of the app's tenant, by its slug. */
+  tenant: string;
+  relation: 'owner' | 'co_owner' | 'member' | 'none';
+}
+
+export interface UserOptions {
+  /** Of the platform; `SVC_BASE_URL` in the app's environment. */
+  baseUrl?: string;
+  /** The app's id; `SVC_APP_ID` in the app's environment. */
+  appId?: string;
+  /** Where the keys are; `SVC_USER_KEYS_URL` in the app's environment, else below `baseUrl`. */
+  keysUrl?: string;
+  fetch?: (url: string) => Promise<Response>;
+  now?: () => number;
+}
+
+/** What a server has of a request: `Request`, `Headers`, or Node's `request.headers`. */
+export type RequestLike = { headers: HeadersLike } | HeadersLike;
+type HeadersLike = Pick<Headers, 'get'> | Readonly<Record<string, string | string[] | undefined>>;
+
+interface Claims {
+  iss?: unknown;
+  aud?: unknown;
+  exp?: unknown;
+  sub?: unknown;
+  email?: unknown;
+  name?: unknown;
+  tenant?: unknown;
+  relation?: unknown;
+}
+
+const header = 'x-svc-user';
+const keysPath = '/.well-known/svc-user-keys.json';
+/** Clocks differ. */
+const leewaySeconds = 10;
+/** A key that is not known is asked for, and not more often than this. */
+const askedMsMin = 10_000;
+
+interface KnownKeys {
+  keys: ReadonlyMap<string, CryptoKey>;
+  askedAt: number;
+}
+const known = new Map<string, KnownKeys>();
+
+/**
+ * The signed-in person behind a request; null where the platform told of nobody. The header counts only with the
+ * platform's signature, for this app, and for a minute: everything else is null as well.
+ */
+export async function userOf(request: RequestLike, options: UserOptions = {}): Promise<AppUser | null> {
+  const token = headerOf(request);
+  if (token === null) return null;
+  const env = environment();
+  const baseUrl = options.baseUrl ?? env.SVC_BASE_URL;
+  const appId = options.appId ?? env.SVC_APP_ID;
+  if (!baseUrl || !appId) throw new Error('userOf needs baseUrl and appId, or SVC_BASE_URL and SVC_APP_ID.');
+  const [head, body, signature, ...more] = token.split('.');
+  if (!head || !body || !signature || more.length > 0) return null;
+  const { alg, kid } = parsed<{ alg?: unknown; kid?: unknown }>(head) ?? {};
+  if (alg !== 'ES256' || typeof kid !== 'string') return null;
+  const keysUrl = options.keysUrl ?? env.SVC_USER_KEYS_URL ?? `${baseUrl}${keysPath}`;
+  const key = await keyOf(keysUrl, kid, options);
+  const bytes = bytesOf(signature);
+  if (!key || !bytes) return null;
+  const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
+  const text = new TextEncoder().encode(`${head}.${body}`);
+  if (!(await crypto.subtle.verify(algorithm, key, bytes, text))) return null;
+  const claims = parsed<Claims>(body);
+  const seconds = (options.now ?? Date.now)() / 1000;
+  if (!claims || claims.iss !== baseUrl || claims.aud !== appId) return null;
+  if (typeof claims.exp !== 'number' || claims.exp + leewaySeconds < seconds) return null;
+  const { sub, email, name, tenant, relation } = claims;
+  return {
+    id: String(sub),
+    email: String(email),
+    name: String(name),
+    tenant: String(tenant),
+    relation: relation as AppUser['relation'],
+  };
+}
+
+function headerOf(request: RequestLike): string | null {
+  const headers = isHolder(request) ? request.headers : request;
+  if (isHeaders(headers)) return headers.get(header);
+  const value = headers[header];
+  return typeof value === 'string' ? value : null;
+}
+
+function isHolder(request: RequestLike): request is { headers: HeadersLike } {
+  return 'headers' in request && typeof request.headers === 'object';
+}
+
+function isHeaders(headers: HeadersLike): headers is Pick<Headers, 'get'> {
+  return typeof headers.get === 'function';
+}
+
+async function keyOf(url: string, kid: string, options: UserOptions): Promise<CryptoKey | null> {
+  const now = (options.now ?? Date.now)();
+  const found = known.get(url);
+  const key = found?.keys.get(kid);
+  if (key) return key;
+  if (found && now - found.askedAt < askedMsMin) return null;
+  const response = await (options.fetch ?? fetch)(url);
+  if (!response.ok) throw new Error(`The keys of the platform could not be read: ${response.status}.`);
+  const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const read = await Promise.all(
+    keys
+      .filter(({ kty, crv }) => kty === 'EC' && crv === 'P-256')
+      .map(async (jwk) => {
+        const { kty = 'EC', crv = '', x = '', y = '' } = jwk;
+        const imported = await crypto.subtle.importKey('jwk', { kty, crv, x, y }, algorithm, false, [
+          'verify',
+        ]);
+        return [String(jwk.kid), imported] as const;
+      }),
+  );
+  const fresh = { keys: new Map(read), askedAt: now };
+  known.set(url, fresh);
+  return fresh.keys.get(kid) ?? null;
+}
+
+function parsed<T>(part: string): T | null {
+  const bytes = bytesOf(part);
+  if (!bytes) return null;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === 'object' && value !== null ? (value as T) : null;
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> | null {
+  // What is no base64 at all would throw.
+  if (!/^[\w-]+$/.test(text) || text.length % 4 === 1) return null;
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+}
+
+/** Also where there is no process, as in workers. */
+function environment(): Record<string, string | undefined> {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env ?? {};
+}

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { envVariablesMax } from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
+import { newApp } from '../apps/testing.ts';
+import { copyOfServer, loginOf, peopleRoutes, type ServerCopy, testOrigin } from '../identity/testing.ts';
+import { enableStorageOf } from '../storage/enable-storage.ts';
+import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { envOf } from './env-of.ts';
+import { platformEnv } from './platform-env.ts';
+import { appEnvRoutes } from './routes.ts';
+import { openEnv, sealEnv } from './seal-env.ts';
+
+const places = { baseUrl: testOrigin, appsDomain: 'apps.example.test' };
+let database: TestDatabase;
+let server: ServerCopy;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyOfServer(database, undefined, [...peopleRoutes, ...appEnvRoutes(places)]);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+async function world() {
+  const { db } = database;
+  const { tenant, admin, member } = await newTenant(db);
+  const owner = await newUser(db, tenant.id);
+  const app = await newApp(db, tenant, owner, { visibility: 'public' });
+  const path = `/api/v1/tenants/${tenant.slug}/apps/${app.id}/env`;
+  const login = await loginOf(database, owner);
+  const change = (body: unknown, query = '', as = login) => server.call(as, 'PATCH', `${path}${query}`, body);
+  const list = (as = login) => server.call(as, 'GET', path);
+  const names = async (by: 'app' | 'platform') =>
+    (await list()).body.items
+      .filter(({ given_by }: { given_by: string }) => given_by === by)
+      .map(({ name }: { name: string }) => name);
+  return {
+    tenant,
+    admin,
+    member,
+    owner,
+    app,
+    place: { tenantId: tenant.id, appId: app.id },
+    change,
+    list,
+    names,
+  };
+}
+
+const secret = 'correct horse battery staple';
+
+describe('variables of an app', () => {
+  test('are set, changed and unset, and their values are seen by the app alone', async () => {
+    const { change, names, place } = await world();
+    expect((await change({ set: { API_KEY: secret, MODE: 'a' } })).status).toBe(200);
+    expect(await envOf(database.db, place)).toEqual({ API_KEY: secret, MODE: 'a' });
+    const second = await change({ set: { MODE: '' }, unset: ['API_KEY', 'NOT_THERE'] });
+    expect([second.status, second.body.changed, JSON.stringify(second.body).includes(secret)]).toEqual([
+      ...[200, undefined, false],
+    ]);
+    expect([await names('app'), await envOf(database.db, place)]).toEqual([['MODE'], { MODE: '' }]);
+  });
+
+  test('that are there with the same value are no change', async () => {
+    const { change, list } = await world();
+    await change({ set: { A: secret } });
+    const before = (await list()).body;
+    const again = await change({ set: { A: secret }, unset: ['B'] });
+    expect([again.status, again.body.changed]).toEqual([200, false]);
+    expect((await list()).body).toEqual(before);
+    expect((await change({ set: { A: secret } }, '?dry_run=true')).body.plan.changes).toEqual([]);
+  });
+
+  test('are named in plan and audit, and nothing of their values is', async () => {
+    const { app, change, tenant } = await world();
+    await change({ set: { OLD: `${secret} old`, GONE: `${secret} gone` } });
+    const wish = { set: { OLD: `${secret} new`, NEW: secret }, unset: ['GONE'] };
+    const { body } = await change(wish, '?dry_run=true');
+    expect(
+      body.plan.changes.map(({ path, before, after }: Record<string, unknown>) => [path, before, after]),
+    ).toEqual([
+      ['NEW', null, 'set'],
+      ['OLD', 'set', 'changed'],
+      ['GONE', 'set', null],
+    ]);
+    await change(wish);
+    const { rows } = await sql<{ all: string }>`
+      select coalesce(string_agg(e::text, ' '), '') as all from svc.audit_entries e
+      where tenant_id = ${tenant.id}`.execute(database.db);
+    const sums = [secret, `${secret} new`].map((text) =>
+      new Bun.CryptoHasher('sha256').update(text).digest('hex'),
+    );
+    expect(rows[0]?.all).toContain('env.change');
+    for (const told of [secret, 'battery', ...sums])
+      expect([told, rows[0]?.all.includes(told)]).toEqual([told, false]);
+    const { rows: stored } = await sql<{ value: Buffer }>`
+      select value_sealed as value from svc.app_env where app_id = ${app.id}`.execute(database.db);
+    for (const { value } of stored) expect(value.includes('battery')).toBe(false);
+  });
+
+  test('that a preview tells of are not there', async () => {
+    const { change, names } = await world();
+    expect((await change({ set: { A: 'b' } }, '?dry_run=true')).body.dry_run).toBe(true);
+    expect(await names('app')).toEqual([]);
+  });
+
+  test('do not open in another row', async () => {
+    const { change, place } = await world();
+    await change({ set: { A: 'one', B: 'two' } });
+    await sql`update svc.app_env a set value_sealed = b.value_sealed from svc.app_env b
+      where a.app_id = ${place.appId} and b.app_id = a.app_id and a.name = 'A' and b.name = 'B'`.execute(
+      database.db,
+    );
+    expect(envOf(database.db, place)).rejects.toThrow();
+  });
+
+  test('are so many at most', async () => {
+    const { change } = await world();
+    const many = (count: number, word: string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${word}_${at}`, 'x']));
+    expect((await change({ set: many(envVariablesMax, 'A') })).status).toBe(200);
+    expect((await change({ set: { B: 'x' } })).body.code).toBe('limit_reached');
+    expect((await change({ set: { B: 'x' }, unset: ['A_0'] })).status).toBe(200);
+    expect((await change({ set: { A_1: 'other' } })).status).toBe(200);
+  });
+
+  test.each([
+    [{ set: { PORT: '1' } }],
+    [{ set: { SVC_APP: 'x' } }],
+    [{ set: { LD_PRELOAD: 'x' } }],
+    [{ set: { 'A-B': 'x' } }],
+    [{ set: { '1A': 'x' } }],
+    [{ set: { A: 'x\u0000y' } }],
+    [{ set: { A: 'x'.repeat(40_000) } }],
+    [{ set: { A: 1 } }],
+    [{ set: {}, unset: [] }],
+    [{ set: { A: 'x' }, unset: ['A'] }],
+    [{ unset: ['PATH'] }],
+  ])('are refused where they can not be: %#', async (wish) => {
+    const { change, names } = await world();
+    const { status, body } = await change(wish);
+    expect([status, JSON.stringify(body).includes('xxxx')]).toEqual([400, false]);
+    expect(await names('app')).toEqual([]);
+  });
+
+  test('are the business of owners, and of apps that are not archived', async () => {
+    const { admin, app, change, list, member } = await world();
+    for (const person of [admin, member]) {
+      const login = await loginOf(database, person);
+      expect([(await list(login)).status, (await change({ set: { A: 'x' } }, '', login)).status]).toEqual([
+        403, 403,
+      ]);
+    }
+    await sql`update svc.apps set record = 'archived' where id = ${app.id}`.execute(database.db);
+    expect((await change({ set: { A: 'x' } })).body.code).toBe('app_not_active');
+    expect((await list()).status).toBe(200);
+  });
+});
+
+describe('what the platform gives', () => {
+  test('is listed by name beside what the owners set, each name once', async () => {
+    const { change, list, names } = await world();
+    await change({ set: { DATABASE_URL: 'postgres://elsewhere', A: 'x' } });
+    expect(await names('app')).toEqual(['A', 'DATABASE_URL']);
+    const given = await names('platform');
+    expect(given).toContain('SVC_APP_ID');
+    expect(given).toContain('PORT');
+    expect(given).not.toContain('DATABASE_URL');
+    const all = (await list()).body.items.map(({ name }: { name: string }) => name);
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  test('tells an app where it is, and of its storage where it has one', async () => {
+    const { app, owner, place, tenant } = await world();
+    const deployment = { ...place, deploymentId: 'd', commit: 'c0ffee' };
+    const before = await platformEnv(database.db, places, deployment);
+    expect(before.run).toMatchObject({
+      ...{ SVC_BASE_URL: testOrigin, SVC_TENANT: tenant.slug, SVC_APP: app.slug, SVC_APP_ID: app.id },
+      ...{ SVC_DEPLOYMENT_ID: 'd', SVC_COMMIT: 'c0ffee' },
+    });
+    expect(before.run.SVC_STORAGE_URL).toBeUndefined();
+    await testMutation(database.db, owner, (ctx) => enableStorageOf(ctx, app), { context: { tenant } });
+    const { run, build } = await platformEnv(database.db, places, deployment);
+    expect(run.SVC_STORAGE_URL).toBe(`${testOrigin}/api/v1/tenants/${tenant.id}/apps/${app.id}/storage`);
+    expect(Object.keys(build)).not.toContain('DATABASE_URL');
+  });
+
+  test('is of the app in its own tenant alone', async () => {
+    const [one, other] = [await world(), await world()];
+    const mixed = { tenantId: other.place.tenantId, appId: one.place.appId, deploymentId: 'd', commit: null };
+    expect(platformEnv(database.db, places, mixed)).rejects.toThrow('not_found');
+    expect(await envOf(database.db, mixed)).toEqual({});
+  });
+});
+
+test('what is kept with a deployment opens for that one alone', async () => {
+  const [one, other] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const sealed = await sealEnv(database.db, { deploymentId: one, env: { A: secret } });
+  expect(sealed.includes('battery')).toBe(false);
+  expect(await openEnv(database.db, { deploymentId: one, sealed })).toEqual({ A: secret });
+  expect(openEnv(database.db, { deploymentId: other, sealed })).rejects.toThrow();
+});

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { latencyBoundsMs } from '@svc/contract/app-metrics.ts';
+import { sql } from 'kysely';
+import { newApp } from '../apps/testing.ts';
+import type { AppCtx } from '../plumbing/context.ts';
+import { newTenant, silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { createAppMetrics } from './create-app-metrics.ts';
+import { getAppMetrics } from './get-app-metrics.ts';
+import { percentile } from './percentile.ts';
+import { createUsageSampler } from './sample-usage.ts';
+import { sweepAppMetrics } from './sweep-app-metrics.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+async function newPlace() {
+  const { db } = database;
+  const { tenant, member } = await newTenant(db);
+  const app = await newApp(db, tenant, member);
+  const now = new Date();
+  const copy = () => createAppMetrics({ db, log: silentLog, now: () => now });
+  const ctx = { db, now, tenant, app, caller: member } as unknown as AppCtx;
+  const read = (range: '1h' | '24h' | '7d' = '1h') => getAppMetrics(ctx, { range });
+  return { appId: app.id, copy, read, now };
+}
+
+describe('figures of an app', () => {
+  test('of several copies of the server and several times add up in the minute', async () => {
+    const { appId, copy, read } = await newPlace();
+    const [one, two] = [copy(), copy()];
+    one.note(appId, 200, 100, 3);
+    one.note(appId, 404, 10, -1);
+    two.note(appId, 502, 0, 20_000);
+    one.noteUsage(appId, { cpuMs: 30, memoryBytes: 500 });
+    two.noteUsage(appId, { cpuMs: 5, memoryBytes: 700 });
+    await Promise.all([one.flush(), two.flush()]);
+    one.note(appId, 301, 1, 40);
+    await one.stop();
+    const { total, points } = await read();
+    expect(total).toMatchObject({
+      requests: 4,
+      by_status: { '2xx': 1, '3xx': 1, '4xx': 1, '5xx': 1 },
+      bytes_out: 111,
+      cpu_ms: 35,
+      memory_bytes: 700,
+    });
+    expect(points.length).toBe(60);
+    expect(points.at(-1)).toMatchObject({ requests: 4, p50_ms: total.p50_ms });
+    expect(one.totals()).toEqual({ requests: 3, bytesOut: 111 });
+  });
+
+  test('lie in the point of their time, and outside the range they are not counted', async () => {
+    const { appId, read, now } = await newPlace();
+    for (const minutes of [0, 90, 60 * 30, 60 * 24 * 8]) {
+      await sql`insert into svc.app_metrics (app_id, minute, requests)
+        values (${appId}, date_trunc('minute', ${now}::timestamptz) - make_interval(mins => ${minutes}), 1)`.execute(
+        database.db,
+      );
+    }
+    expect((await read('1h')).total.requests).toBe(1);
+    expect((await read('24h')).total.requests).toBe(2);
+    const week = await read('7d');
+    expect(week.total.requests).toBe(3);
+    expect(week.points.reduce((sum, { requests }) => sum + requests, 0)).toBe(3);
+    await sql`update svc.app_metrics set minute = minute - interval '30 days'
+      where app_id = ${appId} and minute < ${now}::timestamptz - interval '7 days'`.execute(database.db);
+    await sweepAppMetrics(database.db);
+    const { rows } = await sql`select 1 from svc.app_metrics where app_id = ${appId}`.execute(database.db);
+    expect(rows.length).toBe(3);
+  });
+
+  test('of an app that is gone are dropped, and keep no others from being written', async () => {
+    const { appId, copy, read } = await newPlace();
+    const metrics = copy();
+    metrics.note(Bun.randomUUIDv7(), 200, 1, 1);
+    metrics.note(appId, 200, 1, 1);
+    await metrics.flush();
+    expect((await read()).total.requests).toBe(1);
+  });
+});
+
+describe('a percentile', () => {
+  const of = (counts: Record<number, number>) =>
+    Array.from({ length: latencyBoundsMs.length + 1 }, (_, at) => counts[at] ?? 0);
+  test.each([
+    ['of nothing', {}, 0.5, null],
+    ['in the middle of one place', { 1: 10 }, 0.5, 7.5],
+    ['at the end of one place', { 1: 10 }, 1, 10],
+    ['in the first place', { 0: 4 }, 0.5, 2.5],
+    ['across places', { 0: 50, 4: 50 }, 0.75, 75],
+    ['above the last bound', { 11: 3 }, 0.99, 10_000],
+  ] as const)('%s', (_name, counts, part, expected) => {
+    expect(percentile(of(counts), part)).toBe(expected);
+  });
+});
+
+test('what instances use is noted by how much it grew, and from nothing after a restart', async () => {
+  const noted: unknown[] = [];
+  const used: Record<string, { cpuMs: number; memoryBytes: number } | null> = {};
+  const sampler = createUsageSampler({
+    runtime: { usage: async ({ instanceId }) => used[instanceId] ?? null },
+    metrics: { noteUsage: (appId, usage) => void noted.push([appId, usage.cpuMs, usage.memoryBytes]) },
+  });
+  const instances = ['i1', 'i2', 'gone'].map((instanceId) => ({ instanceId, handle: {}, appId: 'a' }));
+  used.i1 = { cpuMs: 100, memoryBytes: 10 };
+  used.i2 = { cpuMs: 50, memoryBytes: 20 };
+  await sampler.sample(instances);
+  used.i1 = { cpuMs: 130, memoryBytes: 11 };
+  used.i2 = { cpuMs: 7, memoryBytes: 5 };
+  await sampler.sample(instances);
+  expect(noted).toEqual([
+    ['a', 150, 30],
+    ['a', 37, 16],
+  ]);
+});

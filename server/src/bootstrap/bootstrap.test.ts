@@ -1,0 +1,379 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { GitFailure } from '../drivers/git-client/git-client.ts';
+import { keepLink } from '../git-connections/keep-link.ts';
+import { onLinked } from '../git-connections/on-linked.ts';
+import { issueUserToken } from '../git-host/issue-user-token.ts';
+import { copyOfServer, loginOf } from '../identity/testing.ts';
+import { fail } from '../plumbing/problem.ts';
+import { newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import type { BootstrapParts } from './bootstrap-parts.ts';
+import { bootstrapRoutes } from './routes.ts';
+import {
+  type BootstrapPlace,
+  type BootstrapWorld,
+  bootstrapPlace,
+  bootstrapWorld,
+  made,
+  newRepository,
+  newSlug,
+  settleDeployments,
+  until,
+  type Watch,
+  watched,
+  withWorker,
+} from './testing.ts';
+
+let database: TestDatabase;
+let place: BootstrapPlace;
+beforeAll(async () => {
+  database = await testDatabase();
+  place = await bootstrapPlace(database);
+});
+afterAll(async () => {
+  await place.stop();
+  await database.close();
+});
+
+/** The run when it has ended, carried out by a worker of the test's own; nobody waits for a back-off. */
+async function ended(world: BootstrapWorld, id: string, parts: BootstrapParts = place.parts) {
+  const hurrying = setInterval(() => {
+    void sql`update svc.bootstrap_runs set next_try_at = null where id = ${id}`
+      .execute(database.db)
+      .catch(() => {});
+  }, 50);
+  try {
+    return await withWorker(parts, () =>
+      until('the run ends', async () => {
+        const run = await world.look(id);
+        return run.ended_at === null ? null : run;
+      }),
+    );
+  } finally {
+    clearInterval(hurrying);
+  }
+}
+
+const stateOf = (run: { steps: { name: string; state: string }[] }) =>
+  Object.fromEntries(run.steps.map(({ name, state }) => [name, state]));
+
+describe('a run', () => {
+  test('makes the app at once, then its repository, the connection and the first deployment', async () => {
+    const world = await bootstrapWorld(place);
+    const slug = newSlug();
+    const started = await world.start({ slug, name: 'Hello' });
+    expect(started).toMatchObject({ state: 'running', step: 'create_repo', approval: null, repo: null });
+    expect(stateOf(started)).toMatchObject({
+      authorize: 'done',
+      reserve_app: 'done',
+      create_repo: 'waiting',
+    });
+    const deployments = settleDeployments(place.parts, world.tenant.id);
+    const run = await ended(world, started.id);
+    deployments.stop();
+    expect(run).toMatchObject({ state: 'done', step: null, failure: null, undo: [], slug });
+    expect(new Set(Object.values(stateOf(run)))).toEqual(new Set(['done']));
+    expect(run).toMatchObject({ repo: `${world.tenant.slug}/${slug}`, template_id: world.template });
+    expect(run.url).toStartWith(`http://${slug}.apps.example.test`);
+    expect(run.clone_url).toBe(`${place.parts.baseUrl}/git/${world.tenant.slug}/${slug}.git`);
+    const { body: app } = await place.server.call(world.login, 'GET', `${world.base}/apps/${slug}`);
+    expect(app).toMatchObject({ id: run.app_id, name: 'Hello', owner_id: world.member.userId });
+    expect(app.deploy_method).toBe('static');
+    const things = await made(place.parts, world, slug);
+    expect(things).toEqual({ apps: 1, repositories: 1, connections: 1, hooks: 1, deployments: 1 });
+    const { owner, name } = { owner: world.tenant.slug, name: slug };
+    const head = await place.parts.gitHost
+      .asInstallation(await world.installation())
+      .commit({ owner, name }, 'main');
+    expect(head).toMatchObject({ sha: run.commit, message: 'Begin with A page' });
+  });
+
+  test('is seen by its starter, the owners of its app and admins, and by nobody else', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, app_id } = await world.start();
+    const look = async (userId: string) => {
+      const login = await loginOf(database, { userId });
+      return (await place.server.call(login, 'GET', `${world.base}/bootstraps/${id}`)).status;
+    };
+    const other = await newUser(database.db, world.tenant.id);
+    expect(await look(world.admin.userId)).toBe(200);
+    expect(await look(other.userId)).toBe(404);
+    await sql`insert into svc.app_co_owners (app_id, user_id, added_by, created_at)
+      values (${app_id}, ${other.userId}, ${other.userId}, now())`.execute(database.db);
+    expect(await look(other.userId)).toBe(200);
+  });
+
+  test('takes its slug with its start: a second one is refused, and so is a preview', async () => {
+    const world = await bootstrapWorld(place);
+    const body = { template: world.template, slug: newSlug() };
+    const start = (query: string) =>
+      place.server.call(world.login, 'POST', `${world.base}/bootstraps${query}`, body);
+    const previewed = await start('?dry_run=true');
+    expect(previewed).toMatchObject({ status: 200, body: { dry_run: true } });
+    const paths = previewed.body.plan.changes.map(({ path }: { path: string }) => path);
+    for (const word of ['slug', 'repository', 'connection', 'deployment'])
+      expect(paths.some((path: string) => path.includes(word))).toBe(true);
+    expect(await made(place.parts, world, body.slug)).toEqual({
+      ...{ apps: 0, repositories: 0, connections: 0, hooks: 0, deployments: 0 },
+    });
+    expect((await start('')).status).toBe(201);
+    for (const query of ['', '?dry_run=true'])
+      expect(await start(query)).toMatchObject({ status: 409, body: { code: 'slug_taken' } });
+  });
+
+  test('is refused for a template that is not there, and for a repository that is', async () => {
+    const world = await bootstrapWorld(place);
+    const start = (body: Record<string, unknown>) =>
+      place.server.call(world.login, 'POST', `${world.base}/bootstraps`, { slug: newSlug(), ...body });
+    for (const template of ['nothing', Bun.randomUUIDv7()])
+      expect(await start({ template })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    const { name } = await newRepository(place.parts, { ...world, person: world.admin, files: { a: 'a' } });
+    const { template } = world;
+    expect(await start({ template, repo_name: name })).toMatchObject({ body: { code: 'repo_exists' } });
+    expect(await start({ template, installation_id: 999_999 })).toMatchObject({
+      status: 409,
+      body: { code: 'installation_missing' },
+    });
+    const elsewhere = await bootstrapWorld(place);
+    expect(await start({ template, installation_id: await elsewhere.installation() })).toMatchObject({
+      status: 422,
+      body: { code: 'installation_mismatch' },
+    });
+    expect(await start({ template, git_host_owner: elsewhere.tenant.slug })).toMatchObject({
+      body: { code: 'installation_mismatch' },
+    });
+  });
+});
+
+describe('what goes wrong', () => {
+  const throwing = (call: Parameters<Watch>[0], error: () => unknown) =>
+    watched(place.parts, (name, when) => {
+      if (name === call && when === 'before') throw error();
+    });
+  const away = () => fail('git_host_unavailable', { detail: 'It is away.' });
+
+  test('a git host that is away for a while is waited for', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, slug } = await world.start();
+    const deployments = settleDeployments(place.parts, world.tenant.id);
+    let left = 3;
+    const parts = watched(place.parts, (name, when, [wanted]) => {
+      if (name !== 'createRepository' || when !== 'before') return;
+      if ((wanted as { name: string }).name === slug && left-- > 0) throw away();
+    });
+    const run = await ended(world, id, parts);
+    deployments.stop();
+    expect(run.state).toBe('done');
+    expect(run.steps[2]).toMatchObject({ name: 'create_repo', attempts: 4 });
+  });
+
+  test('one that stays away ends the run at the fifth try, and what was made is listed', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, slug } = await world.start();
+    const run = await ended(
+      world,
+      id,
+      throwing('pushFirst', () => new GitFailure('unreachable', 'Gone.')),
+    );
+    expect(run).toMatchObject({
+      ...{ state: 'failed', step: 'seed_repo' },
+      failure: { code: 'git_host_unavailable', detail: 'Gone.' },
+    });
+    expect(run.steps[3].attempts).toBe(5);
+    expect(run.undo).toHaveLength(2);
+    expect(await made(place.parts, world, slug)).toMatchObject({ apps: 1, repositories: 1, deployments: 0 });
+  });
+
+  test('a push that is refused, a template that is gone, and a host that says no are final', async () => {
+    const world = await bootstrapWorld(place);
+    const refused = await world.start();
+    const push = throwing('pushFirst', () => new GitFailure('refused', 'protected branch'));
+    expect(await ended(world, refused.id, push)).toMatchObject({
+      failure: { code: 'push_rejected', detail: 'protected branch' },
+    });
+    const unreadable = await world.start();
+    const checkOut = throwing('checkOut', () => new GitFailure('not_found', 'no such ref'));
+    expect(await ended(world, unreadable.id, checkOut)).toMatchObject({
+      failure: { code: 'template_unavailable' },
+    });
+    const gone = await world.start();
+    await sql`delete from svc.templates where id = ${world.template}`.execute(database.db);
+    expect(await ended(world, gone.id)).toMatchObject({ failure: { code: 'template_unavailable' } });
+    // What failed can be begun anew under another name only; nothing was removed.
+    expect(await made(place.parts, world, gone.slug)).toMatchObject({ apps: 1, repositories: 1 });
+  });
+
+  test("a repository that somebody makes first is not this run's", async () => {
+    const world = await bootstrapWorld(place);
+    const started = await world.start();
+    let isMade = false;
+    const parts = watched(place.parts, async (name, when) => {
+      if (name !== 'createRepository' || when !== 'before' || isMade) return;
+      isMade = true;
+      const wanted = { ...world, person: world.admin, name: started.slug, files: { a: 'a' } };
+      await newRepository(place.parts, wanted);
+    });
+    const run = await ended(world, started.id, parts);
+    expect(run).toMatchObject({ failure: { code: 'repo_exists' }, step: 'create_repo', repo: null });
+    expect(run.undo).toEqual([`svc apps delete ${started.slug} --tenant ${world.tenant.slug} --execute`]);
+  });
+
+  test('who is taken out of the tenant meanwhile gets nothing more', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, slug } = await world.start();
+    const parts = watched(place.parts, async (name, when) => {
+      if (name !== 'createRepository' || when !== 'after') return;
+      await sql`update svc.users set status = 'suspended' where id = ${world.member.userId}`.execute(
+        database.db,
+      );
+    });
+    const admin = await loginOf(database, world.admin);
+    const look = async () => (await place.server.call(admin, 'GET', `${world.base}/bootstraps/${id}`)).body;
+    const run = await ended({ ...world, look }, id, parts);
+    expect(run).toMatchObject({ state: 'failed', failure: { code: 'not_permitted' }, step: 'create_repo' });
+    expect(await made(place.parts, world, slug)).toMatchObject({ connections: 0, deployments: 0 });
+  });
+
+  test('an app that is deleted meanwhile ends the run', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, app_id } = await world.start();
+    const parts = watched(place.parts, async (name, when) => {
+      if (name === 'pushFirst' && when === 'after')
+        await place.server.call(world.login, 'DELETE', `${world.base}/apps/${app_id}`);
+    });
+    const run = await ended(world, id, parts);
+    expect(run).toMatchObject({ failure: { code: 'app_not_active' }, step: 'connect' });
+  });
+
+  test.each([
+    ['build_failed', 'build_failed'],
+    ['health_check_failed', 'health_check_failed'],
+    ['lost', 'deploy_failed'],
+  ])('a deployment that fails with %s ends it with %s', async (code, expected) => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start();
+    const deployments = settleDeployments(place.parts, world.tenant.id, { state: 'failed', code });
+    const run = await ended(world, id);
+    deployments.stop();
+    expect(run).toMatchObject({
+      ...{ state: 'failed', step: 'first_deploy' },
+      failure: { code: expected, detail: 'It did not work.' },
+    });
+  });
+});
+
+describe('to cancel', () => {
+  const cancel = (world: BootstrapWorld, id: string, login = world.login) =>
+    place.server.call(login, 'POST', `${world.base}/bootstraps/${id}/cancel`);
+
+  test('stops a run that nobody works on at once; again changes nothing; others have no such run', async () => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start();
+    const admin = await loginOf(database, world.admin);
+    expect((await cancel(world, id, admin)).status).toBe(404);
+    const canceled = await cancel(world, id);
+    expect(canceled.body).toMatchObject({ state: 'canceled', step: null });
+    expect(canceled.body.undo).toHaveLength(1);
+    expect(await cancel(world, id)).toMatchObject({ status: 200, body: { changed: false } });
+    expect((await ended(world, id)).state).toBe('canceled');
+  });
+
+  test('lets the step that is under way end, and begins no other', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, slug } = await world.start();
+    const parts = watched(place.parts, async (name, when) => {
+      if (name === 'createRepository' && when === 'after')
+        expect((await cancel(world, id)).body.state).toBe('running');
+    });
+    const run = await ended(world, id, parts);
+    expect(run.state).toBe('canceled');
+    expect(stateOf(run)).toMatchObject({ create_repo: 'done', seed_repo: 'waiting' });
+    expect(await made(place.parts, world, slug)).toMatchObject({ apps: 1, repositories: 1 });
+  });
+
+  test('is refused for one that has ended otherwise', async () => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start();
+    const deployments = settleDeployments(place.parts, world.tenant.id);
+    expect((await ended(world, id)).state).toBe('done');
+    deployments.stop();
+    expect(await cancel(world, id)).toMatchObject({
+      status: 409,
+      body: { code: 'invalid_state_transition' },
+    });
+  });
+});
+
+describe('at a host where accounts are linked', () => {
+  /** The built-in one, as if it knew nobody. */
+  async function linkedPlace() {
+    const grant = {
+      ...{ deviceCode: `d-${Bun.randomUUIDv7()}`, userCode: 'ABCD-EFGH', expiresInSeconds: 900 },
+      ...{ intervalSeconds: 5, verificationUri: `${place.parts.gitHost.webUrl}/login/device` },
+    };
+    const gitHost = { ...place.parts.gitHost, isBuiltIn: false, beginDeviceFlow: async () => grant };
+    const parts: BootstrapParts = { ...place.parts, gitHost };
+    const server = await copyOfServer(database, undefined, bootstrapRoutes(parts));
+    const world = await bootstrapWorld(place);
+    const path = `${world.base}/bootstraps`;
+    return {
+      ...{ parts, world, stop: server.stop },
+      start: async (slug: string, query = '') =>
+        (await server.call(world.login, 'POST', path + query, { template: world.template, slug })).body,
+    };
+  }
+
+  test('a run waits for the approval, makes nothing before it, and goes on with the link', async () => {
+    const { parts, world, start, stop } = await linkedPlace();
+    const slug = newSlug();
+    expect(await start(slug, '?dry_run=true')).toMatchObject({ dry_run: true });
+    const run = await start(slug);
+    expect(run).toMatchObject({ state: 'awaiting_approval', step: 'authorize', app_id: null });
+    expect(run.approval).toMatchObject({ user_code: 'ABCD-EFGH', interval_seconds: 5 });
+    const who = { tenantId: world.tenant.id, userId: world.member.userId };
+    const tokens = await issueUserToken(database.db, { userId: world.member.userId, now: new Date() });
+    const account = await parts.gitHost.asUser(tokens.token).account();
+    await testMutation(
+      database.db,
+      world.member,
+      async (ctx) => {
+        await keepLink(ctx, who, { host: parts.gitHost.webUrl, tokens, account });
+        await onLinked(ctx, who);
+      },
+      { context: { tenant: world.tenant } },
+    );
+    const deployments = settleDeployments(parts, world.tenant.id);
+    expect(await ended(world, run.id, parts)).toMatchObject({ state: 'done', slug });
+    deployments.stop();
+    await stop();
+  });
+
+  test('one that nobody approves in time is given up, and its slug is free', async () => {
+    const { parts, world, start, stop } = await linkedPlace();
+    const slug = newSlug();
+    const { id } = await start(slug);
+    await sql`update svc.bootstrap_runs set approval_until = now() - interval '1 s' where id = ${id}`.execute(
+      database.db,
+    );
+    expect(await ended(world, id, parts)).toMatchObject({
+      ...{ state: 'failed', step: 'authorize', failure: { code: 'device_code_expired' }, undo: [] },
+    });
+    expect((await start(slug)).state).toBe('awaiting_approval');
+    await stop();
+  });
+
+  test('to start again gives up the code before; another person does not get the slug', async () => {
+    const { world, start, stop } = await linkedPlace();
+    const slug = newSlug();
+    const first = await start(slug);
+    const second = await start(slug);
+    expect(second.state).toBe('awaiting_approval');
+    expect((await world.look(first.id)).state).toBe('canceled');
+    const admin = await loginOf(database, world.admin);
+    const body = { template: world.template, slug };
+    expect(await place.server.call(admin, 'POST', `${world.base}/bootstraps`, body)).toMatchObject({
+      body: { code: 'slug_taken' },
+    });
+    await stop();
+  });
+});

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { loginOf } from '../identity/testing.ts';
+import type { Caller } from '../plumbing/context.ts';
+import { newUser, type TestDatabase, testDatabase } from '../testing.ts';
+import {
+  type BootstrapPlace,
+  type BootstrapWorld,
+  bootstrapPlace,
+  bootstrapWorld,
+  newSlug,
+  settleDeployments,
+  until,
+  watched,
+  withWorker,
+} from './testing.ts';
+
+let database: TestDatabase;
+let place: BootstrapPlace;
+beforeAll(async () => {
+  database = await testDatabase();
+  place = await bootstrapPlace(database);
+});
+afterAll(async () => {
+  await place.stop();
+  await database.close();
+});
+
+async function ended(world: BootstrapWorld, id: string, parts = place.parts) {
+  const deployments = settleDeployments(place.parts, world.tenant.id);
+  const admin = await loginOf(database, world.admin);
+  try {
+    return await withWorker(parts, () =>
+      until('the run ends', async () => {
+        const { body } = await place.server.call(admin, 'GET', `${world.base}/bootstraps/${id}`);
+        return body.ended_at === null ? null : body;
+      }),
+    );
+  } finally {
+    deployments.stop();
+  }
+}
+
+/** An app that a run made, whose visibility and repository are as told. */
+async function newSource(
+  world: BootstrapWorld,
+  { visibility = 'private', isRepoPrivate = true }: { visibility?: string; isRepoPrivate?: boolean } = {},
+) {
+  const { id } = await world.start({ repo_private: isRepoPrivate });
+  const run = await ended(world, id);
+  expect(run.state).toBe('done');
+  await sql`update svc.apps set visibility = ${visibility} where id = ${run.app_id}`.execute(database.db);
+  return run;
+}
+
+async function fork(world: BootstrapWorld, by: Pick<Caller, 'userId'>, body: Record<string, unknown>) {
+  const login = await loginOf(database, by);
+  return place.server.call(login, 'POST', `${world.base}/forks`, { slug: newSlug(), ...body });
+}
+
+test('an owner gets the code as it is, with the settings; what belongs to the source alone stays there', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world);
+  await sql`
+    update svc.apps set summary = 'Short', description = 'Long', auth_mode = 'api_key', data_scopes = '{a,b}',
+      cost_center = 'cc', icon_url = 'https://example.test/i.png', visibility = 'public'
+    where id = ${source.app_id}`.execute(database.db);
+  const { status, body } = await fork(world, world.member, { source: source.slug, name: 'Mine' });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({ kind: 'fork', source_app_id: source.app_id, template_id: world.template });
+  const run = await ended(world, body.id);
+  expect(run).toMatchObject({ state: 'done', commit: source.commit });
+  const { body: app } = await place.server.call(world.login, 'GET', `${world.base}/apps/${run.app_id}`);
+  expect(app).toMatchObject({
+    ...{ name: 'Mine', summary: 'Short', description: 'Long', auth_mode: 'api_key', data_scopes: ['a', 'b'] },
+    ...{ deploy_method: 'static', visibility: 'private', cost_center: null, icon_url: null },
+  });
+});
+
+test('who sees the app and not its code begins with its template; where there is none, it is refused', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world, { visibility: 'public' });
+  const other = await newUser(database.db, world.tenant.id);
+  const { status, body } = await fork(world, other, { source: source.slug });
+  expect(status).toBe(201);
+  const run = await ended(world, body.id);
+  expect(run).toMatchObject({ state: 'done', created_by: other.userId });
+  // Files of the same template, and a commit of its own.
+  expect(run.commit).not.toBe(source.commit);
+  await sql`update svc.apps set template_id = null where id = ${source.app_id}`.execute(database.db);
+  expect(await fork(world, other, { source: source.slug })).toMatchObject({
+    status: 403,
+    body: { code: 'code_not_readable' },
+  });
+  expect((await fork(world, other, { source: source.slug, template: world.template })).status).toBe(201);
+});
+
+test('code of a repository that is not private is copied for whoever sees the app', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world, { visibility: 'public', isRepoPrivate: false });
+  const other = await newUser(database.db, world.tenant.id);
+  const { body } = await fork(world, other, { source: source.slug });
+  expect(await ended(world, body.id)).toMatchObject({ state: 'done', commit: source.commit });
+});
+
+test('an app that one does not see is not there: for members, for admins, for other tenants, by slug and by id', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world);
+  const other = await newUser(database.db, world.tenant.id);
+  const elsewhere = await bootstrapWorld(place);
+  for (const ref of [source.slug, source.app_id]) {
+    for (const person of [other, world.admin])
+      expect((await fork(world, person, { source: ref })).body.code).toBe('not_found');
+    expect((await fork(elsewhere, elsewhere.member, { source: ref })).body.code).toBe('not_found');
+  }
+});
+
+test('into another tenant by somebody who is in both, by the id; never by the slug, and without the category', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world);
+  const there = await bootstrapWorld(place);
+  await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+    values (${there.tenant.id}, ${world.member.userId}, 'tenant_member', now())`.execute(database.db);
+  expect((await fork(there, world.member, { source: source.slug })).status).toBe(404);
+  const { status, body } = await fork(there, world.member, { source: source.app_id });
+  expect(status).toBe(201);
+  const run = await ended(there, body.id);
+  expect(run).toMatchObject({ state: 'done', commit: source.commit });
+  expect(run.repo).toStartWith(`${there.tenant.slug}/`);
+});
+
+test('a tier above what the tenant may have is refused', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world);
+  await sql`update svc.apps set resource_preset = 'XL' where id = ${source.app_id}`.execute(database.db);
+  expect(await fork(world, world.member, { source: source.slug })).toMatchObject({
+    status: 422,
+    body: { code: 'resource_tier_exceeded' },
+  });
+});
+
+test('code that is closed to somebody after their fork was started is not copied', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world);
+  const { body } = await fork(world, world.member, { source: source.slug });
+  const parts = watched(place.parts, async (name, when) => {
+    if (name === 'createRepository' && when === 'after')
+      await sql`update svc.apps set owner_id = ${world.admin.userId} where id = ${source.app_id}`.execute(
+        database.db,
+      );
+  });
+  const run = await ended(world, body.id, parts);
+  expect(run).toMatchObject({ state: 'failed', step: 'seed_repo', failure: { code: 'not_permitted' } });
+});

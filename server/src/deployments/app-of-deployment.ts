@@ -1,0 +1,23 @@
+import { resourcesOf } from '@svc/contract/resource-presets.ts';
+import { sql } from 'kysely';
+import type { AppRow } from '../apps/store.ts';
+import type { Limits } from '../drivers/runtime/runtime.ts';
+import type { Db } from '../plumbing/db.ts';
+import type { AppPlace } from './store.ts';
+
+/** What the runtime has to know of the app. */
+export interface DeployedApp {
+  slug: string;
+  number: number;
+  limits: Limits;
+}
+
+export async function appOfDeployment(db: Db, { tenantId, appId }: AppPlace): Promise<DeployedApp> {
+  const { rows } = await sql<{ slug: string; number: number; tier: AppRow['resource_preset'] }>`
+    select slug, runtime_number as number, resource_preset as tier from svc.apps
+    where tenant_id = ${tenantId} and id = ${appId}`.execute(db);
+  const row = rows[0];
+  if (!row) throw new Error('The app of a deployment is not there.');
+  const { cpu, memory_mb: memoryMb } = resourcesOf[row.tier];
+  return { slug: row.slug, number: row.number, limits: { cpu, memoryMb } };
+}

@@ -1,0 +1,36 @@
+import { holdApp } from '../apps/hold-app.ts';
+import type { AppMutationCtx } from '../plumbing/context.ts';
+import { fail } from '../plumbing/problem.ts';
+import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { deploymentName, workTag } from './queue-deployment.ts';
+import { cancelOf, type DeploymentRecord, deploymentRecord } from './rules.ts';
+import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
+
+/** At once where it waits; the copy of the server that builds it is asked to stop. */
+export async function cancelDeployment(
+  ctx: AppMutationCtx,
+  { id }: { id: string },
+  places: SitePlaces,
+): Promise<DeploymentRecord & { changed?: false }> {
+  const app = await holdApp(ctx, { wanted: 'owners' });
+  const place = { tenantId: ctx.tenant.id, appId: app.id };
+  const row = await lockDeploymentRow(ctx.db, place, id);
+  if (!row) throw fail('not_found');
+  const outcome = cancelOf(row);
+  if (outcome === 'refused') throw fail('not_cancelable', { detail: `The deployment is ${row.state}.` });
+  const audited = {
+    action: 'deployments.cancel',
+    appId: app.id,
+    target: { kind: 'deployment', id, name: deploymentName(app.slug, row) },
+  };
+  if (outcome === 'same') {
+    ctx.audit({ ...audited, before: {}, after: {} });
+    return { ...deploymentRecord(row, { subdomain: app.subdomain, places }), changed: false };
+  }
+  const set: Partial<DeploymentRow> =
+    outcome === 'ends' ? { state: 'canceled', ended_at: ctx.now } : { cancel_asked: true };
+  await updateDeploymentRow(ctx.db, place, { id, set });
+  ctx.audit({ ...audited, before: { state: row.state }, after: { state: 'canceled' } });
+  ctx.changed(workTag);
+  return deploymentRecord({ ...row, ...set }, { subdomain: app.subdomain, places });
+}

@@ -1,0 +1,62 @@
+import { createLeasedWorker, type LeasedWorker } from '../plumbing/leased-work.ts';
+import { carryOut } from './carry-out.ts';
+import { LostDeployment } from './deployment-failure.ts';
+import type { DeploymentParts, OpenLog } from './deployment-parts.ts';
+import { environmentKept } from './environment-kept.ts';
+import type { Instances } from './instances.ts';
+import { renewEveryMs } from './rules.ts';
+import { secretsOf } from './secrets-of.ts';
+import { type Claimed, claimDeployment, letGo, renewLease } from './work-store.ts';
+
+export interface DeploymentWorker extends LeasedWorker {
+  /** Somebody may have canceled one that is under way here. */
+  lookForCancels(): Promise<void>;
+}
+
+const lookEveryMs = 1_000;
+
+export function createDeploymentWorker(parts: DeploymentParts, instances: Instances): DeploymentWorker {
+  const { db, log, atOnceMax } = parts;
+  const cancels = new Map<Claimed, AbortController>();
+  const stopping = new AbortController();
+
+  const renew = async (claimed: Claimed): Promise<boolean> => {
+    const held = await renewLease(db, claimed);
+    if (held === 'cancel_asked') cancels.get(claimed)?.abort(new Error('It was canceled.'));
+    return held !== 'lost';
+  };
+
+  const worker = createLeasedWorker<Claimed>({
+    ...{ name: 'deployments', log, atOnceMax, lookEveryMs, renewEveryMs, renew },
+    claim: () => claimDeployment(db),
+    async work(claimed, leased) {
+      const cancel = new AbortController();
+      cancels.set(claimed, cancel);
+      const { appId, id: deploymentId } = claimed;
+      const signal = AbortSignal.any([leased, cancel.signal]);
+      let open: OpenLog | null = null;
+      try {
+        const secrets = secretsOf(await environmentKept({ parts, claimed }));
+        open = parts.logs.open({ appId, deploymentId, source: 'build', secrets });
+        await carryOut({ parts, instances, claimed, log: open, signal, canceled: cancel.signal });
+      } catch (error) {
+        if (!(error instanceof LostDeployment)) throw error;
+      } finally {
+        cancels.delete(claimed);
+        await open?.close();
+        // A copy that is asked to stop says so; one whose lease was lost has nothing to give back.
+        if (stopping.signal.aborted) await letGo(db, claimed).catch(() => {});
+      }
+    },
+  });
+  return {
+    ...worker,
+    async lookForCancels() {
+      for (const claimed of [...cancels.keys()]) await renew(claimed);
+    },
+    async stop() {
+      stopping.abort();
+      await worker.stop();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { holdApp } from '../apps/hold-app.ts';
+import { findAppRow } from '../apps/store.ts';
+import type { BuildPlan, Runtime } from '../drivers/runtime/runtime.ts';
+import { connectionOf } from '../git-connections/connection-of.ts';
+import type { AppCtx, AppMutationCtx } from '../plumbing/context.ts';
+import { fail, invalid } from '../plumbing/problem.ts';
+import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { hasArrived } from './has-arrived.ts';
+import { queueDeployment } from './queue-deployment.ts';
+import { type DeploymentRecord, deploymentRecord } from './rules.ts';
+
+export async function createDeployment(
+  ctx: AppMutationCtx,
+  { ref, uploadId }: { ref?: string | undefined; uploadId?: string | undefined },
+  places: SitePlaces,
+): Promise<DeploymentRecord> {
+  const app = await holdApp(ctx, { wanted: 'owners' });
+  const place = { tenantId: ctx.tenant.id, appId: app.id };
+  if (uploadId !== undefined && ref !== undefined)
+    throw invalid('ref', 'is of the connected repository, and source was uploaded in its place');
+  const connection = uploadId === undefined ? await connectionOf(ctx.db, place) : null;
+  if (uploadId === undefined && !connection) throw fail('no_source');
+  if (uploadId !== undefined && !(await hasArrived(ctx.db, place, { uploadId })))
+    throw fail('no_source', { detail: 'The source has not arrived, or was kept for too long.' });
+  const row = await queueDeployment(ctx, {
+    ...place,
+    trigger: 'person',
+    source: connection ? 'repository' : 'upload',
+    repo: connection && `${connection.repo.owner}/${connection.repo.name}`,
+    ref: connection && (ref ?? connection.branch),
+    uploadId,
+    createdBy: ctx.caller.userId,
+  });
+  return deploymentRecord(row, { subdomain: app.subdomain, places });
+}
+
+/** What apps run on here may not know the method at all: then nothing is begun. */
+export async function refuseMethod(ctx: AppCtx, runtime: Pick<Runtime, 'refuses'>): Promise<void> {
+  const method = (await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id))?.deploy_method;
+  if (method !== 'compose') return;
+  const why = await runtime.refuses({ method, plan: anyCompose });
+  if (why !== null) throw fail('runtime_unsupported', { detail: why });
+}
+
+const anyCompose: BuildPlan = {
+  ...{ installCommand: null, buildCommand: null, dir: '.', startCommand: null, outputDir: null },
+  ...{ dockerfile: null, composeFile: 'compose.yaml', language: 'unknown' },
+};

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { artifactsKeptMax } from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
+import { changeEnv } from '../app-env/change-env.ts';
+import { codeOf, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { cancelDeployment } from './cancel-deployment.ts';
+import { rollbackDeployment } from './rollback-deployment.ts';
+import {
+  type DeployingCopy,
+  type DeployWorld,
+  deployingCopy,
+  deployWorld,
+  type Halts,
+  haltAt,
+  nodeApp,
+  passableFolder,
+  removeFolder,
+  testPlaces,
+  until,
+} from './testing.ts';
+
+let database: TestDatabase;
+let copy: DeployingCopy;
+const folder = passableFolder();
+const halts: Halts = {};
+beforeAll(async () => {
+  database = await testDatabase();
+  copy = await deployingCopy(database, { dataDir: folder, halts });
+});
+afterAll(async () => {
+  await copy.stop();
+  await database.close();
+  removeFolder(folder);
+});
+
+const as = (t: DeployWorld) => ({
+  context: { tenant: { ...t.tenant, role: 'tenant_member' as const }, app: t.app },
+});
+const rollback = async (t: DeployWorld, id: string) =>
+  (await testMutation(database.db, t.owner, (ctx) => rollbackDeployment(ctx, { id }, testPlaces), as(t)))
+    .value;
+const cancel = async (t: DeployWorld, id: string) =>
+  (await testMutation(database.db, t.owner, (ctx) => cancelDeployment(ctx, { id }, testPlaces), as(t))).value;
+const setEnv = (t: DeployWorld, set: Record<string, string>) =>
+  testMutation(database.db, t.owner, (ctx) => changeEnv(ctx, { set, unset: [] }, testPlaces), as(t));
+const envOf = async (t: DeployWorld) => JSON.parse((await t.says('/env')) ?? '{}') as Record<string, string>;
+const live = async (t: DeployWorld, source: string) =>
+  t.reaches((await t.deploy(source)).id, 'live', 'failed');
+const set = (t: DeployWorld, columns: { record?: string; runtime?: string }) =>
+  sql`update svc.apps set record = coalesce(${columns.record ?? null}, record),
+    runtime = coalesce(${columns.runtime ?? null}, runtime) where id = ${t.app.id}`.execute(database.db);
+
+describe('a deployment', () => {
+  test('goes live, and the next takes its place', async () => {
+    const t = await deployWorld(database);
+    const first = await t.deploy(nodeApp(folder, 'one'));
+    expect(first).toMatchObject({ seq: 1, state: 'queued', kind: 'deploy' });
+    expect(await t.reaches(first.id, 'live', 'failed')).toMatchObject({ state: 'live', is_kept: true });
+    expect(await t.says()).toBe('one');
+    const second = await live(t, nodeApp(folder, 'two'));
+    expect(await t.says()).toBe('two');
+    expect(second).toMatchObject({ seq: 2, state: 'live', commit_sha: 'c'.repeat(40), runtime: 'process' });
+    expect((await t.row(first.id)).state).toBe('superseded');
+    await until(
+      async () => (await copy.runtime.list()).filter(({ appId }) => appId === t.app.id).length,
+      (running) => running === 1,
+    );
+    const { rows } = await sql<{ action: string }>`
+      select action from svc.audit_entries where target_id = ${second.id} order by seq`.execute(database.db);
+    expect(rows.map(({ action }) => action)).toEqual(['deployments.create', 'deployments.live']);
+  });
+
+  test('is given what the platform and the owners give it, and keeps that when it is rolled back to', async () => {
+    const t = await deployWorld(database);
+    await setEnv(t, { GREETING: 'first value' });
+    const first = await live(t, nodeApp(folder, 'one'));
+    expect(await envOf(t)).toMatchObject({
+      ...{ GREETING: 'first value', SVC_APP_ID: t.app.id, SVC_DEPLOYMENT_ID: first.id },
+    });
+    await setEnv(t, { GREETING: 'second value' });
+    await live(t, nodeApp(folder, 'two'));
+    expect(await envOf(t)).toMatchObject({ GREETING: 'second value' });
+    const back = await rollback(t, first.id);
+    expect(back).toMatchObject({ seq: 3, kind: 'rollback', rollback_of: first.id, digest: first.digest });
+    await t.reaches(back.id, 'live');
+    expect(await t.says()).toBe('one');
+    expect(await envOf(t)).toMatchObject({ GREETING: 'first value', SVC_DEPLOYMENT_ID: back.id });
+  });
+
+  test('that can not be built leaves what was live', async () => {
+    const t = await deployWorld(database);
+    await live(t, nodeApp(folder, 'one'));
+    const broken = nodeApp(folder, 'two', {
+      'svc.yaml': 'build: echo no luck; exit 3\nstart: node server.cjs\n',
+    });
+    const failed = await live(t, broken);
+    expect(failed).toMatchObject({ state: 'failed', failure_code: 'build_failed', failure_step: 'build' });
+    expect(failed).toMatchObject({ is_kept: false, artifact: null });
+    expect(await t.says()).toBe('one');
+    const { rows } = await sql<{ text: string }>`
+      select text from svc.log_lines where deployment_id = ${failed.id} and source = 'build'`.execute(
+      database.db,
+    );
+    expect(rows.map(({ text }) => text)).toContain('no luck');
+  });
+
+  test.each([
+    [
+      'answers that it fails',
+      `require('http').createServer((_, r) => { r.statusCode = 500; r.end(); }).listen(process.env.PORT)`,
+    ],
+    ['ends by itself', 'process.exit(3)'],
+    ['never listens', 'setInterval(() => {}, 1000)'],
+  ])('that %s leaves what was live', async (_, script) => {
+    const t = await deployWorld(database);
+    await live(t, nodeApp(folder, 'one'));
+    const yaml = 'start: node server.cjs\nhealth: { path: /, timeout: 1s }\n';
+    const failed = await live(t, nodeApp(folder, 'two', { 'server.cjs': script, 'svc.yaml': yaml }));
+    expect(failed).toMatchObject({
+      state: 'failed',
+      failure_code: 'health_check_failed',
+      failure_step: 'health',
+    });
+    expect(failed.is_kept).toBe(false);
+    expect(await t.says()).toBe('one');
+    const { rows } = await sql`select from svc.app_instances where deployment_id = ${failed.id}`.execute(
+      database.db,
+    );
+    expect(rows).toHaveLength(0);
+    expect((await copy.runtime.list()).filter(({ deploymentId }) => deploymentId === failed.id)).toEqual([]);
+  });
+
+  test('of source that says nothing of how it runs fails by that', async () => {
+    const t = await deployWorld(database);
+    const failed = await live(t, nodeApp(folder, 'one', { 'svc.yaml': 'nothing: known\n' }));
+    expect(failed).toMatchObject({ state: 'failed', failure_step: 'detect' });
+    expect(await t.says()).toBeNull();
+  });
+
+  test('is not made for an app that is archived or suspended', async () => {
+    const t = await deployWorld(database);
+    await set(t, { runtime: 'suspended' });
+    expect(await codeOf(t.deploy(nodeApp(folder, 'one')))).toBe('app_suspended');
+    await set(t, { record: 'archived' });
+    expect(await codeOf(t.deploy(nodeApp(folder, 'one')))).toBe('app_not_active');
+    expect(await t.rows()).toEqual([]);
+  });
+});
+
+describe('of many at once', () => {
+  test('the newest is live, the others are skipped or were its forerunners, and none is doubled', async () => {
+    const t = await deployWorld(database);
+    const source = nodeApp(folder, 'many');
+    await Promise.all(Array.from({ length: 50 }, () => t.deploy(source)));
+    const newest = (await t.rows())[0]!;
+    expect(newest.seq).toBe(50);
+    await t.reaches(newest.id, 'live');
+    const rows = await t.rows();
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 50 }, (_, at) => 50 - at));
+    expect(rows.filter(({ state }) => state === 'live')).toHaveLength(1);
+    expect(rows.filter(({ state }) => !['live', 'skipped', 'superseded'].includes(state))).toEqual([]);
+    expect(rows.filter(({ attempts }) => attempts > 1)).toEqual([]);
+    const { rows: instances } = await sql`
+      select from svc.app_instances where app_id = ${t.app.id} and state = 'ready'`.execute(database.db);
+    expect(instances).toHaveLength(1);
+  });
+});
+
+describe('to cancel', () => {
+  test('ends one that waits at once, and one that is built as soon as it can; what is live stays so', async () => {
+    const t = await deployWorld(database);
+    await live(t, nodeApp(folder, 'one'));
+    const stopped = haltAt(halts, 'build', t);
+    const building = await t.deploy(nodeApp(folder, 'two'));
+    await stopped.reached;
+    const waiting = await t.deploy(nodeApp(folder, 'three'));
+    expect(await cancel(t, waiting.id)).toMatchObject({ state: 'canceled' });
+    expect(await cancel(t, waiting.id)).toMatchObject({ state: 'canceled', changed: false });
+    expect(await cancel(t, building.id)).toMatchObject({ state: 'building' });
+    expect(await t.reaches(building.id, 'canceled')).toMatchObject({ is_kept: false });
+    expect(await t.says()).toBe('one');
+    stopped.go();
+  });
+
+  test('is refused for what is being released, and for what has ended', async () => {
+    const t = await deployWorld(database);
+    const stopped = haltAt(halts, 'start', t);
+    const row = await t.deploy(nodeApp(folder, 'one'));
+    await stopped.reached;
+    expect((await t.row(row.id)).state).toBe('releasing');
+    expect(await codeOf(cancel(t, row.id))).toBe('not_cancelable');
+    stopped.go();
+    await t.reaches(row.id, 'live');
+    expect(await codeOf(cancel(t, row.id))).toBe('not_cancelable');
+    expect(await codeOf(cancel(t, Bun.randomUUIDv7()))).toBe('not_found');
+  });
+});
+
+describe('to roll back', () => {
+  test('is refused to what is live, what failed, what is not kept, and what is another app’s', async () => {
+    const [t, other] = [await deployWorld(database), await deployWorld(database)];
+    const first = await live(t, nodeApp(folder, 'one'));
+    expect(await codeOf(rollback(t, first.id))).toBe('not_rollback_target');
+    const failed = await live(
+      t,
+      nodeApp(folder, 'two', { 'svc.yaml': 'build: exit 1\nstart: node server.cjs\n' }),
+    );
+    expect(await codeOf(rollback(t, failed.id))).toBe('not_rollback_target');
+    expect(await codeOf(rollback(other, first.id))).toBe('not_found');
+    await live(t, nodeApp(folder, 'three'));
+    await sql`update svc.deployments set is_kept = false where id = ${first.id}`.execute(database.db);
+    expect(await codeOf(rollback(t, first.id))).toBe('artifact_expired');
+  });
+
+  test('is there for the newest that were live, and what is older is removed', async () => {
+    const t = await deployWorld(database);
+    const first = await live(t, nodeApp(folder, 'one'));
+    await sql`
+      insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, runtime, artifact,
+        is_kept, created_at, live_at, ended_at)
+      select gen_random_uuid(), tenant_id, app_id, n, kind, trigger, 'superseded', method, source, runtime,
+        jsonb_build_object('n', n), true, created_at, live_at, ended_at
+      from svc.deployments, generate_series(2, ${artifactsKeptMax + 1}) n where id = ${first.id}`.execute(
+      database.db,
+    );
+    await sql`update svc.apps set deployments_made = ${artifactsKeptMax + 1} where id = ${t.app.id}`.execute(
+      database.db,
+    );
+    await live(t, nodeApp(folder, 'newest'));
+    expect((await t.row(first.id)).is_kept).toBe(false);
+    expect((await t.rows()).filter(({ is_kept }) => is_kept)).toHaveLength(artifactsKeptMax + 1);
+    const { rows } = await sql<{ artifact: unknown }>`
+      select payload -> 'artifact' as artifact from svc.outbox
+      where topic = 'deployments.discard' and payload ->> 'app_id' = ${t.app.id}`.execute(database.db);
+    expect(rows).toEqual([{ artifact: first.artifact }]);
+  });
+});

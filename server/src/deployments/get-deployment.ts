@@ -1,0 +1,26 @@
+import { findAppRow } from '../apps/store.ts';
+import type { AppCtx } from '../plumbing/context.ts';
+import { fail } from '../plumbing/problem.ts';
+import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { type DeploymentRecord, deploymentRecord } from './rules.ts';
+import { type DeploymentRow, findDeploymentRow } from './store.ts';
+
+export async function getDeployment(
+  ctx: AppCtx,
+  { id }: { id: string },
+  places: SitePlaces,
+): Promise<DeploymentRecord> {
+  const row = await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
+  if (!row) throw fail('not_found');
+  return recordOf(ctx, row, places);
+}
+
+/** With where the app answers by now. */
+export async function recordOf(
+  ctx: Pick<AppCtx, 'db' | 'tenant' | 'app'>,
+  row: DeploymentRow,
+  places: SitePlaces,
+): Promise<DeploymentRecord> {
+  const app = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
+  return deploymentRecord(row, { subdomain: app?.subdomain ?? null, places });
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { activateRelease } from '../static-sites/activate-release.ts';
+import { type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { liveInstancesOf } from './live-instances.ts';
+import { rollbackDeployment } from './rollback-deployment.ts';
+import {
+  type DeployingCopy,
+  type DeployWorld,
+  deployingCopy,
+  deployWorld,
+  dropLease,
+  type Halts,
+  haltAt,
+  passableFolder,
+  removeFolder,
+  testPlaces,
+} from './testing.ts';
+
+let database: TestDatabase;
+let copy: DeployingCopy;
+const folder = passableFolder();
+const halts: Halts = {};
+beforeAll(async () => {
+  database = await testDatabase();
+  copy = await deployingCopy(database, { dataDir: folder, halts });
+});
+afterAll(async () => {
+  await copy.stop();
+  await database.close();
+  removeFolder(folder);
+});
+
+const world = () => deployWorld(database, { method: 'static' });
+const as = (t: DeployWorld) => ({
+  context: { tenant: { ...t.tenant, role: 'tenant_member' as const }, app: t.app },
+});
+const live = async (t: DeployWorld, text: string) =>
+  t.reaches((await t.deploy(site(text))).id, 'live', 'failed');
+const setVisibility = (t: DeployWorld, visibility: string) =>
+  sql`update svc.apps set visibility = ${visibility} where id = ${t.app.id}`.execute(database.db);
+const shown = async (t: DeployWorld) => {
+  const { rows } = await sql<{ release: string; live: string | null; runtime: string }>`
+    select s.active_release_id as release, a.live_deployment_id as live, a.runtime
+    from svc.apps a left join svc.static_sites s on s.app_id = a.id where a.id = ${t.app.id}`.execute(
+    database.db,
+  );
+  return rows[0];
+};
+
+function site(text: string): string {
+  const dir = join(folder, Bun.randomUUIDv7());
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'index.html'), `<h1>${text}</h1>`);
+  return dir;
+}
+
+describe('a deployment of a static app', () => {
+  test('makes a release that is shown, and runs nothing', async () => {
+    const t = await world();
+    const first = await live(t, 'one');
+    expect(first).toMatchObject({ state: 'live', failure_code: null, is_kept: true });
+    expect(await shown(t)).toEqual({ release: first.release_id!, live: first.id, runtime: 'running' });
+    const second = await live(t, 'two');
+    expect(await shown(t)).toMatchObject({ release: second.release_id, live: second.id });
+    expect((await t.row(first.id)).state).toBe('superseded');
+    expect(await liveInstancesOf(database.db, t.app.id)).toBeNull();
+  });
+
+  test('is rolled back to by showing its release again', async () => {
+    const t = await world();
+    const first = await live(t, 'one');
+    await live(t, 'two');
+    const { value: back } = await testMutation(
+      database.db,
+      t.owner,
+      (ctx) => rollbackDeployment(ctx, { id: first.id }, testPlaces),
+      as(t),
+    );
+    const row = await t.reaches(back.id, 'live', 'failed');
+    expect(row).toMatchObject({ state: 'live', kind: 'rollback', release_id: first.release_id });
+    expect(await shown(t)).toMatchObject({ release: first.release_id, live: back.id });
+  });
+
+  test('waits for its review where others see the app, and holds nobody up meanwhile', async () => {
+    const t = await world();
+    const first = await live(t, 'one');
+    await setVisibility(t, 'public');
+    const { id } = await t.deploy(site('two'));
+    await t.reaches(id, 'built', 'live', 'failed');
+    const { id: next } = await t.deploy(site('three'));
+    await t.reaches(next, 'built', 'live', 'failed');
+    const waiting = await t.reaches(id, 'built');
+    expect(waiting).toMatchObject({ failure_code: null });
+    expect(waiting.ended_at).not.toBeNull();
+    expect(await shown(t)).toMatchObject({ release: first.release_id, live: first.id });
+    // As it is once somebody else has looked at it.
+    await sql`update svc.static_releases set reviewed_for = 'public' where id = ${waiting.release_id}`.execute(
+      database.db,
+    );
+    await testMutation(
+      database.db,
+      t.owner,
+      (ctx) => activateRelease(ctx, { id: waiting.release_id! }, testPlaces),
+      as(t),
+    );
+    expect((await t.row(id)).state).toBe('live');
+    expect((await t.row(first.id)).state).toBe('superseded');
+    expect(await shown(t)).toMatchObject({ release: waiting.release_id, live: id });
+  });
+
+  test('that another takes over makes one release', async () => {
+    const t = await world();
+    const stuck = haltAt(halts, 'built', t, { onAbort: 'hangs' });
+    const { id } = await t.deploy(site('one'));
+    await stuck.reached;
+    stuck.go();
+    await dropLease(database, id);
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live' });
+    const { rows } = await sql`select from svc.static_releases where app_id = ${t.app.id}`.execute(
+      database.db,
+    );
+    expect(rows).toHaveLength(1);
+  });
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SampleName } from '../conformance.ts';
+import { BuildFailure } from '../runtime.ts';
+import { type Bench, openBench, type SampleApp } from '../testing.ts';
+import { chooseAppUsers } from './app-users.ts';
+import { type ProcessWorld, processWorld } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+const isRoot = process.getuid?.() === 0;
+let world: ProcessWorld;
+let bench: Bench;
+beforeAll(async () => {
+  world = processWorld({ times: { buildMsMax: 3_000, restartMsMin: 100 } });
+  bench = openBench(world, await world.open());
+});
+afterAll(async () => {
+  await bench.runtime.close();
+  await world.close();
+});
+
+function site(buildCommand: string, env: Record<string, string> = {}, name: SampleName = 'site'): SampleApp {
+  const app = bench.app(name, env);
+  app.sample.plan.buildCommand = buildCommand;
+  return app;
+}
+const failureOf = (app: SampleApp) =>
+  app.build().then(
+    () => 'built',
+    (error: unknown) => (error instanceof BuildFailure ? error.message : Promise.reject(error)),
+  );
+
+describe.if(isRoot)('as root, an app', () => {
+  test('builds and runs as a user of its own, without groups and without ways to more', async () => {
+    const report = 'id -u > out/ids; id -G >> out/ids; grep NoNewPrivs /proc/self/status >> out/ids';
+    const { filesDir } = await site(`mkdir out; ${report}`).build();
+    const [uid, groups, privileges] = (await Bun.file(join(filesDir ?? '', 'ids')).text()).split('\n');
+    expect(Number(uid)).toBeGreaterThan(700_000);
+    expect([groups, privileges]).toEqual([uid, 'NoNewPrivs:\t1']);
+    const other = await site('mkdir out; id -u > out/ids').build();
+    expect(await Bun.file(join(other.filesDir ?? '', 'ids')).text()).not.toBe(`${uid}\n`);
+  });
+
+  test("can read neither the keys of the platform nor another app's files, built or being built", async () => {
+    mkdirSync(join(world.dataDir, 'keys'), { mode: 0o700 });
+    writeFileSync(join(world.dataDir, 'keys', 'key'), 'secret', { mode: 0o644 });
+    writeFileSync(join(world.dataDir, 'key.json'), 'secret', { mode: 0o600 });
+    const victim = bench.app('web', { OF_THE_VICTIM: 'hidden' });
+    victim.sample.files['private.txt'] = 'secret';
+    const instance = await victim.run();
+    const source = bench.app('web');
+    mkdirSync(source.sourceDir, { mode: 0o700 });
+    writeFileSync(join(source.sourceDir, 'private.txt'), 'secret');
+    const runtime = join(world.dataDir, 'runtime');
+    const paths = [
+      join(world.dataDir, 'keys', 'key'),
+      join(world.dataDir, 'key.json'),
+      join(runtime, 'artifacts', victim.deploymentId, 'private.txt'),
+      join(runtime, 'artifacts', `${victim.deploymentId}.json`),
+      join(runtime, 'run', instance.id, 'pid'),
+      join(source.sourceDir, 'private.txt'),
+    ];
+    const folders = [
+      world.dataDir,
+      runtime,
+      ...['work', 'artifacts', 'run', 'nodes'].map((it) => join(runtime, it)),
+    ];
+    const homes = ['home', 'tmp'].map((name) => join(runtime, 'run', instance.id, name));
+    const tries = [
+      ...paths.map((path) => `cat ${path} && echo read ${path}`),
+      ...[...folders, ...homes].map((path) => `ls ${path} && echo listed ${path}`),
+      'cat /proc/[0-9]*/environ 2>/dev/null | grep -a OF_THE_VICTIM=hidden',
+    ];
+    for (const path of paths) statSync(path);
+    const app = site(`mkdir out; (${tries.join('\n')}) > out/seen 2>/dev/null; exit 0`);
+    const { filesDir } = await app.build();
+    expect(await Bun.file(join(filesDir ?? '', 'seen')).text()).toBe('');
+    await instance.stop();
+  });
+
+  test('can not change what was built once it runs, and can write its home and its temporary folder', async () => {
+    const app = bench.app('web');
+    app.sample.plan.startCommand =
+      '(echo x > app.js || echo kept; touch new || echo closed; rm app.js || echo stays; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
+    const instance = await app.run();
+    for (const word of ['kept', 'closed', 'stays', 'wrote']) expect(app.lines('stdout')).toContain(word);
+    await instance.stop();
+    expect(readdirSync(join(world.dataDir, 'runtime', 'run'))).not.toContain(instance.id);
+  });
+
+  test('can not lead root astray by its variables, nor by a folder that became a link', async () => {
+    const app = bench.app('site', { LD_PRELOAD: '/nowhere/its.so', ENV: '/nowhere', IFS: 'x' });
+    await app.build();
+    // Each program says so that it could not load it: those of the app do, the ones before it do not.
+    expect(
+      app.lines('stderr').filter((line) => line.includes('nowhere') && line.includes('setpriv')),
+    ).toEqual([]);
+    mkdirSync(join(world.dataDir, 'closed', 'open'), { recursive: true });
+    chmodSync(join(world.dataDir, 'closed'), 0o700);
+    const swapped = bench.app('site');
+    swapped.sample.files['sub/readme.txt'] = 'x';
+    swapped.sample.plan.dir = 'sub';
+    swapped.sample.plan.installCommand = `cd .. && rm -r sub && ln -s ${join(world.dataDir, 'closed', 'open')} sub`;
+    swapped.sample.plan.buildCommand = 'echo arrived';
+    expect(await failureOf(swapped)).toContain('exit code 126');
+    expect(swapped.lines('stdout')).not.toContain('arrived');
+  });
+
+  test('whose port another program listens at is not taken to be well', async () => {
+    const app = bench.app('chatty');
+    const instance = await app.start(await app.build());
+    expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
+    const [hostname = '', port] = instance.address.split(':');
+    const other = Bun.serve({ hostname, port: Number(port), fetch: () => new Response('not the app') });
+    expect(await instance.look()).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining(`${port}`),
+    });
+    await other.stop(true);
+    expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
+    await instance.stop();
+  });
+
+  test('is refused where its user can not come to its files, or nothing changes the user', () => {
+    const closed = join(world.dataDir, 'closed-too');
+    mkdirSync(join(closed, 'run'), { recursive: true });
+    chmodSync(closed, 0o700);
+    const obstacle = (folder: string, setprivPlaces?: string[]) =>
+      chooseAppUsers({ folder, isRoot: true, setprivPlaces }).obstacle();
+    expect(obstacle(join(closed, 'run'))).toContain(closed);
+    expect(obstacle(world.dataDir, ['/nowhere/setpriv'])).toContain('util-linux');
+    expect(obstacle(world.dataDir)).toBeNull();
+  });
+});
+
+describe('a build', () => {
+  test('that takes too long is ended', async () => {
+    expect(await failureOf(site('sleep 1000'))).toBe('The build took longer than 3 seconds.');
+  });
+
+  test('of a static site has to make its folder, and nothing that leads out of the source', async () => {
+    expect(await failureOf(site('true'))).toBe('The build made no folder out.');
+    expect(await failureOf(site('ln -s /etc out'))).toBe('The build made no folder out.');
+    expect(await failureOf(site('mkdir out; ln -s /etc/passwd out/a'))).toContain('a leads to /etc/passwd');
+    expect(await failureOf(site('mkdir -p out/b; ln -s ../../.. out/b/c'))).toContain(
+      'outside of the source',
+    );
+    expect(await failureOf(site('mkdir out; mkfifo out/pipe'))).toContain(
+      'pipe is neither a file nor a folder',
+    );
+    expect(await failureOf(site('mkdir out; ln -s ../readme.txt out/a'))).toBe('built');
+  });
+
+  test('in a folder that the source does not have is not begun', async () => {
+    for (const dir of ['nowhere', '..', '../..', 'readme.txt']) {
+      const app = site('echo begun');
+      app.sample.plan.dir = dir;
+      expect(await failureOf(app)).toBe(`The source has no folder ${dir}.`);
+      expect(app.lines()).toEqual([]);
+    }
+  });
+
+  test('keeps for the next one of its app what it put into its home', async () => {
+    const app = site('echo kept > ~/cache; mkdir -p out');
+    await app.build();
+    const again = bench.app('site');
+    const { runtime } = bench;
+    bench.runtime = { ...runtime, build: (job) => runtime.build({ ...job, appId: app.appId }) };
+    again.sample.plan.buildCommand = 'mkdir out; cat ~/cache > out/cache; rm ~/cache; ls $TMPDIR > out/tmp';
+    const { filesDir } = await again.build();
+    bench.runtime = runtime;
+    expect(await Bun.file(join(filesDir ?? '', 'cache')).text()).toBe('kept\n');
+    expect(await Bun.file(join(filesDir ?? '', 'tmp')).text()).toBe('');
+  });
+
+  test('leaves nothing running in the background', async () => {
+    const app = site('mkdir out; (sleep 7654321 &); setsid sleep 7654321 & true');
+    await app.build();
+    expect(Bun.spawnSync(['pgrep', '-f', 'sleep 7654321']).stdout.toString()).toBe('');
+  });
+
+  test('of what takes an image or several containers is refused, with what helps', async () => {
+    const { plan } = world.sample('web', '');
+    const refuses = (method: 'docker' | 'compose', changes: object) =>
+      bench.runtime.refuses({ method, plan: { ...plan, ...changes } });
+    expect(await refuses('compose', {})).toContain('SVC_RUNTIME=docker');
+    expect(await refuses('docker', { startCommand: null, dockerfile: 'Dockerfile' })).toContain(
+      'start command',
+    );
+    expect(await refuses('docker', { startCommand: null })).toContain('svc.yaml');
+    expect(await refuses('docker', { dockerfile: 'Dockerfile' })).toBeNull();
+    const app = bench.app('web');
+    app.sample.plan.dockerfile = 'Dockerfile';
+    await app.build();
+    expect(app.lines('platform')).toEqual([expect.stringContaining('Dockerfile is left aside')]);
+  });
+});

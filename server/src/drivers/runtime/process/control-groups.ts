@@ -1,0 +1,196 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Limits } from '../runtime.ts';
+import { type Controller, controllers, findHierarchies, type Hierarchy } from './hierarchies.ts';
+
+export type ControlGroupsUse = 'auto' | 'own' | 'none';
+
+/** What Linux itself holds apps to their limits by, as far as it lets us. */
+export interface ControlGroups {
+  holds: ReadonlySet<Controller>;
+  make(name: string, limits: Limits): ControlGroup;
+  /** One that a copy of the server left behind; null: none. */
+  find(node: string, name: string): ControlGroup | null;
+  /** What is left of a copy once its groups are gone. */
+  removeNode(node: string): Promise<void>;
+  /** Groups of copies whose data dir is gone with all that told of them: by now empty, and not new. */
+  removeForgotten(): void;
+}
+
+export interface ControlGroup {
+  /** A process joins by writing its number to `cgroup.procs` in each. */
+  folders: readonly string[];
+  pids(): number[];
+  cpuMs(): number | null;
+  memoryBytes(): number | null;
+  /** How often something in it was ended for want of memory. */
+  memoryKills(): number;
+  remove(): Promise<void>;
+}
+
+const processesMax = 1024;
+const periodMicros = 100_000;
+const forgottenMsMin = 120_000;
+
+export function openControlGroups(options: { use: ControlGroupsUse; node: string }): ControlGroups {
+  const hierarchies = options.use === 'none' ? [] : findHierarchies(options.use, 'take');
+  const nodeFolder = (hierarchy: Hierarchy, node: string) => join(hierarchy.own, `svc-${node}`);
+  const at = (node: string, name: string) => (hierarchy: Hierarchy) =>
+    join(nodeFolder(hierarchy, node), name);
+  return {
+    holds: new Set(hierarchies.flatMap(({ holds }) => holds)),
+    make(name, limits) {
+      const folderOf = at(options.node, name);
+      for (const hierarchy of hierarchies) {
+        mkdirSync(nodeFolder(hierarchy, options.node), { recursive: true });
+        hierarchy.passDown(nodeFolder(hierarchy, options.node));
+        mkdirSync(folderOf(hierarchy), { recursive: true });
+        for (const [file, value] of settingsOf(hierarchy, limits))
+          write(join(folderOf(hierarchy), file), value);
+      }
+      return groupOf(hierarchies, folderOf);
+    },
+    find(node, name) {
+      const folderOf = at(node, name);
+      return hierarchies.some((it) => existsSync(folderOf(it))) ? groupOf(hierarchies, folderOf) : null;
+    },
+    async removeNode(node) {
+      for (const hierarchy of hierarchies) await removeFolder(nodeFolder(hierarchy, node));
+    },
+    removeForgotten() {
+      for (const { own } of hierarchies) {
+        const nodes = foldersIn(own).filter((name) => /^svc-[0-9a-f-]{36}$/.test(name));
+        for (const node of nodes.map((name) => join(own, name))) {
+          if (Date.now() - statSync(node).mtimeMs < forgottenMsMin) continue;
+          for (const name of foldersIn(node)) tryToRemove(join(node, name));
+          tryToRemove(node);
+        }
+      }
+    },
+  };
+}
+
+function settingsOf({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits): [string, string][] {
+  const bytes = String(memoryMb * 1024 * 1024);
+  const quota = String(Math.max(1_000, Math.round(cpu * periodMicros)));
+  const settings: Record<Controller, [string, string][]> =
+    version === 2
+      ? {
+          // Where one of an app's processes must end, all do: half an app is none.
+          memory: [
+            ['memory.max', bytes],
+            ['memory.swap.max', '0'],
+            ['memory.oom.group', '1'],
+          ],
+          cpu: [['cpu.max', `${quota} ${periodMicros}`]],
+          cpuacct: [],
+          pids: [['pids.max', String(processesMax)]],
+        }
+      : {
+          memory: [
+            ['memory.limit_in_bytes', bytes],
+            ['memory.memsw.limit_in_bytes', bytes],
+          ],
+          cpu: [
+            ['cpu.cfs_period_us', String(periodMicros)],
+            ['cpu.cfs_quota_us', quota],
+          ],
+          cpuacct: [],
+          pids: [['pids.max', String(processesMax)]],
+        };
+  return controllers.filter((name) => holds.includes(name)).flatMap((name) => settings[name]);
+}
+
+function groupOf(
+  hierarchies: readonly Hierarchy[],
+  folderOf: (hierarchy: Hierarchy) => string,
+): ControlGroup {
+  const folders = hierarchies.map(folderOf);
+  const numberAt = (controller: Controller, version: 1 | 2, file: string, pattern = /^(\d+)/) => {
+    const found = hierarchies.find((it) => it.version === version && it.holds.includes(controller));
+    const text = found && read(join(folderOf(found), file));
+    const digits = text ? pattern.exec(text)?.[1] : undefined;
+    return digits === undefined ? null : Number(digits);
+  };
+  return {
+    folders,
+    pids: () => [
+      ...new Set(
+        folders
+          .flatMap((folder) => (read(join(folder, 'cgroup.procs')) ?? '').split('\n'))
+          .map(Number)
+          .filter((pid) => pid > 0),
+      ),
+    ],
+    cpuMs() {
+      const nanos = numberAt('cpuacct', 1, 'cpuacct.usage');
+      if (nanos !== null) return nanos / 1e6;
+      const micros = numberAt('cpu', 2, 'cpu.stat', /^usage_usec (\d+)/m);
+      return micros === null ? null : micros / 1e3;
+    },
+    memoryBytes: () =>
+      numberAt('memory', 1, 'memory.usage_in_bytes') ?? numberAt('memory', 2, 'memory.current'),
+    memoryKills: () =>
+      numberAt('memory', 1, 'memory.oom_control', /^oom_kill (\d+)/m) ??
+      numberAt('memory', 2, 'memory.events', /^oom_kill (\d+)/m) ??
+      0,
+    async remove() {
+      for (const folder of folders) await removeFolder(folder);
+    },
+  };
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+/** One that has processes, or groups below it, can not be removed: that is how it is known to be in use. */
+function tryToRemove(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== 'EBUSY' && code !== 'ENOENT' && code !== 'ENOTEMPTY') throw error;
+  }
+}
+
+/** One whose last process has just ended is still in use for a moment. */
+async function removeFolder(folder: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      rmdirSync(folder);
+      return;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOENT') return;
+      if (code !== 'EBUSY') throw error;
+    }
+    await Bun.sleep(10);
+  }
+}
+
+/** Swap can not be limited everywhere. */
+function write(path: string, value: string): void {
+  try {
+    writeFileSync(path, value);
+  } catch (error) {
+    if (!/swap|memsw|oom\.group/.test(path)) throw error;
+  }
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,125 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { RuntimeWorld, SampleName } from './conformance.ts';
+import type { BuildPlan, Built, DeployMethod, InstanceState, LogSink, Runtime } from './runtime.ts';
+
+export interface SampleApp {
+  appId: string;
+  deploymentId: string;
+  sourceDir: string;
+  sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string> };
+  build(): Promise<Built>;
+  abort(reason: Error): void;
+  start(built: Built, instanceId?: string): Promise<SampleInstance>;
+  /** Built, started, and answering. */
+  run(): Promise<SampleInstance>;
+  lines(stream?: 'stdout' | 'stderr' | 'platform'): string[];
+}
+
+export interface SampleInstance {
+  id: string;
+  address: string;
+  stop(graceMs?: number): Promise<void>;
+  look(): Promise<InstanceState>;
+  usage: () => ReturnType<Runtime['usage']>;
+}
+
+/** For tests of runtimes: apps made from samples, each another app. */
+export interface Bench {
+  runtime: Runtime;
+  app(name: SampleName, env?: Record<string, string>, text?: string): SampleApp;
+  answer(address: string, path: string): Promise<string>;
+  isSilent(address: string): Promise<boolean>;
+  until(isSo: () => boolean | Promise<boolean>): Promise<void>;
+}
+
+/** In the server's own environment, where no app is to find it. */
+export const serverSecret = 'of-the-server-alone';
+
+const sampleLimits = { cpu: 1, memoryMb: 128 };
+let numbers = 100_000 + Math.floor(Math.random() * 800_000);
+
+export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
+  process.env.SVC_TEST_SECRET = serverSecret;
+  const bench: Bench = {
+    runtime: opened,
+    app(name, env = {}, text = '') {
+      const given = world.sample(name, text);
+      const sample = { method: given.method, plan: { ...given.plan }, files: { ...given.files } };
+      const ids = {
+        tenantId: crypto.randomUUID(),
+        appId: crypto.randomUUID(),
+        deploymentId: crypto.randomUUID(),
+      };
+      const number = ++numbers;
+      const said: [string, string][] = [];
+      const log: LogSink = (stream, line) => said.push([stream, line]);
+      const stopping = new AbortController();
+      const common = { ...ids, number, method: sample.method, env, limits: sampleLimits, log };
+      const app: SampleApp = {
+        ...ids,
+        sourceDir: join(world.workDir, ids.deploymentId),
+        sample,
+        build() {
+          writeFiles(app.sourceDir, sample.files);
+          const { plan } = sample;
+          return bench.runtime.build({ ...common, plan, sourceDir: app.sourceDir, signal: stopping.signal });
+        },
+        abort: (reason) => stopping.abort(reason),
+        async start(built, instanceId = crypto.randomUUID()) {
+          const { handle, address } = await bench.runtime.start({
+            ...common,
+            instanceId,
+            artifact: built.artifact,
+          });
+          const ref = { instanceId, handle };
+          return {
+            id: instanceId,
+            address,
+            stop: (graceMs = 5_000) => bench.runtime.stop(ref, { graceMs }),
+            look: () => bench.runtime.look(ref),
+            usage: () => bench.runtime.usage(ref),
+          };
+        },
+        async run() {
+          const instance = await app.start(await app.build());
+          await bench.answer(instance.address, '/env');
+          return instance;
+        },
+        lines: (stream) => said.filter(([of]) => !stream || of === stream).map(([, line]) => line),
+      };
+      return app;
+    },
+    async answer(address, path) {
+      let text = '';
+      await bench.until(async () => {
+        const response = await fetch(`http://${address}${path}`).catch(() => null);
+        if (!response?.ok) return false;
+        text = await response.text();
+        return true;
+      });
+      return text;
+    },
+    isSilent: (address) =>
+      fetch(`http://${address}/env`).then(
+        () => false,
+        () => true,
+      ),
+    async until(isSo) {
+      const deadline = Date.now() + 45_000;
+      while (!(await isSo())) {
+        if (Date.now() > deadline) throw new Error('It did not come to that.');
+        await Bun.sleep(20);
+      }
+    },
+  };
+  return bench;
+}
+
+function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}

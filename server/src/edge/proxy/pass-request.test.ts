@@ -1,0 +1,498 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { sayAll, talk } from '../../plumbing/raw-http/testing.ts';
+import { appHost, startApp, startProxy } from './testing.ts';
+
+setDefaultTimeout(30_000);
+const mib = 1024 * 1024;
+
+/** Until it holds, or the test's time is over. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await Bun.sleep(5);
+}
+
+/** An app that says these very bytes to whoever has sent a head, and closes. */
+async function startRawApp(answer: (head: string) => string) {
+  const heads: string[] = [];
+  const server = createServer((socket) => {
+    let heard = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      heard += bytes.toString('latin1');
+      if (!heard.includes('\r\n\r\n')) return;
+      heads.push(heard);
+      socket.end(answer(heard));
+      heard = '';
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as { port: number };
+  return { address: `127.0.0.1:${port}`, heads, [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+const freeAddress = async () => {
+  const app = startApp(() => new Response());
+  await app.server.stop(true);
+  return app.address;
+};
+
+describe('what is passed on', () => {
+  test('method, path, query, host and headers as sent, and who it came from', async () => {
+    await using app = startApp(async (request) =>
+      Response.json({
+        method: request.method,
+        url: new URL(request.url).pathname + new URL(request.url).search,
+        headers: Object.fromEntries(request.headers),
+        body: await request.text(),
+      }),
+    );
+    await using proxy = startProxy({ addresses: [app.address] });
+    const answer = await proxy.fetch('/a%20b/c?x=1&y=%2F', {
+      method: 'PATCH',
+      body: 'hello',
+      headers: { 'x-mine': '1', cookie: 'a=1; __Host-svc_site=secret; b=2', 'x-request-id': 'mine-1' },
+    });
+    const told = await answer.json();
+    expect(answer.headers.get('x-request-id')).toBe('mine-1');
+    expect(told).toMatchObject({ method: 'PATCH', url: '/a%20b/c?x=1&y=%2F', body: 'hello' });
+    expect(told.headers).toMatchObject({
+      host: appHost,
+      'x-mine': '1',
+      cookie: 'a=1; b=2',
+      'content-length': '5',
+      'x-request-id': 'mine-1',
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': appHost,
+    });
+  });
+
+  test.each([
+    ['X-Svc-User: forged'],
+    ['x_svc_user: forged'],
+    ['X-SVC-Anything: forged'],
+    ['X-Forwarded-For: forged'],
+    ['X_Forwarded_Proto: forged'],
+    ['Forwarded: for=forged'],
+    ['X-Real-Ip: forged'],
+    ['Connection: close, x-secret\r\nX-Secret: forged'],
+    ['Proxy-Authorization: forged'],
+    ['TE: forged'],
+    ['Keep-Alive: forged'],
+    ['Upgrade: forged'],
+  ])('never %p', async (lines) => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({
+      addresses: [app.address],
+      person: { userId: 'u1', email: 'e', name: 'n', relation: 'none' },
+    });
+    const close = lines.startsWith('Connection') ? '' : 'Connection: close\r\n';
+    await sayAll(proxy.port, `GET / HTTP/1.1\r\nHost: ${appHost}\r\n${lines}\r\n${close}\r\n`);
+    expect(app.heads.at(-1)).not.toContain('forged');
+    expect(app.heads.at(-1)?.toLowerCase()).toContain('x-svc-user: token-of-u1\r\n');
+  });
+
+  test('the own word on who asks can not be taken off by naming it in Connection', async () => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({
+      addresses: [app.address],
+      person: { userId: 'u1', email: 'e', name: 'n', relation: 'none' },
+    });
+    const named = 'Connection: close, x-svc-user, x-forwarded-for, host, content-length';
+    await sayAll(
+      proxy.port,
+      `POST / HTTP/1.1\r\nHost: ${appHost}\r\n${named}\r\nContent-Length: 2\r\n\r\nab`,
+    );
+    const head = app.heads.at(-1)?.toLowerCase() ?? '';
+    expect(head).toContain('x-svc-user: token-of-u1\r\n');
+    expect(head).toContain('x-forwarded-for: 127.0.0.1\r\n');
+    expect(head).toContain(`host: ${appHost}\r\n`);
+    expect(head).toContain('content-length: 2\r\n');
+  });
+
+  test.each([
+    ['two hosts', `Host: ${appHost}\r\nHost: other.apps.test\r\n\r\n`],
+    [
+      'a length and chunks',
+      `Host: ${appHost}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['two lengths', `Host: ${appHost}\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+    ['a length that is none', `Host: ${appHost}\r\nContent-Length: +3\r\n\r\nabc`],
+    ['an encoding that is none', `Host: ${appHost}\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+  ])('a request with %s is refused and never seen by the app', async (_name, rest) => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`POST / HTTP/1.1\r\n${rest}`);
+    expect(await talking.until('\r\n')).toStartWith('HTTP/1.1 400');
+    talking.socket.destroy();
+    expect(app.heads).toEqual([]);
+  });
+
+  test('a body of GET is left out, and is never taken for a request of its own', async () => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({ addresses: [app.address] });
+    const inner = `GET /inner HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`;
+    const first = `GET /first HTTP/1.1\r\nHost: ${appHost}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
+    const last = `GET /last HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`;
+    const talking = await talk(proxy.port);
+    talking.say(first);
+    await talking.until('ok');
+    talking.say(last);
+    await talking.closed();
+    expect(app.heads.map((head) => head.split(' ')[1])).toEqual(['/first', '/last']);
+    expect(app.heads[0]?.toLowerCase()).not.toContain('content-length');
+  });
+
+  test.each(['OPTIONS', 'DELETE', 'PUT', 'PROPFIND'])('the method %s', async (method) => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({ addresses: [app.address] });
+    const head = `${method} / HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`;
+    expect(await sayAll(proxy.port, head)).toEndWith('ok');
+    expect(app.heads.at(-1)).toStartWith(`${method} / HTTP/1.1\r\n`);
+  });
+
+  test.each(['TRACE', 'CONNECT'])('not the method %s', async (method) => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`${method} / HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`);
+    expect(await talking.until('\r\n')).toMatch(/^HTTP\/1.1 (?:4|5)/);
+    talking.socket.destroy();
+    expect(app.heads).toEqual([]);
+  });
+
+  test('the credential that the platform has read is kept from the app, and only that', async () => {
+    await using app = startApp((request) => Response.json(Object.fromEntries(request.headers)));
+    const headers = { authorization: 'Bearer t', 'x-api-key': 'k' };
+    const seen = async (authMode: 'bearer' | 'api_key' | 'cookie' | 'anonymous') => {
+      await using proxy = startProxy({ addresses: [app.address], authMode });
+      const told = await (await proxy.fetch('/', { headers })).json();
+      return [told.authorization, told['x-api-key']];
+    };
+    expect(await seen('bearer')).toEqual([undefined, 'k']);
+    expect(await seen('api_key')).toEqual(['Bearer t', undefined]);
+    expect(await seen('cookie')).toEqual(['Bearer t', 'k']);
+    expect(await seen('anonymous')).toEqual(['Bearer t', 'k']);
+  });
+});
+
+describe('what comes back', () => {
+  test('status, headers and body as answered, without what belongs to the connection', async () => {
+    await using app = await startRawApp(
+      () =>
+        'HTTP/1.1 201 Fine\r\nContent-Type: text/plain\r\nX-A: 1\r\nConnection: close, x-b\r\nX-B: 2\r\n' +
+        'Keep-Alive: timeout=5\r\nClear-Site-Data: "cookies"\r\nContent-Length: 4\r\n\r\nmade',
+    );
+    await using proxy = startProxy({ addresses: [app.address] });
+    const answer = await proxy.fetch('/');
+    expect([answer.status, await answer.text()]).toEqual([201, 'made']);
+    const names = ['x-a', 'x-b', 'keep-alive', 'clear-site-data', 'content-length'];
+    expect(names.map((name) => answer.headers.get(name))).toEqual(['1', null, null, null, '4']);
+  });
+
+  test('cookies: several, none wider than the host, none of the names of the platform', async () => {
+    const lines = [
+      'a=1; Path=/; Domain=apps.test; HttpOnly',
+      `b=2; domain=.${appHost.toUpperCase()}`,
+      '__Host-svc_site=evil; Path=/; Secure',
+      '__host-svc_x=evil',
+      'svc_session=evil',
+      '=__Host-svc_site=evil',
+      '__Host-own=3; Path=/; Secure',
+    ];
+    await using app = startApp(() => {
+      const headers = new Headers();
+      for (const line of lines) headers.append('set-cookie', line);
+      return new Response('ok', { headers });
+    });
+    await using proxy = startProxy({ addresses: [app.address] });
+    expect((await proxy.fetch('/')).headers.getSetCookie()).toEqual([
+      'a=1; Path=/; HttpOnly',
+      `b=2; domain=.${appHost.toUpperCase()}`,
+      '__Host-own=3; Path=/; Secure',
+    ]);
+  });
+
+  test.each([
+    ['of HTTP/1.0 without a length', 'HTTP/1.0 200 OK\r\n\r\nuntil the end', 200, 'until the end'],
+    [
+      'in chunks with trailers',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\nok\r\n0\r\nx: 1\r\n\r\n',
+      200,
+      'ok',
+    ],
+    [
+      'after early hints',
+      'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      200,
+      'ok',
+    ],
+    ['of 204', 'HTTP/1.1 204 No Content\r\n\r\n', 204, ''],
+    ['of 304', 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n', 304, ''],
+    ['that leads elsewhere', 'HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n', 302, ''],
+    ['of no known status', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n', 502, null],
+    ['that is no HTTP', 'hello\r\n\r\n', 502, null],
+    ['that breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', 502, null],
+  ])('an answer %s', async (_name, bytes, status, text) => {
+    await using app = await startRawApp(() => bytes);
+    await using proxy = startProxy({ addresses: [app.address] });
+    const answer = await proxy.fetch('/');
+    const said = await answer.text();
+    expect([answer.status, text === null ? null : said]).toEqual([status, text]);
+    await until(() => proxy.underWay.count(app.address) === 0);
+  });
+
+  test('HEAD has the headers and no body', async () => {
+    await using app = startApp(() => new Response('hello', { headers: { 'x-a': '1' } }));
+    await using proxy = startProxy({ addresses: [app.address] });
+    const answer = await proxy.fetch('/', { method: 'HEAD' });
+    expect([answer.headers.get('content-length'), answer.headers.get('x-a')]).toEqual(['5', '1']);
+    expect(await answer.text()).toBe('');
+  });
+
+  test('what is packed stays packed, and who asked for nothing packed is not asked on behalf of', async () => {
+    const packed = gzipSync('hello');
+    await using app = startApp((request) =>
+      request.headers.get('accept-encoding') === 'gzip'
+        ? new Response(packed, { headers: { 'content-encoding': 'gzip' } })
+        : new Response(String(request.headers.get('accept-encoding'))),
+    );
+    await using proxy = startProxy({ addresses: [app.address] });
+    const init = { headers: { 'accept-encoding': 'gzip' }, decompress: false } as RequestInit;
+    const answer = await proxy.fetch('/', init);
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    expect(Buffer.from(await answer.bytes()).equals(packed)).toBe(true);
+    const plain = await sayAll(proxy.port, `GET / HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`);
+    expect(plain).toEndWith('identity');
+  });
+});
+
+describe('streams', () => {
+  // That it takes little memory is seen from outside: here, client and app are in the same process.
+  test('100 MiB go up and come down whole, and are counted', async () => {
+    const pieces = 100;
+    await using app = startApp(async (request, path) => {
+      if (path === '/down') {
+        let left = pieces;
+        return new Response(
+          new ReadableStream({
+            pull(controller) {
+              if (left-- > 0) controller.enqueue(new Uint8Array(mib));
+              else controller.close();
+            },
+          }),
+        );
+      }
+      let bytes = 0;
+      for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) bytes += piece.length;
+      return new Response(`${bytes} ${request.headers.get('content-length')}`);
+    });
+    await using proxy = startProxy({ addresses: [app.address] });
+    let left = pieces;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (left-- > 0) controller.enqueue(new Uint8Array(mib));
+        else controller.close();
+      },
+    });
+    const up = await proxy.fetch('/up', { method: 'POST', body, duplex: 'half' } as RequestInit);
+    expect(await up.text()).toBe(`${pieces * mib} null`);
+    let down = 0;
+    const answer = await proxy.fetch('/down');
+    for await (const piece of answer.body as unknown as AsyncIterable<Uint8Array>) down += piece.length;
+    expect(down).toBe(pieces * mib);
+    await until(() => proxy.counts.length === 2);
+    expect(proxy.counts.map(({ bytes }) => bytes)).toEqual([`${pieces * mib} null`.length, pieces * mib]);
+  });
+
+  test('what is said early arrives early, both ways', async () => {
+    await using app = startApp((request) => new Response(request.body));
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`POST / HTTP/1.1\r\nHost: ${appHost}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n`);
+    await talking.until('one');
+    talking.say('3\r\ntwo\r\n');
+    await talking.until('two');
+    talking.say('0\r\n\r\n');
+    await talking.until('0\r\n\r\n');
+    talking.socket.destroy();
+  });
+
+  test('who expects to be told to go on is told so', async () => {
+    await using app = startApp(async (request) => new Response(`got ${await request.text()}`));
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`POST / HTTP/1.1\r\nHost: ${appHost}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`);
+    await talking.until('100 Continue');
+    talking.say('ab');
+    await talking.until('got ab');
+    talking.socket.destroy();
+  });
+
+  test('events arrive one by one, and a client that goes takes the request to the app with it', async () => {
+    let isGone = false;
+    let says: (text: string) => void = () => {};
+    await using app = startApp((request) => {
+      request.signal.addEventListener('abort', () => {
+        isGone = true;
+      });
+      const body = new ReadableStream({
+        start(controller) {
+          says = (text) => controller.enqueue(new TextEncoder().encode(text));
+          says('data: 1\n\n');
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);
+    await talking.until('data: 1');
+    says('data: 2\n\n');
+    await talking.until('data: 2');
+    expect(proxy.underWay.count(app.address)).toBe(1);
+    talking.socket.destroy();
+    await until(() => isGone);
+    await until(() => proxy.underWay.count(app.address) === 0);
+  });
+
+  test('a client that goes while the app thinks takes the request with it', async () => {
+    let [isAsked, isGone] = [false, false];
+    await using app = startApp((request) => {
+      isAsked = true;
+      request.signal.addEventListener('abort', () => {
+        isGone = true;
+      });
+      return new Promise<Response>(() => {});
+    });
+    await using proxy = startProxy({ addresses: [app.address] });
+    const talking = await talk(proxy.port);
+    talking.say(`GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);
+    await until(() => isAsked);
+    talking.socket.destroy();
+    await until(() => isGone);
+    await until(() => proxy.underWay.count(app.address) === 0);
+  });
+});
+
+describe('when the app does not answer', () => {
+  const page = { headers: { accept: 'text/html' } };
+
+  test('without a place it is starting, said as a page or a problem', async () => {
+    await using proxy = startProxy({ addresses: [] });
+    const shown = await proxy.fetch('/', page);
+    expect([shown.status, shown.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(await shown.text()).toContain('Starting');
+    const told = await proxy.fetch('/', { headers: { 'x-request-id': 'mine-2' } });
+    expect(await told.json()).toMatchObject({ code: 'app_starting', request_id: 'mine-2' });
+    expect(told.headers.get('x-request-id')).toBe('mine-2');
+  });
+
+  test('at a place where nothing listens it is 502', async () => {
+    await using proxy = startProxy({ addresses: [await freeAddress()] });
+    expect(await (await proxy.fetch('/')).json()).toMatchObject({ code: 'app_unreachable', status: 502 });
+    expect(await (await proxy.fetch('/', page)).text()).toContain('does not answer');
+  });
+
+  test.each(['GET', 'POST'])('of several places one that listens is found: %s', async (method) => {
+    await using app = startApp(async (request) => new Response(`here ${await request.text()}`));
+    await using proxy = startProxy({ addresses: [await freeAddress(), app.address, await freeAddress()] });
+    for (let at = 0; at < 6; at++) {
+      const body = method === 'POST' ? `body ${at}` : undefined;
+      const answer = await proxy.fetch('/', { method, ...(body ? { body } : {}) });
+      expect(await answer.text()).toBe(`here ${body ?? ''}`);
+    }
+  });
+
+  test('places take turns', async () => {
+    await using one = startApp(() => new Response('one'));
+    await using two = startApp(() => new Response('two'));
+    await using proxy = startProxy({ addresses: [one.address, two.address] });
+    const said = new Set<string>();
+    for (let at = 0; at < 4; at++) said.add(await (await proxy.fetch('/')).text());
+    expect([...said].sort()).toEqual(['one', 'two']);
+  });
+
+  test('an app that has moved is found again, by a request with a body too, without a failed one', async () => {
+    await using old = startApp(async (request) => new Response(`old ${await request.text()}`));
+    await using next = startApp(async (request) => new Response(`next ${await request.text()}`));
+    await using proxy = startProxy({ addresses: [old.address] });
+    expect(await (await proxy.fetch('/', { method: 'POST', body: '1' })).text()).toBe('old 1');
+    proxy.moveTo([next.address]);
+    await old.server.stop(true);
+    expect(await (await proxy.fetch('/', { method: 'POST', body: '2' })).text()).toBe('next 2');
+    expect(await (await proxy.fetch('/')).text()).toBe('next ');
+  });
+
+  test('one that has ended a moment ago is asked elsewhere at once', async () => {
+    const old = startApp(() => new Response('old'));
+    await using next = startApp(() => new Response('next'));
+    await using proxy = startProxy({ addresses: [old.address] });
+    expect(await (await proxy.fetch('/')).text()).toBe('old');
+    proxy.moveTo([next.address]);
+    await old.server.stop(true);
+    expect(await (await proxy.fetch('/')).text()).toBe('next');
+  });
+
+  test('a first byte that does not come is 504', async () => {
+    await using app = startApp(() => new Promise<Response>(() => {}));
+    await using proxy = startProxy({ addresses: [app.address], limits: { firstByteMs: 100 } });
+    expect(await (await proxy.fetch('/')).json()).toMatchObject({ code: 'app_timeout', status: 504 });
+    const posted = await proxy.fetch('/', { method: 'POST', body: 'x', ...page });
+    expect([posted.status, await posted.text()]).toMatchObject([504, expect.stringContaining('too long')]);
+    expect(proxy.underWay.count(app.address)).toBe(0);
+  });
+
+  test('a body that falls silent is cut, an event stream only much later', async () => {
+    const silent = (type: string) => () =>
+      new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begun')) }),
+        { headers: { 'content-type': type } },
+      );
+    const limits = { idleMs: 100, longIdleMs: 1_500 };
+    const lasted = async (type: string) => {
+      await using app = startApp(silent(type));
+      await using proxy = startProxy({ addresses: [app.address], limits });
+      const begun = performance.now();
+      const heard = await sayAll(proxy.port, `GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);
+      expect(heard).toContain('begun');
+      expect(heard).not.toEndWith('0\r\n\r\n');
+      return performance.now() - begun;
+    };
+    expect(await lasted('text/plain')).toBeLessThan(1_000);
+    expect(await lasted('text/event-stream')).toBeGreaterThan(1_000);
+  });
+
+  test('a service worker is refused before the app is asked', async () => {
+    await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await using proxy = startProxy({ addresses: [app.address] });
+    expect((await proxy.fetch('/sw.js', { headers: { 'service-worker': 'script' } })).status).toBe(403);
+    expect(app.heads).toEqual([]);
+  });
+});
+
+test('who is not let in never reaches the app, and an open stream ends when they are let in no more', async () => {
+  let may = true;
+  let asked = 0;
+  await using app = startApp(() => {
+    asked++;
+    const start = (controller: ReadableStreamDefaultController) =>
+      controller.enqueue(new TextEncoder().encode('data: 1\n\n'));
+    return new Response(new ReadableStream({ start }), { headers: { 'content-type': 'text/event-stream' } });
+  });
+  await using proxy = startProxy({
+    addresses: [app.address],
+    whoAsks: async () =>
+      may ? { person: null } : { refused: { status: 401, headers: { 'content-length': '0' }, body: null } },
+  });
+  const talking = await talk(proxy.port);
+  talking.say(`GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);
+  await talking.until('data: 1');
+  may = false;
+  expect((await proxy.fetch('/')).status).toBe(401);
+  expect(asked).toBe(1);
+  proxy.tellChange();
+  await talking.closed();
+});

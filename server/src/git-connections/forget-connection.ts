@@ -1,0 +1,9 @@
+import type { MutationCtx } from '../plumbing/context.ts';
+import { type AppPlace, findConnectionRow } from './connection-store.ts';
+import { hookToRemove, removeHookTopic } from './remove-hook.ts';
+
+/** Of an app that is purged: its row goes with that of the app, and the hook at the git host after it. */
+export async function forgetConnection(ctx: MutationCtx, place: AppPlace): Promise<void> {
+  const row = await findConnectionRow(ctx.db, place);
+  if (row) ctx.enqueue(removeHookTopic, hookToRemove(row));
+}

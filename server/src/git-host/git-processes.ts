@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fail } from '../plumbing/problem.ts';
+
+/** Starts the real git: fixed arguments, no shell, and an environment that holds nothing of the machine's. */
+export interface GitProcesses {
+  /** What a command prints that ends soon. Null: it ended with an error, or printed more than that. */
+  read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;
+  /** With open ends, for who moves bodies of any size. Ends with the signal. */
+  open(argv: readonly string[], more: { env: Record<string, string>; signal: AbortSignal }): ChildProcess;
+}
+
+export interface ReadLimits {
+  bytesMax?: number;
+  input?: string;
+}
+
+const readMsMax = 20_000;
+const readBytesMax = 16 * 1024 * 1024;
+/** More of the short ones wait. */
+const readsAtOnceMax = 6;
+
+/** Beside what stands in each repository: they hold whatever a repository says. */
+const settings: Readonly<Record<string, string>> = {
+  'safe.directory': '*',
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'protocol.allow': 'never',
+  'transfer.fsckObjects': 'true',
+  'gc.autoDetach': 'false',
+  'pack.threads': '1',
+  'pack.windowMemory': '64m',
+  'uploadpack.allowFilter': 'true',
+  'uploadpack.allowReachableSHA1InWant': 'true',
+};
+
+export function createGitProcesses(): GitProcesses {
+  const program = Bun.which('git');
+  const waiting: (() => void)[] = [];
+  let reading = 0;
+
+  function start(
+    argv: readonly string[],
+    env: Record<string, string>,
+    { detached }: { detached: boolean },
+  ): ChildProcess {
+    if (program === null)
+      throw fail('unavailable', { detail: 'The server has no git; ask whoever runs it to install it.' });
+    return spawn(program, argv, {
+      shell: false,
+      detached,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...environment(dirname(program)), ...env },
+    });
+  }
+
+  async function read(folder: string, argv: readonly string[], limits: ReadLimits = {}) {
+    while (reading >= readsAtOnceMax) await new Promise<void>((resolve) => waiting.push(resolve));
+    reading++;
+    try {
+      return await output(start([`--git-dir=${folder}`, ...argv], {}, { detached: false }), limits);
+    } finally {
+      reading--;
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    read,
+    open(argv, { env, signal }) {
+      // In a group of its own: it starts others, and these have to end with it.
+      const child = start(argv, env, { detached: true });
+      const end = () => killGroup(child);
+      if (signal.aborted) end();
+      signal.addEventListener('abort', end, { once: true });
+      child.once('close', () => signal.removeEventListener('abort', end));
+      return child;
+    },
+  };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+function environment(folderOfGit: string): Record<string, string> {
+  const entries = Object.entries(settings);
+  return {
+    PATH: `${folderOfGit}:/usr/bin:/bin`,
+    HOME: '/nonexistent',
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_LITERAL_PATHSPECS: '1',
+    ...configured(entries),
+  };
+}
+
+/** Settings by the environment; these come before any that a repository has. */
+export function configured(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(entries.length) };
+  for (const [at, [name, value]] of entries.entries()) {
+    env[`GIT_CONFIG_KEY_${at}`] = name;
+    env[`GIT_CONFIG_VALUE_${at}`] = value;
+  }
+  return env;
+}
+
+export function withSettings(more: Readonly<Record<string, string>>): Record<string, string> {
+  return configured(Object.entries({ ...settings, ...more }));
+}
+
+function output(child: ChildProcess, limits: ReadLimits): Promise<Buffer | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+  const pieces: Buffer[] = [];
+  let size = 0;
+  const timer = setTimeout(() => child.kill('SIGKILL'), readMsMax);
+  child.stdout?.on('data', (piece: Buffer) => {
+    size += piece.length;
+    if (size > (limits.bytesMax ?? readBytesMax)) child.kill('SIGKILL');
+    else pieces.push(piece);
+  });
+  child.stderr?.resume();
+  // It may end before it has read what it is given.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(limits.input ?? '');
+  child.once('error', reject);
+  child.once('close', (code) => resolve(code === 0 ? Buffer.concat(pieces) : null));
+  return promise.finally(() => clearTimeout(timer));
+}

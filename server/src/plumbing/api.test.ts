@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { endpoint, who } from '@svc/contract/endpoint.ts';
+import { z } from 'zod';
+import { silentLog, type TestDatabase, testCaller, testDatabase } from '../testing.ts';
+import { createApi } from './api.ts';
+import { rowsOnly } from './outbox-rows.ts';
+import { type RunMode, route } from './route.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const shape = { answer: z.object({ prepared: z.string() }) };
+const thing = {
+  authority: { credential: 'login' },
+  who: who('O:y C:y A:y M:y P:n N:n X:y'),
+  summary: 'A thing of the test',
+  status: 200,
+} as const;
+
+test('what is prepared before the transaction is told whether it is for a preview', async () => {
+  const modes: RunMode[] = [];
+  const prepare = async (_ctx: unknown, _input: unknown, { mode }: { mode: RunMode }) => {
+    modes.push(mode);
+    return `for ${mode}`;
+  };
+  const read = endpoint<typeof shape>()({
+    ...{ ...thing, id: 'things.get', method: 'GET', path: '/api/v1/thing', kind: 'read' },
+  });
+  const change = endpoint<typeof shape>()({
+    ...{ ...thing, id: 'things.set', method: 'POST', path: '/api/v1/thing', kind: 'mutate' },
+  });
+  const api = createApi(
+    {
+      ...{
+        db: database.db,
+        outbox: rowsOnly,
+        now: () => new Date(),
+        rows: database.rows,
+        checkAnswers: true,
+      },
+      authenticate: async () => testCaller(),
+      tenantAccess: async () => null,
+      appAccess: async () => null,
+    },
+    [
+      route(read, shape, async (_ctx, _input, prepared: string) => ({ prepared }), { prepare }),
+      route(
+        change,
+        shape,
+        async (ctx, _input, prepared: string) => {
+          const target = { kind: 'thing', id: 'one', name: 'one' };
+          ctx.audit({ action: 'things.set', target, before: null, after: { prepared } });
+          return { prepared };
+        },
+        { prepare },
+      ),
+    ],
+  );
+  const ask = async (method: string, query: string) => {
+    const request = new Request(`http://svc.example.test/api/v1/thing${query}`, { method });
+    const answer = await api(request, new URL(request.url), {
+      ...{ requestId: 'test', log: silentLog, setRoute: () => {}, clientAddress: '127.0.0.1' },
+      deadline: new AbortController().signal,
+    });
+    return answer.text();
+  };
+  expect(await ask('GET', '')).toContain('for execute');
+  expect(await ask('POST', '?dry_run=true')).toContain('for preview');
+  expect(await ask('POST', '')).toContain('for execute');
+  expect(modes).toEqual(['execute', 'preview', 'execute']);
+});

@@ -1,0 +1,6 @@
+/** Asked when the app is deployed: it gets visitors once this answers. */
+export const dynamic = 'force-dynamic';
+
+export function GET() {
+  return Response.json({ ok: true });
+}
