@@ -3,44 +3,30 @@ import { mkdirSync } from 'node:fs';
 import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { accessPolicyRoutes } from './access-policies/routes.ts';
-import { appEnvRoutes } from './app-env/routes.ts';
 import { createAppMetrics } from './app-metrics/create-app-metrics.ts';
-import { appMetricsRoutes } from './app-metrics/routes.ts';
 import { createUsageSampler } from './app-metrics/sample-usage.ts';
 import { createAppAccess } from './apps/app-access.ts';
-import { appLifeRoutes } from './apps/life-routes.ts';
-import { ownerRoutes } from './apps/owner-routes.ts';
-import { appRoutes } from './apps/routes.ts';
 import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
 import { createBootstrapWorker } from './bootstrap/create-bootstrap-worker.ts';
-import { bootstrapRoutes } from './bootstrap/routes.ts';
 import { detachApps } from './categories/detach-apps.ts';
-import { categoryRoutes } from './categories/routes.ts';
 import { createChallengeAnswer } from './certificates/challenge-answer.ts';
 import { createCertificates } from './certificates/create-certificates.ts';
 import { followCertificates } from './certificates/follow-certificates.ts';
 import { createServedCertificates } from './certificates/served-certificates.ts';
 import type { Config } from './config.ts';
-import { connectorRoutes } from './connectors/routes.ts';
 import { discardArtifact, discardTopic } from './deployments/expire-artifacts.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
-import { deploymentRoutes } from './deployments/routes.ts';
-import { detectRoutes } from './detect/routes.ts';
 import { orderTopic } from './domains/domain-certificates.ts';
-import { type DomainsPlace, openDomainsPlace } from './domains/domains-place.ts';
+import { openDomainsPlace } from './domains/domains-place.ts';
 import { findActiveHost } from './domains/find-active-host.ts';
-import { domainRoutes } from './domains/routes.ts';
 import { tellLoss } from './domains/tell-loss.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
 import { openDns } from './drivers/dns/open-dns.ts';
 import { createGitClient } from './drivers/git-client/create-git-client.ts';
 import { openGitHost } from './drivers/git-host/open-git-host.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
-import type { RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
 import { openRuntime } from './drivers/runtime/open-runtime.ts';
-import type { Runtime } from './drivers/runtime/runtime.ts';
 import { createSiteHandle } from './edge/answer-request.ts';
 import { openEdge } from './edge/open-edge.ts';
 import { createUserTokens } from './edge/user-tokens.ts';
@@ -49,27 +35,20 @@ import type { GitParts } from './git-connections/git-parts.ts';
 import { makeHook, makeHookTopic } from './git-connections/make-hook.ts';
 import { createWebhookReceiver } from './git-connections/receive-webhook.ts';
 import { removeHook, removeHookTopic } from './git-connections/remove-hook.ts';
-import { gitConnectionRoutes } from './git-connections/routes.ts';
 import { builtInCredentials } from './git-host/built-in-credentials.ts';
 import { createGitHost, type GitHostService } from './git-host/create-git-host.ts';
 import { removeFolder, removeFolderTopic } from './git-host/remove-folder.ts';
 import { gitHostSweeps } from './git-host/sweep-git-host.ts';
-import { grantRoutes } from './grants/routes.ts';
 import { type HttpsPlace, secureOrigin } from './https-place.ts';
 import { createIcons } from './icons/create-icons.ts';
 import { removeIconObjects } from './icons/remove-objects.ts';
-import { iconRoutes } from './icons/routes.ts';
 import { createAuthenticate } from './identity/authenticate.ts';
 import { createFindCredential } from './identity/find-credential.ts';
 import { createIdentityProvider } from './identity/provider.ts';
-import { inspectionRoutes } from './inspection/routes.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
 import { createLogSink } from './logs/log-sink.ts';
-import { createLogWaits, type LogWaits } from './logs/log-waits.ts';
-import { logRoutes } from './logs/routes.ts';
-import { meRoutes } from './me/routes.ts';
+import { createLogWaits } from './logs/log-waits.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
-import { patRoutes } from './pats/routes.ts';
 import { createApi } from './plumbing/api.ts';
 import type { ChainHead } from './plumbing/audit.ts';
 import { anchorsFile, keepAnchors } from './plumbing/audit-anchors.ts';
@@ -84,98 +63,30 @@ import type { Metrics } from './plumbing/metrics.ts';
 import { migrate } from './plumbing/migrate.ts';
 import { createOutbox } from './plumbing/outbox.ts';
 import { createReadiness } from './plumbing/readiness.ts';
-import type { Route } from './plumbing/route.ts';
 import type { Handle } from './plumbing/serve.ts';
-import { presetRoutes } from './presets/routes.ts';
 import { installationId } from './raw-db/installation-id.ts';
 import { keepAddress } from './raw-db/keep-address.ts';
-import { rawDbRoutes } from './raw-db/routes.ts';
 import { settleRawDb } from './raw-db/settle-raw-db.ts';
 import { openRawPlace } from './raw-place.ts';
-import { resourcePresetRoutes } from './resource-presets/routes.ts';
-import { documentRoutes } from './rows/document-routes.ts';
+import { routesOf } from './routes-of.ts';
 import { prepareData } from './rows/prepare-data.ts';
 import { createReach } from './rows/reach.ts';
 import { createRows } from './rows/routes.ts';
 import { openRowsPlace } from './rows-place.ts';
 import { type Seeded, seed, seededAdmin } from './seed.ts';
-import { sessionRoutes } from './sessions/routes.ts';
 import { removeSourcesOfApp } from './sources/purge-sources.ts';
-import { sourceRoutes } from './sources/routes.ts';
 import { createSourcesHandler } from './sources/sources-handler.ts';
 import { removeBlobs } from './static-sites/discard-blobs.ts';
 import { removeFilesOfSite } from './static-sites/purge-static-site.ts';
-import { staticSiteRoutes } from './static-sites/routes.ts';
 import { createUploadsHandler } from './static-sites/uploads-handler.ts';
 import { removeBlob } from './storage/discard-blob.ts';
 import { createIssuerAccess } from './storage/issuer-access.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
 import { removeObjectsOfApp } from './storage/purge-storage.ts';
-import { storageRoutes } from './storage/routes.ts';
 import { sweepsOf } from './sweeps.ts';
-import { tableRoutes } from './tables/routes.ts';
-import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
-import { tenantRoutes } from './tenants/routes.ts';
 import { createTenantAccess } from './tenants/tenant-access.ts';
 import { createVisitors } from './visitors/create-visitors.ts';
-import { visitorRoutes } from './visitors/routes.ts';
 import { createSiteAuth } from './visitors/site-auth.ts';
-
-/** Every route of the control plane; a slice is added here and nowhere else. */
-export const routesOf = ({
-  baseUrl,
-  appsDomain,
-  raw,
-  urlKey,
-  domains,
-  git,
-  bootstrap,
-  https,
-  runtime,
-  logWaits,
-}: Pick<Config, 'baseUrl' | 'appsDomain'> & {
-  https?: Config['https'];
-  raw: RawDatabases;
-  urlKey: string;
-  domains: DomainsPlace;
-  git: GitParts;
-  bootstrap: BootstrapParts;
-  runtime: Pick<Runtime, 'refuses'>;
-  logWaits: LogWaits;
-}): readonly Route[] => [
-  ...meRoutes,
-  ...sessionRoutes,
-  ...patRoutes,
-  ...tenantRoutes,
-  ...connectorRoutes,
-  ...presetRoutes,
-  ...grantRoutes,
-  ...accessPolicyRoutes,
-  ...appRoutes,
-  ...appMetricsRoutes,
-  ...appLifeRoutes,
-  ...categoryRoutes,
-  ...resourcePresetRoutes,
-  ...templateRoutes,
-  ...ownerRoutes,
-  ...inspectionRoutes,
-  ...tableRoutes,
-  ...storageRoutes({ baseUrl, urlKey }),
-  ...staticSiteRoutes({ baseUrl, appsDomain, urlKey }),
-  ...rawDbRoutes({ raw }),
-  ...iconRoutes({ baseUrl, key: urlKey }),
-  ...documentRoutes({ baseUrl }),
-  ...domainRoutes(domains),
-  ...gitConnectionRoutes(git),
-  ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
-  ...appEnvRoutes({ baseUrl, appsDomain }),
-  ...logRoutes({ baseUrl, appsDomain, waits: logWaits, now: () => new Date() }),
-  ...sourceRoutes({ baseUrl, urlKey }),
-  ...detectRoutes(git),
-  ...ownTemplateRoutes(git),
-  ...bootstrapRoutes(bootstrap),
-  ...visitorRoutes({ baseUrl, appsDomain, httpsPort: https?.port ?? null, appAtDomain: findActiveHost }),
-];
 
 export interface Platform {
   handle: Handle;
