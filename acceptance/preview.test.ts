@@ -152,7 +152,7 @@ describe('every command that changes something', () => {
       const isAudited = !words.startsWith('rows ');
       expect([words, entries.length > 0]).toEqual([words, isAudited]);
       // What arrives at the address that was previewed is a change of its own.
-      const isOfTwo = ['apps storage put', 'apps static deploy'].includes(words);
+      const isOfTwo = ['apps storage put', 'apps static deploy', 'deploy'].includes(words);
       if (isAudited)
         expectPlanned(plan, isOfTwo ? entries.filter(({ action }) => action === plan.operation) : entries);
       const changed = Object.keys(difference(before, await database.state()));

@@ -19,6 +19,11 @@ export async function setApp(
     visibility = coalesce($6, visibility) where id = $1`;
   const { runtime, isDeployed, tier, purgeAfter, visibility } = set;
   const values = [app, ...[runtime, isDeployed, tier, purgeAfter, visibility].map((value) => value ?? null)];
+  await onDatabase(server, text, values);
+}
+
+/** One statement on the server's own database, wherever that is. */
+export async function onDatabase(server: RunningServer, text: string, values: unknown[]): Promise<void> {
   const { SVC_DATABASE_URL: url } = server.env;
   if (!url) {
     const database = behind(server);

@@ -34,6 +34,11 @@ const movingTables: Readonly<Record<string, string | null>> = {
   // The built-in git host is another system, which happens to be here: that it is asked leaves a token, as it would there.
   'svc.git_host_tokens': null,
   'svc.git_host_device_codes': null,
+  // Its hooks are made and told by effects, after the change that they follow from.
+  'svc.git_host_hooks': null,
+  'svc.git_host_deliveries': null,
+  'svc.git_connections': `select row(app_id, host, repo_id, repo, branch, installation_id)::text as row
+    from svc.git_connections order by 1`,
   // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
   // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
   'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',
@@ -70,7 +75,9 @@ export function behind(server: RunningServer): BehindServer {
       const text = name in instead ? instead[name] : `select t::text as row from only ${name} t order by 1`;
       if (text) found[name] = (await query(text)).map(({ row }) => String(row));
     }
-    const sequences = await query('select s::text as row from pg_sequences s order by 1');
+    const sequences = await query(
+      `select s::text as row from pg_sequences s where sequencename not like 'git_host_%' order by 1`,
+    );
     return { ...found, sequences: sequences.map(({ row }) => String(row)) };
   }
 

@@ -1,18 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { onDatabase } from './app-runtime.ts';
 import type { Answered, Person } from './people.ts';
 import { temporaryFolder } from './server.ts';
-import { until } from './until.ts';
 import type { World } from './world.ts';
 
 export type SourceFiles = Readonly<Record<string, string>>;
 
 export const staticSource = (): SourceFiles => ({ 'index.html': `<h1>${Bun.randomUUIDv7()}</h1>` });
-/** A build that takes long enough to be stopped. */
-export const slowSource = (): SourceFiles => ({
-  ...staticSource(),
-  'svc.yaml': 'build:\n  command: sleep 5\nstatic:\n  dir: .\n',
-});
 
 /** A folder with these files. */
 export function sourceFolder(files: SourceFiles): string {
@@ -45,6 +40,25 @@ export async function newDeployedApp(
   return { id: made.body.id, base, owner };
 }
 
+/**
+ * An app whose deployments wait: another copy of the server, as far as can be seen, works on one. So nothing happens by
+ * itself while a test looks. `earlier` is one that was live before.
+ */
+export async function newWaitingApp(world: World, owner: Person): Promise<DeployedApp & { earlier: string }> {
+  const app = await newDeployedApp(world, owner);
+  const [earlier, held] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const text = `with made as (update svc.apps set deployments_made = 2 where id = $1 returning tenant_id, id)
+    insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, is_kept, artifact,
+      release_id, live_at, ended_at, lease_holder, lease_until, created_at)
+    select d.id::uuid, made.tenant_id, made.id, d.seq, 'deploy', 'person', d.state, 'static', 'upload', d.is_live,
+      case when d.is_live then '{}'::jsonb end, case when d.is_live then gen_random_uuid() end,
+      case when d.is_live then now() end, case when d.is_live then now() end,
+      case when not d.is_live then gen_random_uuid() end, case when not d.is_live then now() + interval '1 day' end, now()
+    from made, (values ($2, 1, 'superseded', true), ($3, 2, 'building', false)) d (id, seq, state, is_live)`;
+  await onDatabase(world.tenant.server, text, [app.id, earlier, held]);
+  return { ...app, earlier };
+}
+
 /** The id of an upload that has arrived. */
 export async function uploadedSource({ base, owner }: DeployedApp, files: SourceFiles): Promise<string> {
   const { body } = succeeded(await owner.call('POST', `${base}/sources`));
@@ -58,21 +72,6 @@ export async function uploadedSource({ base, owner }: DeployedApp, files: Source
 export async function begunDeployment(app: DeployedApp, files: SourceFiles): Promise<string> {
   const upload_id = await uploadedSource(app, files);
   return succeeded(await app.owner.call('POST', `${app.base}/deployments`, { upload_id })).body.id;
-}
-
-/** The id of a deployment that is live. */
-export async function liveDeployment(app: DeployedApp, files: SourceFiles): Promise<string> {
-  const id = await begunDeployment(app, files);
-  await until(
-    'the deployment is live',
-    async () => {
-      const { body } = await app.owner.call('GET', `${app.base}/deployments/${id}`);
-      if (body.state === 'failed') throw new Error(`It failed: ${JSON.stringify(body.failure)}`);
-      return body.state === 'live';
-    },
-    60_000,
-  );
-  return id;
 }
 
 function succeeded(answered: Answered): Answered {

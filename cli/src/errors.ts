@@ -77,6 +77,7 @@ export const clientCodes = {
   config_not_writable: { exit: 1, title: 'A configuration file can not be written' },
   file_unreadable: { exit: 2, title: 'A file can not be read' },
   file_exists: { exit: 6, title: 'A file is there already' },
+  no_device_code: { exit: 5, title: 'No code is kept' },
   nothing_to_resume: { exit: 5, title: 'No import of this file is known' },
   import_unfinished: { exit: 6, title: 'An import of this file was begun and not finished' },
   output_failed: { exit: 1, title: 'The output can not be written' },

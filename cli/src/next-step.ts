@@ -143,6 +143,26 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     app_not_active: 'Objects can still be read; ask an owner of the app to bring it back.',
     payload_too_large: 'Store it in parts.',
   },
+  'apps bootstrap': { not_found: 'Check the template and the tenant; svc apps templates list shows them.' },
+  'apps bootstrap-status': { not_found: 'Check the id and the tenant; those who started a run see it.' },
+  'apps bootstrap-cancel': {
+    not_found: 'Check the id and the tenant; a run is stopped by who started it.',
+    invalid_state_transition: 'svc apps bootstrap-status <id> shows how it ended.',
+  },
+  'apps git': {
+    not_found: 'Check the app and the repository; svc git-host installations repos shows what you reach.',
+  },
+  'apps detect': {
+    not_found: 'Check owner, name, ref and path; svc git-host installations repos shows what you reach.',
+  },
+  'git-host accounts': { not_found: 'svc git-host accounts list shows the ids.' },
+  'git-host complete': {
+    not_found: 'Begin anew with svc apps git connect; a state counts once, and for 15 minutes.',
+  },
+  'git-host link': {
+    not_found:
+      'svc git-host accounts list shows whether it was linked before; if not, run svc git-host link.',
+  },
   'apps domains': {
     not_found: 'Check the app and the id; svc apps domains list --app <app> shows the domains.',
   },

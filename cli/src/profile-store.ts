@@ -23,7 +23,7 @@ export async function withLock<T>(dir: string, signal: AbortSignal, work: () => 
 export async function changeConfig(dir: string, change: (config: Config) => void): Promise<void> {
   const config = await readProfiles<Config>(dir, configFile);
   change(config);
-  writeFile(join(dir, configFile), config, 0o644);
+  replaceFile(join(dir, configFile), config, 0o644);
 }
 
 export async function changeCredentials(
@@ -32,11 +32,11 @@ export async function changeCredentials(
 ): Promise<void> {
   const credentials = await readProfiles<Credentials>(dir, credentialsFile);
   change(credentials);
-  writeFile(join(dir, credentialsFile), credentials, 0o600);
+  replaceFile(join(dir, credentialsFile), credentials, 0o600);
 }
 
 /** A reader sees the old file or the new one, never half of it, whatever happens in between. */
-function writeFile(path: string, data: unknown, mode: number): void {
+export function replaceFile(path: string, data: unknown, mode: number): void {
   refuseLink(path);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {

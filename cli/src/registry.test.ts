@@ -13,6 +13,12 @@ const commands = await Promise.all(commandWords.map(loadCommand));
 
 /** Endpoints without a command, and why. */
 const withoutCommand: Record<string, string> = {
+  'bootstraps.get': 'apps bootstrap-status asks for it, and may look on',
+  'bootstraps.start': 'apps bootstrap asks for it, and may wait for a person and for the run',
+  'git.begin': 'apps git connect asks for it, where the app of the git host is not installed',
+  'git.connect': 'apps git connect asks for it, and may wait for a person first',
+  'gitHost.pollLink': 'git-host link asks for it, and there is nothing to preview',
+  'gitHost.startLink': 'git-host link asks for it, and there is nothing to preview',
   'domains.get': 'apps domains verify asks for it while it waits, and apps domains list tells the same',
   'domains.verify': 'apps domains verify asks for it, and there is nothing to preview',
   'icons.preCreate': 'apps sign-icon-upload --pre-create asks for it, and does more than one call',

@@ -95,6 +95,10 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (id === 'domains.verify') return Response.json({ ...(made as object), status: 'active' });
   // And whoever waits for a deployment.
   if (id === 'deployments.get') return Response.json({ ...(made as object), state: 'live' });
+  // And whoever waits for a run, or for somebody to approve one.
+  if (id === 'bootstraps.get') return Response.json({ ...(made as object), state: 'done' });
+  if (id === 'bootstraps.start' || id === 'apps.fork')
+    return Response.json({ ...(made as object), state: 'done', approval: null }, { status: 201 });
   if (id === 'deployments.grantUpload')
     return Response.json({ ...(made as object), put_url: `${fake.url}/sources/a-token` }, { status: 201 });
   const isUpload = id.startsWith('icons.');

@@ -6,6 +6,7 @@ export function sample(schema: JsonSchema): unknown {
   if (Array.isArray(schema.enum)) return schema.enum[0];
   const options = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (options?.[0] !== undefined) return sample(options[0]);
+  if (Array.isArray(schema.type)) return sample({ ...schema, type: schema.type[0] });
   switch (schema.type) {
     case 'object':
       return Object.fromEntries(

@@ -1,44 +1,39 @@
-import type { CommandLine } from '../command-inputs.ts';
 import {
   begunDeployment,
   type DeployedApp,
-  liveDeployment,
-  newDeployedApp,
-  slowSource,
+  newWaitingApp,
   sourceFolder,
   staticSource,
 } from '../deploying.ts';
 import type { World } from '../world.ts';
 
-type Inputs = (world: World) => Promise<string[] | CommandLine>;
+type Inputs = (world: World) => Promise<string[]>;
 
 const of = ({ id }: DeployedApp) => ['--app', id];
-const newAppOf = (world: World) => newDeployedApp(world, world.people.A);
+const newAppOf = (world: World) => newWaitingApp(world, world.people.A);
 
 export const deploymentInputs: Readonly<Record<string, Inputs>> = {
-  deploy: async (world) => [...of(await newAppOf(world)), '--from-dir', sourceFolder(staticSource())],
-  'deployments list': async (world) => of((await withDeployment(world)).app),
-  'deployments get': async (world) => (await withDeployment(world)).line,
-  'deployments logs': async (world) => (await withDeployment(world)).line,
+  // Not waited for: what is deployed here stands in line for ever.
+  deploy: async (world) => [
+    ...[...of(await newAppOf(world)), '--from-dir', sourceFolder(staticSource()), '--detach'],
+  ],
+  'deployments list': async (world) => of(await newAppOf(world)),
+  'deployments get': (world) => withEarlier(world),
+  'deployments logs': (world) => withEarlier(world),
   'deployments cancel': async (world) => {
     const app = await newAppOf(world);
-    return [await begunDeployment(app, slowSource()), ...of(app)];
+    return [await begunDeployment(app, staticSource()), ...of(app)];
   },
-  'deployments rollback': async (world) => {
-    const { app, id } = await withDeployment(world);
-    await liveDeployment(app, staticSource());
-    return [id, ...of(app)];
-  },
+  'deployments rollback': async (world) => [...(await withEarlier(world)), '--detach'],
   logs: async (world) => of(await newAppOf(world)),
   'env list': async (world) => of(await withVariable(world)),
   'env set': async (world) => ['GREETING=hello', 'MODE=fast', ...of(await newAppOf(world))],
   'env unset': async (world) => ['GREETING', ...of(await withVariable(world))],
 };
 
-async function withDeployment(world: World) {
+async function withEarlier(world: World): Promise<string[]> {
   const app = await newAppOf(world);
-  const id = await liveDeployment(app, staticSource());
-  return { app, id, line: [id, ...of(app)] };
+  return [app.earlier, ...of(app)];
 }
 
 async function withVariable(world: World): Promise<DeployedApp> {

@@ -1,12 +1,4 @@
-import {
-  begunDeployment,
-  liveDeployment,
-  newDeployedApp,
-  type SourceFiles,
-  slowSource,
-  staticSource,
-  uploadedSource,
-} from '../deploying.ts';
+import { begunDeployment, newWaitingApp, staticSource, uploadedSource } from '../deploying.ts';
 import type { Reached } from '../reach.ts';
 import type { World } from '../world.ts';
 
@@ -14,36 +6,34 @@ type Reach = (world: World) => Promise<Reached>;
 
 const inApp: Reach = async (world) => (await newAppOf(world)).reached;
 
-const begun =
-  (files: () => SourceFiles): Reach =>
-  async (world) => {
-    const { app, reached } = await newAppOf(world);
-    return { params: { ...reached.params, deployment: await begunDeployment(app, files()) } };
-  };
+const waiting: Reach = async (world) => {
+  const { app, reached } = await newAppOf(world);
+  return { params: { ...reached.params, deployment: await begunDeployment(app, staticSource()) } };
+};
+
+const earlier: Reach = async (world) => {
+  const { app, reached } = await newAppOf(world);
+  return { params: { ...reached.params, deployment: app.earlier } };
+};
 
 /** Deployments, their logs, source and variables, by the ids of the OpenAPI document. */
 export const deploymentReach: Readonly<Record<string, Reach>> = {
   'deployments.list': inApp,
-  'deployments.get': begun(staticSource),
-  'deployments.logs': begun(staticSource),
+  'deployments.get': earlier,
+  'deployments.logs': earlier,
   'deployments.create': async (world) => {
     const { app, reached } = await newAppOf(world);
     return { ...reached, body: { upload_id: await uploadedSource(app, staticSource()) } };
   },
   'deployments.grantUpload': inApp,
-  'deployments.cancel': begun(slowSource),
-  'deployments.rollback': async (world) => {
-    const { app, reached } = await newAppOf(world);
-    const first = await liveDeployment(app, staticSource());
-    await liveDeployment(app, staticSource());
-    return { params: { ...reached.params, deployment: first } };
-  },
+  'deployments.cancel': waiting,
+  'deployments.rollback': earlier,
   'apps.logs': inApp,
   'env.list': inApp,
   'env.change': async (world) => ({ ...(await inApp(world)), body: { set: { GREETING: 'hello' } } }),
 };
 
 async function newAppOf(world: World) {
-  const app = await newDeployedApp(world, world.people.O);
+  const app = await newWaitingApp(world, world.people.O);
   return { app, reached: { params: { tenantID: world.tenant.id, app: app.id } } };
 }

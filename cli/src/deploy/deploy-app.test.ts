@@ -62,7 +62,7 @@ describe('svc deploy', () => {
     const ran = await svc(['deploy', '--app', 'shop', '--from-dir', folderWith({ a: 'a' })]);
     expect([ran.exit, requests()]).toEqual([0, ['POST sources']]);
     expect(server.seen[0]?.query.get('dry_run')).toBe('true');
-    expect(ran.err).toContain('1 files');
+    expect(ran.err).toContain('1 file, ');
   });
 
   test('sends the archive once more where the line breaks, and never with the login', async () => {

@@ -8,7 +8,7 @@ import { resolveTenant } from '../tenant.ts';
 import { deploymentView } from '../views/deployment.ts';
 import type { DeploymentRecord } from './deployment-ending.ts';
 import { followDeployment } from './follow-deployment.ts';
-import { packFolder } from './pack-folder.ts';
+import { type PackedFolder, packFolder } from './pack-folder.ts';
 import { sendSource } from './send-source.ts';
 
 export interface AppDeployment {
@@ -29,8 +29,7 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
   return carryOut(ctx, {
     preview: () => {
       if (packed === null) return client.preview(createDeployment, ofRepository, { signal: ctx.signal });
-      const much = `${packed.files} files, ${readable(packed.bytes.byteLength)} packed`;
-      ctx.note(`It would send ${much}, and deploy them.`);
+      ctx.note(`It would send ${muchOf(packed)}, and deploy that.`);
       return client.preview(grantSourceUpload, { params }, { signal: ctx.signal });
     },
     execute: async (plan) => {
@@ -46,16 +45,12 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
 
 async function deployPacked(
   ctx: Ctx,
-  {
-    params,
-    packed,
-    plan,
-  }: { params: Place; packed: Awaited<ReturnType<typeof packFolder>>; plan: string | undefined },
+  { params, packed, plan }: { params: Place; packed: PackedFolder; plan: string | undefined },
 ): Promise<DeploymentRecord> {
   const client = await ctx.client();
   try {
     const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, once(ctx, plan));
-    ctx.note(`Sending ${packed.files} files, ${readable(packed.bytes.byteLength)} packed.`);
+    ctx.note(`Sending ${muchOf(packed)}.`);
     await sendSource(ctx, packed, put_url);
     return await client.call(createDeployment, { params, body: { upload_id } }, once(ctx));
   } catch (cause) {
@@ -72,4 +67,8 @@ function once(ctx: Ctx, plan?: string) {
     ...{ signal: ctx.signal, idempotencyKey: crypto.randomUUID() },
     ...(plan !== undefined && { ifPlan: plan }),
   };
+}
+
+function muchOf({ files, bytes }: PackedFolder): string {
+  return `${files} ${files === 1 ? 'file' : 'files'}, ${readable(bytes.byteLength)} packed`;
 }

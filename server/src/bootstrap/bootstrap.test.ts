@@ -35,24 +35,14 @@ afterAll(async () => {
   await database.close();
 });
 
-/** The run when it has ended, carried out by a worker of the test's own; nobody waits for a back-off. */
-async function ended(world: BootstrapWorld, id: string, parts: BootstrapParts = place.parts) {
-  const hurrying = setInterval(() => {
-    void sql`update svc.bootstrap_runs set next_try_at = null where id = ${id}`
-      .execute(database.db)
-      .catch(() => {});
-  }, 50);
-  try {
-    return await withWorker(parts, () =>
-      until('the run ends', async () => {
-        const run = await world.look(id);
-        return run.ended_at === null ? null : run;
-      }),
-    );
-  } finally {
-    clearInterval(hurrying);
-  }
-}
+/** The run when it has ended, carried out by a worker of the test's own. */
+const ended = (world: BootstrapWorld, id: string, parts: BootstrapParts = place.parts) =>
+  withWorker(parts, () =>
+    until('the run ends', async () => {
+      const run = await world.look(id);
+      return run.ended_at === null ? null : run;
+    }),
+  );
 
 const stateOf = (run: { steps: { name: string; state: string }[] }) =>
   Object.fromEntries(run.steps.map(({ name, state }) => [name, state]));
@@ -119,6 +109,33 @@ describe('a run', () => {
     expect((await start('')).status).toBe(201);
     for (const query of ['', '?dry_run=true'])
       expect(await start(query)).toMatchObject({ status: 409, body: { code: 'slug_taken' } });
+  });
+
+  test('that is asked for again with the same key is the same run', async () => {
+    const world = await bootstrapWorld(place);
+    const body = { template: world.template, slug: newSlug() };
+    const headers = { ...world.login, 'idempotency-key': Bun.randomUUIDv7() };
+    const start = () => place.server.call(headers, 'POST', `${world.base}/bootstraps`, body);
+    const first = await start();
+    expect(first.status).toBe(201);
+    expect(await start()).toEqual(first);
+  });
+
+  test('from a built-in template begins with its files and tables', async () => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start({ template: 'react' });
+    const deployments = settleDeployments(place.parts, world.tenant.id);
+    const run = await ended(world, id);
+    deployments.stop();
+    expect(run).toMatchObject({ state: 'done', template_id: '019a8000-0000-7000-8000-000000000001' });
+    const [owner = '', name = ''] = run.repo.split('/');
+    const repo = { owner, name };
+    const reader = place.parts.gitHost.asInstallation(await world.installation());
+    const file = { path: 'package.json', ref: 'main', bytesMax: 100_000 };
+    expect(await reader.readFile(repo, file)).toContain(run.slug);
+    const { rows } = await sql<{ tables: number }>`
+      select count(*) as tables from svc.app_tables where app_id = ${run.app_id}`.execute(database.db);
+    expect(rows[0]?.tables).toBeGreaterThan(0);
   });
 
   test('is refused for a template that is not there, and for a repository that is', async () => {

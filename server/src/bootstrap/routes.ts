@@ -5,14 +5,15 @@ import type { BootstrapParts } from './bootstrap-parts.ts';
 import { cancelBootstrap } from './cancel-bootstrap.ts';
 import { forkApp, type PreparedFork, prepareFork } from './fork-app.ts';
 import { getBootstrap } from './get-bootstrap.ts';
+import { type Held, held, opened } from './held-refusal.ts';
 import { type PreparedBootstrap, prepareBootstrap, startBootstrap } from './start-bootstrap.ts';
 
 export const bootstrapRoutes = (parts: BootstrapParts): Route[] => [
   route(
     endpoints.startBootstrap,
     shapes.startBootstrap,
-    (ctx, { body }, prepared: PreparedBootstrap) => startBootstrap(ctx, body, prepared, parts),
-    { prepare: (ctx, { body }, { mode }) => prepareBootstrap(ctx, body, parts, mode) },
+    (ctx, { body }, prepared: Held<PreparedBootstrap>) => startBootstrap(ctx, body, opened(prepared), parts),
+    { prepare: (ctx, { body }, { mode }) => held(prepareBootstrap(ctx, body, parts, mode)) },
   ),
   route(endpoints.getBootstrap, shapes.getBootstrap, (ctx, { params }) => getBootstrap(ctx, params, parts)),
   route(endpoints.cancelBootstrap, shapes.cancelBootstrap, (ctx, { params }) =>
@@ -21,7 +22,7 @@ export const bootstrapRoutes = (parts: BootstrapParts): Route[] => [
   route(
     endpoints.forkApp,
     shapes.forkApp,
-    (ctx, { body }, prepared: PreparedFork) => forkApp(ctx, body, prepared, parts),
-    { prepare: (ctx, { body }, { mode }) => prepareFork(ctx, body, parts, mode) },
+    (ctx, { body }, prepared: Held<PreparedFork>) => forkApp(ctx, body, opened(prepared), parts),
+    { prepare: (ctx, { body }, { mode }) => held(prepareFork(ctx, body, parts, mode)) },
   ),
 ];

@@ -34,6 +34,12 @@ export function createInstances(
   async function start(id: string, row: DeploymentRow) {
     const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
     if (!artifact) throw new DeploymentFailure('internal', 'start', 'What was built is not there.');
+    if (row.runtime !== runtime.kind)
+      throw new DeploymentFailure(
+        'runtime_unsupported',
+        'start',
+        'It was built for another runtime: deploy it anew.',
+      );
     const app = await appOfDeployment(db, { tenantId, appId });
     const own = await parts.environment.own(row);
     const given = await parts.environment.given(row, 'run');

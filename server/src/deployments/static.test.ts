@@ -17,6 +17,7 @@ import {
   passableFolder,
   removeFolder,
   testPlaces,
+  until,
 } from './testing.ts';
 
 let database: TestDatabase;
@@ -116,9 +117,13 @@ describe('a deployment of a static app', () => {
     const stuck = haltAt(halts, 'built', t, { onAbort: 'hangs' });
     const { id } = await t.deploy(site('one'));
     await stuck.reached;
-    stuck.go();
     await dropLease(database, id);
-    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live' });
+    await until(
+      () => t.row(id),
+      ({ attempts }) => attempts === 2,
+    );
+    stuck.go();
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 2 });
     const { rows } = await sql`select from svc.static_releases where app_id = ${t.app.id}`.execute(
       database.db,
     );

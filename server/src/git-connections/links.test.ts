@@ -188,6 +188,29 @@ describe('the token of an account', () => {
     expect(github.server.asked.length).toBe(asked);
   });
 
+  test('that the host refuses in the middle is renewed, and what was asked is asked again, once', async () => {
+    const made = await world();
+    await link(made);
+    const refuse = (times: number) => {
+      github.server.instead = () => {
+        if (--times === 0) github.server.instead = null;
+        return Response.json({ message: 'Bad credentials', status: '401' }, { status: 401 });
+      };
+    };
+    const before = await userTokenOf(made.parts, who(made));
+    refuse(1);
+    const asked = github.server.asked.length;
+    expect((await made.call('GET', '/git-host/installations')).status).toBe(200);
+    expect(github.server.asked.slice(asked)).toEqual([
+      ...[
+        'GET /api/v3/user/installations',
+        'POST /login/oauth/access_token',
+        'GET /api/v3/user/installations',
+      ],
+    ]);
+    expect(await userTokenOf(made.parts, who(made))).not.toBe(before);
+  });
+
   test('a host that is away takes no account from anybody', async () => {
     const made = await world();
     await link(made);

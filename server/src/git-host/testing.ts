@@ -200,7 +200,7 @@ export async function newWorkingCopy(host: TestGitHost, name: string): Promise<s
 }
 
 /** Asks again until it is so. */
-export async function until<T>(ask: () => Promise<T | null | undefined | false>, msMax = 15_000): Promise<T> {
+export async function until<T>(ask: () => Promise<T | null | undefined | false>, msMax = 30_000): Promise<T> {
   for (const deadline = performance.now() + msMax; ; ) {
     const answer = await ask();
     if (answer) return answer;

@@ -1,5 +1,6 @@
 import { gitText } from './git-folder.ts';
-import { type StoredRepo, tellOfPush } from './github-server.ts';
+import { tellOfPush } from './github-hooks.ts';
+import type { StoredRepo } from './github-state.ts';
 
 /** `/owner/name.git/…` by `git http-backend`, as a CGI program. */
 export async function answerGit(

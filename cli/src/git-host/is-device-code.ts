@@ -1,0 +1,3 @@
+export function isDeviceCode(text: string): boolean {
+  return /^[\x21-\x7e]{1,4000}$/.test(text);
+}

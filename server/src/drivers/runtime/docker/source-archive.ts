@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { walkTree } from '../process/walk-tree.ts';
+import { parseDockerIgnore } from './docker-ignore.ts';
+
+export interface SourceArchive {
+  bytes: ReadableStream<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** What is sent to the engine: a folder of the app's source under a name, and beside it files of ours. */
+export interface Context {
+  folder: string;
+  /** `.`: the folder is the context itself. */
+  as: string;
+  /** Below the folder; goes along whatever `.dockerignore` says. */
+  always: readonly string[];
+  beside: Readonly<Record<string, string>>;
+}
+
+/** By the machine's tar, of a list of names: it goes by none of its own accord. */
+export async function archiveSource({ folder, as, always, beside }: Context): Promise<SourceArchive> {
+  const scratch = await mkdtemp(join(tmpdir(), 'svc-context-'));
+  for (const [name, text] of Object.entries(beside)) await writeFile(join(scratch, name), text);
+  const list = join(scratch, '.list');
+  const names = await namesIn(folder, always);
+  await writeFile(list, names.map((name) => `./${name}\0`).join(''));
+  const prefix = as === '.' ? [] : [`--transform=flags=rSh;s,^\\./,${as}/,`];
+  const program = Bun.spawn(
+    [
+      'tar',
+      ...['--create', '--file=-', '--format=pax', '--numeric-owner', '--owner=0', '--group=0'],
+      ...['--no-recursion', '--no-acls', '--no-selinux', '--no-xattrs', ...prefix],
+      ...Object.keys(beside).flatMap((name) => ['-C', scratch, name]),
+      ...['-C', folder, '--null', '--verbatim-files-from', `--files-from=${list}`],
+    ],
+    {
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'ignore',
+    },
+  );
+  return {
+    bytes: program.stdout,
+    async close() {
+      program.kill('SIGKILL');
+      await program.exited;
+      await rm(scratch, { recursive: true, force: true });
+    },
+  };
+}
+
+async function namesIn(folder: string, always: readonly string[]): Promise<string[]> {
+  const ignoreFile = join(folder, '.dockerignore');
+  const isIgnored = existsSync(ignoreFile)
+    ? parseDockerIgnore(await Bun.file(ignoreFile).text())
+    : () => false;
+  const names: string[] = [];
+  for await (const { path, entry } of walkTree(folder)) {
+    const name = relative(folder, path);
+    if (name === '.git' || name.startsWith('.git/')) continue;
+    const isWanted = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink();
+    if (isWanted && (always.includes(name) || !isIgnored(name))) names.push(name);
+  }
+  // The same source is the same archive, and the engine knows what it has built of it.
+  return names.sort();
+}
