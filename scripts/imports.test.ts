@@ -7,7 +7,9 @@ const root = join(import.meta.dir, '..');
 const files = [...new Glob('{contract,server,cli,sdk,console}/src/**/*.{ts,tsx}').scanSync(root)].filter(
   (path) => !path.includes('node_modules'),
 );
-const production = files.filter((path) => !/\.test\.tsx?$|\/testing\.ts$/.test(path));
+const production = files.filter(
+  (path) => !/\.test\.tsx?$|\/(testing|conformance)\.ts$|\/testing\//.test(path),
+);
 /** By the extension: in a `.tsx` file, `<T>` before an arrow function would be an element. */
 const transpilers = { ts: new Transpiler({ loader: 'ts' }), tsx: new Transpiler({ loader: 'tsx' }) };
 

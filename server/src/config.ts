@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { DnsOptions } from './drivers/dns/open-dns.ts';
 import { parseDnsServers } from './drivers/dns/parse-dns-servers.ts';
+import type { DockerOptions } from './drivers/runtime/docker/docker-runtime.ts';
 import type { ControlGroupsUse } from './drivers/runtime/process/control-groups.ts';
 import type { Surroundings } from './drivers/runtime/process/environment.ts';
 import { surroundingsOf } from './drivers/runtime/process/surroundings-of.ts';
@@ -48,6 +49,7 @@ export interface RuntimeConfig {
   kind: 'process' | 'docker';
   surroundings: Surroundings;
   controlGroups: ControlGroupsUse;
+  docker: DockerOptions;
 }
 
 /** The platform's own host needs nothing; at others the app of the platform is registered by the operator. */
@@ -358,7 +360,30 @@ function runtimeOf(env: Environment): RuntimeConfig {
     kind: oneOf(env, 'SVC_RUNTIME', ['process', 'docker'], 'process'),
     surroundings: surroundingsOf(env),
     controlGroups: oneOf(env, 'SVC_CGROUP', ['auto', 'own', 'none'], 'auto'),
+    docker: dockerOf(env),
   };
+}
+
+function dockerOf(env: Environment): DockerOptions {
+  const host = env.SVC_DOCKER_HOST || 'unix:///var/run/docker.sock';
+  if (!/^unix:\/\/\/.|^tcp:\/\/[^/@\s]+:\d+$/.test(host))
+    throw new ConfigError('SVC_DOCKER_HOST', 'must be unix:///path/to/docker.sock or tcp://host:port.');
+  const baseImage = env.SVC_DOCKER_BASE_IMAGE || 'node:22-bookworm-slim';
+  if (!/^[a-z0-9][\w./:@-]*$/i.test(baseImage))
+    throw new ConfigError(
+      'SVC_DOCKER_BASE_IMAGE',
+      'must be the name of an image, e.g. node:22-bookworm-slim.',
+    );
+  const network = env.SVC_DOCKER_NETWORK || null;
+  if (network !== null && !/^[A-Za-z0-9][\w.-]*$/.test(network))
+    throw new ConfigError('SVC_DOCKER_NETWORK', 'must be the name of a network of the engine.');
+  const address = env.SVC_DOCKER_ADDRESS || null;
+  if (address !== null && !/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(address))
+    throw new ConfigError(
+      'SVC_DOCKER_ADDRESS',
+      'must be a name or an IPv4 address of the engine, without a port.',
+    );
+  return { host, baseImage, network, address };
 }
 
 function gitHostUrlOf(env: Environment, variable: string, standard: string): string {

@@ -23,7 +23,6 @@ import { tellLoss } from './domains/tell-loss.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
 import { openDns } from './drivers/dns/open-dns.ts';
 import { createGitClient } from './drivers/git-client/create-git-client.ts';
-import { openGitHost } from './drivers/git-host/open-git-host.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
 import { openRuntime } from './drivers/runtime/open-runtime.ts';
@@ -39,6 +38,7 @@ import { builtInCredentials } from './git-host/built-in-credentials.ts';
 import { createGitHost, type GitHostService } from './git-host/create-git-host.ts';
 import { removeFolder, removeFolderTopic } from './git-host/remove-folder.ts';
 import { gitHostSweeps } from './git-host/sweep-git-host.ts';
+import { openGitHost, ownAddress } from './git-host-place.ts';
 import { type HttpsPlace, secureOrigin } from './https-place.ts';
 import { createIcons } from './icons/create-icons.ts';
 import { removeIconObjects } from './icons/remove-objects.ts';
@@ -159,7 +159,7 @@ export async function startPlatform(
       now: () => new Date(),
     };
     let builtInGit: GitHostService | null = null;
-    const runtime = await openRuntime(config, { log });
+    const runtime = await openRuntime(config, { log, installation: await installationId(db) });
     undo.unshift(() => runtime.close());
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
@@ -274,6 +274,7 @@ export async function startPlatform(
     });
     builtInGit = await createGitHost({
       ...config,
+      reachedAt: ownAddress(config),
       db,
       outbox,
       now,

@@ -1,3 +1,4 @@
+import { newPageTemplate, newRepository } from '../git-repos.ts';
 import type { Reached } from '../reach.ts';
 import type { World } from '../world.ts';
 
@@ -13,6 +14,13 @@ export const categoryReach: Readonly<Record<string, (world: World) => Promise<Re
   'categories.delete': inCategory,
   'resourcePresets.list': inTenant,
   'templates.list': inTenant,
+  'templates.create': async (world) => ({
+    ...inTenant(world),
+    body: { repo: await newRepository(world.tenant, world.people.A), name: 'A page' },
+  }),
+  'templates.delete': async (world) => ({
+    params: { tenantID: world.tenant.id, template: await newPageTemplate(world.tenant) },
+  }),
 };
 
 export async function newCategory({ as, tenant }: World): Promise<{ id: string; slug: string }> {

@@ -5,8 +5,9 @@ import { findMember } from '../tenants/find-member.ts';
 import { findTenant } from '../tenants/find-tenant.ts';
 import { findUser } from '../users/find-user.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
+import type { Claim } from './claim-store.ts';
 import { ClaimLost, StepRefused } from './step-refused.ts';
-import { type Claim, lockClaimedRun, type Run } from './store.ts';
+import { lockClaimedRun, type Run } from './store.ts';
 
 export interface Creator {
   caller: Caller;

@@ -1,8 +1,8 @@
 import type { Invalidation } from '../plumbing/invalidation.ts';
 import { createLeasedWorker, type LeasedWorker } from '../plumbing/leased-work.ts';
 import { type BootstrapParts, workTag } from './bootstrap-parts.ts';
+import { claimRun, renewClaim } from './claim-store.ts';
 import { giveUpUnapproved } from './give-up-unapproved.ts';
-import { claimRun, renewClaim } from './store.ts';
 import { workOnRun } from './work-on-run.ts';
 
 const atOnceMax = 4;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { createLeasedWorker } from '../plumbing/leased-work.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
-import { claimRun, renewClaim } from './store.ts';
+import { claimRun, renewClaim } from './claim-store.ts';
 import {
   type BootstrapPlace,
   type BootstrapWorld,

@@ -2,6 +2,7 @@ import { canonicalJson, sha256 } from '../plumbing/canonical.ts';
 import { asOperator } from '../plumbing/operator.ts';
 import { asCreator, creatorOf } from './as-creator.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
+import { type Claim, releaseClaim } from './claim-store.ts';
 import { type Ending, endRun } from './end-run.ts';
 import { judgeError } from './judge-error.ts';
 import { attemptsMax, backOffSeconds, nextStep, type StepName } from './rules.ts';
@@ -13,15 +14,7 @@ import { createRepo } from './steps/create-repo.ts';
 import { firstDeploy } from './steps/first-deploy.ts';
 import { reserveApp } from './steps/reserve-app.ts';
 import { seedRepo } from './steps/seed-repo.ts';
-import {
-  type Claim,
-  findRun,
-  lockClaimedRun,
-  type Run,
-  releaseClaim,
-  type StepRow,
-  updateStepRow,
-} from './store.ts';
+import { findRun, lockClaimedRun, type Run, type StepRow, updateStepRow } from './store.ts';
 
 /** Goes on with a run, step by step, until it has ended, has to wait, or is not ours any more. */
 export async function workOnRun(parts: BootstrapParts, claim: Claim, signal: AbortSignal): Promise<void> {

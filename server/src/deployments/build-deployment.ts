@@ -1,4 +1,3 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Built } from '../drivers/runtime/runtime.ts';
 import { appOfDeployment } from './app-of-deployment.ts';
@@ -6,6 +5,7 @@ import { advance, type ClaimedWork } from './claimed-work.ts';
 import { DeploymentFailure } from './deployment-failure.ts';
 import type { BuiltSite } from './deployment-parts.ts';
 import type { DeploymentRow } from './store.ts';
+import { newWorkFolder } from './work-folder.ts';
 
 export interface BuiltDeployment {
   row: DeploymentRow;
@@ -21,7 +21,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow):
     const row = await advance(work, 'building', { state: 'built', step: null, built_at: new Date() });
     return { row, site: null };
   }
-  const into = join(await emptyFolder(join(parts.workDir, before.id)), 'source');
+  const into = join(await newWorkFolder(parts.workDir, work.claimed), 'source');
   let row = await advance(work, 'building', { step: 'fetch' });
   const fetched = await parts.source.fetch({ row, into, log: log.sink, signal });
   row = await advance(work, 'building', { ...fetched, step: 'detect' });
@@ -55,12 +55,4 @@ function saveBuilt(
     ...{ state: 'built', step: null, runtime: work.parts.runtime.kind, digest, is_kept: true },
     ...{ artifact, start_with: startWith, built_at: new Date() },
   });
-}
-
-/** What an earlier attempt left is gone first. */
-async function emptyFolder(folder: string): Promise<string> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await chmod(folder, 0o711);
-  return folder;
 }

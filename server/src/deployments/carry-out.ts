@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { failureOfDatabase } from '../plumbing/database-errors.ts';
 import { beginRelease } from './begin-release.ts';
 import { buildDeployment } from './build-deployment.ts';
@@ -11,6 +9,7 @@ import { releaseInstance } from './release-instance.ts';
 import { releaseStatic } from './release-static.ts';
 import { attemptsMax } from './rules.ts';
 import type { DeploymentRow } from './store.ts';
+import { removeWorkFolder } from './work-folder.ts';
 
 /** A deployment from where it stands to its end. What it throws leaves it where it is, for the next who claims it. */
 export async function carryOut(work: ClaimedWork): Promise<void> {
@@ -36,7 +35,7 @@ export async function carryOut(work: ClaimedWork): Promise<void> {
     log.sink('platform', `Failed: ${failure.message}`);
     await endDeployment(work, { state: 'failed', failure });
   } finally {
-    await rm(join(parts.workDir, claimed.id), { recursive: true, force: true }).catch(() => {});
+    await removeWorkFolder(parts.workDir, claimed);
   }
 }
 

@@ -1,4 +1,4 @@
-import { lockAppRow } from '../apps/store.ts';
+import { lockApp } from '../apps/lock-app.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import {
@@ -22,7 +22,7 @@ export async function connectRepository(
   }: AppPlace & { connectedBy: string; prepared: PreparedConnection },
 ): Promise<{ row: ConnectionRow; isChanged: boolean }> {
   const place = { tenantId, appId };
-  const app = await lockAppRow(ctx.db, tenantId, appId);
+  const app = await lockApp(ctx.db, tenantId, appId);
   if (!app) throw fail('not_found');
   if (app.record !== 'active') throw fail('app_not_active');
   const { host, repository, installation, branch } = prepared;

@@ -1,4 +1,4 @@
-import { lockAppRow } from '../apps/store.ts';
+import { lockApp } from '../apps/lock-app.ts';
 import { queueDeployment } from '../deployments/queue-deployment.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
@@ -29,7 +29,7 @@ export async function notePush(
   place: AppPlace,
   { push, webUrl }: { push: Push; webUrl: string },
 ): Promise<PushRow['outcome'] | null> {
-  const app = await lockAppRow(ctx.db, place.tenantId, place.appId, 'any');
+  const app = await lockApp(ctx.db, place.tenantId, place.appId, 'any');
   const connection = await lockConnectionRow(ctx.db, place);
   if (!app || !connection) return null;
   if (connection.host !== webUrl || connection.repo_id !== push.repoId) return null;

@@ -28,11 +28,21 @@ type Given = Pick<
 
 /** The git host that is built in: what stands below `/git/`. */
 export async function createGitHost(
-  given: Given & { dataDir: string; log: Logger },
+  given: Given & {
+    dataDir: string;
+    log: Logger;
+    /** Where the server reaches itself; by its address for people where that is not said. */
+    reachedAt?: string;
+  },
 ): Promise<GitHostService> {
-  const { db, log } = given;
+  const { db, log, baseUrl } = given;
   const hookKey = await sealingKey(db, 'git_host.hook_key');
-  const deliveries = createHookDeliveries({ db, hookKey, log });
+  const deliveries = createHookDeliveries({
+    db,
+    hookKey,
+    log,
+    own: { baseUrl, reachedAt: given.reachedAt ?? baseUrl },
+  });
   const git = createGitProcesses();
   const parts: GitHostParts = {
     ...given,

@@ -10,8 +10,16 @@ const leaseSeconds = 15;
 /** How long to wait after each attempt that failed; after the last it is given up. */
 const againInSeconds = [1, 5, 30, 120, 600, 3600, 6 * 3600];
 
+export interface DeliveryParts {
+  db: Db;
+  hookKey: Buffer;
+  log: Logger;
+  /** The platform's own address as people know it, and where this copy of the server reaches it whatever stands in front. */
+  own: { baseUrl: string; reachedAt: string };
+}
+
 /** Tells those who asked for it what happened in a repository: at least once, signed, and again where that fails. */
-export function createHookDeliveries(parts: { db: Db; hookKey: Buffer; log: Logger }): LeasedWorker {
+export function createHookDeliveries(parts: DeliveryParts): LeasedWorker {
   return createLeasedWorker<ClaimedDelivery>({
     name: 'git-host.deliveries',
     log: parts.log,
@@ -32,13 +40,13 @@ export function createHookDeliveries(parts: { db: Db; hookKey: Buffer; log: Logg
 
 /** Null: there was no answer. */
 async function deliver(
-  { hookKey, log }: { hookKey: Buffer; log: Logger },
+  { hookKey, log, own }: DeliveryParts,
   delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<number | null> {
   const body = bodyOf(delivery);
   try {
-    const answer = await fetch(delivery.url, {
+    const answer = await fetch(reachable(delivery.url, own), {
       method: 'POST',
       // Whoever asked for the hook named where it is to go.
       redirect: 'manual',
@@ -52,6 +60,10 @@ async function deliver(
     if (!signal.aborted) log.info({ hook: delivery.hook_id, why: String(error) }, 'a hook did not answer');
     return null;
   }
+}
+
+function reachable(url: string, { baseUrl, reachedAt }: DeliveryParts['own']): string {
+  return url.startsWith(`${baseUrl}/`) ? reachedAt + url.slice(baseUrl.length) : url;
 }
 
 function bodyOf({ payload, content_type }: ClaimedDelivery): string {

@@ -1,5 +1,5 @@
-import { openGitHost } from '../../drivers/git-host/open-git-host.ts';
 import { builtInCredentials } from '../../git-host/built-in-credentials.ts';
+import { openGitHost } from '../../git-host-place.ts';
 import { type Check, messageOf, ok, problem } from './check.ts';
 
 /** By the question who we are there: that needs the address, the key and the number of the app. */

@@ -3,10 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, readConfig } from '../../config.ts';
+import { openGitHost, ownAddress } from '../../git-host-place.ts';
 import { Failure } from '../../plumbing/problem.ts';
 import { codeOf } from '../../testing.ts';
 import { isBelow } from './device-flow.ts';
-import { openGitHost, ownAddress } from './open-git-host.ts';
 import { githubWorld, hostAt } from './testing/github-world.ts';
 
 setDefaultTimeout(30_000);

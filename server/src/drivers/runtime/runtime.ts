@@ -22,6 +22,11 @@ export interface Runtime {
   list(): Promise<Running[]>;
   /** What an app uses now; null where that can not be told. `cpuMs` grows from the start of the instance on. */
   usage(instance: InstanceRef): Promise<{ cpuMs: number; memoryBytes: number } | null>;
+  /**
+   * Takes up what an instance says where the server of this data dir that started it has ended. Of a runtime whose
+   * instances outlive the server; done again and again, it is done once.
+   */
+  hear?(instance: InstanceRef, log: LogSink): Promise<void>;
   /** Removes what was built. One that is not there is no error. */
   discard(artifact: Artifact): Promise<void>;
   /** Whether it is there and works, for the operator. */

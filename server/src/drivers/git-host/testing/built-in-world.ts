@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { builtInCredentials } from '../../../git-host/built-in-credentials.ts';
 import { hostToken, startTestGitHost } from '../../../git-host/testing.ts';
+import { openGitHost } from '../../../git-host-place.ts';
 import { sha256 } from '../../../plumbing/canonical.ts';
 import type { Caller } from '../../../plumbing/context.ts';
 import { newTenant, type TestDatabase, testDatabase } from '../../../testing.ts';
 import type { GitHostWorld } from '../conformance.ts';
 import type { GitHost } from '../git-host.ts';
-import { openGitHost } from '../open-git-host.ts';
 
 export interface BuiltIn {
   host: GitHost;

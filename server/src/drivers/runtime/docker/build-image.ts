@@ -119,8 +119,8 @@ async function awaitEnd(engine: Engine, mark: string): Promise<void> {
     const own = found.filter((one) => one?.HostConfig.ExtraHosts?.some((line) => line.startsWith(mark)));
     if (own.length === 0) return;
     for (const one of own)
-      await unlessGone(
-        engine.tell('DELETE', `/containers/${one?.Id}`, { query: { force: 1, v: 1 } }),
-      ).catch(() => {});
+      await unlessGone(engine.tell('DELETE', `/containers/${one?.Id}`, { query: { force: 1, v: 1 } })).catch(
+        () => {},
+      );
   }
 }

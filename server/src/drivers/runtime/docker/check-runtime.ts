@@ -1,17 +1,19 @@
+import type { DockerOptions } from './docker-runtime.ts';
 import { createEngine, EngineError, unlessGone } from './engine.ts';
 import type { EngineInfo } from './engine-shapes.ts';
-import type { DockerOptions } from './docker-runtime.ts';
 
 /** For the operator: whether the engine is there, and what holds apps to their limits. Changes nothing. */
-export async function checkEngine({ host, baseImage }: DockerOptions): Promise<{ ok: boolean; detail: string }> {
+export async function checkEngine({
+  host,
+  baseImage,
+}: DockerOptions): Promise<{ ok: boolean; detail: string }> {
   const engine = createEngine(host);
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
-    if (info.OSType !== 'linux') return { ok: false, detail: `The engine runs ${info.OSType}; apps need Linux.` };
+    if (info.OSType !== 'linux')
+      return { ok: false, detail: `The engine runs ${info.OSType}; apps need Linux.` };
     const isSwarm = info.Swarm.LocalNodeState === 'active' && info.Swarm.ControlAvailable;
-    const said = [
-      `Docker ${info.ServerVersion} at ${host}${isSwarm ? ', a Swarm: apps are services' : ''}.`,
-    ];
+    const said = [`Docker ${info.ServerVersion} at ${host}${isSwarm ? ', a Swarm: apps are services' : ''}.`];
     if (isSwarm)
       said.push('Their ports are open on all of its addresses: keep 20000-32000 from outside by a firewall.');
     if (!info.MemoryLimit) said.push('It can not limit memory.');

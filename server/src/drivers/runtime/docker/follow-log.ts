@@ -103,7 +103,7 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
 
   async function tellEnd(id: string): Promise<void> {
     const detail = await detailOf(engine, id);
-    if (isFinishing || !detail || detail.State.Running === true && !detail.State.Restarting) return;
+    if (isFinishing || !detail || (detail.State.Running === true && !detail.State.Restarting)) return;
     const { FinishedAt: at, OOMKilled: isOut } = detail.State;
     if (`${id} ${at}` === toldEnd) return;
     toldEnd = `${id} ${at}`;

@@ -1,4 +1,5 @@
 import type { InstanceState, Running } from '../runtime.ts';
+import { hasMadeRoom } from './compose/make-room.ts';
 import { type Engine, unlessGone } from './engine.ts';
 import type { ContainerDetail, ContainerSummary, ServiceSummary, TaskSummary } from './engine-shapes.ts';
 import { filters, instanceName, labelled, labelNames } from './labels.ts';
@@ -37,6 +38,12 @@ export async function lookAt(parts: Parts, instanceId: string): Promise<Instance
   const { State: state } = detail;
   if (state.Running && !state.Restarting) return { state: 'running', restarts };
   const how = endingOf(detail);
+  if (last && !state.Restarting && (await hasMadeRoom(parts, last)))
+    return {
+      state: 'restarting',
+      restarts,
+      detail: 'It waits for its successor, with which it shares volumes.',
+    };
   if (state.Restarting || (service && (await isWanted(parts.engine, service.ID))))
     return { state: 'restarting', restarts, detail: `The app ${how}.` };
   return { state: 'failed', restarts, detail: `The app ${how}; it is not started again.` };
@@ -65,11 +72,12 @@ export async function listInstances(parts: Parts): Promise<Running[]> {
     query: { all: 1, ...query },
   });
   const services =
-    parts.swarmNode === null
-      ? []
-      : await parts.engine.json<ServiceSummary[]>('GET', '/services', { query });
+    parts.swarmNode === null ? [] : await parts.engine.json<ServiceSummary[]>('GET', '/services', { query });
   const found = new Map<string, Running>();
-  for (const labels of [...containers.map(({ Labels }) => Labels), ...services.map(({ Spec }) => Spec.Labels)]) {
+  for (const labels of [
+    ...containers.map(({ Labels }) => Labels),
+    ...services.map(({ Spec }) => Spec.Labels),
+  ]) {
     const instanceId = labels[labelNames.instance];
     const port = labels[labelNames.port];
     if (instanceId === undefined || (port === undefined && found.has(instanceId))) continue;
@@ -97,13 +105,16 @@ export async function usageOf(
   const all = await Promise.all(
     running.map(({ Id }) =>
       unlessGone(
-        engine.json<Stats>('GET', `/containers/${Id}/stats`, { query: { stream: 'false', 'one-shot': 'true' } }),
+        engine.json<Stats>('GET', `/containers/${Id}/stats`, {
+          query: { stream: 'false', 'one-shot': 'true' },
+        }),
       ),
     ),
   );
   const found = all.filter((stats) => stats?.memory_stats?.usage !== undefined);
   if (found.length === 0) return null;
-  const sum = (of: (stats: Stats) => number) => found.reduce((total, stats) => total + (stats ? of(stats) : 0), 0);
+  const sum = (of: (stats: Stats) => number) =>
+    found.reduce((total, stats) => total + (stats ? of(stats) : 0), 0);
   return {
     cpuMs: Math.round(sum(({ cpu_stats }) => cpu_stats?.cpu_usage?.total_usage ?? 0) / 1e6),
     // What the kernel only keeps of files is no use of the app's.

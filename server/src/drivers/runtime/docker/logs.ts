@@ -5,7 +5,12 @@ import type { Parts } from './parts.ts';
 
 /** What instances say, heard by whoever started them, and by the same data dir's next server after it. */
 export interface Logs {
-  follow(wish: { instanceId: string; services: readonly string[]; memoryMb: number | null; log: LogSink }): void;
+  follow(wish: {
+    instanceId: string;
+    services: readonly string[];
+    memoryMb: number | null;
+    log: LogSink;
+  }): void;
   isFollowed(instanceId: string): boolean;
   /** Whether a server of this data dir began to hear it. */
   isOurs(instanceId: string): boolean;

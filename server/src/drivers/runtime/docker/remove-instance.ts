@@ -1,3 +1,4 @@
+import { goOnAfter } from './compose/make-room.ts';
 import { unlessGone } from './engine.ts';
 import { containersOf, servicesOf } from './instances.ts';
 import { filters, instanceName } from './labels.ts';
@@ -32,16 +33,17 @@ export async function removeInstance(
     const left = await containersOf(engine, instanceId);
     if (left.length === 0) break;
     for (const { Id } of left)
-      await unlessGone(
-        engine.tell('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 } }),
-      ).catch((error: unknown) => {
-        // Another is at it.
-        if (Date.now() > deadline) throw error;
-      });
+      await unlessGone(engine.tell('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 } })).catch(
+        (error: unknown) => {
+          // Another is at it.
+          if (Date.now() > deadline) throw error;
+        },
+      );
     if (Date.now() > deadline) throw new Error(`Instance ${instanceId} could not be removed.`);
     await Bun.sleep(20);
   }
   await removeNetworks(parts, instanceId);
+  await goOnAfter(parts, containers);
 }
 
 /** Those that compose, or a stack, has made for it. */

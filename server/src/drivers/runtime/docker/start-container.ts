@@ -1,10 +1,10 @@
 import { freePort } from '../process/free-port.ts';
 import type { StartJob } from '../runtime.ts';
+import { appsNetwork } from './apps-network.ts';
 import type { ImageArtifact } from './artifacts.ts';
 import { EngineError, unlessGone } from './engine.ts';
 import type { ContainerDetail } from './engine-shapes.ts';
 import { instanceName, labelNames, labelsOfInstance } from './labels.ts';
-import { appsNetwork } from './apps-network.ts';
 import type { Parts } from './parts.ts';
 
 export const pidsMax = 1_024;
@@ -48,7 +48,11 @@ export function isPortTaken(error: unknown): boolean {
   return error instanceof Error && /already allocated|already in use/.test(error.message);
 }
 
-async function specOf(parts: Parts, job: StartJob, { artifact, port }: { artifact: ImageArtifact; port: number }) {
+async function specOf(
+  parts: Parts,
+  job: StartJob,
+  { artifact, port }: { artifact: ImageArtifact; port: number },
+) {
   const { run, imageId } = artifact;
   const inner = `${artifact.port}/tcp`;
   const memory = job.limits.memoryMb * 1024 * 1024;
@@ -57,7 +61,9 @@ async function specOf(parts: Parts, job: StartJob, { artifact, port }: { artifac
     Env: environmentOf(job.env, artifact.port),
     Labels: labelsOfInstance(parts, job, { service: 'app', port }),
     ExposedPorts: { [inner]: {} },
-    ...(run ? { Cmd: ['/bin/sh', '-c', run.command], Entrypoint: [], WorkingDir: run.dir, User: run.user } : {}),
+    ...(run
+      ? { Cmd: ['/bin/sh', '-c', run.command], Entrypoint: [], WorkingDir: run.dir, User: run.user }
+      : {}),
     HostConfig: {
       // Hands signals on and buries the dead, as the first process of a machine does.
       Init: true,

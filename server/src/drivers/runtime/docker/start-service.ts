@@ -62,9 +62,7 @@ function specOf(parts: Parts, job: StartJob, { artifact, port }: { artifact: Ima
     UpdateConfig: { Parallelism: 1, Order: 'start-first', FailureAction: 'rollback' },
     EndpointSpec: {
       Mode: 'vip',
-      Ports: [
-        { Protocol: 'tcp', TargetPort: artifact.port, PublishedPort: port, PublishMode: 'host' },
-      ],
+      Ports: [{ Protocol: 'tcp', TargetPort: artifact.port, PublishedPort: port, PublishMode: 'host' }],
     },
   };
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { gitSetupPath } from '@svc/contract/git-host.ts';
-import { type Config, ConfigError, type GitHubConfig } from '../../config.ts';
-import type { BuiltInCredentials } from '../../git-host/built-in-credentials.ts';
-import type { GitHost } from './git-host.ts';
-import { createOctokitGitHost } from './octokit-git-host.ts';
+import { type Config, ConfigError, type GitHubConfig } from './config.ts';
+import type { GitHost } from './drivers/git-host/git-host.ts';
+import { createOctokitGitHost } from './drivers/git-host/octokit-git-host.ts';
+import type { BuiltInCredentials } from './git-host/built-in-credentials.ts';
 
 type Place = Pick<Config, 'gitHost' | 'baseUrl' | 'host' | 'port'>;
 

@@ -1,0 +1,304 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BootstrapRun } from '@svc/contract/bootstrap.shapes.ts';
+import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
+import { type FakeGitHost, issueCodes, issuedCode, secretCode } from '../../testing/fake-git-host.ts';
+import { problem } from '../../testing/fake-problem.ts';
+import { answerOf, type Seen, startFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import type { RunRecord } from './run-record.ts';
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+afterAll(removeFolders);
+
+const id = '01977777-7777-7777-8777-777777777777';
+let dir: string;
+let host: FakeGitHost;
+/** What looking at the run answers, in order; the last one stays. */
+let looks: (RunRecord | Response)[];
+let needsApproval: boolean;
+beforeEach(() => {
+  dir = join(newFolder(), 'config');
+  server.seen = [];
+  host = issueCodes(server);
+  needsApproval = false;
+  looks = [runAt('done')];
+  host.also = (seen) => {
+    if (seen.query.get('dry_run') === 'true') return undefined;
+    if (isStart(seen)) {
+      const waits = needsApproval && !host.isLinked;
+      const started = runAt(waits ? 'awaiting_approval' : 'running', waits ? 0 : 2);
+      return Response.json({ ...started, approval: waits ? issuedCode(host) : null }, { status: 201 });
+    }
+    if (!seen.path.includes('/bootstraps/')) return undefined;
+    const next = looks.length > 1 ? looks.shift() : looks[0];
+    return next instanceof Response ? next.clone() : Response.json(next);
+  };
+});
+
+const isStart = ({ method, path }: Seen) => method === 'POST' && /\/(?:bootstraps|forks)$/.test(path);
+const keptFile = () => {
+  const folder = join(dir, 'git-host');
+  const [file] = existsSync(folder) ? readdirSync(folder) : [];
+  return file === undefined ? null : join(folder, file);
+};
+const kept = () => {
+  const file = keptFile();
+  return file === null ? null : JSON.parse(readFileSync(file, 'utf8'));
+};
+/** As if the time until the next question had passed. */
+const askable = () =>
+  writeFileSync(keptFile()!, JSON.stringify({ ...kept(), next_poll_at: '2020-01-01T00:00:00.000Z' }));
+
+/** A run with so many steps done and the next one under way. */
+function runAt(
+  state: RunRecord['state'],
+  done = bootstrapSteps.length,
+  more: Partial<RunRecord> = {},
+): RunRecord {
+  const sample = answerOf({ shape: { answer: BootstrapRun } }) as RunRecord;
+  const time = '2031-05-01T12:00:00.000Z';
+  return {
+    ...sample,
+    ...{ id, state, slug: 'hello', failure: null, undo: [], step: bootstrapSteps[done] ?? null },
+    ...{ url: 'http://hello.apps.localhost/', clone_url: 'http://localhost/git/demo/hello.git' },
+    steps: bootstrapSteps.map((name, at) => ({
+      ...{ name, attempts: 1, detail: at < done ? `made ${name}` : '', started_at: at <= done ? time : null },
+      ...{
+        state: at < done ? 'done' : at === done ? 'running' : 'waiting',
+        ended_at: at < done ? time : null,
+      },
+    })),
+    ...more,
+  };
+}
+
+function run(argv: string[], options: RunOptions = {}) {
+  const env = { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' };
+  return runSvc(['apps', ...argv], { ...options, cwd: newFolder(), env: { ...env, ...options.env } });
+}
+const bootstrap = (flags: string[], options: RunOptions = {}) =>
+  run(['bootstrap', '--template', 'react', '--slug', 'hello', ...flags], options);
+const watch = (flags: string[] = [], options: RunOptions = {}) =>
+  run(['bootstrap-status', id, '--watch', '--watch-interval', '1s', ...flags], options);
+
+describe('svc apps bootstrap', () => {
+  test('sends what the flags say, and prints the run', async () => {
+    const flags = [
+      '--name',
+      'Hello',
+      '--subdomain',
+      'hi',
+      '--git-host-owner',
+      'acme',
+      '--installation-id',
+      '7',
+    ];
+    const ran = await bootstrap([
+      ...flags,
+      '--repo-name',
+      'hello-web',
+      '--repo-public',
+      '--execute',
+      '--json',
+    ]);
+    expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([0, { id, state: 'running', approval: null }]);
+    expect(JSON.parse(server.seen.find(isStart)?.body ?? '')).toEqual({
+      ...{ template: 'react', slug: 'hello', name: 'Hello', subdomain: 'hi', git_host_owner: 'acme' },
+      ...{ installation_id: 7, repo_name: 'hello-web', repo_private: false },
+    });
+    expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
+  });
+
+  test('keeps the repository private unless told otherwise', async () => {
+    for (const [flags, isPrivate] of [
+      [[], true],
+      [['--repo-private'], true],
+      [['--repo-private=false'], false],
+      [['--repo-public'], false],
+    ] as const) {
+      server.seen = [];
+      await bootstrap([...flags, '--execute']);
+      expect([flags, JSON.parse(server.seen.find(isStart)?.body ?? '').repo_private]).toEqual([
+        flags,
+        isPrivate,
+      ]);
+    }
+  });
+
+  test.each([
+    ['--slug hello', '--template'],
+    ['--template react', '--slug or --name'],
+    ['--template react --slug a --repo-public --repo-private', 'exclude each other'],
+    ['--template react --slug a --watch --watch-interval 500ms', '1s'],
+    ['--template react --slug a --watch-interval 5s', '--watch'],
+    ['--template react --slug a --wait-approval 1m', '--device-code or --resume-last'],
+    ['--resume-last --wait-approval 5s', '6s'],
+    ['--template react --slug a --installation-id x', 'whole number'],
+  ])('%s is a mistake (2), before any request', async (flags, says) => {
+    const ran = await run(['bootstrap', ...flags.split(' '), '--execute']);
+    expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
+  });
+
+  test('with --watch tells each change once, and prints what was made', async () => {
+    looks = [runAt('running', 2), runAt('running', 5), runAt('done')];
+    const ran = await bootstrap(['--execute', '--watch', '--watch-interval', '1s']);
+    expect(ran.exit).toBe(0);
+    const told = ran.err.split('\n').filter((line) => line.startsWith('create_repo'));
+    expect(told).toEqual(['create_repo: running', 'create_repo: done (made create_repo)']);
+    expect(ran.out).toContain('http://hello.apps.localhost/');
+    expect(ran.out).toContain('http://localhost/git/demo/hello.git');
+  }, 20_000);
+
+  test('without a linked account shows a code, keeps the run with it, and exits with 11', async () => {
+    needsApproval = true;
+    const ran = await bootstrap(['--execute', '--watch', '--json']);
+    expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([
+      ...[11, { id, state: 'awaiting_approval', approval: { device_code: secretCode } }],
+    ]);
+    expect(ran.err).toContain('enter the code WDJB-MJHT');
+    expect(ran.err).toContain(
+      'svc apps bootstrap --resume-last --wait-approval 10m --tenant demo --watch --execute',
+    );
+    expect(ran.err).not.toContain(secretCode);
+    expect(kept()).toMatchObject({ purpose: 'bootstrap', run_id: id });
+  });
+
+  test('goes on with that run once the code is approved', async () => {
+    needsApproval = true;
+    await bootstrap(['--execute']);
+    host.polls = ['pending', 'linked'];
+    looks = [runAt('running', 2), runAt('done')];
+    const flags = ['--resume-last', '--wait-approval', '1m', '--watch', '--watch-interval', '1s'];
+    const ran = await run(['bootstrap', ...flags, '--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([0, { id, state: 'done', approval: null }]);
+    expect([server.seen.filter(isStart).length, kept()]).toEqual([1, null]);
+  }, 20_000);
+
+  test('asks once without --wait-approval, and exits with 11 while nobody has approved', async () => {
+    needsApproval = true;
+    await bootstrap(['--execute']);
+    host.polls = ['pending'];
+    askable();
+    const ran = await run(['bootstrap', '--resume-last', '--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([11, { status: 'pending', run_id: id }]);
+    expect(host.asked).toHaveLength(1);
+  });
+
+  test('on a terminal waits for the approval, then for the run', async () => {
+    needsApproval = true;
+    host.polls = ['pending', 'linked'];
+    const ran = await bootstrap(['--execute', '--watch'], { terminal: true });
+    expect([ran.exit, host.asked.length]).toEqual([0, 2]);
+  });
+
+  test('begins with a code of elsewhere, after it was approved', async () => {
+    needsApproval = true;
+    const ran = await bootstrap(['--execute', '--device-code', 'mine', '--json']);
+    expect([ran.exit, JSON.parse(ran.out).approval, host.asked]).toEqual([0, null, ['mine']]);
+    const only = await run(['bootstrap', '--device-code', 'mine', '--execute', '--json']);
+    expect([only.exit, JSON.parse(only.out).status]).toEqual([0, 'linked']);
+  });
+
+  test('previews without beginning anything, and without repeating a code', async () => {
+    needsApproval = true;
+    expect((await bootstrap([])).exit).toBe(0);
+    const ran = await run(['bootstrap', '--device-code', secretCode]);
+    expect([ran.exit, (ran.out + ran.err).includes(secretCode), host.asked]).toEqual([0, false, []]);
+    expect([host.issued, kept()]).toEqual([0, null]);
+  });
+});
+
+describe('watching a run', () => {
+  test.each(['failed', 'canceled'] as const)(
+    'that %s exits with 9, and tells how to undo it',
+    async (state) => {
+      const failure =
+        state === 'failed' ? ({ code: 'build_failed', detail: 'npm ended with 1' } as const) : null;
+      looks = [runAt(state, 5, { failure, undo: ['svc apps delete hello --execute'] })];
+      const ran = await watch(['--json']);
+      expect([ran.exit, JSON.parse(ran.out).state]).toEqual([9, state]);
+      expect(ran.err).toContain('  svc apps delete hello --execute\n');
+      if (failure !== null) expect(ran.err).toContain('at first_deploy: npm ended with 1 (build_failed)');
+    },
+  );
+
+  test('for too long exits with 10, prints it as it is, and tells that it goes on', async () => {
+    looks = [runAt('running', 2)];
+    const ran = await watch(['--watch-timeout', '1s', '--json']);
+    expect([ran.exit, JSON.parse(ran.out).state]).toEqual([10, 'running']);
+    expect(ran.err).toContain('did not end within 1s; it goes on');
+    expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
+  });
+
+  test('ends at Ctrl-C with 130, and tells that it goes on', async () => {
+    looks = [runAt('running', 2)];
+    const ran = await watch([], { interrupt: (stop) => setTimeout(stop, 100) });
+    expect(ran.exit).toBe(130);
+    expect(ran.err).toContain('The run goes on at the server.');
+    expect(ran.err).toContain(`svc apps bootstrap-cancel ${id} --execute`);
+  });
+
+  test('puts up with a server that is away for a moment', async () => {
+    looks = [
+      runAt('running', 2),
+      new Response('<html>502</html>', { status: 502 }),
+      problem('unavailable'),
+      runAt('done'),
+    ];
+    expect((await watch()).exit).toBe(0);
+  }, 20_000);
+
+  test('that is not there ends at once', async () => {
+    looks = [problem('not_found')];
+    expect((await watch()).exit).toBe(5);
+  });
+
+  test('on a terminal draws one picture that changes in its place', async () => {
+    looks = [runAt('running', 2), runAt('running', 2), runAt('done')];
+    const ran = await watch([], { terminal: true, columns: 30, env: { NO_COLOR: '1' } });
+    const drawn = ran.err.split('\u001b[6A');
+    // What stays as it is is not drawn again.
+    expect([ran.exit, drawn.length]).toEqual([0, 2]);
+    expect(drawn[0]).toContain('✓ reserve_app');
+    expect(drawn[0]).toContain('… create_repo');
+    expect(drawn[0]).toContain('· connect');
+    expect(drawn.at(-1)).toContain('✓ first_deploy');
+    for (const line of ran.err.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(30);
+  }, 20_000);
+
+  test.each([
+    [['--quiet'], {}],
+    [[], { TERM: 'dumb' }],
+  ] as const)('with %j %j moves no cursor', async (flags, env) => {
+    const ran = await watch([...flags], { terminal: true, env });
+    expect([ran.exit, ran.err.includes('\u001b'), ran.err.includes('connect: done')]).toEqual([
+      ...[0, false, flags.length === 0],
+    ]);
+  });
+
+  test('is only for who asks for it', async () => {
+    looks = [runAt('failed', 3)];
+    const ran = await run(['bootstrap-status', id]);
+    expect([ran.exit, ran.err]).toEqual([0, '']);
+  });
+});
+
+describe('svc apps fork', () => {
+  test('calls the new app by its slug unless told otherwise', async () => {
+    const ran = await run(['fork', 'pet-shop', '--slug', 'mine', '--repo-public', '--execute', '--json']);
+    expect(ran.exit).toBe(0);
+    expect(JSON.parse(server.seen.find(isStart)?.body ?? '')).toEqual({
+      ...{ source: 'pet-shop', slug: 'mine', name: 'mine', repo_private: false },
+    });
+  });
+
+  test('without a linked account keeps the code and the run, and exits with 11', async () => {
+    needsApproval = true;
+    const ran = await run(['fork', 'pet-shop', '--slug', 'mine', '--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.out).state, kept().run_id]).toEqual([11, 'awaiting_approval', id]);
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FakeGitHost, issueCodes, secretCode } from '../../testing/fake-git-host.ts';
+import { problem } from '../../testing/fake-problem.ts';
+import { type Seen, startFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+afterAll(removeFolders);
+
+let dir: string;
+let host: FakeGitHost;
+let isInstalled: boolean;
+beforeEach(() => {
+  dir = join(newFolder(), 'config');
+  server.seen = [];
+  host = issueCodes(server);
+  isInstalled = true;
+  host.also = (seen) => {
+    if (!isConnect(seen)) return undefined;
+    if (!host.isLinked) return problem('git_account_required');
+    return isInstalled ? undefined : problem('installation_missing');
+  };
+});
+
+const isConnect = ({ method, path }: Seen) => method === 'POST' && path.endsWith('/apps/pet-shop/git');
+const isBegin = ({ path }: Seen) => path.endsWith('/git/begin');
+const connect = (flags: string[], options: RunOptions = {}) =>
+  runSvc(['apps', 'git', 'connect', '--app', 'pet-shop', '--repo', 'acme/shop', ...flags], {
+    ...options,
+    cwd: newFolder(),
+    env: {
+      ...{ SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+      ...options.env,
+    },
+  });
+const kept = () => {
+  const folder = join(dir, 'git-host');
+  const [file] = existsSync(folder) ? readdirSync(folder) : [];
+  return file === undefined ? null : JSON.parse(readFileSync(join(folder, file), 'utf8'));
+};
+
+describe('svc apps git connect', () => {
+  test('connects at once where the account is linked and the app of the host is installed', async () => {
+    host.isLinked = true;
+    const ran = await connect(['--execute', '--json', '--branch', 'release', '--installation-id', '42']);
+    expect([ran.exit, ran.err, host.issued]).toEqual([0, '', 0]);
+    expect(JSON.parse(server.seen.find(isConnect)?.body ?? '')).toEqual({
+      ...{ repo: 'acme/shop', branch: 'release', installation_id: 42 },
+    });
+  });
+
+  test('without an account shows a code and exits with 11; the same line with --resume-last goes on', async () => {
+    const began = await connect(['--execute', '--json']);
+    expect([began.exit, JSON.parse(began.out).status]).toEqual([11, 'pending']);
+    expect(began.err).toContain('enter the code WDJB-MJHT');
+    expect(began.err).toContain(
+      'svc apps git connect --app pet-shop --repo acme/shop --json --resume-last --wait-approval 10m --execute',
+    );
+    expect(kept()).toMatchObject({ purpose: 'connect', device_code: secretCode });
+    host.polls = ['pending', 'linked'];
+    const ran = await connect(['--execute', '--json', '--resume-last', '--wait-approval', '1m']);
+    expect([ran.exit, JSON.parse(ran.out).repo, kept()]).toEqual([0, 'text', null]);
+  });
+
+  test('that asks once while nobody has approved connects nothing', async () => {
+    const ran = await connect(['--execute', '--device-code', 'mine'], {});
+    expect(ran.exit).toBe(0);
+    host.polls = ['pending'];
+    server.seen = [];
+    expect((await connect(['--execute', '--device-code', 'other'])).exit).toBe(11);
+    expect(server.seen.some(isConnect)).toBe(false);
+  });
+
+  test('on a terminal waits for the approval, then connects', async () => {
+    host.polls = ['pending', 'linked'];
+    const ran = await connect(['--execute'], { terminal: true });
+    expect([ran.exit, server.seen.filter(isConnect).length, kept()]).toEqual([0, 2, null]);
+  });
+
+  test.each(['--direct', '--no-browser'])(
+    'with %s begins nothing that a person would have to finish',
+    async (flag) => {
+      const noAccount = await connect(['--execute', flag]);
+      expect([noAccount.exit, noAccount.err.includes('(git_account_required)')]).toEqual([11, true]);
+      host.isLinked = true;
+      isInstalled = false;
+      const none = await connect(['--execute', flag], { terminal: true });
+      expect([none.exit, none.err.includes('(installation_missing)')]).toEqual([11, true]);
+      expect([host.issued, server.seen.some(isBegin), kept()]).toEqual([0, false, null]);
+      isInstalled = true;
+      const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
+      expect([(await connect(['--execute', flag], { env })).exit, host.asked]).toEqual([0, []]);
+    },
+  );
+
+  test('without an installation leads to where it is installed, and tells how to go on', async () => {
+    host.isLinked = true;
+    isInstalled = false;
+    const begun = {
+      state: 'a-state',
+      install_url: 'https://git.example/install',
+      expires_at: '2031-05-01T12:00:00Z',
+    };
+    const before = host.also;
+    host.also = (seen) => (isBegin(seen) ? Response.json(begun, { status: 201 }) : before?.(seen));
+    const ran = await connect(['--execute', '--json']);
+    expect([ran.exit, JSON.parse(ran.out)]).toEqual([11, begun]);
+    expect(ran.err).toContain(
+      'Open https://git.example/install and install the app of the git host for acme',
+    );
+    expect(ran.err).toContain('svc git-host complete --state a-state --execute');
+    host.also = (seen) =>
+      isBegin(seen)
+        ? Response.json({ ...begun, install_url: 'javascript:1' }, { status: 201 })
+        : before?.(seen);
+    const odd = await connect(['--execute']);
+    expect([odd.exit, odd.err.includes('javascript')]).toEqual([11, false]);
+  });
+
+  test('as a preview begins nothing, and does not repeat a code', async () => {
+    expect((await connect([])).exit).toBe(11);
+    host.isLinked = true;
+    for (const code of [['--device-code', secretCode], [`--device-code=${secretCode}`]]) {
+      const ran = await connect(code);
+      expect([ran.exit, ran.out.includes('--device-code'), (ran.out + ran.err).includes(secretCode)]).toEqual(
+        [...[0, true, false]],
+      );
+    }
+    expect([host.issued, host.asked, kept()]).toEqual([0, [], null]);
+  });
+});

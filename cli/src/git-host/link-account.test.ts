@@ -1,0 +1,289 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type FakeGitHost, issueCodes, secretCode } from '../../testing/fake-git-host.ts';
+import { startFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+
+const server = startFakeServer();
+server.oauth.tokens.add('good');
+afterAll(() => server.stop());
+afterAll(removeFolders);
+
+let dir: string;
+let host: FakeGitHost;
+beforeEach(() => {
+  dir = join(newFolder(), 'config');
+  server.seen = [];
+  host = issueCodes(server);
+});
+
+const link = (flags: string[] = [], options: RunOptions = {}) =>
+  runSvc(['git-host', 'link', ...flags], {
+    ...options,
+    cwd: newFolder(),
+    env: {
+      ...{ SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+      ...options.env,
+    },
+  });
+const folder = () => join(dir, 'git-host');
+const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
+const file = () => join(folder(), files()[0] ?? 'none');
+const kept = () => JSON.parse(readFileSync(file(), 'utf8'));
+const change = (fields: object) => writeFileSync(file(), JSON.stringify({ ...kept(), ...fields }));
+/** As if the time until the next question had passed. */
+const askable = () => change({ next_poll_at: '2020-01-01T00:00:00.000Z' });
+const shown = 'Open https://git.example/login/device and enter the code WDJB-MJHT\n';
+
+describe('svc git-host link', () => {
+  test('without a terminal shows address and code, keeps the code, and exits with 11', async () => {
+    const ran = await link(['--json']);
+    expect([ran.exit, ran.err.startsWith(shown)]).toEqual([11, true]);
+    expect(ran.err).toContain('svc git-host link --resume-last --wait-approval 10m --tenant demo');
+    expect(JSON.parse(ran.out)).toMatchObject({
+      ...{ status: 'pending', device_code: secretCode, user_code: 'WDJB-MJHT', interval_seconds: 0.02 },
+    });
+    expect(kept()).toMatchObject({
+      ...{ device_code: secretCode, user_code: 'WDJB-MJHT', purpose: 'link', run_id: null },
+      ...{ profile: 'default', base_url: server.url, expires_at: '2031-05-01T12:15:00.000Z' },
+    });
+    const modes = [file(), folder()].map((path) => statSync(path).mode & 0o777);
+    expect([modes, host.asked]).toEqual([[0o600, 0o700], []]);
+  });
+
+  test('on a terminal waits for the person', async () => {
+    host.polls = ['pending', 'html', 'pending', 'linked'];
+    const ran = await link([], { terminal: true });
+    expect([ran.exit, ran.out]).toEqual([0, 'Your account ann at https://git.example is linked.\n']);
+    expect([ran.err, host.asked.length, files()]).toEqual([shown, 4, []]);
+  });
+
+  test('never tells the device code where people look, also with --verbose', async () => {
+    host.polls = ['pending', 'denied'];
+    const began = await link(['--verbose']);
+    askable();
+    const resumed = await link(['--resume-last', '--verbose']);
+    askable();
+    const denied = await link(['--device-code', secretCode, '--verbose']);
+    const said = [began, resumed, denied].map(({ out, err }) => out + err).join('');
+    expect([began.exit, resumed.exit, denied.exit, said.includes(secretCode)]).toEqual([11, 11, 4, false]);
+  });
+
+  test('ends at Ctrl-C with 130, and tells how to go on', async () => {
+    host.polls = ['pending'];
+    const ran = await link([], { terminal: true, interrupt: (stop) => setTimeout(stop, 100) });
+    expect(ran.exit).toBe(130);
+    expect(ran.err).toContain('can still be approved');
+    expect(ran.err).toContain('--resume-last');
+    expect(kept().device_code).toBe(secretCode);
+  });
+
+  test.each(['javascript:alert(1)', 'file:///etc/passwd', 'not an address', 'https://ann:pw@git.example/'])(
+    'does not send anybody to %s',
+    async (address) => {
+      host.verificationUri = address;
+      const ran = await link();
+      expect([ran.exit, ran.err.includes(address), ran.err.includes('WDJB-MJHT')]).toEqual([11, false, true]);
+    },
+  );
+
+  test('makes what the server says harmless to a terminal', async () => {
+    host.verificationUri = 'https://git.example/\u001b[2J';
+    expect((await link()).err).not.toContain('\u001b');
+  });
+});
+
+describe('svc git-host link --resume-last', () => {
+  test('asks once: 11 with the code again while it waits, 0 when it is linked, 5 after that', async () => {
+    host.polls = ['pending', 'linked'];
+    await link();
+    askable();
+    const pending = await link(['--resume-last']);
+    expect([pending.exit, pending.err.startsWith(shown), host.asked]).toEqual([11, true, [secretCode]]);
+    askable();
+    const linked = await link(['--resume-last', '--json']);
+    expect([linked.exit, JSON.parse(linked.out).account.login, host.asked.length]).toEqual([0, 'ann', 2]);
+    const none = await link(['--resume-last']);
+    expect([none.exit, host.asked.length, host.issued]).toEqual([5, 2, 1]);
+    expect(none.err).toContain('no_device_code');
+  });
+
+  test('does not ask before the time that is kept with the code', async () => {
+    host.intervalSeconds = 5;
+    await link();
+    const ran = await link(['--resume-last']);
+    expect([ran.exit, host.asked]).toEqual([11, []]);
+    expect(ran.err).toMatch(/next question in [45]s/);
+  });
+
+  test('asks where the clock was set back since', async () => {
+    await link();
+    change({ next_poll_at: '2999-01-01T00:00:00.000Z' });
+    expect([(await link(['--resume-last'])).exit, host.asked.length]).toEqual([0, 1]);
+  });
+
+  test('keeps for good that it is to slow down', async () => {
+    host.intervalSeconds = 5;
+    host.polls = ['slow_down', 'pending'];
+    await link();
+    for (const seconds of [10, 10]) {
+      askable();
+      expect((await link(['--resume-last'])).exit).toBe(11);
+      expect(kept().interval_seconds).toBe(seconds);
+      expect(Date.parse(kept().next_poll_at) - Date.now()).toBeWithin(5_000, 10_001);
+    }
+  });
+
+  test.each([
+    ['expired', 6, 'device_code_expired'],
+    ['denied', 4, 'access_denied'],
+    ['foreign', 5, 'not_found'],
+  ] as const)('with a code that is %s exits with %p, and forgets it', async (answer, exit, code) => {
+    host.polls = [answer];
+    await link();
+    askable();
+    const ran = await link(['--resume-last']);
+    expect([ran.exit, ran.err.includes(`(${code})`), files()]).toEqual([exit, true, []]);
+  });
+
+  test('keeps the code where something else answered', async () => {
+    host.polls = ['html'];
+    await link();
+    askable();
+    expect([(await link(['--resume-last'])).exit, files().length]).toEqual([13, 1]);
+  });
+
+  test('knows the codes of other profiles, tenants and servers apart', async () => {
+    await link(['--profile', 'one']);
+    askable();
+    expect((await link(['--resume-last'])).exit).toBe(5);
+    expect((await link(['--resume-last', '--profile', 'two'])).exit).toBe(5);
+    const elsewhere = { SVC_BASE_URL: server.url.replace('localhost', '127.0.0.1') };
+    expect((await link(['--resume-last', '--profile', 'one'], { env: elsewhere })).exit).toBe(5);
+    host.also = ({ path }) =>
+      path.endsWith('/tenants/other') ? Response.json({ id: 'another-id', slug: 'other' }) : undefined;
+    expect((await link(['--resume-last', '--profile', 'one', '--tenant', 'other'])).exit).toBe(5);
+    expect(host.asked).toEqual([]);
+    expect((await link(['--resume-last', '--profile', 'one'])).exit).toBe(0);
+  });
+});
+
+describe('--wait-approval', () => {
+  test('asks at the pace of the host until it is approved', async () => {
+    host.polls = ['pending', 'html', 'linked'];
+    await link();
+    const ran = await link(['--resume-last', '--wait-approval', '6s']);
+    expect([ran.exit, host.asked.length]).toEqual([0, 3]);
+  });
+
+  test('that runs out exits with 10, and the code stays', async () => {
+    host.polls = ['pending'];
+    host.intervalSeconds = 2;
+    await link();
+    const ran = await link(['--resume-last', '--wait-approval', '6s']);
+    expect([ran.exit, files().length]).toEqual([10, 1]);
+    expect(ran.err).toContain('not approved within 6s');
+    expect(host.asked.length).toBeWithin(2, 4);
+  }, 20_000);
+
+  test('gives way to a shorter --timeout', async () => {
+    host.polls = ['pending'];
+    await link();
+    const ran = await link(['--resume-last', '--wait-approval', '6s', '--timeout', '300ms']);
+    expect([ran.exit, ran.err.includes('within 0.3s')]).toEqual([10, true]);
+  });
+
+  test.each([
+    ['--resume-last --wait-approval 5s', '6s'],
+    ['--resume-last --wait-approval 11m', '10m'],
+    ['--resume-last --wait-approval 6', 'Add a unit'],
+    ['--wait-approval 6s', '--device-code or --resume-last'],
+    ['--resume-last --device-code abc', 'exclude each other'],
+  ])('%s is a mistake (2), before any request', async (flags, says) => {
+    const ran = await link(flags.split(' '));
+    expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
+  });
+});
+
+describe('--device-code', () => {
+  test('goes on with a code from elsewhere, given by the flag or by the environment', async () => {
+    host.polls = ['pending', 'linked'];
+    const env = { SVC_GIT_HOST_DEVICE_CODE: 'from-elsewhere' };
+    const pending = await link([], { env });
+    expect([pending.exit, pending.err.includes('still to be approved')]).toEqual([11, true]);
+    // Asked again too soon, from whichever of the two.
+    expect([(await link(['--device-code', 'from-elsewhere'])).exit, host.asked.length]).toEqual([11, 1]);
+    askable();
+    expect((await link(['--device-code', 'from-elsewhere', '--wait-approval', '10m'])).exit).toBe(0);
+    expect([host.asked, host.issued]).toEqual([['from-elsewhere', 'from-elsewhere'], 0]);
+  });
+
+  test('that can not be one is a mistake, and is not repeated', async () => {
+    const ran = await link(['--device-code', 'a secret with spaces']);
+    expect([ran.exit, ran.err.includes('a secret'), server.seen]).toEqual([2, false, []]);
+  });
+});
+
+describe('the kept code', () => {
+  test.each([
+    ['is no JSON', () => writeFileSync(file(), '{"device_code":')],
+    ['is empty', () => writeFileSync(file(), '')],
+    ['is a list', () => writeFileSync(file(), '[1]')],
+    ['lacks a field', () => change({ next_poll_at: undefined })],
+    ['holds a wrong type', () => change({ device_code: 7 })],
+    ['is that of another server', () => change({ base_url: 'https://other.example' })],
+    ['is that of another profile', () => change({ profile: 'other' })],
+    ['is that of another tenant', () => change({ tenant: 'other' })],
+    ['is too large', () => change({ more: 'x'.repeat(70_000) })],
+    ['is open to others', () => chmodSync(file(), 0o644)],
+    ['lies in a folder that others write', () => chmodSync(folder(), 0o777)],
+  ])('that %s is as good as none, and a notice says so', async (_, spoil) => {
+    await link();
+    askable();
+    spoil();
+    const ran = await link(['--resume-last']);
+    expect([ran.exit, host.asked, ran.err.includes('it is not used')]).toEqual([5, [], true]);
+    expect(ran.err).not.toContain(secretCode);
+  });
+
+  test('is neither read nor written through a symbolic link', async () => {
+    await link();
+    askable();
+    const path = file();
+    const away = join(newFolder(), 'away.json');
+    writeFileSync(away, readFileSync(path), { mode: 0o600 });
+    rmSync(path);
+    symlinkSync(away, path);
+    const before = readFileSync(away, 'utf8');
+    const read = await link(['--resume-last']);
+    expect([read.exit, read.err.includes('is a symbolic link'), host.asked]).toEqual([5, true, []]);
+    const wrote = await link();
+    expect([wrote.exit, wrote.err.includes('The code is not kept')]).toEqual([11, true]);
+    expect(readFileSync(away, 'utf8')).toBe(before);
+  });
+
+  test('is not put into a folder that is a symbolic link', async () => {
+    const away = newFolder();
+    mkdirSync(dir, { recursive: true });
+    symlinkSync(away, folder());
+    const ran = await link();
+    expect([ran.exit, ran.err.includes('The code is not kept'), readdirSync(away)]).toEqual([11, true, []]);
+    expect((await link(['--resume-last'])).exit).toBe(5);
+  });
+
+  test('of a later beginning takes the place of the one before, whole', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => link()));
+    expect([files().length, kept().device_code]).toEqual([1, secretCode]);
+  });
+});
