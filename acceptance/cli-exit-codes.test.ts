@@ -181,13 +181,18 @@ describe('each code that the server can answer', () => {
       422: 7,
       429: 8,
     },
-    ...{ 500: 13, 503: 13, 504: 13 },
+    ...{ 500: 13, 502: 13, 503: 13, 504: 13 },
   };
-  const exceptions: Record<string, number> = { login_required: 3, plan_stale: 15 };
+  const exceptions: Record<string, number> = {
+    ...{ login_required: 3, plan_stale: 15 },
+    // A person has to act at the git host first.
+    ...{ git_account_required: 11, installation_missing: 11 },
+  };
   const statuses: Record<number, string> = {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
     401: 'unauthenticated',
-    403: 'login_required forbidden cross_site_request url_expired self_approval',
+    403: `login_required forbidden cross_site_request url_expired self_approval access_denied
+      code_not_readable`,
     404: 'not_found not_in_manifest',
     405: 'method_not_allowed',
     408: 'request_timeout',
@@ -198,18 +203,21 @@ describe('each code that the server can answer', () => {
       raw_db_unavailable consent_required already_uploaded release_not_draft release_incomplete
       release_not_finalized release_revoked release_active staging_disabled not_staged promotion_pending
       promotion_required staging_changed not_pending not_rollback_target nothing_active already_attached
-      host_active_elsewhere`,
+      host_active_elsewhere app_suspended no_source not_cancelable artifact_expired runtime_unsupported
+      git_account_required installation_missing already_connected not_connected repo_exists device_code_expired`,
     412: 'precondition_failed',
     413: 'payload_too_large',
     414: 'uri_too_long',
     415: 'unsupported_media_type',
     416: 'range_not_satisfiable',
     421: 'misdirected_request',
-    422: 'idempotency_mismatch resource_tier_exceeded invalid_path path_collision digest_mismatch host_reserved',
+    422: `idempotency_mismatch resource_tier_exceeded invalid_path path_collision digest_mismatch host_reserved
+      installation_mismatch`,
     429: 'rate_limited',
     500: 'internal',
-    503: 'unavailable',
-    504: 'query_timeout',
+    502: 'app_unreachable',
+    503: 'unavailable app_starting git_host_unavailable',
+    504: 'query_timeout app_timeout',
   };
   const rows = Object.entries(statuses).flatMap(([status, codes]) =>
     codes.split(/\s+/).map((code) => ({ code, status: Number(status) })),

@@ -6,6 +6,7 @@ import { appInputs } from './command-inputs/apps.ts';
 import { categoryInputs } from './command-inputs/categories.ts';
 import { deploymentInputs } from './command-inputs/deployments.ts';
 import { domainInputs } from './command-inputs/domains.ts';
+import { gitInputs } from './command-inputs/git.ts';
 import { iconInputs } from './command-inputs/icons.ts';
 import { ownerInputs } from './command-inputs/owners.ts';
 import { rawDbInputs } from './command-inputs/raw-db.ts';
@@ -75,6 +76,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   ...storageInputs,
   ...domainInputs,
   ...deploymentInputs,
+  ...gitInputs,
   ...staticSiteInputs,
   ...iconInputs,
   'tables types': async (world) => ['--app', await adminsApp(world)],

@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Browser } from './browser.ts';
 import type { Person, Tenant } from './people.ts';
 import { temporaryFolder } from './server.ts';
+import type { PasswordUser } from './sign-in.ts';
 
 /** What a page needs to be served as it is: no build, no start. */
 export const pageFiles = { 'index.html': '<!doctype html><title>Page</title><h1>Hello from a page</h1>' };
@@ -81,4 +83,18 @@ export async function newPageTemplate(tenant: Tenant): Promise<string> {
   });
   if (status !== 201) throw new Error(`No template was made: ${JSON.stringify(body)}`);
   return body.id;
+}
+
+/** Opens the page of the built-in host as a person does, signs in, enters the code, and approves or denies. */
+export async function approveCode(
+  shown: { address: string; code: string },
+  user: Pick<PasswordUser, 'email' | 'password'>,
+  answer: 'Approve' | 'Deny' = 'Approve',
+): Promise<void> {
+  const browser = new Browser(new URL(shown.address).origin);
+  let page = await browser.open(shown.address);
+  page = await browser.press(page, 'Sign in', { email: user.email, password: user.password });
+  page = await browser.press(page, 'Continue', { user_code: shown.code });
+  page = await browser.press(page, answer);
+  if (page.status !== 200) throw new Error(`${answer} ended with ${page.status}:\n${page.html}`);
 }

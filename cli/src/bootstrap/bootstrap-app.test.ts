@@ -56,7 +56,7 @@ const askable = () =>
 /** A run with so many steps done and the next one under way. */
 function runAt(
   state: RunRecord['state'],
-  done = bootstrapSteps.length,
+  done: number = bootstrapSteps.length,
   more: Partial<RunRecord> = {},
 ): RunRecord {
   const sample = answerOf({ shape: { answer: BootstrapRun } }) as RunRecord;

@@ -1,6 +1,6 @@
 import { resourcesOf } from '@svc/contract/resource-presets.ts';
 import { sql } from 'kysely';
-import type { AppRow } from '../apps/store.ts';
+import type { AppRow } from '../apps/app-row.ts';
 import type { Limits } from '../drivers/runtime/runtime.ts';
 import type { Db } from '../plumbing/db.ts';
 import type { AppPlace } from './store.ts';

@@ -1,4 +1,4 @@
-import { lockAppRow } from '../apps/store.ts';
+import { lockApp } from '../apps/app-row.ts';
 import type { ClaimedWork } from './claimed-work.ts';
 import { asHolder } from './end-deployment.ts';
 import { isOvertaken } from './rules.ts';
@@ -8,7 +8,7 @@ import { type DeploymentRow, findLiveDeploymentRow, updateDeploymentRow } from '
 export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'canceled' | 'skipped'> {
   return asHolder(work, 'deployments.release', async (ctx, { row }) => {
     const place = { tenantId: row.tenant_id, appId: row.app_id };
-    const app = await lockAppRow(ctx.db, place.tenantId, place.appId);
+    const app = await lockApp(ctx.db, place.tenantId, place.appId);
     if (row.cancel_asked || app?.record !== 'active') return 'canceled';
     if (app.runtime === 'suspended' && row.kind !== 'resume') return 'canceled';
     if (isOvertaken(row, await findLiveDeploymentRow(ctx.db, place))) return 'skipped';

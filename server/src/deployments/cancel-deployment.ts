@@ -2,8 +2,9 @@ import { holdApp } from '../apps/hold-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
-import { cancelOf, type DeploymentRecord, deploymentRecord } from './rules.ts';
+import { cancelOf } from './rules.ts';
 import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
 
 /** At once where it waits; the copy of the server that builds it is asked to stop. */

@@ -19,6 +19,8 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
   const { db, log, atOnceMax } = parts;
   const cancels = new Map<Claimed, AbortController>();
   const stopping = new AbortController();
+  /** Of each deployment, what this copy does for it: after a time without the database it may claim its own once more. */
+  const underWay = new Map<string, { leave: AbortController; done: Promise<void> }>();
 
   const renew = async (claimed: Claimed): Promise<boolean> => {
     const held = await renewLease(db, claimed);
@@ -26,26 +28,43 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
     return held !== 'lost';
   };
 
+  async function workOn(claimed: Claimed, leased: AbortSignal): Promise<void> {
+    const cancel = new AbortController();
+    cancels.set(claimed, cancel);
+    const { appId, id: deploymentId } = claimed;
+    const signal = AbortSignal.any([leased, cancel.signal]);
+    let open: OpenLog | null = null;
+    try {
+      const secrets = secretsOf(await environmentKept({ parts, claimed }));
+      open = parts.logs.open({ appId, deploymentId, source: 'build', secrets });
+      await carryOut({ parts, instances, claimed, log: open, signal, canceled: cancel.signal });
+    } catch (error) {
+      if (!(error instanceof LostDeployment)) throw error;
+    } finally {
+      cancels.delete(claimed);
+      await open?.close();
+      // A copy that is asked to stop says so; one whose lease was lost has nothing to give back.
+      if (stopping.signal.aborted) await letGo(db, claimed).catch(() => {});
+    }
+  }
+
   const worker = createLeasedWorker<Claimed>({
     ...{ name: 'deployments', log, atOnceMax, lookEveryMs, renewEveryMs, renew },
     claim: () => claimDeployment(db),
     async work(claimed, leased) {
-      const cancel = new AbortController();
-      cancels.set(claimed, cancel);
-      const { appId, id: deploymentId } = claimed;
-      const signal = AbortSignal.any([leased, cancel.signal]);
-      let open: OpenLog | null = null;
+      const before = underWay.get(claimed.id);
+      const leave = new AbortController();
+      const done = (async () => {
+        // Two at work on one deployment would undo each other's files.
+        before?.leave.abort(new LostDeployment());
+        await before?.done.catch(() => {});
+        await workOn(claimed, AbortSignal.any([leased, leave.signal]));
+      })();
+      underWay.set(claimed.id, { leave, done });
       try {
-        const secrets = secretsOf(await environmentKept({ parts, claimed }));
-        open = parts.logs.open({ appId, deploymentId, source: 'build', secrets });
-        await carryOut({ parts, instances, claimed, log: open, signal, canceled: cancel.signal });
-      } catch (error) {
-        if (!(error instanceof LostDeployment)) throw error;
+        await done;
       } finally {
-        cancels.delete(claimed);
-        await open?.close();
-        // A copy that is asked to stop says so; one whose lease was lost has nothing to give back.
-        if (stopping.signal.aborted) await letGo(db, claimed).catch(() => {});
+        if (underWay.get(claimed.id)?.done === done) underWay.delete(claimed.id);
       }
     },
   });

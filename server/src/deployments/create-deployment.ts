@@ -1,13 +1,13 @@
+import { keptApp } from '../apps/app-row.ts';
 import { holdApp } from '../apps/hold-app.ts';
-import { findAppRow } from '../apps/store.ts';
 import type { BuildPlan, Runtime } from '../drivers/runtime/runtime.ts';
 import { connectionOf } from '../git-connections/connection-of.ts';
 import type { AppCtx, AppMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import { hasArrived } from './has-arrived.ts';
 import { queueDeployment } from './queue-deployment.ts';
-import { type DeploymentRecord, deploymentRecord } from './rules.ts';
 
 export async function createDeployment(
   ctx: AppMutationCtx,
@@ -36,7 +36,7 @@ export async function createDeployment(
 
 /** What apps run on here may not know the method at all: then nothing is begun. */
 export async function refuseMethod(ctx: AppCtx, runtime: Pick<Runtime, 'refuses'>): Promise<void> {
-  const method = (await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id))?.deploy_method;
+  const method = (await keptApp(ctx.db, ctx.tenant.id, ctx.app.id))?.deploy_method;
   if (method !== 'compose') return;
   const why = await runtime.refuses({ method, plan: anyCompose });
   if (why !== null) throw fail('runtime_unsupported', { detail: why });

@@ -1,4 +1,4 @@
-import { lockAppRow } from '../apps/store.ts';
+import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { asOperator } from '../plumbing/operator.ts';
 import type { ClaimedWork } from './claimed-work.ts';
@@ -17,7 +17,7 @@ export function asHolder<T>(
   verb: (ctx: MutationCtx, held: { slug: string; row: DeploymentRow }) => Promise<T>,
 ): Promise<T> {
   return asOperator(parts, { name, auditTenantId: claimed.tenantId }, async (ctx) => {
-    const app = await lockAppRow(ctx.db, claimed.tenantId, claimed.appId, 'any');
+    const app = await lockApp(ctx.db, claimed.tenantId, claimed.appId, 'any');
     const row = app && (await lockDeploymentRow(ctx.db, claimed, claimed.id));
     if (!row || row.lease_holder !== claimed.lease) throw new LostDeployment();
     return verb(ctx, { slug: app.slug, row });

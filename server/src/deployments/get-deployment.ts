@@ -1,8 +1,8 @@
-import { findAppRow } from '../apps/store.ts';
+import { keptApp } from '../apps/app-row.ts';
 import type { AppCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
-import { type DeploymentRecord, deploymentRecord } from './rules.ts';
+import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
 
 export async function getDeployment(
@@ -21,6 +21,6 @@ export async function recordOf(
   row: DeploymentRow,
   places: SitePlaces,
 ): Promise<DeploymentRecord> {
-  const app = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
+  const app = await keptApp(ctx.db, ctx.tenant.id, ctx.app.id);
   return deploymentRecord(row, { subdomain: app?.subdomain ?? null, places });
 }

@@ -5,7 +5,7 @@ import { DeploymentFailure } from './deployment-failure.ts';
 import type { DeploymentParts, OpenLog } from './deployment-parts.ts';
 import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
 import { secretsOf } from './secrets-of.ts';
-import type { DeploymentRow } from './store.ts';
+import { type DeploymentRow, findDeploymentRow } from './store.ts';
 
 /** What this copy of the server runs. A row says that an instance is meant to be; this makes it so. */
 export interface Instances {
@@ -13,6 +13,8 @@ export interface Instances {
   isStarting(id: string): boolean;
   /** For a row that stands as `starting`: started, and healthy. Where it fails, nothing of it is left, the row included. */
   bringUp(id: string, row: DeploymentRow, signal: AbortSignal): Promise<void>;
+  /** Takes up the log of one that a server before this one has started, where instances outlive servers. */
+  hear(instance: InstanceRow): Promise<void>;
   /** Ends it, then its row. One that is not there is no error. */
   end(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
   /** Ends what has no row. */
@@ -79,8 +81,24 @@ export function createInstances(
       await deleteInstanceRow(db, id);
     });
 
+  async function hear({ id, handle, tenant_id: tenantId, app_id: appId, deployment_id }: InstanceRow) {
+    if (!runtime.hear || logs.has(id) || starting.has(id) || ending.has(id)) return;
+    const row = await findDeploymentRow(db, { tenantId, appId }, deployment_id);
+    if (!row) return;
+    const variables = {
+      ...(await parts.environment.own(row)),
+      ...(await parts.environment.given(row, 'run')),
+    };
+    const secrets = secretsOf(variables);
+    if (logs.has(id)) return;
+    const log = parts.logs.open({ appId, deploymentId: deployment_id, source: 'app', secrets });
+    logs.set(id, log);
+    await runtime.hear({ instanceId: id, handle: handle ?? {} }, log.sink);
+  }
+
   return {
     isStarting: (id) => starting.has(id),
+    hear,
     end: endInstance,
     endStray: (instance) => once(instance.instanceId, () => stop(instance)),
     async bringUp(id, row, signal) {

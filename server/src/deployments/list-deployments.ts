@@ -1,8 +1,8 @@
-import { findAppRow } from '../apps/store.ts';
+import { keptApp } from '../apps/app-row.ts';
 import type { AppCtx } from '../plumbing/context.ts';
 import { type PageQuery, pageAnswer, windowOf } from '../plumbing/paging.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
-import { deploymentRecord } from './rules.ts';
+import { deploymentRecord } from './deployment-record.ts';
 import { type DeploymentState, listDeploymentRows } from './store.ts';
 
 export async function listDeployments(
@@ -15,7 +15,7 @@ export async function listDeployments(
     state: query.state,
     window: windowOf(query),
   });
-  const subdomain = (await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id))?.subdomain ?? null;
+  const subdomain = (await keptApp(ctx.db, ctx.tenant.id, ctx.app.id))?.subdomain ?? null;
   return pageAnswer(
     query,
     rows.map((row) => deploymentRecord(row, { subdomain, places })),

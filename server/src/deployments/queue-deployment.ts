@@ -1,4 +1,4 @@
-import { lockAppRow } from '../apps/store.ts';
+import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import {
@@ -35,7 +35,7 @@ export interface NewDeployment {
 export async function queueDeployment(ctx: MutationCtx, wish: NewDeployment): Promise<DeploymentRow> {
   const { tenantId, appId, kind = 'deploy' } = wish;
   const place = { tenantId, appId };
-  const app = await lockAppRow(ctx.db, tenantId, appId);
+  const app = await lockApp(ctx.db, tenantId, appId);
   if (!app) throw fail('not_found');
   if (app.record !== 'active')
     throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { findAppRow } from '../apps/store.ts';
+import { keptApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { goLive, retireLive } from './go-live.ts';
 import { type AppPlace, findDeploymentOfRelease, findLiveDeploymentRow } from './store.ts';
@@ -12,7 +12,7 @@ export async function releaseBecameActive(
   ctx: MutationCtx,
   { releaseId, ...place }: AppPlace & { releaseId: string },
 ): Promise<void> {
-  const app = await findAppRow(ctx.db, place.tenantId, place.appId);
+  const app = await keptApp(ctx.db, place.tenantId, place.appId);
   if (app?.deploy_method !== 'static') return;
   const row = await findDeploymentOfRelease(ctx.db, place, releaseId);
   if (row?.state === 'live') return;

@@ -3,8 +3,9 @@ import { holdApp } from '../apps/hold-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
+import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import { queueDeployment } from './queue-deployment.ts';
-import { type DeploymentRecord, deploymentRecord, rollbackObstacle } from './rules.ts';
+import { rollbackObstacle } from './rules.ts';
 import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
 
 /** What it built is started again as a deployment of its own, with the variables that it had. */

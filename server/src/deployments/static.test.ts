@@ -114,7 +114,7 @@ describe('a deployment of a static app', () => {
 
   test('that another takes over makes one release', async () => {
     const t = await world();
-    const stuck = haltAt(halts, 'built', t, { onAbort: 'hangs' });
+    const stuck = haltAt(halts, 'built', t);
     const { id } = await t.deploy(site('one'));
     await stuck.reached;
     await dropLease(database, id);

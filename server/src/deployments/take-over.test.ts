@@ -79,6 +79,20 @@ describe('a copy of the server that goes silent', () => {
     },
   );
 
+  test('for a while, and claims its own once more, ends the one before it begins again', async () => {
+    const halts: Halts = {};
+    await newCopy({ halts });
+    const t = await deployWorld(database);
+    const stuck = halt(halts, 'built', t);
+    const { id } = await t.deploy(nodeApp(folder, 'again'));
+    await stuck.reached;
+    // What is stuck ends by the abort alone; the next is not stopped.
+    halts.built = async () => {};
+    await dropLease(database, id);
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 2 });
+    expect(await t.says()).toBe('again');
+  });
+
   test('again and again is not followed for ever', async () => {
     const halts: Halts = {};
     await newCopy({ halts });

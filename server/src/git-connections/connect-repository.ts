@@ -1,4 +1,4 @@
-import { lockApp } from '../apps/lock-app.ts';
+import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import {

@@ -30,7 +30,7 @@ export async function listGitRepositories(
     let total = 0;
     for (let page = first; page * perPage < offset + limit; page++) {
       const found = await user.repositories(installation, { page: page + 1, perPage });
-      if (!found) throw fail('not_found', { detail: 'There is no such installation that you reach.' });
+      if (!found) throw fail('not_found');
       items.push(...found.items);
       total = found.total;
       if (found.items.length < perPage) break;

@@ -1,4 +1,4 @@
-import { lockApp } from '../apps/lock-app.ts';
+import { lockApp } from '../apps/app-row.ts';
 import { queueDeployment } from '../deployments/queue-deployment.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';

@@ -1,5 +1,5 @@
 import { deploymentEndStates } from '@svc/contract/deployments.ts';
-import type { DeploymentRecord } from '../deployments/rules.ts';
+import type { DeploymentRecord } from '../deployments/deployment-record.ts';
 
 /** Lines are kept in batches: the last of them may come this long after what they tell of. */
 const lateMs = 1_000;

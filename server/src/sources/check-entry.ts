@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { sourceFilesMax, sourceUnpackedBytesMax } from '@svc/contract/deployments.ts';
-import { BadArchive, type TarHeader } from './tar-header.ts';
+import { BadArchive, type TarHeader } from '../plumbing/tar-header.ts';
 
 export interface EntryLimits {
   filesMax: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { BadArchive } from '../plumbing/tar-header.ts';
 import { checkedTar } from './checked-tar.ts';
-import { BadArchive } from './tar-header.ts';
 import { paxOf, type TestEntry, tarOf } from './testing.ts';
 
 const limits = { filesMax: 10, bytesMax: 10_000 };

@@ -1,5 +1,12 @@
+import {
+  BadArchive,
+  blockBytes,
+  parsePax,
+  parseTarHeader,
+  type TarHeader,
+  utf8,
+} from '../plumbing/tar-header.ts';
 import { createEntryCheck, type EntryLimits } from './check-entry.ts';
-import { BadArchive, blockBytes, parsePax, parseTarHeader, type TarHeader, utf8 } from './tar-header.ts';
 
 /** Names that do not fit into a header; more than this is none. */
 const extraBytesMax = 64 * 1024;

@@ -1,7 +1,7 @@
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BadArchive } from '../plumbing/tar-header.ts';
 import { type EntryLimits, staysInside } from './check-entry.ts';
-import { BadArchive } from './tar-header.ts';
 
 /**
  * What really came out of an archive, in case that the program that unpacked it read it otherwise than we did: nothing but

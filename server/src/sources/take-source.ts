@@ -3,13 +3,13 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
 import type { Db } from '../plumbing/db.ts';
+import { type RunAs, runTar } from '../plumbing/run-tar.ts';
+import { BadArchive } from '../plumbing/tar-header.ts';
 import { type EntryLimits, sourceLimits } from './check-entry.ts';
 import { checkedTar } from './checked-tar.ts';
 import { lookOver } from './look-over.ts';
-import { type RunAs, runTar } from './run-tar.ts';
 import { sourceKey } from './source-key.ts';
 import { findUploadRow } from './store.ts';
-import { BadArchive } from './tar-header.ts';
 
 export interface TakeParts {
   db: Db;

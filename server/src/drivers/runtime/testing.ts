@@ -14,6 +14,7 @@ export interface SampleApp {
   /** Built, started, and answering. */
   run(): Promise<SampleInstance>;
   lines(stream?: 'stdout' | 'stderr' | 'platform'): string[];
+  log: LogSink;
 }
 
 export interface SampleInstance {
@@ -55,20 +56,28 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
       const said: [string, string][] = [];
       const log: LogSink = (stream, line) => said.push([stream, line]);
       const stopping = new AbortController();
-      const common = { ...ids, number, method: sample.method, env, limits: sampleLimits, log };
+      const common = { ...ids, number, env, limits: sampleLimits, log };
       const app: SampleApp = {
         ...ids,
         sourceDir: join(world.workDir, ids.deploymentId),
         sample,
+        log,
         build() {
           writeFiles(app.sourceDir, sample.files);
-          const { plan } = sample;
-          return bench.runtime.build({ ...common, plan, sourceDir: app.sourceDir, signal: stopping.signal });
+          const { plan, method } = sample;
+          return bench.runtime.build({
+            ...common,
+            method,
+            plan,
+            sourceDir: app.sourceDir,
+            signal: stopping.signal,
+          });
         },
         abort: (reason) => stopping.abort(reason),
         async start(built, instanceId = crypto.randomUUID()) {
           const { handle, address } = await bench.runtime.start({
             ...common,
+            method: sample.method,
             instanceId,
             artifact: built.artifact,
           });

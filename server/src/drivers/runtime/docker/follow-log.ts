@@ -40,7 +40,7 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
   /** The oldest that has not been heard to its end. */
   async function next(heard: ReadonlySet<string>): Promise<string | null> {
     const all = (await containersOf(engine, wish.instanceId)).filter(
-      ({ Labels }) => Labels[labelNames.service] === wish.service,
+      ({ Labels, State }) => Labels[labelNames.service] === wish.service && State !== 'created',
     );
     const from = all.findIndex(({ Id }) => Id === cursor?.container);
     const rest = all.slice(Math.max(0, from)).map(({ Id }) => Id);

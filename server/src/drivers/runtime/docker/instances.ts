@@ -23,7 +23,10 @@ export async function servicesOf(parts: Parts, instanceId: string): Promise<Serv
 }
 
 export async function lookAt(parts: Parts, instanceId: string): Promise<InstanceState> {
-  const mains = (await containersOf(parts.engine, instanceId)).filter(isMain);
+  // A Swarm makes the next one before the time has come to start it.
+  const all = (await containersOf(parts.engine, instanceId)).filter(isMain);
+  const begun = all.filter(({ State }) => State !== 'created');
+  const mains = begun.length > 0 ? begun : all;
   const services = (await servicesOf(parts, instanceId)).filter(({ Spec }) => labelNames.port in Spec.Labels);
   const last = mains.at(-1);
   const detail = last ? await detailOf(parts.engine, last.Id) : null;

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runTar } from '../../../sources/run-tar.ts';
+import { runTar } from '../../../plumbing/run-tar.ts';
 import { digestTree } from '../process/digest-tree.ts';
 import { strangeEntry } from '../process/trees.ts';
 import { BuildFailure, type BuildJob, type Built } from '../runtime.ts';

@@ -46,7 +46,7 @@ const topReasons: Record<string, string> = {
   networks: 'is not allowed: the services of an app have a network of their own, and no other',
   include: 'is not allowed: everything has to stand in this file',
   configs: 'is not allowed: put files into an image',
-  secrets: 'is not allowed: set them by `svc env set`, and use ${NAME}',
+  secrets: 'is not allowed: set them by `svc env set`, and use them by their names',
 };
 
 function read(text: string): Record<string, unknown> {

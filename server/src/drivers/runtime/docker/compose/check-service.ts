@@ -58,7 +58,7 @@ const reasons: Record<string, string> = {
   networks: 'is not allowed: the services of an app have a network of their own, and no other',
   external_links: 'is not allowed: the services of an app have a network of their own, and no other',
   links: 'is not needed: services find one another by their names',
-  secrets: 'is not allowed: set them by `svc env set`, and use ${NAME}',
+  secrets: 'is not allowed: set them by `svc env set`, and use them by their names',
   configs: 'is not allowed: put files into an image',
   deploy: 'is not allowed: limits are those of the app’s tier',
   container_name: 'is not allowed: names are given by the platform',

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { behind } from './support/database.ts';
+import { newNodeApp, nodeApp, runsOf } from './support/node-apps.ts';
+import { newTenant } from './support/people.ts';
+import { startEmbedded, Tally } from './support/rows-proof.ts';
+import { until } from './support/until.ts';
+
+const atOnce = 50;
+
+test('50 parallel deployments of one app: the newest is live, the others are not, and none is doubled', async () => {
+  const server = await startEmbedded();
+  const app = await newNodeApp(await newTenant(server), nodeApp('one'));
+  const database = behind(server);
+  const begun = performance.now();
+  const commit = await pushedQuietly();
+  const made = await Promise.all(Array.from({ length: atOnce }, () => app.deploy()));
+  expect(made.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(numbers(1, atOnce));
+  expect(new Set(made.map(({ id }) => id)).size).toBe(atOnce);
+
+  const newest = made.find(({ seq }) => seq === atOnce)!;
+  const live = await app.ended(newest);
+  const seconds = (performance.now() - begun) / 1000;
+  expect(live).toMatchObject({ state: 'live', commit, failure: null });
+  const all = await app.deployments();
+  expect(all.map(({ seq }) => seq)).toEqual(numbers(1, atOnce).reverse());
+  const states = new Tally();
+  for (const { state } of all) states.add(state);
+  expect(states.except('live', 'skipped', 'superseded')).toEqual([]);
+  expect(states.count('live')).toBe(1);
+  expect(await app.ask()).toMatchObject({ status: 200, text: 'one/one' });
+
+  await until(
+    'one instance is left',
+    async () => runsOf(app).length === 1 && (await instances()).length === 1,
+    40_000,
+  );
+  expect((await instances()).map(({ deployment_id }) => deployment_id)).toEqual([newest.id]);
+  expect(runsOf(app)).toEqual((await instances()).map(({ id }) => String(id)));
+  const [worked] = await database.query(
+    'select max(attempts) as attempts, count(started_at)::int as on from svc.deployments where app_id = $1',
+    [app.id],
+  );
+  expect(worked?.attempts).toBe(1);
+  console.log(
+    `${atOnce} at once: ${states}; ${worked?.on} worked on; live after ${seconds.toFixed(1)} s`,
+  );
+  await database.close();
+
+  function instances() {
+    return database.query('select id, deployment_id from svc.app_instances where app_id = $1', [app.id]);
+  }
+
+  /** Without the deployment that the push itself would make. */
+  async function pushedQuietly(): Promise<string> {
+    await database.query('update svc.git_host_hooks set is_active = false');
+    return app.copy.push();
+  }
+}, 120_000);
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);

@@ -1,0 +1,253 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/**
+ * Docker as Debian has it: a real engine for tests. It has namespaces of its own for network, mounts and processes, so that
+ * no engine of the machine notices it, and that everything it started is gone with it, whatever ends it. That takes root.
+ */
+const programs = {
+  docker: '/usr/bin/docker',
+  dockerd: '/usr/sbin/dockerd',
+  busybox: '/bin/busybox',
+  ip: findIp(),
+};
+
+export const hasDockerEngine =
+  Object.values(programs).every((program) => existsSync(program)) &&
+  Bun.which('node') !== null &&
+  process.getuid?.() === 0 &&
+  Bun.spawnSync(['unshare', '--net', '--mount', '--pid', '--fork', 'true'], { stderr: 'ignore' }).exitCode ===
+    0;
+export const needsDockerEngine = /\bdocker\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
+
+export interface DockerEngine {
+  /** For `SVC_DOCKER_HOST`. */
+  host: string;
+  /** At which the ports that it opens are reached. */
+  address: string;
+  /** Has node and a shell: none could be fetched. */
+  baseImage: string;
+  /** What the docker command says. */
+  docker(...words: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const startMsMax = 30_000;
+const baseImage = 'svc-test-base:1';
+
+/** Keeps all in the folder, which is the caller's to remove. */
+export async function startDockerEngine(
+  folder: string,
+  options: { swarm?: boolean } = {},
+): Promise<DockerEngine> {
+  mkdirSync(folder, { recursive: true });
+  const number = Math.floor(Math.random() * 2 ** 14);
+  const net = `198.18.${number >> 6}.`;
+  const first = (number & 63) << 2;
+  const [ours, address, link] = [`${net}${first + 1}`, `${net}${first + 2}`, `svct${number}`];
+  const group = `svc-test-${number}`;
+  const socket = join(folder, 'd.sock');
+  const log = Bun.file(join(folder, 'dockerd.log'));
+  const daemon = [
+    ...[
+      '--data-root',
+      join(folder, 'data'),
+      '--exec-root',
+      join(folder, 'exec'),
+      '--pidfile',
+      join(folder, 'pid'),
+    ],
+    ...['-H', `unix://${socket}`, '--cgroup-parent', `/${group}`, '--shutdown-timeout', '2'],
+    // Found nowhere, so that nothing of the machine's own settings counts.
+    ...['--config-file', emptyFile(folder)],
+  ];
+  // The link comes from outside, once there is a namespace to put it into.
+  // Beside its data it keeps who it is in /etc/docker, where another engine of the machine may have its own.
+  const script = `while ! ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done
+mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && exec "$@"`;
+  const inside = ['sh', '-c', script, '-', programs.dockerd, ...daemon];
+  const child = Bun.spawn(
+    [
+      // It ends with us, whatever ends us.
+      ...['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', '--mount', '--pid', '--fork', '--mount-proc'],
+      ...['--kill-child', '--', ...inside],
+    ],
+    { cwd: folder, env: { PATH: process.env.PATH ?? '' }, stdin: 'ignore', stdout: log, stderr: log },
+  );
+  const docker = (...words: string[]) => run(programs.docker, '-H', `unix://${socket}`, ...words);
+  const stop = async () => {
+    // First the daemon itself, so that it takes leave of its containers; then whatever is left.
+    const pid = daemonOf(child.pid);
+    if (pid !== null) {
+      try {
+        process.kill(pid, 'SIGTERM');
+      } catch {}
+      await Promise.race([child.exited, Bun.sleep(10_000)]);
+    }
+    child.kill('SIGKILL');
+    await child.exited;
+    await removeGroups(group);
+  };
+  try {
+    await joinByLink({ pid: child.pid, link, ours, address });
+    for (const deadline = Date.now() + startMsMax; ; await Bun.sleep(50)) {
+      if (existsSync(socket) && (await answers(socket))) break;
+      if (Date.now() > deadline || child.exitCode !== null) throw new Error('It did not start.');
+    }
+    await makeBaseImage(folder, docker);
+    if (options.swarm) await docker('swarm', 'init', '--advertise-addr', '127.0.0.1');
+  } catch (error) {
+    await stop();
+    throw new Error(
+      `dockerd: ${String(error)} See dockerd.log in ${folder}:\n${(await log.text()).slice(-1_500)}`,
+    );
+  }
+  return { host: `unix://${socket}`, address, baseImage, docker, stop };
+}
+
+/** A cable between this machine and the engine's namespace; it goes with the namespace. */
+async function joinByLink(cable: {
+  pid: number;
+  link: string;
+  ours: string;
+  address: string;
+}): Promise<void> {
+  const { pid, link, ours, address } = cable;
+  const here = readlinkSync('/proc/self/ns/net');
+  for (const deadline = Date.now() + startMsMax; ; await Bun.sleep(5)) {
+    if (netOf(pid) !== null && netOf(pid) !== here) break;
+    if (Date.now() > deadline) throw new Error('No namespace was made.');
+  }
+  const within = (...words: string[]) => run('nsenter', `--net=/proc/${pid}/ns/net`, programs.ip, ...words);
+  await run(programs.ip, 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'cable', 'netns', String(pid));
+  await run(programs.ip, 'addr', 'add', `${ours}/30`, 'dev', link);
+  await run(programs.ip, 'link', 'set', link, 'up');
+  await within('link', 'set', 'lo', 'up');
+  await within('addr', 'add', `${address}/30`, 'dev', 'cable');
+  await within('link', 'set', 'cable', 'up');
+  await within('route', 'add', 'default', 'via', ours);
+  // Only now the daemon begins, which looks at what there is.
+  await within('link', 'set', 'cable', 'down');
+  await within('link', 'set', 'cable', 'name', 'eth0');
+  await within('link', 'set', 'eth0', 'up');
+  await within('route', 'replace', 'default', 'via', ours);
+}
+
+function netOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return null;
+  }
+}
+
+/** The child of `unshare`. */
+function daemonOf(pid: number): number | null {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      if (stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] === String(pid)) return Number(name);
+    } catch {}
+  }
+  return null;
+}
+
+async function answers(socket: string): Promise<boolean> {
+  return fetch('http://engine/_ping', { unix: socket, signal: AbortSignal.timeout(2_000) }).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+/** Of this machine's node with the libraries it takes, and busybox for everything else. */
+async function makeBaseImage(folder: string, docker: DockerEngine['docker']): Promise<void> {
+  const top = join(folder, 'base');
+  const put = (from: string, to: string) => {
+    mkdirSync(dirname(join(top, to)), { recursive: true });
+    copyFileSync(realpathSync(from), join(top, to));
+    chmodSync(join(top, to), 0o755);
+  };
+  const node = realpathSync(Bun.which('node') ?? '');
+  put(node, '/usr/local/bin/node');
+  for (const [, library] of (await run('ldd', node)).matchAll(/(\/\S+)(?= \()/g))
+    put(library ?? '', library ?? '');
+  put(programs.busybox, '/bin/busybox');
+  for (const name of (await run(programs.busybox, '--list')).trim().split('\n'))
+    if (name !== 'busybox') symlinkSync('busybox', join(top, 'bin', name));
+  mkdirSync(join(top, 'etc'), { recursive: true });
+  writeFileSync(join(top, 'etc', 'passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
+  writeFileSync(join(top, 'etc', 'group'), 'root:x:0:\n');
+  const certificates = '/etc/ssl/certs/ca-certificates.crt';
+  if (existsSync(certificates)) put(certificates, certificates);
+  for (const [name, mode] of [
+    ['tmp', 0o1777],
+    ['root', 0o700],
+  ] as const) {
+    mkdirSync(join(top, name));
+    chmodSync(join(top, name), mode);
+  }
+  const archive = join(folder, 'base.tar');
+  await run('tar', '-C', top, '-cf', archive, '.');
+  await docker('import', '--change', 'ENV PATH=/usr/local/bin:/usr/bin:/bin', archive, baseImage);
+  rmSync(archive);
+  rmSync(top, { recursive: true });
+}
+
+/** What is left of the control groups of its containers. */
+async function removeGroups(group: string): Promise<void> {
+  const top = '/sys/fs/cgroup';
+  const folders = [join(top, group), ...readdirSync(top).map((name) => join(top, name, group))];
+  for (const folder of folders.filter((each) => existsSync(each))) {
+    for (const below of readdirSync(folder, { withFileTypes: true }))
+      if (below.isDirectory()) tryRemove(join(folder, below.name));
+    tryRemove(folder);
+  }
+}
+
+function tryRemove(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {}
+}
+
+function emptyFile(folder: string): string {
+  const path = join(folder, 'daemon.json');
+  writeFileSync(path, '{}\n');
+  return path;
+}
+
+function findIp(): string {
+  return (
+    ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip', '/bin/ip'].find((path) => existsSync(path)) ?? '/sbin/ip'
+  );
+}
+
+async function run(program: string, ...words: string[]): Promise<string> {
+  const child = Bun.spawn([program, ...words], {
+    // The docker command looks for settings at home.
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, said] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(`${program} ${words.join(' ')}: ${said || out}`);
+  return out;
+}

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { BuildFailure, type Runtime } from '../runtime.ts';
+import { type Bench, openBench, type SampleApp } from '../testing.ts';
+import { createDockerRuntime } from './docker-runtime.ts';
+import { createEngine } from './engine.ts';
+import { type DockerWorld, dockerWorld } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
+  let world: DockerWorld;
+  let bench: Bench;
+  beforeAll(async () => {
+    world = await dockerWorld('single');
+    bench = openBench(world, await world.open());
+  });
+  afterAll(async () => {
+    await bench?.runtime.close();
+    await world?.close();
+  });
+
+  const failureOf = (app: SampleApp) =>
+    app.build().then(
+      () => 'built',
+      (error: unknown) => (error instanceof BuildFailure ? error.message : Promise.reject(error)),
+    );
+  const inspect = async (id: string, form: string) =>
+    (await world.engine.docker('inspect', '--format', form, `svc-${id}`)).trim();
+
+  /** `web` by a compose file, or by a Dockerfile. */
+  function composed(file: string): SampleApp {
+    const app = bench.app('web');
+    app.sample.method = 'compose';
+    Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
+    app.sample.files['compose.yaml'] = file;
+    app.sample.files['web/Dockerfile'] =
+      `FROM ${world.engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`;
+    app.sample.files['web/app.js'] = app.sample.files['app.js'] ?? '';
+    return app;
+  }
+
+  test('are held to the limits of the app, without rights, and open to nobody else', async () => {
+    const instance = await bench.app('web').run();
+    const held = await inspect(
+      instance.id,
+      '{{json .HostConfig.Memory}} {{json .HostConfig.MemorySwap}} {{json .HostConfig.NanoCpus}} {{json .HostConfig.PidsLimit}} {{json .HostConfig.CapDrop}} {{json .HostConfig.SecurityOpt}} {{json .HostConfig.Binds}} {{json .HostConfig.Privileged}} {{json .Config.User}}',
+    );
+    const memory = 128 * 1024 * 1024;
+    expect(held).toBe(
+      `${memory} ${memory} 1000000000 1024 ["ALL"] ["no-new-privileges"] null false "10001:10001"`,
+    );
+    expect(await inspect(instance.id, '{{range .NetworkSettings.Ports}}{{(index . 0).HostIp}}{{end}}')).toBe(
+      world.engine.address,
+    );
+    await instance.stop();
+  });
+
+  test('of one app do not reach those of another', async () => {
+    const one = await bench.app('web').run();
+    const two = bench.app('web');
+    const ip = await inspect(one.id, '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}');
+    two.sample.files['app.js'] =
+      `require('node:http').get({ host: '${ip}', port: 8080, timeout: 1500 }, () => console.log('reached'))
+        .on('timeout', () => { console.log('not reached'); process.exit(0); }).on('error', () => console.log('not reached'));`;
+    const instance = await two.start(await two.build());
+    await bench.until(() => two.lines().some((line) => line.endsWith('reached')));
+    expect(two.lines()).toContain('not reached');
+    await instance.stop();
+    await one.stop();
+  });
+
+  test('keep their address when they are started again', async () => {
+    const app = bench.app('web');
+    app.sample.files['app.js'] = (app.sample.files['app.js'] ?? '').replace(
+      "if (request.url === '/burn')",
+      "if (request.url === '/end') process.exit(5);\n  if (request.url === '/burn')",
+    );
+    const instance = await app.run();
+    await fetch(`http://${instance.address}/end`).catch(() => {});
+    await bench.until(async () => {
+      const found = await instance.look();
+      return found.state === 'running' && found.restarts === 1;
+    });
+    expect(await bench.answer(instance.address, '/env')).toContain('PORT=8080');
+    await bench.until(() => app.lines('platform').length > 0);
+    await instance.stop();
+  });
+
+  test('are built by a Dockerfile, without what .dockerignore names, and answer at its port', async () => {
+    const app = bench.app('web');
+    Object.assign(app.sample.plan, { dockerfile: 'Dockerfile', startCommand: null });
+    app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nARG OF_THE_BUILD\nCOPY . /srv/\nRUN ls /srv; echo built as $OF_THE_BUILD\nEXPOSE 3456\nCMD ["node", "/srv/app.js"]\n`;
+    app.sample.files['.dockerignore'] = '*.txt\n!keep.txt\nDockerfile\n';
+    app.sample.files['secret.txt'] = 'secret';
+    app.sample.files['keep.txt'] = 'kept';
+    const instance = await app.run();
+    expect(await bench.answer(instance.address, '/env')).toContain('PORT=3456');
+    expect(app.lines('stdout')).toContain('keep.txt');
+    expect(app.lines('stdout')).not.toContain('secret.txt');
+    expect(app.lines('platform')).toContain('CMD ["node", "/srv/app.js"]');
+    await instance.stop();
+  });
+
+  test('are not built by what is not there, is wrong, or lies outside', async () => {
+    const app = bench.app('web');
+    Object.assign(app.sample.plan, { dockerfile: 'Dockerfile' });
+    expect(await failureOf(app)).toContain('has no file Dockerfile');
+    app.sample.plan.dockerfile = '../../../etc/passwd';
+    expect(await failureOf(app)).toContain('has no file');
+    app.sample.plan.dockerfile = 'Dockerfile';
+    app.sample.files.Dockerfile = 'FROB x\n';
+    expect(await failureOf(app)).toContain('FROB');
+    const site = bench.app('site');
+    site.sample.plan.outputDir = 'nowhere';
+    expect(await failureOf(site)).toContain('made no folder nowhere');
+    const leaving = bench.app('site');
+    leaving.sample.plan.buildCommand = 'mkdir out && ln -s /etc/passwd out/link';
+    expect(await failureOf(leaving)).toContain('link');
+    expect(await world.engine.docker('ps', '-aq', '--filter', 'label=svc.deployment')).toBe('');
+  });
+
+  test('say everything once, over the end of one server and the start of the next', async () => {
+    const app = bench.app('web');
+    app.sample.files['app.js'] = 'let at = 0; setInterval(() => console.log("tick " + ++at), 5);';
+    const instance = await app.start(await app.build());
+    const ticks = () => app.lines('stdout').filter((line) => line.startsWith('tick '));
+    await bench.until(() => ticks().length > 50);
+    await bench.runtime.close();
+    const before = ticks().length;
+    bench.runtime = await world.open();
+    const ref = { instanceId: instance.id, handle: {} };
+    // As the server does, which knows the deployment's log.
+    await bench.runtime.hear?.(ref, app.log);
+    await bench.runtime.hear?.(ref, app.log);
+    await bench.until(() => ticks().length > before + 100);
+    await instance.stop();
+    expect(ticks()).toEqual(ticks().map((_, at) => `tick ${at + 1}`));
+  });
+
+  test('of another installation, and of another data dir’s logs, are left alone', async () => {
+    const app = bench.app('web');
+    const instance = await app.run();
+    const dataDir = join(world.dataDir, 'other');
+    mkdirSync(dataDir);
+    const other: Runtime = await createDockerRuntime({
+      ...world.optionsOf(dataDir),
+      installation: 'another',
+    });
+    expect([other.node, await other.list()]).toEqual([bench.runtime.node, []]);
+    const heard: string[] = [];
+    await other.hear?.({ instanceId: instance.id, handle: {} }, (_, line) => heard.push(line));
+    await instance.stop();
+    expect([app.lines().includes('bye'), heard]).toEqual([true, []]);
+    await other.close();
+  });
+
+  test('of a compose app are started, hidden, limited and removed together', async () => {
+    const app = composed(`services:
+  web: { build: web, environment: { GREETING: "\${WORD} $$HOME" }, ports: ["80:8080"] }
+  side: { image: "${world.engine.baseImage}", command: ["sh", "-c", "echo from the side; sleep 1000"] }
+`);
+    const built = await app.build();
+    const instance = await app.start(built);
+    const text = await bench.answer(instance.address, '/env');
+    expect(text).toContain('GREETING= $HOME\n');
+    expect(text).not.toContain('of-the-server');
+    await bench.until(() => app.lines().includes('side | from the side'));
+    const names = await world.engine.docker(
+      'ps',
+      '--filter',
+      `label=svc.instance=${instance.id}`,
+      '--format',
+      '{{.Ports}}',
+    );
+    expect(names.match(/->/g)).toHaveLength(1);
+    expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
+    expect((await instance.usage())?.memoryBytes).toBeGreaterThan(100_000);
+    expect((await bench.runtime.list()).filter(({ appId }) => appId === app.appId)).toMatchObject([
+      { instanceId: instance.id, address: instance.address },
+    ]);
+    await instance.stop(1_000);
+    expect(await instance.look()).toEqual({ state: 'gone' });
+    const left = ['--filter', `label=com.docker.compose.project=svc-${instance.id}`, '-q'];
+    expect(await world.engine.docker('ps', '-a', ...left)).toBe('');
+    expect(await world.engine.docker('network', 'ls', ...left)).toBe('');
+    await bench.runtime.discard(built.artifact);
+    expect(await world.engine.docker('images', '-q', `localhost:1/svc/${app.appId}`)).toBe('');
+  });
+
+  test('of a compose app keep its volumes, which one deployment uses at a time', async () => {
+    const app = composed(`services:
+  web: { build: web, ports: ["80:8080"], volumes: ["data:/data"], command: ["sh", "-c", "echo x >> /data/log; wc -l < /data/log; exec node /app.js"] }
+volumes: { data: }
+`);
+    const built = await app.build();
+    const one = await app.start(built);
+    await bench.answer(one.address, '/env');
+    const two = await app.start(built);
+    await bench.answer(two.address, '/env');
+    expect(await one.look()).toMatchObject({
+      state: 'restarting',
+      detail: expect.stringContaining('successor'),
+    });
+    expect(app.lines('stdout').filter((line) => /^\d$/.test(line))).toEqual(['1', '2']);
+    // What replaced it did not become healthy: the former one goes on.
+    await two.stop(1_000);
+    expect(await bench.answer(one.address, '/env')).toContain('PORT=8080');
+    await one.stop(1_000);
+    expect(await world.engine.docker('volume', 'ls', '-q')).toContain(`svc-${app.appId}-data`);
+  });
+
+  test('of a compose file that reaches outside are refused before anything is built', async () => {
+    const app = composed('services:\n  web: { build: web, ports: ["80"], privileged: true }\n');
+    expect(await failureOf(app)).toContain('service web: privileged is not allowed');
+    expect(await world.engine.docker('images', '-q', `localhost:1/svc/${app.appId}`)).toBe('');
+  });
+
+  test('are refused where no compose tool is, and an engine that is away says so', async () => {
+    const dataDir = join(world.dataDir, 'poor');
+    mkdirSync(dataDir);
+    const options = { ...world.optionsOf(dataDir), surroundings: { path: '/nowhere', forBuilds: {} } };
+    const poor = await createDockerRuntime(options);
+    const { plan } = composed('').sample;
+    expect(await poor.refuses({ method: 'compose', plan })).toContain('No compose tool');
+    expect(await poor.refuses({ method: 'docker', plan })).toContain('No Dockerfile');
+    expect(await bench.runtime.refuses({ method: 'compose', plan })).toBeNull();
+    await poor.close();
+    const away = createEngine('unix:///nowhere/d.sock');
+    expect(String(await away.json('GET', '/info').catch((error: unknown) => error))).toContain(
+      'does not answer',
+    );
+    const late = await createDockerRuntime({ ...options, host: 'unix:///nowhere/d.sock' });
+    expect([late.node, (await late.check()).ok]).toEqual([poor.node, false]);
+    await late.close();
+  });
+});
