@@ -4,8 +4,9 @@ alter table svc.apps
   -- What answers for the app; of `static` ones its site does.
   add column live_deployment_id uuid,
   add column deployments_made   int not null default 0,
-  -- A number of its own, for what the machine needs numbers for: the user that its processes run as.
-  add column runtime_number     int generated always as identity;
+  -- A number of its own, for what the machine needs numbers for: the user that its processes run as. From its first build on.
+  add column runtime_number     int unique;
+create sequence svc.app_runtime_numbers as int;
 
 create table svc.deployments (
   id             uuid primary key,

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { runAdmin } from './admin/run.ts';
 import { readConfig } from './config.ts';
+import { reachedDirectly } from './plumbing/reached-directly.ts';
 
 /** The operator's tool, on the machine that has the database: `./svc-admin`. */
 const interrupts = new Set<() => void>();
@@ -15,6 +16,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
+
+Object.assign(process.env, reachedDirectly(process.env, []));
 
 const exit = await runAdmin(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),

@@ -195,3 +195,26 @@ test('apps run as processes unless something else is named', () => {
   for (const wrong of [{ SVC_RUNTIME: 'podman' }, { SVC_CGROUP: '/svc' }])
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
+
+test('the Docker engine is the one of the machine unless another is named', () => {
+  expect(readConfig({}).runtime.docker).toEqual({
+    host: 'unix:///var/run/docker.sock',
+    baseImage: 'node:22-bookworm-slim',
+    network: null,
+    address: null,
+  });
+  const named = {
+    SVC_DOCKER_HOST: 'tcp://10.0.0.5:2375',
+    SVC_DOCKER_NETWORK: 'apps',
+    SVC_DOCKER_ADDRESS: '10.0.0.6',
+  };
+  expect(readConfig(named).runtime.docker).toMatchObject({ host: named.SVC_DOCKER_HOST, network: 'apps' });
+  for (const wrong of [
+    { SVC_DOCKER_HOST: 'http://10.0.0.5' },
+    { SVC_DOCKER_HOST: 'tcp://user@10.0.0.5:1' },
+    { SVC_DOCKER_BASE_IMAGE: 'a b' },
+    { SVC_DOCKER_NETWORK: '--host' },
+    { SVC_DOCKER_ADDRESS: 'a:1' },
+  ])
+    expect(() => readConfig(wrong)).toThrow(ConfigError);
+});

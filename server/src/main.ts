@@ -13,6 +13,7 @@ import { createMetrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import { listenRaw } from './plumbing/raw-http/listen-raw.ts';
 import { createPassedOn } from './plumbing/raw-http/passed-on.ts';
+import { reachedDirectly } from './plumbing/reached-directly.ts';
 import { type Handle, serve } from './plumbing/serve.ts';
 
 /** Time for requests under way when asked to stop. */
@@ -21,6 +22,8 @@ const graceMs = 25_000;
 const sameSignalMs = 500;
 
 const config = configOrExit();
+// Before anything is asked of anybody.
+Object.assign(process.env, reachedDirectly(process.env, [reachableHost(config.host)]));
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
 const metrics = createMetrics();
 let signalledAt: number | null = null;

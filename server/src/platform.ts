@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -22,6 +23,7 @@ import { findActiveHost } from './domains/find-active-host.ts';
 import { tellLoss } from './domains/tell-loss.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
 import { openDns } from './drivers/dns/open-dns.ts';
+import { clearGitWork } from './drivers/git-client/clear-git-work.ts';
 import { createGitClient } from './drivers/git-client/create-git-client.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
@@ -197,10 +199,13 @@ export async function startPlatform(
     undo.unshift(invalidation.stop);
 
     const logWaits = createLogWaits(invalidation);
+    const gitWork = join(config.dataDir, 'git-work');
+    await clearGitWork(gitWork, new Date());
+    const gitClient = createGitClient({ workDir: gitWork, path: config.runtime.surroundings.path });
     const bootstrap: BootstrapParts = {
       ...config,
       ...{ db, outbox, log, rows, gitHost: git.gitHost, now: git.now, onCommitted: invalidation.tell },
-      git: createGitClient({ workDir: config.dataDir, path: config.runtime.surroundings.path }),
+      git: gitClient,
     };
 
     const seeded = config.seed === 'demo' ? await seed({ db, outbox, log }) : null;
@@ -360,7 +365,7 @@ export async function startPlatform(
       ...config,
       ...{ db, outbox, log, objects, urlKey, invalidation, runtime, git },
       logs: createLogSink({ db, log }),
-      gitClient: createGitClient({ workDir: config.dataDir, path: config.runtime.surroundings.path }),
+      gitClient,
       underWay: edge.underWay.count,
       sample: createUsageSampler({ runtime, metrics: appMetrics }).sample,
       copies: config.databaseUrl === undefined ? 'one' : 'many',

@@ -93,7 +93,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (cause) {
-    if (!(cause instanceof Error) || !('code' in cause) || cause.code !== 'EEXIST')
+    if (codeOf(cause) !== 'EEXIST')
       throw new CliError('config_not_writable', `${folder} can not be made.`, { cause });
   }
   const fault = folderFault(folder);
@@ -110,7 +110,7 @@ function contentOf(path: string): Content | null {
   try {
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
+    const code = codeOf(cause);
     if (code === 'ENOENT') return null;
     return { fault: code === 'ELOOP' ? 'is a symbolic link' : `can not be read (${code})` };
   }
@@ -129,11 +129,20 @@ function contentOf(path: string): Content | null {
 const absent = 'is absent';
 
 function folderFault(folder: string): string | null {
-  const entry = lstatSync(folder, { throwIfNoEntry: false });
-  if (entry === undefined) return absent;
+  let entry: Stats;
+  try {
+    entry = lstatSync(folder);
+  } catch (cause) {
+    const code = codeOf(cause);
+    return code === 'ENOENT' || code === 'ENOTDIR' ? absent : `can not be read (${code})`;
+  }
   if (!entry.isDirectory()) return entry.isSymbolicLink() ? 'is a symbolic link' : 'is no folder';
   // Others may look at names; who could put a file there could have their own code approved.
   return openness(entry, 0o022);
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 }
 
 function openness(entry: Stats, others: number): string | null {

@@ -282,6 +282,17 @@ describe('the kept code', () => {
     expect((await link(['--resume-last'])).exit).toBe(5);
   });
 
+  test('that can not be written anywhere is said to be lost, and the flow goes on', async () => {
+    const blocked = join(newFolder(), 'a-file');
+    writeFileSync(blocked, '');
+    const env = { SVC_CONFIG_DIR: join(blocked, 'config') };
+    const ran = await link([], { env });
+    expect([ran.exit, ran.err.includes(shown), ran.err.includes('The code is not kept')]).toEqual([
+      ...[11, true, true],
+    ]);
+    expect((await link([], { env, terminal: true })).exit).toBe(0);
+  });
+
   test('of a later beginning takes the place of the one before, whole', async () => {
     await Promise.all(Array.from({ length: 5 }, () => link()));
     expect([files().length, kept().device_code]).toEqual([1, secretCode]);

@@ -27,7 +27,7 @@ test.each(updates)(
     for (const more of [[], ['--execute'], ['--dry-run'], ['--execute', '--plan', 'f1']]) {
       const ran = await runSvc([...line, ...more], { env });
       expect([more, ran.exit, server.seen]).toEqual([more, 2, []]);
-      expect(ran.err).toMatch(/^Error: (Give |--description must be given)/);
+      expect(ran.err).toMatch(/^Error: (Give |--(description|branch) must be given)/);
     }
   },
 );

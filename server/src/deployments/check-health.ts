@@ -42,7 +42,9 @@ async function ask({ address, path, signal }: HealthCheck): Promise<'healthy' | 
       redirect: 'manual',
       headers: { 'user-agent': 'svc-health', connection: 'close' },
       signal: AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]),
-    });
+      // See `edge/proxy/pass-request.ts`.
+      proxy: false,
+    } as RequestInit);
     await response.body?.cancel();
     if (isHealthy(response.status, path)) return 'healthy';
     return `${path ?? '/'} answers with ${response.status}.`;

@@ -96,7 +96,10 @@ export function createReconciliation(
   async function confirm(rows: readonly InstanceRow[]): Promise<void> {
     const seen: { id: string; restarts: number }[] = [];
     for (const row of rows) {
+      // Of an engine that several copies use: the one that starts it answers for it.
+      if (runtime.kind === 'docker' && row.state === 'starting' && !instances.isStarting(row.id)) continue;
       const now = await runtime.look({ instanceId: row.id, handle: row.handle ?? {} });
+      if (now.state === 'running') await instances.hear(row);
       if (now.state === 'running' || now.state === 'restarting' || instances.isStarting(row.id))
         seen.push({ id: row.id, restarts: now.state === 'gone' ? 0 : now.restarts });
       else await giveUp(row, now.state === 'gone' ? 'is gone' : now.detail);

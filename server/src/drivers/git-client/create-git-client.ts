@@ -9,11 +9,13 @@ import {
   type PushFirst,
   type Remote,
 } from './git-client.ts';
+import { messageOf } from './message-of.ts';
+import { refuseLarge } from './refuse-large.ts';
 import { type RunGit, runGit } from './run-git.ts';
 
-/** Of one checkout; what has more is no source. */
-const filesMax = 100_000;
 const packLookMs = 250;
+/** Of a branch that is copied, with its history. */
+const copiedBytesMax = 2 * 1024 ** 3;
 
 type Git = (run: Omit<RunGit, 'path'>) => Promise<string>;
 
@@ -21,13 +23,14 @@ type Git = (run: Omit<RunGit, 'path'>) => Promise<string>;
 export function createGitClient({ workDir, path }: { workDir: string; path: string }): GitClient {
   const git: Git = (run) => runGit({ ...run, path });
   return {
-    checkOut: (job) => checkOut(git, job),
+    checkOut: (job) => checkOut(git, job, path),
     pushFirst: (job) => inFolder(workDir, (folder) => pushFirst(git, job, folder)),
-    copyBranch: (job) => inFolder(workDir, (folder) => copyBranch(git, job, folder)),
+    copyBranch: (job) =>
+      inFolder(workDir, (folder) => copyBranch(git, { bytesMax: copiedBytesMax, ...job }, folder)),
   };
 }
 
-async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOut) {
+async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOut, path: string) {
   checkRemote(from);
   checkRef(ref);
   await mkdir(into, { recursive: true });
@@ -42,29 +45,11 @@ async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOu
     }),
   );
   const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: into, signal })).trim();
-  await refuseLarge(git, { cwd: into, sha, bytesMax, signal });
-  const message = await git({ args: ['log', '-1', '--format=%B', sha], cwd: into, signal });
+  await refuseLarge({ path, cwd: into, sha, bytesMax, signal });
+  const message = await messageOf({ path, cwd: into, sha, signal });
   await git({ args: ['checkout', '--quiet', '--force', '--detach', sha], cwd: into, signal });
   await rm(gitDir, { recursive: true, force: true });
   return { sha, message: message.trim() };
-}
-
-/** Asked of the tree, before a file of it is written. */
-async function refuseLarge(
-  git: Git,
-  of: { cwd: string; sha: string; bytesMax: number; signal: AbortSignal },
-) {
-  const { cwd, sha, bytesMax, signal } = of;
-  const listed = await git({ args: ['ls-tree', '-r', '-l', '-z', sha], cwd, signal });
-  const sizes = listed.split('\0').filter(Boolean).map(sizeOf);
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes > bytesMax || sizes.length > filesMax)
-    throw new GitFailure('too_large', `The source has ${sizes.length} files of ${bytes} bytes together.`);
-}
-
-/** `<mode> <type> <sha> <size>\t<path>`; a submodule has none. */
-function sizeOf(entry: string): number {
-  return Number(entry.slice(0, entry.indexOf('\t')).split(/ +/)[3]) || 0;
 }
 
 /** Stops what fetches more than allowed, while it does. */
@@ -73,16 +58,18 @@ async function limited(
   work: (limit: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const tooLarge = new AbortController();
-  const looking = setInterval(() => {
-    void packBytes(folder).then((bytes) => {
-      if (bytes > bytesMax) tooLarge.abort(new GitFailure('too_large', 'The source is larger than allowed.'));
-    });
-  }, packLookMs);
+  const look = async () => {
+    if ((await packBytes(folder)) > bytesMax)
+      tooLarge.abort(new GitFailure('too_large', 'The source is larger than allowed.'));
+  };
+  const looking = setInterval(() => void look(), packLookMs);
   try {
     await work(AbortSignal.any([signal, tooLarge.signal]));
   } finally {
     clearInterval(looking);
   }
+  await look();
+  tooLarge.signal.throwIfAborted();
 }
 
 async function packBytes(folder: string): Promise<number> {
@@ -119,14 +106,20 @@ async function pushFirst(gitAt: Git, job: PushFirst, gitDir: string): Promise<{ 
   return pushIfEmpty(gitAt, { to, branch, sha, cwd: gitDir, signal });
 }
 
-async function copyBranch(git: Git, job: CopyBranch, gitDir: string): Promise<{ sha: string } | null> {
-  const { from, fromRef, to, branch, signal } = job;
+async function copyBranch(
+  git: Git,
+  job: CopyBranch & { bytesMax: number },
+  gitDir: string,
+): Promise<{ sha: string } | null> {
+  const { from, fromRef, to, branch, signal, bytesMax } = job;
   for (const remote of [from, to]) checkRemote(remote);
   checkRef(fromRef);
   checkBranch(branch);
   await git({ args: ['init', '--quiet', '--bare', '.'], cwd: gitDir, signal });
   const fetch = ['fetch', '--quiet', '--no-tags', '--', from.url, fromRef];
-  await git({ args: fetch, cwd: gitDir, signal, remote: from });
+  await limited({ folder: gitDir, bytesMax, signal }, (limit) =>
+    git({ args: fetch, cwd: gitDir, signal: limit, remote: from }),
+  );
   const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: gitDir, signal })).trim();
   return pushIfEmpty(git, { to, branch, sha, cwd: gitDir, signal });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -8,12 +9,15 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clearGitWork } from './clear-git-work.ts';
 import { createGitClient } from './create-git-client.ts';
 import { GitFailure, type Remote } from './git-client.ts';
+import { runGit } from './run-git.ts';
 
 const path = process.env.PATH ?? '';
 const password = 'a-secret-of-the-host';
@@ -29,11 +33,17 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
+/** Of requests that followed a redirect. */
+const stolen: (string | null)[] = [];
+
 /** The real smart HTTP, with one password for all of it. */
 async function answer(request: Request): Promise<Response> {
   const url = new URL(request.url);
+  if (url.pathname.startsWith('/stolen')) stolen.push(request.headers.get('authorization'));
+  if (url.pathname.startsWith('/silent')) return new Promise(() => {});
+  // As hosts do that have moved: the rest of the address stays.
   if (url.pathname.startsWith('/elsewhere'))
-    return Response.redirect(`http://127.0.0.1:${served.port}/stolen`, 302);
+    return Response.redirect(url.href.replace('/elsewhere', '/stolen'), 302);
   const wanted = `Basic ${Buffer.from(`x:${password}`).toString('base64')}`;
   if (request.headers.get('authorization') !== wanted) return new Response('no', { status: 401 });
   const child = Bun.spawn(['git', 'http-backend'], {
@@ -166,6 +176,73 @@ test('what is larger than allowed is not written', async () => {
   expect(existsSync(join(into, 'big'))).toBe(false);
 });
 
+/** Made with the least of objects: trees that name the same tree ten times over, and a blob or nothing at their end. */
+function newBomb(levels: number, content: string | null): Remote {
+  const repo = newRepo();
+  const git = (args: string[], input: string) =>
+    Bun.spawnSync(['git', '-C', repo.folder, ...args], { stdin: Buffer.from(input) })
+      .stdout.toString()
+      .trim();
+  const file =
+    content === null ? '' : `100644 blob ${git(['hash-object', '-w', '--stdin'], content)}\tfile\n`;
+  let tree = git(['mktree'], file);
+  for (let level = 0; level < levels; level++)
+    tree = git(['mktree'], Array.from({ length: 10 }, (_, at) => `040000 tree ${tree}\td${at}\n`).join(''));
+  const commit = `tree ${tree}\nauthor a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\n${'long '.repeat(40_000)}\n`;
+  const sha = git(['hash-object', '-t', 'commit', '-w', '--stdin'], commit);
+  git(['update-ref', 'refs/heads/main', sha], '');
+  return repo;
+}
+
+test.each([
+  ['files', 'x'],
+  ['empty folders', null],
+])('a few small trees that name millions of %s are refused, and not held', async (_of, content) => {
+  const from = newBomb(7, content);
+  const before = process.memoryUsage.rss();
+  const into = join(root, `into${++made}`);
+  const { reason } = await refusal(
+    client().checkOut({ from, ref: 'main', into, signal, bytesMax: 1024 ** 3 }),
+  );
+  expect(reason).toBe('too_large');
+  expect(readdirSync(into)).toEqual(['.git']);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(150 * 1024 ** 2);
+});
+
+test('of a long message the beginning is read', async () => {
+  const from = newBomb(0, 'x');
+  const into = join(root, `into${++made}`);
+  const { message } = await client().checkOut({ from, ref: 'main', into, signal, bytesMax: 1e6 });
+  expect(message).toStartWith('long long');
+  expect(message.length).toBeLessThanOrEqual(64 * 1024);
+});
+
+test('a copy of a branch that is larger than allowed is stopped', async () => {
+  const [from, to] = [newRepo(), newRepo()];
+  await first(from, newFolder({ big: randomBytes(3_000_000).toString('base64') }));
+  const job = { from, fromRef: 'main', to, branch: 'main', signal, bytesMax: 100_000 };
+  expect((await refusal(client().copyBranch(job))).reason).toBe('too_large');
+  expect(readdirSync(join(root, 'work'))).toEqual([]);
+});
+
+test('what git prints and how long it takes are bounded', async () => {
+  const run = { path, cwd: newFolder(), signal };
+  const long = runGit({ ...run, args: ['help', '-a'], bytesMax: 100 });
+  expect((await refusal(long)).reason).toBe('too_large');
+  const url = `http://127.0.0.1:${served.port}/silent.git`;
+  const late = runGit({ ...run, args: ['ls-remote', '--', url], msMax: 300 });
+  expect((await refusal(late)).message).toContain('too long');
+});
+
+test('folders that were left behind are removed at the start, but none that another copy may work in', async () => {
+  const workDir = newFolder({ 'git-old/a': '1', 'git-new/a': '1', 'other/a': '1' });
+  const long = new Date(Date.now() - 2 * 3600_000);
+  for (const name of ['git-old', 'other']) utimesSync(join(workDir, name), long, long);
+  await clearGitWork(workDir, new Date());
+  expect(readdirSync(workDir).sort()).toEqual(['git-new', 'other']);
+  await clearGitWork(join(workDir, 'none'), new Date());
+});
+
 test('a wrong password, a missing repository and a missing branch are told apart, without the password', async () => {
   const repo = newRepo();
   await first(repo, newFolder({ a: '1' }));
@@ -185,6 +262,7 @@ test('a redirect is not followed: the password goes nowhere else', async () => {
     client().checkOut({ from: repo, ref: 'main', into: join(root, `into${++made}`), signal, bytesMax: 1e6 }),
   );
   expect(['unreachable', 'not_found']).toContain(failure.reason);
+  expect(stolen).toEqual([]);
 });
 
 test.each([

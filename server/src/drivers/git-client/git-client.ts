@@ -44,6 +44,8 @@ export interface CopyBranch {
   to: Remote;
   branch: string;
   signal: AbortSignal;
+  /** 2 GiB where it is not said. */
+  bytesMax?: number;
 }
 
 /** The remote said no, or could not be reached; what it said is in the message, without secrets. */

@@ -9,6 +9,9 @@ export interface RunGit {
   /** Whose password goes along, by the environment: arguments can be read by everybody on the machine. */
   remote?: Remote;
   env?: Readonly<Record<string, string>>;
+  /** Of what it prints; more is `too_large`. */
+  bytesMax?: number;
+  msMax?: number;
 }
 
 /** No configuration but this: neither the machine's, nor that of the person it runs as, nor one that came with files. */
@@ -31,6 +34,8 @@ const configuration: Readonly<Record<string, string>> = {
   'submodule.recurse': 'false',
   'fetch.recurseSubmodules': 'false',
   'transfer.fsckObjects': 'true',
+  // What comes stays in one pack, where its size is looked at.
+  'transfer.unpackLimit': '1',
   'gc.auto': '0',
   'maintenance.auto': 'false',
   'safe.directory': '*',
@@ -38,15 +43,36 @@ const configuration: Readonly<Record<string, string>> = {
   'advice.detachedHead': 'false',
 };
 
+/** What a repository makes git print is bounded by nothing else: ten small trees can name a billion files. */
+const outputBytesMax = 64 * 1024 * 1024;
+const complaintCharsMax = 64 * 1024;
+/** A command that asks nobody, and one that moves a repository: two of these fit into the hour that their folder has. */
+const localMsMax = 5 * 60_000;
+const remoteMsMax = 20 * 60_000;
+
 /** What it printed; throws `GitFailure`. */
-export async function runGit({ path, args, cwd, signal, remote, env = {} }: RunGit): Promise<string> {
+export async function runGit(run: RunGit): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  await readGit(run, (piece) => {
+    pieces.push(piece);
+  });
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** The same, piece by piece; what `take` throws ends it. */
+export async function readGit(run: RunGit, take: (piece: Uint8Array) => void): Promise<void> {
+  const { path, args, cwd, signal, remote, env = {} } = run;
   signal.throwIfAborted();
+  const ending = new AbortController();
+  const late = new GitFailure('unreachable', 'git took too long.');
+  const timer = setTimeout(() => ending.abort(late), run.msMax ?? (remote ? remoteMsMax : localMsMax));
+  const ended = AbortSignal.any([signal, ending.signal]);
   const child = Bun.spawn(['git', ...args], {
     cwd,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    signal,
+    signal: ended,
     env: {
       PATH: path,
       HOME: '/nonexistent',
@@ -60,14 +86,41 @@ export async function runGit({ path, args, cwd, signal, remote, env = {} }: RunG
       ...env,
     },
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  signal.throwIfAborted();
-  if (code !== 0) throw failureOf(err, remote);
-  return out;
+  const reading = readPieces(child.stdout, bounded(run.bytesMax ?? outputBytesMax, take));
+  reading.catch((error: unknown) => ending.abort(error));
+  try {
+    const [, said, code] = await Promise.all([reading, lastWords(child.stderr), child.exited]);
+    ended.throwIfAborted();
+    if (code !== 0) throw failureOf(said, remote);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function bounded(bytesMax: number, take: (piece: Uint8Array) => void): (piece: Uint8Array) => void {
+  let bytes = 0;
+  return (piece) => {
+    bytes += piece.byteLength;
+    if (bytes > bytesMax) throw new GitFailure('too_large', 'git has more to say than is read.');
+    take(piece);
+  };
+}
+
+async function readPieces(
+  stream: ReadableStream<Uint8Array>,
+  take: (piece: Uint8Array) => void,
+): Promise<void> {
+  for await (const piece of stream) take(piece);
+}
+
+/** What matters comes last. */
+async function lastWords(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let said = '';
+  await readPieces(stream, (piece) => {
+    said = (said + decoder.decode(piece, { stream: true })).slice(-complaintCharsMax);
+  });
+  return said;
 }
 
 function configured(settings: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,7 +1,6 @@
 /** Of the engine's answers, what is used here. */
 export interface ContainerSummary {
   Id: string;
-  Created: number;
   State: string;
   Labels: Record<string, string>;
 }

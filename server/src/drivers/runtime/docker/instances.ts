@@ -5,11 +5,12 @@ import type { ContainerDetail, ContainerSummary, ServiceSummary, TaskSummary } f
 import { filters, instanceName, labelled, labelNames } from './labels.ts';
 import type { Parts } from './parts.ts';
 
-/** Whatever an instance is made of (a container, tasks of a service, a compose app), its containers bear its id. */
+/** Whatever an instance is made of (a container, tasks of a service, a compose app), its containers bear its id. The oldest first. */
 export async function containersOf(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {
   const query = { all: 1, ...labelled(labelNames.instance, instanceId) };
   const found = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
-  return found.sort((one, other) => one.Created - other.Created);
+  // The engine names the newest first, by a time finer than the seconds that it tells.
+  return found.reverse();
 }
 
 export const detailOf = (engine: Engine, id: string) =>

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Lock, takeLock } from '../../database/lock-file.ts';
 import { checkedId } from '../process/layout.ts';
 
 /** How far the log of a service of an instance was read: the time of its last piece, and how many have that very time. */
@@ -15,6 +16,8 @@ export interface LogCursors {
   read(instanceId: string): Record<string, LogCursor>;
   write(instanceId: string, cursors: Readonly<Record<string, LogCursor>>): void;
   remove(instanceId: string): void;
+  /** Null: another living process has it. */
+  lock(instanceId: string): Lock | null;
 }
 
 export function createLogCursors(folder: string): LogCursors {
@@ -34,6 +37,10 @@ export function createLogCursors(folder: string): LogCursors {
       const path = pathOf(instanceId);
       writeFileSync(`${path}.new`, JSON.stringify(cursors), { mode: 0o600 });
       renameSync(`${path}.new`, path);
+    },
+    lock(instanceId) {
+      const lock = takeLock(`${pathOf(instanceId)}.lock`);
+      return 'release' in lock ? lock : null;
     },
     remove: (instanceId) => rmSync(pathOf(instanceId), { force: true }),
   };

@@ -1,3 +1,4 @@
+import type { Lock } from '../../database/lock-file.ts';
 import type { LogSink } from '../runtime.ts';
 import { type Following, followLog } from './follow-log.ts';
 import { createLogCursors, type LogCursor } from './log-cursor.ts';
@@ -23,12 +24,15 @@ const writeEveryMs = 250;
 
 export function createLogs(parts: Parts): Logs {
   const cursors = createLogCursors(parts.logsDir);
-  const followed = new Map<string, { all: Following[]; save: () => void }>();
+  const followed = new Map<string, { all: Following[]; save: () => void; lock: Lock }>();
   return {
     isFollowed: (instanceId) => followed.has(instanceId),
     isOurs: (instanceId) => cursors.has(instanceId),
     follow({ instanceId, services, memoryMb, log }) {
       if (followed.has(instanceId)) return;
+      // Another server in the same data dir may be at it.
+      const lock = cursors.lock(instanceId);
+      if (lock === null) return;
       const now: Record<string, LogCursor> = cursors.read(instanceId);
       let timer: Timer | undefined;
       const save = () => {
@@ -48,19 +52,21 @@ export function createLogs(parts: Parts): Logs {
           },
         }),
       );
-      followed.set(instanceId, { all, save });
+      followed.set(instanceId, { all, save, lock });
     },
     async finish(instanceId) {
       const found = followed.get(instanceId);
       followed.delete(instanceId);
       await Promise.all((found?.all ?? []).map((one) => one.finish()));
       found?.save();
+      found?.lock.release();
     },
     forget: (instanceId) => cursors.remove(instanceId),
     async close() {
-      for (const { all, save } of followed.values()) {
+      for (const { all, save, lock } of followed.values()) {
         await Promise.all(all.map((one) => one.stop()));
         save();
+        lock.release();
       }
       followed.clear();
     },

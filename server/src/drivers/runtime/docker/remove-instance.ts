@@ -51,7 +51,16 @@ async function removeNetworks({ engine }: Parts, instanceId: string): Promise<vo
   const project = instanceName(instanceId);
   for (const label of ['com.docker.compose.project', 'com.docker.stack.namespace']) {
     const query = filters({ label: [`${label}=${project}`] });
-    for (const { Id } of await engine.json<{ Id: string }[]>('GET', '/networks', { query }))
-      await unlessGone(engine.tell('DELETE', `/networks/${Id}`));
+    const deadline = Date.now() + goneMsMax;
+    for (;;) {
+      const left = await engine.json<{ Id: string }[]>('GET', '/networks', { query });
+      if (left.length === 0) break;
+      // A Swarm takes its tasks off a network a little later than it ends them.
+      for (const { Id } of left)
+        await unlessGone(engine.tell('DELETE', `/networks/${Id}`)).catch((error: unknown) => {
+          if (Date.now() > deadline) throw error;
+        });
+      await Bun.sleep(50);
+    }
   }
 }

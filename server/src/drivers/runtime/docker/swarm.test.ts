@@ -1,10 +1,55 @@
-import { describe, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { runtimeConformance } from '../conformance.ts';
-import { dockerWorld } from './testing.ts';
+import { type Bench, openBench } from '../testing.ts';
+import { type DockerWorld, dockerWorld } from './testing.ts';
 
 setDefaultTimeout(60_000);
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () => {
-  runtimeConformance('apps as services', () => dockerWorld('swarm'));
+  let world: DockerWorld;
+  let bench: Bench;
+  beforeAll(async () => {
+    world = await dockerWorld('swarm');
+    bench = openBench(world, await world.open());
+  });
+  afterAll(async () => {
+    await bench?.runtime.close();
+    await world?.close();
+  });
+
+  // On the same engine, which is closed here.
+  runtimeConformance('apps as services', async () => ({ ...world, close: async () => {} }));
+
+  test('a service is limited, has no rights, and is replaced only once the next one runs', async () => {
+    const instance = await bench.app('web').run();
+    const form =
+      '{{json .Spec.TaskTemplate.Resources.Limits}} {{json .Spec.TaskTemplate.ContainerSpec.CapabilityDrop}} {{.Spec.UpdateConfig.Order}} {{(index .Spec.EndpointSpec.Ports 0).PublishMode}}';
+    const said = await world.engine.docker('service', 'inspect', '--format', form, `svc-${instance.id}`);
+    expect(said.trim()).toBe(
+      '{"NanoCPUs":1000000000,"MemoryBytes":134217728,"Pids":1024} ["ALL"] start-first host',
+    );
+    await instance.stop();
+    expect(await world.engine.docker('service', 'ls', '-q')).toBe('');
+  });
+
+  test('a compose app is a stack, and goes whole', async () => {
+    const app = bench.app('web');
+    app.sample.method = 'compose';
+    Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
+    app.sample.files['compose.yaml'] = `services:
+  web: { build: ., ports: ["80:8080"], environment: { GREETING: "hello $$HOME" } }
+  side: { image: "${world.engine.baseImage}", command: ["sh", "-c", "echo from the side; sleep 1000"] }
+`;
+    app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`;
+    const instance = await app.start(await app.build());
+    expect(await bench.answer(instance.address, '/env')).toContain('GREETING=hello $HOME\n');
+    await bench.until(() => app.lines().includes('side | from the side'));
+    expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
+    await instance.stop(1_000);
+    expect(await instance.look()).toEqual({ state: 'gone' });
+    expect(await world.engine.docker('stack', 'ls', '--format', '{{.Name}}')).toBe('');
+    const left = ['--filter', `label=com.docker.stack.namespace=svc-${instance.id}`, '-q'];
+    expect(await world.engine.docker('network', 'ls', ...left)).toBe('');
+  });
 });

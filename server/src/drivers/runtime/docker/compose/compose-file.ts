@@ -42,7 +42,7 @@ export function composeFileOf(
     return [name, { ...own, ...rest }];
   });
   return withoutReferences({
-    version: isSwarm ? '3.8' : '2.4',
+    version: isSwarm ? '3.9' : '2.4',
     services: Object.fromEntries(services),
     volumes: Object.fromEntries(app.volumes.map((name) => [name, { name: `svc-${job.appId}-${name}` }])),
   });

@@ -43,7 +43,8 @@ export async function hasMadeRoom(parts: Parts, { Labels }: ContainerSummary): P
 export async function goOnAfter(parts: Parts, removed: ContainerSummary[]): Promise<void> {
   const app = removed.find(({ Labels }) => 'com.docker.compose.project' in Labels)?.Labels[labelNames.app];
   if (app === undefined) return;
-  const left = (await containersOfApp(parts, app)).sort((one, other) => other.Created - one.Created);
+  // The newest first, as the engine names them.
+  const left = await containersOfApp(parts, app);
   const newest = left[0]?.Labels[labelNames.instance];
   for (const { Id, State, Labels } of left.reverse())
     if (State === 'exited' && Labels[labelNames.instance] === newest)
