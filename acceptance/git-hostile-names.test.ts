@@ -101,7 +101,11 @@ async function newKnockers(tenant: Tenant, random: Random, people: number): Prom
   await done(
     tenant.admin.call('POST', `/git/api/v3/orgs/${tenant.slug}/repos`, { name: 'common', private: false }),
   );
-  await pushFiles(remoteOf(tenant, tenant.admin, common), { 'README.md': 'Hello', 'a/index.html': 'Hello' });
+  await pushFiles(remoteOf(tenant, tenant.admin, common), {
+    'README.md': 'Hello',
+    'index.html': 'Hello',
+    'a/index.html': 'Hello',
+  });
   const template = await done(
     tenant.admin.call('POST', `${tenant.base}/templates`, { repo: common, name: 'x' }),
   );

@@ -70,14 +70,14 @@ const addTemplate =
     return made;
   };
 
-/** Byte for byte, so that nothing on the way makes a path right; spaces and ends of lines would end the target itself. */
+/** Byte for byte, so that nothing on the way makes a path right; spaces and the like would end the target itself. */
 const raw =
   (method: string, target: (by: Knocker, value: string) => string): Way =>
   async (by, value) => {
     const path = Buffer.from(
       target(by, value)
         .toWellFormed()
-        .replaceAll(/[ \t\r\n\0]/g, (sign) => escape(sign)),
+        .replaceAll(/[\0- \x7f]/g, (sign) => escape(sign)),
     );
     const head = [`Host: localhost:${by.tenant.server.port}`, ...authorization(by), 'Connection: close'];
     const size =

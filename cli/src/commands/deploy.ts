@@ -21,8 +21,8 @@ export default defineCommand({
     'goes on then, as it does after Ctrl-C.',
   kind: 'mutate',
   calls:
-    `With --from-dir ${said(grantSourceUpload)} and PUT to the address it answers; then ${said(createDeployment)}, and ` +
-    `${said(readBuildLog)} until it has ended`,
+    `${said(createDeployment)}, with --from-dir before it ${said(grantSourceUpload)}, ` +
+    `then ${said(readBuildLog)}`,
   timeoutDefault: '20m',
   flags: {
     ...appFlag,

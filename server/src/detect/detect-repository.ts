@@ -7,6 +7,10 @@ import { fail } from '../plumbing/problem.ts';
 import { detectSource } from './detect-source.ts';
 import { noWay } from './detected.ts';
 import { repositoryFiles } from './repository-files.ts';
+import type { SourceFiles } from './source-files.ts';
+
+const cutOff = 'the list of files was cut off';
+const nothingListed: SourceFiles = { paths: new Set(), read: async () => null };
 
 /** With what the caller's own account can read, and nothing else. */
 export function detectRepository(
@@ -27,8 +31,10 @@ export function detectRepository(
     const ref = input.ref ?? repo.defaultBranch;
     const commit = await user.commit(repo, ref);
     if (!commit) throw fail('not_found', { detail: `${input.repo} has nothing at ${ref}.` });
-    const { entries } = await user.tree(repo, commit.treeSha);
-    const files = repositoryFiles(user, { repo, sha: commit.sha, entries, folder });
+    const { entries, isWhole } = await user.tree(repo, commit.treeSha);
+    const listed = repositoryFiles(user, { repo, sha: commit.sha, entries, folder });
+    // What is not in a list that was cut off may be there all the same.
+    const files = listed ?? (isWhole ? null : nothingListed);
     if (!files) throw fail('not_found', { detail: `${input.repo} has no folder ${folder} at ${ref}.` });
     const { ways, packageManager, evidence } = await detectSource(files);
     const [best = noWay, ...alternatives] = ways;
@@ -39,7 +45,7 @@ export function detectRepository(
       path: folder,
       ...best,
       package_manager: packageManager,
-      evidence,
+      evidence: isWhole ? evidence : [...evidence, { file: folder || '.', says: cutOff }],
       alternatives,
     };
   });

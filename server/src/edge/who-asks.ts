@@ -9,8 +9,11 @@ import type { RunningApp, SiteSnapshot } from './site-snapshot.ts';
 import type { Person } from './user-tokens.ts';
 import type { Visitors } from './visitors.ts';
 
-/** Null for a person: somebody whom the app may be shown to, and is not told of. */
-export type WhoAsks = { person: Person | null } | { refused: EdgeAnswer };
+/**
+ * Null for a person: somebody whom the app may be shown to, and is not told of. By `userId` it is known all the same whose
+ * right it was; null: nobody's was needed.
+ */
+export type WhoAsks = { person: Person | null; userId: string | null } | { refused: EdgeAnswer };
 
 export interface WhoAsksParts {
   visitors: Pick<Visitors, 'userAt' | 'turnAway'>;
@@ -28,11 +31,11 @@ export function createWhoAsks(parts: WhoAsksParts) {
       return byHeader(parts, site, app.authMode, request);
     const isTold = app.authMode === 'cookie';
     // Of an app that is open to all and never told of anybody, nobody need be looked up.
-    if (site.isOpen && !isTold) return { person: null };
+    if (site.isOpen && !isTold) return { person: null, userId: null };
     const userId = await parts.visitors.userAt(site, request);
     const person = userId === null ? null : await personAt(parts, site, userId);
     if (person === null && !site.isOpen) return { refused: parts.visitors.turnAway(site, request) };
-    return { person: isTold ? person : null };
+    return { person: isTold ? person : null, userId: person?.userId ?? null };
   };
 }
 
@@ -56,14 +59,16 @@ async function byHeader(
   const unknown = (detail: string) =>
     refused(fail('unauthenticated', { detail, headers: { 'www-authenticate': challenge } }));
   if (sent === null)
-    return site.isOpen ? { person: null } : unknown(`The app wants to know who asks: send \`${name}\`.`);
+    return site.isOpen
+      ? { person: null, userId: null }
+      : unknown(`The app wants to know who asks: send \`${name}\`.`);
   const credential = await parts.findCredential(new Request('http://app/', { headers: { [name]: sent } }));
   if (!credential || !isFor(credential.caller, site)) return unknown('It is unknown, ended or not for here.');
   const { scope, userId } = credential.caller;
   if (scope && !holds(scope, site, request))
     return refused(fail('forbidden', { detail: 'The token is not for this app, or not for this.' }));
   const person = await personAt(parts, site, userId);
-  return person === null ? refused(fail('not_found')) : { person };
+  return person === null ? refused(fail('not_found')) : { person, userId };
 }
 
 /** Without their prefix: as `presentedCredential` reads them. */

@@ -2,6 +2,7 @@ import { gitWebhookPath } from '@svc/contract/git-host.ts';
 import { z } from 'zod';
 import type { GitHostInstallation, RepoName } from '../drivers/git-host/git-host.ts';
 import type { Effect } from '../plumbing/outbox.ts';
+import { connectedRepository } from './connected-repository.ts';
 import { type ConnectionRow, findConnectionRow, lockHooksOf, saveHook } from './connection-store.ts';
 import type { GitParts } from './git-parts.ts';
 import { repoNameOf } from './prepare-connection.ts';
@@ -35,8 +36,9 @@ async function hookOf(parts: GitParts, row: ConnectionRow): Promise<{ id: number
   const { gitHost } = parts;
   if (row.host !== gitHost.webUrl)
     throw new Error(`The repository is at ${row.host}, which is not used any more.`);
-  const repo = repoNameOf(row.repo);
-  const host = gitHost.asInstallation(row.installation_id, repo);
+  const { hands: host, repository: repo } = await connectedRepository(parts, {
+    ...{ repo: repoNameOf(row.repo), repoId: row.repo_id, installationId: row.installation_id },
+  });
   return whileAsking(parts.db, async (tx) => {
     await lockHooksOf(tx, { host: row.host, repoId: row.repo_id });
     return findOrMake(host, repo, hookUrl(parts));

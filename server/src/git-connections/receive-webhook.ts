@@ -28,14 +28,22 @@ export function createWebhookReceiver(parts: GitParts & OperatorParts): Handle {
     const push = readPush(deliveryId, text);
     if (!push) return answer(200, { noted: 0 });
     let noted = 0;
+    let trouble: unknown;
     for (const place of await appsOfRepo(db, { host: gitHost.webUrl, repoId: push.repoId })) {
       const change = { name: 'git.push', auditTenantId: place.tenantId, requestId: info.requestId };
-      const outcome = await asOperator(parts, change, (ctx) =>
-        notePush(ctx, place, { push, webUrl: gitHost.webUrl }),
-      );
-      if (outcome) noted++;
-      info.log.info({ app: place.appId, delivery: deliveryId, outcome }, 'a push was told of');
+      // One app's trouble is not the others': the host tells it again, and those who have heard of it do nothing.
+      try {
+        const outcome = await asOperator(parts, change, (ctx) =>
+          notePush(ctx, place, { push, webUrl: gitHost.webUrl }),
+        );
+        if (outcome) noted++;
+        info.log.info({ app: place.appId, delivery: deliveryId, outcome }, 'a push was told of');
+      } catch (error) {
+        info.log.warn({ err: error, app: place.appId, delivery: deliveryId }, 'a push could not be noted');
+        trouble = error;
+      }
     }
+    if (trouble !== undefined) throw trouble;
     return answer(noted > 0 ? 202 : 200, { noted });
   };
 }

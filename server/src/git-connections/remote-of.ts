@@ -1,12 +1,9 @@
 import type { Remote } from '../drivers/git-client/git-client.ts';
 import type { GitHost } from '../drivers/git-host/git-host.ts';
-import type { Connection } from './connection-of.ts';
+import { connectedRepository, type RepoWithNumber } from './connected-repository.ts';
 
-/** What the git client needs to reach a repository as the app of the git host, for an hour or so. */
-export async function remoteOf(
-  { gitHost }: { gitHost: GitHost },
-  { repo, installationId }: Pick<Connection, 'repo' | 'installationId'> & Partial<Connection>,
-): Promise<Remote> {
-  const credentials = await gitHost.asInstallation(installationId, repo).credentials();
-  return { url: gitHost.remoteUrl(repo), ...credentials };
+/** What the git client needs to reach a repository as the app of the git host, for an hour or so: this one alone. */
+export async function remoteOf(parts: { gitHost: GitHost }, wanted: RepoWithNumber): Promise<Remote> {
+  const { hands, repository } = await connectedRepository(parts, wanted);
+  return { url: parts.gitHost.remoteUrl(repository), ...(await hands.credentials()) };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Effect } from '../plumbing/outbox.ts';
+import { findConnectedRepository } from './connected-repository.ts';
 import { type ConnectionRow, listConnectionRowsOfRepo, lockHooksOf } from './connection-store.ts';
 import type { GitParts } from './git-parts.ts';
 import { hookUrl } from './make-hook.ts';
@@ -33,9 +34,11 @@ export function removeHook(parts: GitParts): Effect {
       // The app is not installed there any more, or the repository is gone: then the hook is nobody's.
       const installation = await gitHost.installationOfRepo(repo);
       if (installation?.id !== installation_id) return;
-      const hands = gitHost.asInstallation(installation_id, repo);
-      const hook = await hands.findHook(repo, hookUrl(parts));
-      if (hook) await hands.removeHook(repo, hook.id);
+      const wanted = { repo, repoId, installationId: installation_id };
+      const found = await findConnectedRepository(parts, wanted);
+      if (!found) return;
+      const hook = await found.hands.findHook(found.repository, hookUrl(parts));
+      if (hook) await found.hands.removeHook(found.repository, hook.id);
     });
   };
 }

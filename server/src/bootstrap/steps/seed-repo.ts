@@ -18,7 +18,7 @@ import type { Step, StepWork } from '../step-work.ts';
 export const seedRepo: Step = async (work) => {
   const { parts, run } = work;
   const repo = madeRepo(run);
-  const to = await remoteOf(parts, { repo, installationId: repo.installationId });
+  const to = await remoteOf(parts, { repo, repoId: repo.id, installationId: repo.installationId });
   const { seed } = run.input;
   const pushed =
     seed.kind === 'copy' ? await copy(work, seed, to) : await pushTemplate(work, seed.templateId, to);
@@ -86,10 +86,10 @@ async function fill(work: StepWork, template: TemplateSource, into: string): Pro
   const { repo } = template;
   const installation = await parts.gitHost.installationOfRepo(repo);
   if (!installation) throw unavailable(null);
-  const there = await parts.gitHost.asInstallation(installation.id, repo).repository(repo);
+  const there = await parts.gitHost.asInstallation(installation.id).repository(repo);
   if (!there) throw unavailable(null);
   const ref = template.ref ?? there.defaultBranch;
-  const from = await remoteOf(parts, { repo, installationId: installation.id });
+  const from = await remoteOf(parts, { repo, repoId: there.id, installationId: installation.id });
   try {
     await parts.git.checkOut({ from, ref, into, signal, bytesMax: sourceBytesMax });
   } catch (error) {

@@ -72,7 +72,8 @@ export async function readGit(run: RunGit, take: (piece: Uint8Array) => void): P
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    signal: ended,
+    // In a group of its own: it starts others, and these have to end with it.
+    detached: true,
     env: {
       PATH: path,
       HOME: '/nonexistent',
@@ -86,6 +87,8 @@ export async function readGit(run: RunGit, take: (piece: Uint8Array) => void): P
       ...env,
     },
   });
+  const end = () => killGroup(child.pid);
+  ended.addEventListener('abort', end, { once: true });
   const reading = readPieces(child.stdout, bounded(run.bytesMax ?? outputBytesMax, take));
   reading.catch((error: unknown) => ending.abort(error));
   try {
@@ -94,6 +97,15 @@ export async function readGit(run: RunGit, take: (piece: Uint8Array) => void): P
     if (code !== 0) throw failureOf(said, remote);
   } finally {
     clearTimeout(timer);
+    ended.removeEventListener('abort', end);
+  }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
   }
 }
 

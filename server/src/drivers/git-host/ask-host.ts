@@ -13,10 +13,24 @@ export const boundedFetch: (input: string | URL | Request, init?: RequestInit) =
   const late = AbortSignal.timeout(answerMsMax);
   const signal = init?.signal ? AbortSignal.any([init.signal, late]) : late;
   const answer = await fetch(input, { ...init, signal });
-  if (Number(answer.headers.get('content-length') ?? 0) > answerBytesMax)
+  if (Number(answer.headers.get('content-length') ?? 0) > answerBytesMax) {
+    await answer.body?.cancel();
     throw new Error('The answer is too long.');
-  return answer;
+  }
+  return answer.body === null ? answer : new Response(answer.body.pipeThrough(counted()), answer);
 };
+
+/** Not every answer says how long it is, and one that is packed says less. */
+function counted(): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(piece, controller) {
+      bytes += piece.byteLength;
+      if (bytes > answerBytesMax) controller.error(new Error('The answer is too long.'));
+      else controller.enqueue(piece);
+    },
+  });
+}
 
 /** The host has refused: with which status, and in which words. */
 export class HostRefusal extends Error {

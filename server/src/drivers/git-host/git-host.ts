@@ -21,8 +21,11 @@ export interface GitHost {
   installationOfRepo(repo: RepoName): Promise<Installation | null>;
   installationOfOwner(owner: string): Promise<Installation | null>;
   installation(id: number): Promise<Installation | null>;
-  /** Limited to a repository where that is said. */
-  asInstallation(id: number, repo?: RepoName): GitHostInstallation;
+  /**
+   * Limited to a repository where that is said, by its number: its name may be another's by now. What it is asked rejects
+   * with `not_found` where that is gone.
+   */
+  asInstallation(id: number, repo?: { id: number }): GitHostInstallation;
   /** Whether the host itself signed it. */
   isSigned(body: string, signature: string | null): Promise<boolean>;
   check(): Promise<{ ok: boolean; detail: string }>;

@@ -3,6 +3,7 @@ import { createAppAuth } from '@octokit/auth-app';
 import type { Octokit } from '@octokit/rest';
 import { verify } from '@octokit/webhooks-methods';
 import { z } from 'zod';
+import { fail } from '../../plumbing/problem.ts';
 import {
   AccountAnswer,
   AppAnswer,
@@ -12,13 +13,7 @@ import {
 } from './answers.ts';
 import { askForSome, askHost, HostRefusal, unavailable } from './ask-host.ts';
 import { createDeviceFlow } from './device-flow.ts';
-import {
-  type GitHost,
-  type GitHostUser,
-  type Installation,
-  type RepoName,
-  UserTokenRefused,
-} from './git-host.ts';
+import { type GitHost, type GitHostUser, type Installation, UserTokenRefused } from './git-host.ts';
 import { createInstallation } from './octokit-installation.ts';
 import { createReader, isRepo, named, octokitWith } from './repository-reader.ts';
 
@@ -69,12 +64,14 @@ export function createOctokitGitHost(options: OctokitGitHostOptions): GitHost {
     });
   }
 
-  async function installationToken(id: number, repo?: RepoName): Promise<string> {
-    const limits = repo ? { repositoryNames: [repo.name] } : {};
+  async function installationToken(id: number, repo?: { id: number }): Promise<string> {
+    const limits = repo ? { repositoryIds: [repo.id] } : {};
     const asked = async () => ({
       data: await appAuth({ type: 'installation', installationId: id, ...limits }),
     });
     const { token } = await askHost(z.object({ token: z.string().min(1) }), asked).catch((error: unknown) => {
+      if (error instanceof HostRefusal && error.status === 422 && repo)
+        throw fail('not_found', { detail: 'The app of the git host does not reach the repository.' });
       if (error instanceof HostRefusal)
         throw unavailable(`it gives no token for the installation (${error.status}).`);
       throw error;

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import { userTag } from '../../identity/tags.ts';
 import type { EdgeAnswer, EdgeRequest, WholeRequest } from '../../plumbing/edge-request.ts';
 import { fail } from '../../plumbing/problem.ts';
+import { appTag } from '../../tables/catalogue.ts';
 import type { RunningApp, SiteSnapshot } from '../site-snapshot.ts';
 import type { UnderWay } from '../under-way.ts';
 import type { Person, UserTokens } from '../user-tokens.ts';
@@ -9,7 +11,9 @@ import { createDeadlines } from './deadlines.ts';
 import { passRequest } from './pass-request.ts';
 import { passSocket } from './pass-socket.ts';
 import { passedHeaders } from './passed-headers.ts';
+import { createPlaces, type Place } from './places.ts';
 import { createReachable } from './reachable.ts';
+import { anyCredential, createRecentChanges } from './recent-changes.ts';
 import { refusal } from './refusal.ts';
 
 /** A request to an app that answers by itself. */
@@ -36,7 +40,10 @@ export interface ProxyLimits {
   longIdleMs: number;
   /** How often it is looked whether one of them is over. */
   everyMs: number;
+  /** Requests and WebSockets that are open, until their last byte. */
   atOnceMax: number;
+  /** As many of one app: none takes what is there for all. */
+  atOnceOfAppMax: number;
 }
 
 export const proxyLimits: ProxyLimits = {
@@ -46,6 +53,7 @@ export const proxyLimits: ProxyLimits = {
   longIdleMs: 600_000,
   everyMs: 500,
   atOnceMax: 10_000,
+  atOnceOfAppMax: 1_000,
 };
 
 export interface ProxyParts {
@@ -67,6 +75,7 @@ export interface Course extends Passing {
   headers: Headers;
   /** Whether what is open must end: the server stops, or what it was opened by counts no longer. */
   isOver(): boolean | Promise<boolean>;
+  place: Place;
   begun: number;
 }
 
@@ -75,11 +84,8 @@ export function createProxy(parts: ProxyParts): AppProxy {
   const deadlines = createDeadlines(limits);
   const reachable = createReachable(limits);
   const shared = { ...parts, limits, deadlines, reachable, turn: 0 };
-  let changes = 0;
-  let open = 0;
-  parts.invalidation.onChange(() => {
-    changes++;
-  });
+  const changes = createRecentChanges(parts.invalidation);
+  const places = createPlaces(limits);
 
   function sent(passing: Passing, answer: EdgeAnswer): Response {
     const { request, whole, site } = passing;
@@ -91,33 +97,39 @@ export function createProxy(parts: ProxyParts): AppProxy {
     return new Response(answer.body as BodyInit | null, { status: answer.status, headers });
   }
 
-  /** What is open stays open only for as long as a request would be let in; asked when something has changed. */
-  function isOverFor({ request, whole, again }: Passing, person: Person | null) {
-    let seen = changes;
+  /** What is open stays open only for as long as a request would be let in; asked when that may have changed. */
+  function isOverFor(passing: Passing, userId: string | null, asOf: number) {
+    const { request, whole } = passing;
+    const ofPerson = userId === null ? [] : [userTag(userId), anyCredential];
+    let site: SiteSnapshot | null = passing.site;
+    let seen = asOf;
     return async (): Promise<boolean> => {
       if (whole.isStopping()) return true;
-      if (seen === changes) return false;
-      const now = changes;
-      const site = await again();
-      if (!site?.app) return true;
-      const asks = await parts.whoAsks(site, site.app, request);
+      const now = changes.now();
+      const isOther = changes.since(seen, [appTag(passing.site.appId)]);
+      if (isOther || changes.since(seen, ofPerson)) {
+        if (isOther) site = await passing.again();
+        if (!site?.app) return true;
+        const asks = await parts.whoAsks(site, site.app, request);
+        if ('refused' in asks || asks.userId !== userId) return true;
+      }
       seen = now;
-      return 'refused' in asks || asks.person?.userId !== person?.userId;
+      return false;
     };
   }
 
-  async function answer(passing: Passing): Promise<Response | undefined> {
+  async function answer(passing: Passing, place: Place): Promise<Response | undefined> {
     const { site, request, whole } = passing;
     const { app } = site;
     const begun = performance.now();
-    if (!app || open > limits.atOnceMax || !request.path.startsWith('/'))
-      return sent(passing, refusal(request, 'unavailable'));
+    if (!app || !request.path.startsWith('/')) return sent(passing, refusal(request, 'unavailable'));
     // They are for whoever passes requests on, and not for apps.
     if (request.method === 'TRACE' || request.method === 'CONNECT')
       return sent(passing, problemOf(request, fail('method_not_allowed')));
+    const asOf = changes.now();
     const asks = await parts.whoAsks(site, app, request);
     if ('refused' in asks) return sent(passing, asks.refused);
-    const { person } = asks;
+    const { person, userId } = asks;
     const headers = passedHeaders(whole.request.headers, {
       authMode: app.authMode,
       authority: request.authority,
@@ -127,8 +139,8 @@ export function createProxy(parts: ProxyParts): AppProxy {
       userToken: person && parts.tokens.tokenFor({ appId: site.appId, tenantSlug: app.tenantSlug }, person),
     });
     const course: Course = {
-      ...{ ...passing, app, person, headers, begun },
-      isOver: isOverFor(passing, person),
+      ...{ ...passing, app, person, headers, place, begun },
+      isOver: isOverFor(passing, userId, asOf),
     };
     const isSocket = request.header('upgrade')?.toLowerCase() === 'websocket' && request.method === 'GET';
     const result = await (isSocket ? passSocket(shared, course) : passRequest(shared, course));
@@ -138,15 +150,16 @@ export function createProxy(parts: ProxyParts): AppProxy {
   return {
     async pass(passing) {
       passing.whole.patient();
-      open++;
+      const { request, site } = passing;
+      const place = places.enter(site.appId);
+      if (place === null) return sent(passing, refusal(request, 'unavailable'));
       try {
-        return await answer(passing);
+        return await answer(passing, place);
       } catch (error) {
-        const { request, site } = passing;
         parts.log.error({ err: error, app: site.appId, path: request.path }, 'an app could not be asked');
         return sent(passing, refusal(request, 'app_unreachable'));
       } finally {
-        open--;
+        place.passed();
       }
     },
     stop: deadlines.stop,

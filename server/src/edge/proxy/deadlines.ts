@@ -16,6 +16,7 @@ interface Entry {
   ms: number;
   over: () => void;
   look?: () => boolean | Promise<boolean>;
+  isLooking: boolean;
 }
 
 export function createDeadlines({ everyMs }: { everyMs: number }): Deadlines {
@@ -34,16 +35,21 @@ export function createDeadlines({ everyMs }: { everyMs: number }): Deadlines {
   }
 
   async function look(entry: Entry): Promise<void> {
+    // Where answers are slow, asking more makes them slower.
+    if (!entry.look || entry.isLooking) return;
+    entry.isLooking = true;
     try {
-      if (await entry.look?.()) expire(entry);
+      if (await entry.look()) expire(entry);
     } catch {
       // What could not be found out now is asked again in a moment.
+    } finally {
+      entry.isLooking = false;
     }
   }
 
   return {
     add({ ms, ...rest }) {
-      const entry: Entry = { ...rest, ms, at: performance.now() + ms };
+      const entry: Entry = { ...rest, ms, at: performance.now() + ms, isLooking: false };
       entries.add(entry);
       return {
         touch(next = entry.ms) {

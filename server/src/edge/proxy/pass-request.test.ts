@@ -485,7 +485,9 @@ test('who is not let in never reaches the app, and an open stream ends when they
   await using proxy = startProxy({
     addresses: [app.address],
     whoAsks: async () =>
-      may ? { person: null } : { refused: { status: 401, headers: { 'content-length': '0' }, body: null } },
+      may
+        ? { person: null, userId: null }
+        : { refused: { status: 401, headers: { 'content-length': '0' }, body: null } },
   });
   const talking = await talk(proxy.port);
   talking.say(`GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);

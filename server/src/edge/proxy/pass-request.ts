@@ -31,6 +31,7 @@ async function ask(
   const stop = new AbortController();
   let isOverdue = false;
   let hasEnded = false;
+  let leave: (() => void) | null = null;
   const deadline = shared.deadlines.add({
     ms: limits.firstByteMs,
     over() {
@@ -49,6 +50,7 @@ async function ask(
     deadline.end();
     whole.request.signal.removeEventListener('abort', onGone);
     shared.underWay.end(address);
+    leave?.();
   }
 
   const body = bodyOf(course, () => deadline.touch());
@@ -66,6 +68,8 @@ async function ask(
         // What was sent on a connection that the other side has just closed is lost, and can not be sent again.
         keepalive: body === null,
         duplex: 'half',
+        // One that the environment names is for the world outside: it must not hear what apps are told.
+        proxy: false,
       } as RequestInit,
     );
   } catch (error) {
@@ -79,7 +83,11 @@ async function ask(
   }
   shared.reachable.note(address);
   deadline.touch(limits.idleMs);
-  return returned(shared, course, { answered, stop, deadline, end });
+  const keep = () => {
+    leave = course.place.keep();
+    if (hasEnded) leave();
+  };
+  return returned(shared, course, { answered, stop, deadline, end, keep, isOverdue: () => isOverdue });
 }
 
 function bodyOf({ whole, request, headers }: Course, piece: () => void): WatchedStream | null {
@@ -104,16 +112,20 @@ interface Answered {
   stop: AbortController;
   deadline: { touch(ms?: number): void };
   end(): void;
+  /** Its place is its own until the end. */
+  keep(): void;
+  isOverdue(): boolean;
 }
 
 async function returned(
   shared: ProxyShared,
   course: Course,
-  { answered, stop, deadline, end }: Answered,
+  { answered, stop, deadline, end, keep, isOverdue }: Answered,
 ): Promise<Response | RefusalCode> {
   const { request, whole, site } = course;
   const { status } = answered;
   const ms = performance.now() - course.begun;
+  const count = () => shared.count(request.method, status);
   const note = (bytes: number) => shared.countOf(site.appId, status, bytes, ms);
   const headers = returnedHeaders(answered.headers, { host: request.host, requestId: request.requestId() });
   if (whole.isStopping()) headers.set('connection', 'close');
@@ -122,9 +134,9 @@ async function returned(
     end();
     return 'app_unreachable';
   }
-  shared.count(request.method, status);
   if (request.method === 'HEAD' || bodiless.has(status) || answered.body === null) {
     end();
+    count();
     note(0);
     return new Response(null, { status, headers });
   }
@@ -132,15 +144,19 @@ async function returned(
   if (length !== null && Number(length) <= wholeBytesMax) {
     try {
       const bytes = await answered.bytes();
+      count();
       note(bytes.length);
       return new Response(bytes, { status, headers });
     } catch {
-      return 'app_unreachable';
+      // What is said in its place is counted instead.
+      return isOverdue() ? 'app_timeout' : 'app_unreachable';
     } finally {
       end();
     }
   }
   const isLong = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  count();
+  keep();
   return new Response(streamed(), { status, headers });
 
   function streamed(): ReadableStream<Uint8Array> {

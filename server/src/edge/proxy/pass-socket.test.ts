@@ -163,7 +163,7 @@ test('who is not let in gets no socket; one that is open ends with the right, in
   let may = true;
   await using app = startApp(() => new Response());
   const refused = { refused: { status: 401, headers: { 'content-length': '0' }, body: null } };
-  const whoAsks = async () => (may ? { person: null } : refused);
+  const whoAsks = async () => (may ? { person: null, userId: null } : refused);
   await using proxy = startProxy({ addresses: [app.address], whoAsks });
   const client = await dial(proxy.port);
   may = false;

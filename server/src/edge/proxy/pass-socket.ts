@@ -35,7 +35,11 @@ export async function passSocket(
     return typeof opened === 'number' ? refused(opened, request.requestId()) : opened;
   }
   shared.reachable.note(address);
-  const ends = joined(shared, course, app, () => shared.underWay.end(address));
+  const leave = course.place.keep();
+  const ends = joined(shared, course, app, () => {
+    shared.underWay.end(address);
+    leave();
+  });
   const protocol: Record<string, string> = app.protocol ? { 'sec-websocket-protocol': app.protocol } : {};
   shared.count(request.method, 101);
   shared.countOf(site.appId, 101, 0, performance.now() - course.begun);

@@ -21,6 +21,7 @@ export function startProxy(options: {
   person?: Person;
 }) {
   const counts: { appId: string; status: number; bytes: number; ms: number }[] = [];
+  const answered: number[] = [];
   const underWay = createUnderWay();
   const listeners: ((tag: string | null) => void)[] = [];
   let addresses = options.addresses;
@@ -31,11 +32,13 @@ export function startProxy(options: {
     app: { deploymentId: 'd1', addresses, authMode: options.authMode ?? 'cookie', tenantSlug: 'acme' },
   });
   const proxy = createProxy({
-    whoAsks: options.whoAsks ?? (async () => ({ person: options.person ?? null })),
+    whoAsks:
+      options.whoAsks ??
+      (async () => ({ person: options.person ?? null, userId: options.person?.userId ?? null })),
     tokens: { tokenFor: (_app, person) => `token-of-${person.userId}` },
     underWay,
     invalidation: { onChange: (listener) => void listeners.push(listener) },
-    count: () => {},
+    count: (_, status) => void answered.push(status),
     countOf: (appId, status, bytes, ms) => void counts.push({ appId, status, bytes, ms }),
     log: silentLog,
     limits: { everyMs: 20, ...options.limits },
@@ -81,6 +84,7 @@ export function startProxy(options: {
     port: serving.port,
     url: `http://127.0.0.1:${serving.port}`,
     counts,
+    answered,
     underWay,
     edge,
     serving,
@@ -88,8 +92,8 @@ export function startProxy(options: {
     moveTo(next: readonly string[]): void {
       later = next;
     },
-    tellChange(): void {
-      for (const listener of listeners) listener('app:x');
+    tellChange(tag: string | null = `app:${site.appId}`): void {
+      for (const listener of listeners) listener(tag);
     },
     fetch: (path: string, init: RequestInit = {}) =>
       fetch(`http://127.0.0.1:${serving.port}${path}`, {

@@ -95,13 +95,15 @@ async function createToken({ state, credential, request }: Call, [id]: string[])
   if (credential?.kind !== 'app') return jsonWebTokenNeeded();
   const found = [...state.server.installations.values()].find((it) => it.id === Number(id));
   if (!found) return notFound();
-  const asked = (await request.json().catch(() => ({}))) as { repositories?: string[] };
-  const repos = asked.repositories
-    ? state.repos.filter(
-        ({ owner, name }) => owner.login === found.account.login && asked.repositories?.includes(name),
-      )
-    : null;
-  if (repos !== null && repos.length !== asked.repositories?.length)
+  const asked = (await request.json().catch(() => ({}))) as {
+    repositories?: string[];
+    repository_ids?: number[];
+  };
+  const { repositories: names = [], repository_ids: numbers = [] } = asked;
+  const isLimited = asked.repositories !== undefined || asked.repository_ids !== undefined;
+  const own = state.repos.filter(({ owner }) => owner.login === found.account.login);
+  const repos = isLimited ? own.filter(({ id, name }) => names.includes(name) || numbers.includes(id)) : null;
+  if (repos !== null && repos.length !== names.length + numbers.length)
     return refuse('There is at least one repository that does not exist or is not accessible.', 422);
   const made = token('s');
   const ids = repos && new Set(repos.map((repo) => repo.id));

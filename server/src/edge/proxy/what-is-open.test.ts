@@ -1,0 +1,201 @@
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { talk } from '../../plumbing/raw-http/testing.ts';
+import { createDeadlines } from './deadlines.ts';
+import { createPlaces } from './places.ts';
+import { createRecentChanges } from './recent-changes.ts';
+import { appHost, startApp, startProxy } from './testing.ts';
+
+setDefaultTimeout(20_000);
+
+/** Until it holds, or the test's time is over. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await Bun.sleep(5);
+}
+
+const events = () => {
+  const start = (controller: ReadableStreamDefaultController) =>
+    controller.enqueue(new TextEncoder().encode('data: 1\n\n'));
+  return new Response(new ReadableStream({ start }), { headers: { 'content-type': 'text/event-stream' } });
+};
+const ask = `GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`;
+
+test('an app has so many places; a stream has one until its end, and who comes then is asked to come again', async () => {
+  await using app = startApp((_, path) => (path === '/' ? events() : new Response('short')));
+  await using proxy = startProxy({ addresses: [app.address], limits: { atOnceOfAppMax: 2 } });
+  const streams = await Promise.all([talk(proxy.port), talk(proxy.port)]);
+  for (const stream of streams) {
+    stream.say(ask);
+    await stream.until('data: 1');
+  }
+  const refused = await proxy.fetch('/short');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  const page = await proxy.fetch('/short', { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers.get('retry-after')]).toEqual([503, '1']);
+  streams[0]?.socket.destroy();
+  await until(async () => (await proxy.fetch('/short')).status === 200);
+  // What has ended whole has left, too: no place is lost by use.
+  for (let turn = 0; turn < 5; turn++) expect((await proxy.fetch('/short')).status).toBe(200);
+  streams[1]?.socket.destroy();
+});
+
+test('a WebSocket has a place until it is closed', async () => {
+  await using app = startApp(() => new Response('short'));
+  await using proxy = startProxy({ addresses: [app.address], limits: { atOnceOfAppMax: 1 } });
+  const socket = new WebSocket(`ws://127.0.0.1:${proxy.port}/socket`, {
+    headers: { host: appHost },
+  } as never);
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  expect((await proxy.fetch('/')).status).toBe(503);
+  socket.close();
+  await until(async () => (await proxy.fetch('/')).status === 200);
+});
+
+test('an app that never answers takes its own places and none of the others', async () => {
+  const places = createPlaces({ atOnceMax: 4, atOnceOfAppMax: 3 });
+  const taken = [1, 2, 3].map(() => places.enter('silent'));
+  expect(taken.every((place) => place !== null)).toBe(true);
+  expect(places.enter('silent')).toBeNull();
+  const other = places.enter('other');
+  expect(other).not.toBeNull();
+  expect(places.enter('third')).toBeNull();
+  const leave = taken[0]?.keep();
+  taken[0]?.passed();
+  expect(places.enter('third')).toBeNull();
+  leave?.();
+  leave?.();
+  expect(places.enter('third')).not.toBeNull();
+  expect(places.enter('third')).toBeNull();
+});
+
+test('an open stream is judged anew by what concerns it and by nothing else', async () => {
+  await using app = startApp(events);
+  let judged = 0;
+  const person = { userId: 'u1', email: 'a@b.test', name: 'A', relation: 'member' } as const;
+  await using proxy = startProxy({
+    addresses: [app.address],
+    whoAsks: async () => {
+      judged++;
+      return { person, userId: 'u1' };
+    },
+  });
+  const stream = await talk(proxy.port);
+  stream.say(ask);
+  await stream.until('data: 1');
+  expect(judged).toBe(1);
+  for (const tag of ['logs:x', 'work:deployments', 'app:another', 'user:another', 'table:x'])
+    proxy.tellChange(tag);
+  // Heard behind all of those.
+  proxy.tellChange('user:u1');
+  await until(() => judged === 2);
+  for (const tag of ['credential:x', undefined, null, 'domains']) {
+    const before = judged;
+    proxy.tellChange(tag);
+    await until(() => judged === before + 1);
+  }
+  stream.socket.destroy();
+});
+
+test('what changed is remembered by its name, and where there are too many everything has changed', () => {
+  let tell = (_: string | null) => {};
+  const changes = createRecentChanges({
+    onChange: (listener) => {
+      tell = listener;
+    },
+  });
+  const first = changes.now();
+  tell('logs:a');
+  expect([changes.now(), changes.since(first, ['logs:a'])]).toEqual([first, false]);
+  tell('app:a');
+  expect([changes.since(first, ['app:a']), changes.since(first, ['app:b'])]).toEqual([true, false]);
+  const second = changes.now();
+  expect(changes.since(second, ['app:a'])).toBe(false);
+  for (let each = 0; each < 10_001; each++) tell(`user:${each}`);
+  expect(changes.since(second, ['app:b'])).toBe(true);
+  expect(changes.since(changes.now(), ['app:b', 'user:10000'])).toBe(false);
+});
+
+test('nobody is asked a second time before they have answered', async () => {
+  const deadlines = createDeadlines({ everyMs: 5 });
+  const answer = Promise.withResolvers<boolean>();
+  let asked = 0;
+  let isOver = false;
+  deadlines.add({
+    ms: Number.POSITIVE_INFINITY,
+    look: () => {
+      asked++;
+      return answer.promise;
+    },
+    over: () => {
+      isOver = true;
+    },
+  });
+  let ticks = 0;
+  deadlines.add({
+    ms: Number.POSITIVE_INFINITY,
+    look: () => ++ticks < 0,
+    over: () => {},
+  });
+  await until(() => ticks >= 5);
+  expect(asked).toBe(1);
+  answer.resolve(true);
+  await until(() => isOver);
+  deadlines.stop();
+});
+
+test.each([
+  ['breaks off', 502, 'app_unreachable'],
+  ['falls silent', 504, 'app_timeout'],
+])('a short body that %s is counted once, as what was answered for it', async (how, status, code) => {
+  await using app = startApp((_, path) => {
+    const start = (controller: ReadableStreamDefaultController) => {
+      controller.enqueue(new TextEncoder().encode('half'));
+      if (path === '/breaks') setTimeout(() => controller.error(new Error('broken')), 20);
+    };
+    return new Response(new ReadableStream({ start }), { headers: { 'content-length': '8' } });
+  });
+  await using proxy = startProxy({ addresses: [app.address], limits: { idleMs: 100 } });
+  const answer = await proxy.fetch(how === 'breaks off' ? '/breaks' : '/silent');
+  expect(await answer.json()).toMatchObject({ status, code });
+  expect(proxy.counts.map((each) => each.status)).toEqual([status]);
+  expect(proxy.answered).toEqual([status]);
+});
+
+const proxyNames = ['HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
+const before = proxyNames.map((name) => [name, process.env[name]] as const);
+afterEach(() => {
+  for (const [name, value] of before)
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+});
+
+test('a proxy that the environment names is not told what apps are told', async () => {
+  const heard: string[] = [];
+  await using outside = Bun.serve({
+    port: 0,
+    fetch(request) {
+      heard.push(request.headers.get('x-svc-user') ?? '');
+      return new Response('proxy');
+    },
+  });
+  await using app = startApp((request) => new Response(request.headers.get('x-svc-user')));
+  const person = { userId: 'u1', email: 'a@b.test', name: 'A', relation: 'member' } as const;
+  await using proxy = startProxy({ addresses: [app.address], person });
+  const at = `http://127.0.0.1:${outside.port}`;
+  for (const name of proxyNames) delete process.env[name];
+  Object.assign(process.env, { HTTP_PROXY: at, http_proxy: at });
+  const straight = { proxy: false } as RequestInit;
+  expect(await (await proxy.fetch('/', straight)).text()).toBe('token-of-u1');
+  const posted = await proxy.fetch('/', { ...straight, method: 'POST', body: 'x' });
+  expect(await posted.text()).toBe('token-of-u1');
+  const socket = new WebSocket(`ws://127.0.0.1:${proxy.port}/socket`, {
+    headers: { host: appHost },
+    proxy: false,
+  } as never);
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  socket.close();
+  expect(heard).toEqual([]);
+});
