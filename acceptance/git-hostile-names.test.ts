@@ -22,14 +22,14 @@ import { until } from './support/until.ts';
 
 const count = scaled(400, 2_000);
 /** So many of one person stay below what a person may ask in a minute. */
-const valuesEach = scaled(50, 20);
+const valuesEach = scaled(40, 20);
 const doorsEach = scaled(5, Object.keys(doors).length);
 
 /** What the server has to start, for itself, for git and for apps. */
 const programs = new Set([
   ...['bun', 'bun.exe', 'git', 'tar', 'ps', 'id'],
   ...['postgres', 'initdb', 'pg_ctl', 'useradd', 'getent', 'setpriv'],
-  ...['sh', 'dash', 'nice', 'cat', 'node'],
+  ...['sh', 'dash', 'nice', 'cat', 'node', 'chown', 'chmod'],
 ]);
 
 test.skipIf(!hasStrace && !needsStrace)(
@@ -63,10 +63,12 @@ test.skipIf(!hasStrace && !needsStrace)(
     });
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     expect(wrong.slice(0, 10)).toEqual([]);
-    const pushed = await pushHostileNames(tenant, values);
-    const built = await buildHostileSource(tenant, values.filter(isNameOfFolder).slice(0, scaled(4, 40)));
-    const ran = await bootstrapHostileNames(thorough, values, scaled(2, 10));
-    const asked = await askByCommand(thorough, values, scaled(4, 40));
+    const [pushed, built, ran, asked] = await Promise.all([
+      pushHostileNames(tenant, values),
+      buildHostileSource(tenant, values.filter(isNameOfFolder).slice(0, scaled(4, 40))),
+      bootstrapHostileNames(thorough, values, scaled(2, 10)),
+      askByCommand(thorough, values, scaled(4, 40)),
+    ]);
     await server.stop();
 
     const started = startedPrograms(traced);

@@ -72,13 +72,21 @@ export async function startDockerEngine(
     ],
     ...['-H', `unix://${socket}`, '--cgroup-parent', `/${group}`, '--shutdown-timeout', '2'],
     // Found nowhere, so that nothing of the machine's own settings counts.
-    ...['--config-file', emptyFile(folder)],
+    ...['--config-file', emptyFile(folder, 'daemon.json', '{}\n')],
   ];
   // The link comes from outside, once there is a namespace to put it into.
-  // Beside its data it keeps who it is in /etc/docker, where another engine of the machine may have its own.
+  // Registries are not to be found, and so not waited for. Beside its data it keeps who it is in /etc/docker, where another engine of the machine may have its own.
   const script = `while ! ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done
-mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && exec "$@"`;
-  const inside = ['sh', '-c', script, '-', programs.dockerd, ...daemon];
+mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /etc/resolv.conf && shift && exec "$@"`;
+  const inside = [
+    'sh',
+    '-c',
+    script,
+    '-',
+    emptyFile(folder, 'resolv.conf', '\n'),
+    programs.dockerd,
+    ...daemon,
+  ];
   const child = Bun.spawn(
     [
       // It ends with us, whatever ends us.
@@ -224,9 +232,9 @@ function tryRemove(folder: string): void {
   } catch {}
 }
 
-function emptyFile(folder: string): string {
-  const path = join(folder, 'daemon.json');
-  writeFileSync(path, '{}\n');
+function emptyFile(folder: string, name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
   return path;
 }
 

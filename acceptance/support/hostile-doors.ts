@@ -120,9 +120,11 @@ const push =
 
 /** Every door that takes a name of a repository, an owner, a branch, a ref or a path, with the ways in. */
 export const doors: Readonly<Record<string, readonly Way[]>> = {
-  'detect repo': [detect((by, value) => `repo=${inQuery(repoForms(by, value))}`)],
-  'detect ref': [detect(({ common }, value) => `repo=${common}&ref=${inQuery(value)}`)],
-  'detect path': [detect(({ common }, value) => `repo=${common}&path=${inQuery(value)}`)],
+  detect: [
+    detect((by, value) => `repo=${inQuery(repoForms(by, value))}`),
+    detect(({ common }, value) => `repo=${common}&ref=${inQuery(value)}`),
+    detect(({ common }, value) => `repo=${common}&path=${inQuery(value)}`),
+  ],
   'git connect': [
     git('POST', '?dry_run=true', (by, value) => ({ repo: repoForms(by, value) })),
     git('POST', '?dry_run=true', ({ repo }, branch) => ({ repo, branch })),

@@ -90,7 +90,10 @@ create table svc.app_instances (
   confirmed_at  timestamptz not null,
   -- From when on it gets no new requests.
   draining_at   timestamptz,
-  restarts      int not null default 0
+  restarts      int not null default 0,
+  -- Processor time that is counted already, and by a look of when: no two copies of the server count the same.
+  cpu_ms        bigint not null default 0,
+  sampled_at    timestamptz
 );
 create index app_instances_app on svc.app_instances (app_id);
 

@@ -367,7 +367,7 @@ export async function startPlatform(
       logs: createLogSink({ db, log }),
       gitClient,
       underWay: edge.underWay.count,
-      sample: createUsageSampler({ runtime, metrics: appMetrics }).sample,
+      sample: createUsageSampler({ db, runtime, metrics: appMetrics }).sample,
       copies: config.databaseUrl === undefined ? 'one' : 'many',
     });
     undo.unshift(() => deployments.stop());

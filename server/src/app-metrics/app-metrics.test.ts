@@ -52,6 +52,20 @@ describe('figures of an app', () => {
     expect(one.totals()).toEqual({ requests: 3, bytesOut: 111 });
   });
 
+  test('belong to the minute in which they were counted, and the end waits for what is being written', async () => {
+    const { appId, read, now } = await newPlace();
+    let minutesAgo = 2;
+    const at = () => new Date(now.getTime() - minutesAgo * 60_000);
+    const metrics = createAppMetrics({ db: database.db, log: silentLog, now: at });
+    metrics.note(appId, 200, 1, 1);
+    minutesAgo = 0;
+    metrics.note(appId, 200, 1, 1);
+    void metrics.flush();
+    await metrics.stop();
+    const { points } = await read();
+    expect([points.at(-3)?.requests, points.at(-1)?.requests]).toEqual([1, 1]);
+  });
+
   test('lie in the point of their time, and outside the range they are not counted', async () => {
     const { appId, read, now } = await newPlace();
     for (const minutes of [0, 90, 60 * 30, 60 * 24 * 8]) {
@@ -97,22 +111,78 @@ describe('a percentile', () => {
   });
 });
 
-test('what instances use is noted by how much it grew, and from nothing after a restart', async () => {
-  const noted: unknown[] = [];
-  const used: Record<string, { cpuMs: number; memoryBytes: number } | null> = {};
-  const sampler = createUsageSampler({
-    runtime: { usage: async ({ instanceId }) => used[instanceId] ?? null },
-    metrics: { noteUsage: (appId, usage) => void noted.push([appId, usage.cpuMs, usage.memoryBytes]) },
+describe('what instances use', () => {
+  /** Instances of an app at a node of their own, and copies of the server that look at them. */
+  async function usedPlace(ids: readonly string[]) {
+    const { db } = database;
+    const { tenant, member } = await newTenant(db);
+    const app = await newApp(db, tenant, member);
+    const [node, deployment] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+    await sql`insert into svc.deployments (id, tenant_id, app_id, seq, state, kind, trigger, source, method, created_by, created_at)
+      values (${deployment}, ${tenant.id}, ${app.id}, 1, 'live', 'deploy', 'person', 'upload', 'docker', ${member.userId}, now())`.execute(
+      db,
+    );
+    for (const id of ids) {
+      await sql`insert into svc.app_instances
+          (id, tenant_id, app_id, deployment_id, node, handle, state, started_at, confirmed_at)
+        values (${id}, ${tenant.id}, ${app.id}, ${deployment}, ${node}, '{}', 'ready', now(), now())`.execute(
+        db,
+      );
+    }
+    const used: Record<string, { cpuMs: number; memoryBytes: number } | 'fails' | null> = {};
+    const noted: number[][] = [];
+    const copy = () =>
+      createUsageSampler({
+        db,
+        runtime: {
+          node,
+          usage: async ({ instanceId }) => {
+            const found = used[instanceId] ?? null;
+            if (found === 'fails') throw new Error('It is not told.');
+            return found;
+          },
+        },
+        metrics: { noteUsage: (_app, usage) => void noted.push([usage.cpuMs, usage.memoryBytes]) },
+      });
+    const later = () =>
+      sql`update svc.app_instances set sampled_at = sampled_at - interval '10 s' where node = ${node}`.execute(
+        db,
+      );
+    return { used, noted, copy, later };
+  }
+
+  test('is noted by how much it grew, and from nothing where one was started again', async () => {
+    const [one, two, gone] = [Bun.randomUUIDv7(), Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+    const { used, noted, copy, later } = await usedPlace([one, two, gone]);
+    const sampler = copy();
+    used[one] = { cpuMs: 100, memoryBytes: 10 };
+    used[two] = { cpuMs: 50, memoryBytes: 20 };
+    await sampler.sample();
+    await later();
+    used[one] = { cpuMs: 130, memoryBytes: 11 };
+    used[two] = { cpuMs: 7, memoryBytes: 5 };
+    await sampler.sample();
+    expect(noted).toEqual([
+      [150, 30],
+      [37, 16],
+    ]);
   });
-  const instances = ['i1', 'i2', 'gone'].map((instanceId) => ({ instanceId, handle: {}, appId: 'a' }));
-  used.i1 = { cpuMs: 100, memoryBytes: 10 };
-  used.i2 = { cpuMs: 50, memoryBytes: 20 };
-  await sampler.sample(instances);
-  used.i1 = { cpuMs: 130, memoryBytes: 11 };
-  used.i2 = { cpuMs: 7, memoryBytes: 5 };
-  await sampler.sample(instances);
-  expect(noted).toEqual([
-    ['a', 150, 30],
-    ['a', 37, 16],
-  ]);
+
+  test('is counted once, over a restart of the server, a look that fails and two copies at once', async () => {
+    const id = Bun.randomUUIDv7();
+    const { used, noted, copy, later } = await usedPlace([id]);
+    used[id] = { cpuMs: 864_000, memoryBytes: 1 };
+    const [first, second] = [copy(), copy()];
+    await Promise.all([first.sample(), second.sample()]);
+    await later();
+    used[id] = 'fails';
+    await first.sample();
+    await later();
+    used[id] = { cpuMs: 864_010, memoryBytes: 1 };
+    await first.sample();
+    await later();
+    used[id] = { cpuMs: 864_030, memoryBytes: 1 };
+    await copy().sample();
+    expect(noted.map(([cpuMs]) => cpuMs)).toEqual([864_000, 10, 20]);
+  });
 });

@@ -17,33 +17,47 @@ export interface AppMetrics {
 
 export type Counts = Omit<MinuteRow, 'appId' | 'minute'> & { byStatus: number[]; latency: number[] };
 
+/** By app and minute: they are written up to ten seconds after they were counted. */
+interface Counted {
+  appId: string;
+  minute: number;
+  counts: Counts;
+}
+
 const everyMs = 10_000;
 
 export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: () => Date }): AppMetrics {
-  let counted = new Map<string, Counts>();
+  let counted = new Map<string, Counted>();
+  let writing = Promise.resolve();
   const total = { requests: 0, bytesOut: 0 };
   let timer: Timer | undefined;
 
-  function of(appId: string): Counts {
-    let counts = counted.get(appId);
-    if (counts === undefined) {
-      counts = noCounts();
-      counted.set(appId, counts);
+  function of(appId: string, minute = minuteOf(now())): Counts {
+    const key = `${appId} ${minute}`;
+    let place = counted.get(key);
+    if (place === undefined) {
+      place = { appId, minute, counts: noCounts() };
+      counted.set(key, place);
     }
-    return counts;
+    return place.counts;
   }
 
-  async function flush(): Promise<void> {
+  async function write(): Promise<void> {
     const taken = counted;
     counted = new Map();
-    const minute = new Date(Math.floor(now().getTime() / 60_000) * 60_000);
-    for (const [appId, counts] of taken) {
-      await addMinute(db, { appId, minute, ...counts }).catch((error: unknown) => {
+    for (const { appId, minute, counts } of taken.values()) {
+      await addMinute(db, { appId, minute: new Date(minute), ...counts }).catch((error: unknown) => {
         // Kept for the next time; what can not be written for long is not worth the memory.
         log.warn({ err: error, app: appId }, 'figures of an app could not be written');
-        if (counted.size < keptMax) add(of(appId), counts);
+        if (counted.size < keptMax) add(of(appId, minute), counts);
       });
     }
+  }
+
+  /** One after the other: who waits for theirs has waited for those before it. */
+  function flush(): Promise<void> {
+    writing = writing.then(write);
+    return writing;
   }
 
   return {
@@ -79,6 +93,7 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
 }
 
 const keptMax = 10_000;
+const minuteOf = (at: Date) => Math.floor(at.getTime() / 60_000) * 60_000;
 
 export function noCounts(): Counts {
   return {

@@ -1,31 +1,33 @@
-import type { InstanceRef, Runtime } from '../drivers/runtime/runtime.ts';
+import { claimSamples, countCpu } from '../deployments/sampled-instances.ts';
+import type { Runtime } from '../drivers/runtime/runtime.ts';
+import type { Db } from '../plumbing/db.ts';
 import type { AppMetrics } from './create-app-metrics.ts';
 
-/** What instances use, noted for their apps; to be called every ten seconds by whoever knows which instances are here. */
+/**
+ * What instances use, noted for their apps; to be called every ten seconds. What is counted already stands in the tables:
+ * instances may outlive the server, and several copies of it may see the same ones.
+ */
 export function createUsageSampler({
+  db,
   runtime,
   metrics,
 }: {
-  runtime: Pick<Runtime, 'usage'>;
+  db: Db;
+  runtime: Pick<Runtime, 'usage' | 'node'>;
   metrics: Pick<AppMetrics, 'noteUsage'>;
-}): { sample(instances: readonly (InstanceRef & { appId: string })[]): Promise<void> } {
-  let known = new Map<string, number>();
+}): { sample(): Promise<void> } {
   return {
-    async sample(instances) {
-      const seen = new Map<string, number>();
+    async sample() {
       const byApp = new Map<string, { cpuMs: number; memoryBytes: number }>();
-      for (const instance of instances) {
+      for (const instance of await claimSamples(db, runtime.node)) {
         const used = await runtime.usage(instance).catch(() => null);
-        if (used === null) continue;
-        seen.set(instance.instanceId, used.cpuMs);
-        const before = known.get(instance.instanceId) ?? 0;
+        const cpuMs = used && (await countCpu(db, instance, used.cpuMs));
+        if (used === null || cpuMs === null) continue;
         const sum = byApp.get(instance.appId) ?? { cpuMs: 0, memoryBytes: 0 };
-        // One that was started again counts from nothing.
-        sum.cpuMs += used.cpuMs >= before ? used.cpuMs - before : used.cpuMs;
+        sum.cpuMs += cpuMs;
         sum.memoryBytes += used.memoryBytes;
         byApp.set(instance.appId, sum);
       }
-      known = seen;
       for (const [appId, used] of byApp) metrics.noteUsage(appId, used);
     },
   };

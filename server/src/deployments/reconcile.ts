@@ -1,5 +1,4 @@
 import { CompiledQuery } from 'kysely';
-import type { Running } from '../drivers/runtime/runtime.ts';
 import { notifySql } from '../plumbing/invalidation.ts';
 import { appTag } from '../tables/catalogue.ts';
 import type { DeploymentParts } from './deployment-parts.ts';
@@ -29,8 +28,8 @@ export interface Reconciliation {
 export interface ReconcilingOptions {
   underWay: (address: string) => number;
   copies: Draining['copies'];
-  /** Told every ten seconds what runs here, so that what it uses can be noted. */
-  sample: (running: readonly Running[]) => Promise<void>;
+  /** Called every ten seconds, so that what instances use can be noted. */
+  sample: () => Promise<void>;
 }
 
 type Parts = Pick<DeploymentParts, 'db' | 'log' | 'runtime'>;
@@ -77,8 +76,7 @@ export function createReconciliation(
       const rows = await listInstancesAt(db, runtime.node);
       if (isDue('confirmed', confirmEveryMs)) await confirm(rows);
       if (isDue('strays', strayEveryMs)) await endStrays();
-      if (isDue('sampled', sampleEveryMs))
-        background('sample', async () => parts.sample(await runtime.list()));
+      if (isDue('sampled', sampleEveryMs)) background('sample', parts.sample);
       for (const row of rows) if (row.state === 'draining') drain(row);
       for (const app of await listUnserved(db, runtime.kind)) serve(app);
     } catch (error) {

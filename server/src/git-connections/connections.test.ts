@@ -38,10 +38,12 @@ async function world(login = 'octocat'): Promise<GitWorld> {
   return made;
 }
 
-async function newRepo(set: { isPrivate?: boolean } = {}): Promise<Repository & { full: string }> {
+async function newRepo(
+  set: { isPrivate?: boolean; name?: string } = {},
+): Promise<Repository & { full: string }> {
   const installation = await github.host.installationOfOwner('octo-org');
   if (!installation) throw new Error('It is not installed.');
-  const name = `r-${Bun.randomUUIDv7().slice(-12)}`;
+  const name = set.name ?? `r-${Bun.randomUUIDv7().slice(-12)}`;
   const repo = await github.host.asInstallation(installation.id).createRepository({
     ...{ owner: installation.account, name, isPrivate: set.isPrivate ?? true, description: '' },
     userToken: github.member.token,
@@ -83,6 +85,24 @@ describe('connecting', () => {
     expect(await remoteOf(made.parts, connection)).toEqual({
       ...{ url: repo.cloneUrl, username: 'x-access-token', password: expect.stringMatching(/^ghs_/) },
     });
+  });
+
+  test('a repository that was made anew under the same name is another: neither its code nor its hooks are touched', async () => {
+    const made = await world();
+    const repo = await newRepo();
+    await made.git('POST', '', { repo: repo.full });
+    expect(await made.settle()).toEqual([]);
+    await github.remove(repo);
+    const anew = await newRepo({ name: repo.name });
+    const connection = await connectionOf(database.db, { tenantId: made.tenant.id, appId: made.app.id });
+    if (!connection) throw new Error('It is not connected.');
+    const refused = await remoteOf(made.parts, connection).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'not_found', detail: expect.stringContaining('made anew') });
+    const hands = github.host.asInstallation(connection.installationId);
+    await hands.createHook(anew, hookUrl);
+    await made.git('DELETE');
+    expect(await made.settle()).toEqual([]);
+    expect(await hands.findHook(anew, hookUrl)).not.toBeNull();
   });
 
   test('the same again changes nothing; another repository or branch is refused', async () => {

@@ -53,6 +53,24 @@ function tell({ parts }: GitWorld, told: Told, delivery = newDelivery()) {
 }
 const statusOf = async ({ git }: GitWorld) => (await git('GET')).body;
 
+test('the trouble of one app does not keep a push from the others', async () => {
+  const repo = newRepo();
+  const first = await connected(repo);
+  const second = await connected(repo);
+  const { db } = database;
+  // What can not be kept for the first app.
+  const name = sql.ref(`git_pushes_${repo.id}`);
+  await sql`alter table svc.git_pushes add constraint ${name}
+    check (app_id <> ${sql.lit(first.app.id)}) not valid`.execute(db);
+  const delivery = newDelivery();
+  const refused = await tell(first, { repo }, delivery).catch((error: unknown) => error);
+  await sql`alter table svc.git_pushes drop constraint ${name}`.execute(db);
+  expect(String(refused)).toContain('violates check constraint');
+  expect([(await deploymentsOf(first.app.id)).length, (await deploymentsOf(second.app.id)).length]).toEqual([
+    0, 1,
+  ]);
+});
+
 async function deploymentsOf(appId: string) {
   const { rows } = await sql<{ seq: number; state: string; trigger: string; ref: string; created_by: null }>`
     select seq, state, trigger, ref, created_by from svc.deployments where app_id = ${appId} order by seq`.execute(

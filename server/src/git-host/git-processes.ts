@@ -12,6 +12,8 @@ export interface GitProcesses {
 
 export interface ReadLimits {
   bytesMax?: number;
+  /** What is printed beyond that: null is the answer, or what came before it and a little more. */
+  beyond?: 'null' | 'cut';
   input?: string;
 }
 
@@ -119,18 +121,22 @@ export function withSettings(more: Readonly<Record<string, string>>): Record<str
 function output(child: ChildProcess, limits: ReadLimits): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
   const pieces: Buffer[] = [];
+  const bytesMax = limits.bytesMax ?? readBytesMax;
   let size = 0;
   const timer = setTimeout(() => child.kill('SIGKILL'), readMsMax);
   child.stdout?.on('data', (piece: Buffer) => {
     size += piece.length;
-    if (size > (limits.bytesMax ?? readBytesMax)) child.kill('SIGKILL');
-    else pieces.push(piece);
+    if (size > bytesMax) child.kill('SIGKILL');
+    if (size - piece.length <= bytesMax) pieces.push(piece);
   });
   child.stderr?.resume();
   // It may end before it has read what it is given.
   child.stdin?.on('error', () => {});
   child.stdin?.end(limits.input ?? '');
   child.once('error', reject);
-  child.once('close', (code) => resolve(code === 0 ? Buffer.concat(pieces) : null));
+  child.once('close', (code) => {
+    const isRead = code === 0 || (limits.beyond === 'cut' && size > bytesMax);
+    resolve(isRead ? Buffer.concat(pieces) : null);
+  });
   return promise.finally(() => clearTimeout(timer));
 }

@@ -29,7 +29,8 @@ export interface GitEntry {
 const shortCommitPattern = /^[0-9a-f]{7,39}$/;
 const commitFormat = '%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x00%x1e';
 /** Beyond it a tree is cut off. */
-export const treeEntriesMax = 100_000;
+const treeEntriesMax = 100_000;
+const treeBytesMax = 7 * 1024 * 1024;
 
 /** Branches and tags. */
 export async function readRefs(git: GitProcesses, folder: string): Promise<Refs> {
@@ -99,16 +100,20 @@ export async function isAncestor(
   return (await git.read(folder, ['merge-base', '--is-ancestor', '--end-of-options', is, of])) !== null;
 }
 
-/** Of a tree or of a commit; null where it is neither. */
+/** Of a tree or of a commit, as far as anybody reads it; null where it is neither. */
 export async function readTree(
   git: GitProcesses,
   folder: string,
   { sha, depth }: { sha: string; depth: 'one' | 'all' },
-): Promise<GitEntry[] | null> {
+): Promise<{ entries: GitEntry[]; isWhole: boolean } | null> {
   if (!gitCommitPattern.test(sha)) return null;
   const recursive = depth === 'all' ? ['-r', '-t'] : [];
-  const output = await git.read(folder, ['ls-tree', '-z', '-l', '--full-tree', ...recursive, '--', sha]);
-  return output === null ? null : entriesOf(output);
+  const argv = ['ls-tree', '-z', '-l', '--full-tree', ...recursive, '--', sha];
+  const output = await git.read(folder, argv, { bytesMax: treeBytesMax, beyond: 'cut' });
+  if (output === null) return null;
+  const entries = entriesOf(output);
+  const isWhole = output.length <= treeBytesMax && entries.length <= treeEntriesMax;
+  return { entries: entries.slice(0, treeEntriesMax), isWhole };
 }
 
 /** What is at a path, whatever it is; null where there is nothing. */
@@ -143,7 +148,8 @@ export function isRepositoryPath(path: string): boolean {
 }
 
 function entriesOf(output: Buffer): GitEntry[] {
-  const lines = output.toString('utf8').split('\0');
+  // Behind the last of them is nothing, or one that was cut off.
+  const lines = output.toString('utf8').split('\0').slice(0, -1);
   return lines.flatMap((line) => {
     const [matched, mode = '', type = '', sha = '', size = '', path = ''] =
       /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t([\s\S]*)$/.exec(line) ?? [];

@@ -12,7 +12,6 @@ import {
   readEntry,
   readRefs,
   readTree,
-  treeEntriesMax,
 } from './read-repository.ts';
 import { param, type RestCall, readableRepo } from './rest-call.ts';
 
@@ -49,8 +48,8 @@ export async function getTree(call: RestCall): Promise<Response> {
   const named = param(call, 'ref');
   const sha = gitCommitPattern.test(named) ? named : await findCommit(git, folder, named);
   const depth = (call.url.searchParams.get('recursive') ?? '') === '' ? 'one' : 'all';
-  const entries = sha === null ? null : await readTree(git, folder, { sha, depth });
-  if (sha === null || entries === null) {
+  const found = sha === null ? null : await readTree(git, folder, { sha, depth });
+  if (sha === null || found === null) {
     await refuseEmpty(call, folder);
     throw notFound();
   }
@@ -58,7 +57,7 @@ export async function getTree(call: RestCall): Promise<Response> {
   const answer: TreeAnswer = {
     sha,
     url: `${api}/trees/${sha}`,
-    tree: entries.slice(0, treeEntriesMax).map(({ path, mode, type, sha: id, size }) => ({
+    tree: found.entries.map(({ path, mode, type, sha: id, size }) => ({
       path,
       mode,
       type,
@@ -66,7 +65,7 @@ export async function getTree(call: RestCall): Promise<Response> {
       ...(size === null ? {} : { size }),
       ...(type === 'commit' ? {} : { url: `${api}/${type}s/${id}` }),
     })),
-    truncated: entries.length > treeEntriesMax,
+    truncated: !found.isWhole,
   };
   return githubJson(answer);
 }
@@ -106,9 +105,9 @@ export async function getContents(call: RestCall): Promise<Response> {
   const entry = path === '' ? null : await readEntry(git, place.folder, { commit, path });
   if (path !== '' && entry === null) throw notFound();
   if (entry !== null && entry.type !== 'tree') return entryAnswer(call, place, ref, entry);
-  const entries = await readTree(git, place.folder, { sha: entry?.sha ?? commit, depth: 'one' });
+  const listed = await readTree(git, place.folder, { sha: entry?.sha ?? commit, depth: 'one' });
   const below = path === '' ? '' : `${path}/`;
-  const answer: FolderAnswer = (entries ?? []).map((one) => ({
+  const answer: FolderAnswer = (listed?.entries ?? []).map((one) => ({
     ...shared(call, place, ref, { ...one, path: `${below}${one.path}` }),
     type: kindOf(one),
   }));

@@ -51,7 +51,7 @@ async function keep(
   const defaultBranch = defaultBranchOf(repo.default_branch, refs);
   if (defaultBranch !== repo.default_branch) {
     const folder = parts.folders.pathOf(repo.folder);
-    await parts.git.read(folder, ['symbolic-ref', 'HEAD', `refs/heads/${defaultBranch}`]);
+    await parts.git.read(folder, ['symbolic-ref', '--', 'HEAD', `refs/heads/${defaultBranch}`]);
   }
   await keepRefs(tx, repo.id, { refs, pushed_at: now, default_branch: defaultBranch });
   const hooks = (await listHookRows(tx, repo.id)).filter(

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { silentLog, type TestDatabase, testCaller, testDatabase } from '../testing.ts';
 import { createApi } from './api.ts';
 import { rowsOnly } from './outbox-rows.ts';
+import { fail } from './problem.ts';
 import { type RunMode, route } from './route.ts';
 
 let database: TestDatabase;
@@ -20,18 +21,18 @@ const thing = {
   status: 200,
 } as const;
 
-test('what is prepared before the transaction is told whether it is for a preview', async () => {
-  const modes: RunMode[] = [];
-  const prepare = async (_ctx: unknown, _input: unknown, { mode }: { mode: RunMode }) => {
-    modes.push(mode);
-    return `for ${mode}`;
-  };
-  const read = endpoint<typeof shape>()({
-    ...{ ...thing, id: 'things.get', method: 'GET', path: '/api/v1/thing', kind: 'read' },
-  });
-  const change = endpoint<typeof shape>()({
-    ...{ ...thing, id: 'things.set', method: 'POST', path: '/api/v1/thing', kind: 'mutate' },
-  });
+const read = endpoint<typeof shape>()({
+  ...{ ...thing, id: 'things.get', method: 'GET', path: '/api/v1/thing', kind: 'read' },
+});
+const change = endpoint<typeof shape>()({
+  ...{ ...thing, id: 'things.set', method: 'POST', path: '/api/v1/thing', kind: 'mutate' },
+});
+
+type Prepare = (ctx: unknown, input: unknown, run: { mode: RunMode }) => Promise<string>;
+
+/** A thing that is read and set, each with what `prepare` says. */
+function thingsWith(prepare: Prepare) {
+  const caller = testCaller();
   const api = createApi(
     {
       ...{
@@ -41,7 +42,7 @@ test('what is prepared before the transaction is told whether it is for a previe
         rows: database.rows,
         checkAnswers: true,
       },
-      authenticate: async () => testCaller(),
+      authenticate: async () => caller,
       tenantAccess: async () => null,
       appAccess: async () => null,
     },
@@ -59,16 +60,42 @@ test('what is prepared before the transaction is told whether it is for a previe
       ),
     ],
   );
-  const ask = async (method: string, query: string) => {
-    const request = new Request(`http://svc.example.test/api/v1/thing${query}`, { method });
+  return async (method: string, query: string, headers: Record<string, string> = {}) => {
+    const request = new Request(`http://svc.example.test/api/v1/thing${query}`, { method, headers });
     const answer = await api(request, new URL(request.url), {
       ...{ requestId: 'test', log: silentLog, setRoute: () => {}, clientAddress: '127.0.0.1' },
       deadline: new AbortController().signal,
     });
     return answer.text();
   };
+}
+
+test('what is prepared before the transaction is told whether it is for a preview', async () => {
+  const modes: RunMode[] = [];
+  const ask = thingsWith(async (_ctx, _input, { mode }) => {
+    modes.push(mode);
+    return `for ${mode}`;
+  });
   expect(await ask('GET', '')).toContain('for execute');
   expect(await ask('POST', '?dry_run=true')).toContain('for preview');
   expect(await ask('POST', '')).toContain('for execute');
   expect(modes).toEqual(['execute', 'preview', 'execute']);
+});
+
+test('who repeats a request with its key is told what they were told, and nobody else is asked again', async () => {
+  let asked = 0;
+  const ask = thingsWith(async () => {
+    asked++;
+    if (asked > 1) throw fail('not_found', { detail: 'The code was redeemed.' });
+    return 'redeemed';
+  });
+  const key = { 'idempotency-key': Bun.randomUUIDv7() };
+  const first = await ask('POST', '', key);
+  expect(await ask('POST', '', key)).toBe(first);
+  expect(asked).toBe(1);
+  // The same key for something else is refused before anybody is asked.
+  await expect(ask('POST', '?dry_run=false', key)).rejects.toMatchObject({ code: 'idempotency_mismatch' });
+  expect(asked).toBe(1);
+  // A preview asks, since it neither replays nor keeps.
+  await expect(ask('POST', '?dry_run=true', key)).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -103,6 +103,12 @@ async function answerRoute(
   const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
 
   const base = { requestId: info.requestId, log: info.log, caller, ...place };
+  const idempotency = endpoint.kind === 'mutate' ? idempotencyOf(request, url, caller, json) : undefined;
+  // Others who are asked a second time may answer otherwise: a code that was redeemed is unknown then.
+  if (route.prepare && !route.beforeReplay && idempotency && mode === 'execute') {
+    const kept = await answerBefore(parts.db, idempotency);
+    if (kept) return send(kept);
+  }
   const prepared = await route.prepare?.(
     { ...base, db: parts.db, now: parts.now() } as never,
     input as never,
@@ -128,7 +134,6 @@ async function answerRoute(
   };
   if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
 
-  const idempotency = idempotencyOf(request, url, caller, json);
   const result = await runMutation(
     {
       ...base,

@@ -12,6 +12,8 @@ const contractDirectory = join(root, 'contract', 'src');
 const descriptionName = 'template.json';
 
 const Description = z.strictObject({
+  /** Files that several templates have, and where each goes. */
+  shared: z.record(z.string(), z.string()),
   /** Files in which values are put in. */
   render: z.array(z.string()),
   /** The folder that gets the client library. */
@@ -27,13 +29,15 @@ export async function builtInTables(alias: string): Promise<TemplateTable[]> {
 
 /** The same bytes for the same values, so that a second try gives the same commit. */
 export async function writeBuiltIn(alias: string, into: string, values: TemplateValues): Promise<void> {
-  const { render, sdk } = await describe(alias);
+  const { shared, render, sdk } = await describe(alias);
   const from = join(templatesDirectory, alias);
   await cp(from, into, {
     recursive: true,
     filter: (path) => !/[\\/](?:node_modules|dist|\.next|\.astro)(?:[\\/]|$)/.test(path.slice(from.length)),
   });
   await rm(join(into, descriptionName));
+  for (const [name, place] of Object.entries(shared))
+    await cp(join(templatesDirectory, 'shared', name), join(into, place));
   for (const name of render) {
     const file = join(into, name);
     // What comes with the platform may be read-only.

@@ -5,6 +5,7 @@ import {
   type GitAccount,
   type GitHost,
   type Installation,
+  type RepoName,
   type Repository,
   RepositoryRefused,
   UserTokenRefused,
@@ -20,8 +21,12 @@ export interface GitHostWorld {
   approve(userCode: string): Promise<void>;
   deny(userCode: string): Promise<void>;
   expire(userCode: string): Promise<void>;
+  /** As the member, with other means than the client's. */
+  remove(repo: RepoName): Promise<void>;
   /** Lets the interval of a code pass. */
   wait(userCode: string): Promise<void>;
+  /** Another client of the same host. */
+  another(): Promise<GitHost>;
   stop(): Promise<void>;
 }
 
@@ -247,6 +252,24 @@ export function gitHostConformance(name: string, makeWorld: () => Promise<GitHos
         const hands = host.asInstallation(installation.id, one);
         expect(await hands.repository(other)).toBeNull();
       });
+    });
+
+    test('a repository that was made anew under the name of another is not opened by what that one was', async () => {
+      const gone = await newRepo();
+      const before = host.asInstallation(installation.id, gone);
+      expect(await before.repository(gone)).toMatchObject({ id: gone.id });
+      const { username, password } = await before.credentials();
+      await world.remove(gone);
+      const anew = await newRepo({ name: gone.name });
+      expect(anew.id).not.toBe(gone.id);
+      expect(await before.repository(anew)).toBeNull();
+      const address = Object.assign(new URL(host.remoteUrl(anew)), { username, password }).href;
+      const folder = newFolder();
+      expect(await gitText(folder.path, ['ls-remote', address]).catch(String)).toContain('not found');
+      await folder.remove();
+      // One that knows nothing from before.
+      const later = await world.another();
+      expect(await codeOf(later.asInstallation(installation.id, gone).credentials())).toBe('not_found');
     });
 
     describe('hooks', () => {

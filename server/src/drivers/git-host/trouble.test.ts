@@ -76,6 +76,24 @@ test.each([
   }
 });
 
+test('an answer that does not end is cut off, whatever it says of its length', async () => {
+  const piece = new TextEncoder().encode(' '.repeat(1024 * 1024));
+  let sent = 0;
+  world.server.instead = () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += piece.byteLength;
+          if (sent > 200 * piece.byteLength) controller.close();
+          else controller.enqueue(piece);
+        },
+      }),
+      { headers: { 'content-type': 'application/json' } },
+    );
+  expect(await codeOf(world.host.asUser(world.member.token).account())).toBe('git_host_unavailable');
+  expect(sent).toBeLessThan(150 * piece.byteLength);
+});
+
 test('a host that does not answer at all is unavailable', async () => {
   const nowhere = hostAt({ ...world.server, web: 'http://127.0.0.1:9', api: 'http://127.0.0.1:9/api/v3' });
   expect(await codeOf(nowhere.beginDeviceFlow())).toBe('git_host_unavailable');

@@ -7,8 +7,7 @@ import type { RunningApp, SiteSnapshot } from '../site-snapshot.ts';
 import { testSite } from '../testing.ts';
 import { createUnderWay } from '../under-way.ts';
 import type { Person } from '../user-tokens.ts';
-import type { WhoAsks } from '../who-asks.ts';
-import { createProxy, type ProxyLimits } from './create-proxy.ts';
+import { createProxy, type ProxyLimits, type ProxyParts } from './create-proxy.ts';
 
 export const appHost = 'shop.apps.test';
 
@@ -17,7 +16,7 @@ export function startProxy(options: {
   addresses: readonly string[];
   authMode?: RunningApp['authMode'];
   limits?: Partial<ProxyLimits>;
-  whoAsks?: () => Promise<WhoAsks>;
+  whoAsks?: ProxyParts['whoAsks'];
   person?: Person;
 }) {
   const counts: { appId: string; status: number; bytes: number; ms: number }[] = [];

@@ -1,4 +1,5 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { createServer } from 'node:net';
 import { talk } from '../../plumbing/raw-http/testing.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createPlaces } from './places.ts';
@@ -71,30 +72,33 @@ test('an app that never answers takes its own places and none of the others', as
 
 test('an open stream is judged anew by what concerns it and by nothing else', async () => {
   await using app = startApp(events);
-  let judged = 0;
-  const person = { userId: 'u1', email: 'a@b.test', name: 'A', relation: 'member' } as const;
+  const judged = { one: 0, other: 0 };
   await using proxy = startProxy({
     addresses: [app.address],
-    whoAsks: async () => {
-      judged++;
-      return { person, userId: 'u1' };
+    async whoAsks(_site, _app, { path }) {
+      const userId = path === '/one' ? 'one' : 'other';
+      judged[userId]++;
+      return { person: null, userId };
     },
   });
-  const stream = await talk(proxy.port);
-  stream.say(ask);
-  await stream.until('data: 1');
-  expect(judged).toBe(1);
+  const streams = await Promise.all([talk(proxy.port), talk(proxy.port)]);
+  for (const [at, path] of ['/one', '/other'].entries()) {
+    streams[at]?.say(ask.replace('/', path));
+    await streams[at]?.until('data: 1');
+  }
+  expect(judged).toEqual({ one: 1, other: 1 });
   for (const tag of ['logs:x', 'work:deployments', 'app:another', 'user:another', 'table:x'])
     proxy.tellChange(tag);
-  // Heard behind all of those.
-  proxy.tellChange('user:u1');
-  await until(() => judged === 2);
-  for (const tag of ['credential:x', undefined, null, 'domains']) {
-    const before = judged;
+  // Both are looked after by the same clock, the first one first.
+  proxy.tellChange('user:other');
+  await until(() => judged.other === 2);
+  expect(judged).toEqual({ one: 1, other: 2 });
+  for (const tag of ['user:one', 'credential:x', undefined, null, 'domains']) {
+    const before = judged.one;
     proxy.tellChange(tag);
-    await until(() => judged === before + 1);
+    await until(() => judged.one === before + 1);
   }
-  stream.socket.destroy();
+  for (const stream of streams) stream.socket.destroy();
 });
 
 test('what changed is remembered by its name, and where there are too many everything has changed', () => {
@@ -148,18 +152,21 @@ test.each([
   ['breaks off', 502, 'app_unreachable'],
   ['falls silent', 504, 'app_timeout'],
 ])('a short body that %s is counted once, as what was answered for it', async (how, status, code) => {
-  await using app = startApp((_, path) => {
-    const start = (controller: ReadableStreamDefaultController) => {
-      controller.enqueue(new TextEncoder().encode('half'));
-      if (path === '/breaks') setTimeout(() => controller.error(new Error('broken')), 20);
-    };
-    return new Response(new ReadableStream({ start }), { headers: { 'content-length': '8' } });
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
+      if (how === 'breaks off') socket.end();
+    });
   });
-  await using proxy = startProxy({ addresses: [app.address], limits: { idleMs: 100 } });
-  const answer = await proxy.fetch(how === 'breaks off' ? '/breaks' : '/silent');
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as { port: number };
+  await using proxy = startProxy({ addresses: [`127.0.0.1:${port}`], limits: { idleMs: 100 } });
+  const answer = await proxy.fetch('/');
   expect(await answer.json()).toMatchObject({ status, code });
   expect(proxy.counts.map((each) => each.status)).toEqual([status]);
   expect(proxy.answered).toEqual([status]);
+  server.close();
 });
 
 const proxyNames = ['HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];

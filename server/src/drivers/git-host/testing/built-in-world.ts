@@ -10,6 +10,7 @@ import type { GitHost } from '../git-host.ts';
 
 export interface BuiltIn {
   host: GitHost;
+  another(): Promise<GitHost>;
   baseUrl: string;
   /** As the page of the host does it, once the person has said so there. */
   approve(userCode: string, by: Pick<Caller, 'userId'>): Promise<void>;
@@ -22,32 +23,40 @@ export async function startBuiltIn(database: TestDatabase): Promise<BuiltIn> {
   const { db } = database;
   const serving = await startTestGitHost(database);
   const { baseUrl } = serving;
-  const host = await openGitHost(
-    { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port: Number(new URL(baseUrl).port) },
-    { builtIn: () => builtInCredentials(db) },
-  );
+  const another = () =>
+    openGitHost(
+      { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port: Number(new URL(baseUrl).port) },
+      { builtIn: () => builtInCredentials(db) },
+    );
+  const host = await another();
   const change: BuiltIn['change'] = async (userCode, set) => {
     const { numAffectedRows } = await sql`update svc.git_host_device_codes set ${set}
       where user_code_hash = ${sha256(userCode)}`.execute(db);
     if (numAffectedRows !== 1n) throw new Error(`There is no code ${userCode}.`);
   };
   return {
-    ...{ host, baseUrl, change, stop: () => serving.stop() },
+    ...{ host, another, baseUrl, change, stop: () => serving.stop() },
     approve: (userCode, { userId }) => change(userCode, sql`approved_by = ${userId}`),
   };
 }
 
 export async function builtInWorld(): Promise<GitHostWorld> {
   const database = await testDatabase();
-  const { host, approve, change, stop } = await startBuiltIn(database);
+  const { host, another, baseUrl, approve, change, stop } = await startBuiltIn(database);
   const { tenant, member } = await newTenant(database.db);
   const other = await newTenant(database.db);
   const person = async (who: Caller) => {
     const token = await hostToken(database, who);
     return { token, login: (await host.asUser(token).account()).login };
   };
+  const asMember = await person(member);
   return {
-    ...{ host, owner: tenant.slug, member: await person(member), outsider: await person(other.member) },
+    ...{ host, another, owner: tenant.slug, member: asMember, outsider: await person(other.member) },
+    remove: async (repo) => {
+      const headers = { authorization: `Bearer ${asMember.token}` };
+      const path = `/git/api/v3/repos/${repo.owner}/${repo.name}`;
+      await fetch(baseUrl + path, { method: 'DELETE', headers });
+    },
     approve: (userCode) => approve(userCode, member),
     deny: (userCode) => change(userCode, sql`denied_at = now()`),
     expire: (userCode) => change(userCode, sql`expires_at = now() - interval '1 second'`),

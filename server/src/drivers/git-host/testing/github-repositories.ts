@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { git, gitText, readCommit, readTree } from './git-folder.ts';
 import * as answers from './github-answers.ts';
@@ -43,6 +44,16 @@ export const repositoryHandlers: Handlers = [
     ({ state, credential }, [owner, name]) => {
       const found = reach(state, credential, `${owner}/${name}`);
       return found ? json(answers.repository(state.place, found.repo, { push: found.canPush })) : notFound();
+    },
+  ],
+  [
+    new RegExp(`^DELETE ${repoPath}$`),
+    async ({ state, credential }, [owner, name]) => {
+      const found = reach(state, credential, `${owner}/${name}`);
+      if (!found?.canPush) return found ? refuse('Must have admin rights to Repository.', 403) : notFound();
+      state.repos.splice(state.repos.indexOf(found.repo), 1);
+      await rm(found.repo.folder, { recursive: true, force: true });
+      return new Response(null, { status: 204 });
     },
   ],
   [

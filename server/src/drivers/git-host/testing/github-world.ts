@@ -27,6 +27,11 @@ export async function githubWorld(): Promise<GitHostWorld & { server: GitHubServ
     wait: async (userCode) => {
       for (const code of codes.byCode.values()) if (code.userCode === userCode) code.askedAt = null;
     },
+    remove: async ({ owner, name }) => {
+      const headers = { authorization: `Bearer ${member.token}` };
+      await fetch(`${server.api}/repos/${owner}/${name}`, { method: 'DELETE', headers });
+    },
+    another: async () => hostAt(server),
     stop: () => server.stop(),
   };
 }
