@@ -37,7 +37,7 @@ test('suspend ends the process, resume brings another with the same artefact, ar
   expect(existsSync(artefact(app))).toBe(true);
 
   await move(app, 'resume');
-  await until('it answers again', async () => (await app.ask()).text === 'one/one', 40_000);
+  await app.answers('one', 40_000);
   expect(runsOf(app)).toHaveLength(1);
   expect(runsOf(app)).not.toEqual([before]);
 
@@ -49,7 +49,7 @@ test('suspend ends the process, resume brings another with the same artefact, ar
   expect(processesOf(app)).toEqual([]);
   expect((await app.deployments()).map(({ state }) => state)).toEqual(['live', 'superseded']);
   await move(app, 'resume');
-  await until('it answers again', async () => (await app.ask()).text === 'one/one', 40_000);
+  await app.answers('one', 40_000);
   await until('nothing is released', async () => (await app.deployments()).every(isSettled));
   await done(app.owner.call('DELETE', app.base));
   await noProcess(app);

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
 import { admin } from './support/commands.ts';
+import { installationToken } from './support/git-host-app.ts';
 import { caller, newTenant, type Person, type Tenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
 import { newPasswordUser } from './support/sign-in.ts';
@@ -113,7 +114,11 @@ describe('the built-in git host', () => {
     const hook = {
       config: { url: `http://127.0.0.1:${listener.port}/`, content_type: 'json', secret: 's3cret' },
     };
-    expect((await owner.call('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(201);
+    // The platform makes its own; people do not make it call where they say.
+    expect((await owner.call('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(403);
+    const own = await installationToken(tenant.server, tenant.slug);
+    const platform = caller(tenant.server, { authorization: `Bearer ${own}` });
+    expect((await platform('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(201);
     await must(copy, 'push', '--quiet', remote('told', owner.token), 'main');
     const push = await until('the push is told', async () => heard.find(({ event }) => event === 'push'));
     expect(push.signature).toBe(`sha256=${createHmac('sha256', 's3cret').update(push.text).digest('hex')}`);

@@ -196,7 +196,7 @@ async function buildHostileSource(tenant: Tenant, values: readonly string[]): Pr
   return states;
 }
 
-/** Those that are names go all the way. */
+/** Those that are names go all the way; one of them may be that of a repository already. */
 async function bootstrapHostileNames(by: Knocker, values: readonly string[], max: number): Promise<Tally> {
   const { person, tenant, template } = by;
   const states = new Tally();
@@ -205,7 +205,7 @@ async function bootstrapHostileNames(by: Knocker, values: readonly string[], max
     const body = {
       template,
       slug: `h-${Bun.randomUUIDv7().slice(-12)}`,
-      repo_name: value,
+      repo_name: `${value}.again`,
       name: `$(${value});`,
     };
     const { id } = await done(person.call('POST', runs, body));
@@ -254,4 +254,4 @@ const isNameOfBranch = (value: string) =>
   !/[\s~^:?*[\\\x7f]|\.\.|@\{|\.$/.test(value) &&
   parts(value).every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 const isNameOfRepository = (value: string) =>
-  /^[A-Za-z0-9_.][A-Za-z0-9._-]{0,99}$/.test(value) && !/\.(?:git|lock|wiki)$/i.test(value);
+  /^[A-Za-z0-9_.][A-Za-z0-9._-]{0,79}$/.test(value) && !/\.(?:git|lock|wiki)$/i.test(value);

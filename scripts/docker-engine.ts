@@ -1,18 +1,14 @@
 import {
-  chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   rmdirSync,
-  rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { baseImage, busybox, makeBaseImage, run } from './docker-base-image.ts';
 
 /**
  * Docker as Debian has it: a real engine for tests. It has namespaces of its own for network, mounts and processes, so that
@@ -21,7 +17,7 @@ import { dirname, join } from 'node:path';
 const programs = {
   docker: '/usr/bin/docker',
   dockerd: '/usr/sbin/dockerd',
-  busybox: '/bin/busybox',
+  busybox,
   ip: findIp(),
 };
 
@@ -46,7 +42,6 @@ export interface DockerEngine {
 }
 
 const startMsMax = 30_000;
-const baseImage = 'svc-test-base:1';
 
 /** Keeps all in the folder, which is the caller's to remove. */
 export async function startDockerEngine(
@@ -181,40 +176,6 @@ async function answers(socket: string): Promise<boolean> {
   );
 }
 
-/** Of this machine's node with the libraries it takes, and busybox for everything else. */
-async function makeBaseImage(folder: string, docker: DockerEngine['docker']): Promise<void> {
-  const top = join(folder, 'base');
-  const put = (from: string, to: string) => {
-    mkdirSync(dirname(join(top, to)), { recursive: true });
-    copyFileSync(realpathSync(from), join(top, to));
-    chmodSync(join(top, to), 0o755);
-  };
-  const node = realpathSync(Bun.which('node') ?? '');
-  put(node, '/usr/local/bin/node');
-  for (const [, library] of (await run('ldd', node)).matchAll(/(\/\S+)(?= \()/g))
-    put(library ?? '', library ?? '');
-  put(programs.busybox, '/bin/busybox');
-  for (const name of (await run(programs.busybox, '--list')).trim().split('\n'))
-    if (name !== 'busybox') symlinkSync('busybox', join(top, 'bin', name));
-  mkdirSync(join(top, 'etc'), { recursive: true });
-  writeFileSync(join(top, 'etc', 'passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
-  writeFileSync(join(top, 'etc', 'group'), 'root:x:0:\n');
-  const certificates = '/etc/ssl/certs/ca-certificates.crt';
-  if (existsSync(certificates)) put(certificates, certificates);
-  for (const [name, mode] of [
-    ['tmp', 0o1777],
-    ['root', 0o700],
-  ] as const) {
-    mkdirSync(join(top, name));
-    chmodSync(join(top, name), mode);
-  }
-  const archive = join(folder, 'base.tar');
-  await run('tar', '-C', top, '-cf', archive, '.');
-  await docker('import', '--change', 'ENV PATH=/usr/local/bin:/usr/bin:/bin', archive, baseImage);
-  rmSync(archive);
-  rmSync(top, { recursive: true });
-}
-
 /** What is left of the control groups of its containers. */
 async function removeGroups(group: string): Promise<void> {
   const top = '/sys/fs/cgroup';
@@ -242,20 +203,4 @@ function findIp(): string {
   return (
     ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip', '/bin/ip'].find((path) => existsSync(path)) ?? '/sbin/ip'
   );
-}
-
-async function run(program: string, ...words: string[]): Promise<string> {
-  const child = Bun.spawn([program, ...words], {
-    // The docker command looks for settings at home.
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent' },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [out, said] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) !== 0) throw new Error(`${program} ${words.join(' ')}: ${said || out}`);
-  return out;
 }

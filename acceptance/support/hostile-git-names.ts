@@ -21,308 +21,145 @@ export function worstNames(folder: string): string[] {
 }
 
 function hostileName(random: Random, own: string, file: string): string {
-  const value = random.pick(kinds)(random, own, file);
+  const kind = random.pick(kinds);
+  const value = kind(random)
+    .replace('COMMAND', () => random.pick(commands))
+    .replaceAll('FILE', () => file)
+    .replaceAll('OWN', () => own);
   if (random.chance(0.1)) return `${value}${random.pick(ends)}`;
   if (random.chance(0.1)) return `${random.pick(begins)}${value}`;
   return value;
 }
 
-type Kind = (random: Random, own: string, file: string) => string;
+/** With OWN or FILE in it, by which it is known. */
+type Kind = (random: Random) => string;
 
 const begins = [
-  '-',
-  '--',
-  './',
-  '../',
-  '/',
-  ' ',
-  '\t',
-  '\n',
-  '+',
-  ':',
-  '@',
-  '~',
-  '.',
-  '\u200b',
-  '%2e%2e%2f',
-  'refs/heads/',
+  ...[
+    '-',
+    '--',
+    './',
+    '../',
+    '/',
+    ' ',
+    '\t',
+    '\n',
+    '+',
+    ':',
+    '@',
+    '~',
+    '.',
+    '\u200b',
+    '%2e%2e%2f',
+    'refs/heads/',
+  ],
 ];
 const ends = [
-  '\n',
-  '\r\n',
-  '\0',
-  '.lock',
-  '.git',
-  '/',
-  '/.',
-  ' ',
-  '\\',
-  '@{0}',
-  '^{}',
-  '~1',
-  '%00',
-  ';',
-  '&',
-  '\ud800',
-  '\u202e',
+  ...[
+    '\n',
+    '\r\n',
+    '\0',
+    '.lock',
+    '.git',
+    '/',
+    '/.',
+    ' ',
+    '\\',
+    '@{0}',
+    '^{}',
+    '~1',
+    '%00',
+    ';',
+    '&',
+    '\ud800',
+  ],
 ];
+const signs = [
+  ...[
+    '\0',
+    '\n',
+    '\r\n',
+    '\t',
+    '\x1b[31m',
+    '\x7f',
+    '\x08',
+    '\u2028',
+    '\ufeff',
+    '\u202e',
+    '\ud800',
+    '\udfff\ud800',
+  ],
+  ...[
+    '\u0085',
+    '%00',
+    '%0a',
+    '%0d%0aX-Bad: 1\r\n',
+    '\r\nX-Bad: 1',
+    '\0--upload-pack=touch',
+    "\\u0000'",
+    '\u00a0',
+  ],
+];
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is a shell's.
+const commands = ['touch FILE', 'touch${IFS}FILE', '{touch,FILE}', 'id>FILE'];
+
+/** One on each line, or several with a wide space between them. */
+const table =
+  (lines: string): Kind =>
+  (random) =>
+    random.pick(lines.trim().split(/\n| {4,}/));
 
 /** A shell's own signs around a command. */
-const inShell: Kind = (random, own, file) => {
-  const command = random.pick([`touch ${file}`, `touch\${IFS}${file}`, `{touch,${file}}`, `id>${file}`]);
-  return random.pick([
-    ...[`$(${command})`, `\`${command}\``, `${own};${command}`, `${own}|${command}`, `${own}&${command}`],
-    ...[
-      `${own}&&${command}`,
-      `${own}\n${command}\n`,
-      `';${command};'`,
-      `";${command};"`,
-      `${own}||${command}#`,
-    ],
-    ...[
-      `$((${own}))$(${command})`,
-      `<(${command})`,
-      `${own}>${file}`,
-      `\\$(${command})`,
-      `'"$(${command})"'`,
-    ],
-    ...[`$(${command}).git`, `a$(${command})/b`, `"$(${command})`, `${own}'`, `${own}"`, `!${command}`],
-  ]);
-};
+const inShell = table(String.raw`
+$(COMMAND)    ${'`COMMAND`'}    OWN;COMMAND    OWN|COMMAND    OWN&COMMAND    OWN&&COMMAND    OWN||COMMAND#
+';COMMAND;'    ";COMMAND;"    $((OWN))$(COMMAND)    <(COMMAND)    OWN>FILE    \$(COMMAND)    '"$(COMMAND)"'
+$(COMMAND).git    a$(COMMAND)/b    "$(COMMAND)    OWN'    OWN"    !COMMAND    OWN$(COMMAND)    {OWN,$(COMMAND)}`);
 
 /** What git, tar or ssh would take for an option. */
-const asOption: Kind = (random, own, file) =>
-  random.pick([
-    ...[`--upload-pack=touch ${file}`, `--upload-pack=touch\t${file}`, `-u${file}`, `--exec=touch ${file}`],
-    ...[
-      `--receive-pack=touch ${file};`,
-      `-c ${own}`,
-      `-ccore.sshCommand=touch ${file}`,
-      `--config=alias.x=!touch ${file}`,
-    ],
-    ...[
-      `-oProxyCommand=touch ${file}`,
-      `--output=${file}`,
-      `-o${file}`,
-      `--template=/${own}`,
-      `--git-dir=/${own}`,
-    ],
-    ...[
-      `--work-tree=/${own}`,
-      `--exec-path=/${own}`,
-      `--checkpoint-action=exec=touch ${file}`,
-      `--to-command=touch ${file}`,
-    ],
-    ...[`--`, `-`, `--end-of-options`, `--all`, `--mirror`, `--help`, `-p`, `--no-index`].map(
-      (word) => `${word}${own}`,
-    ),
-  ]);
+const asOption = table(`
+--upload-pack=touch FILE    --upload-pack=touch\tFILE    -uFILE    --exec=touch FILE    --receive-pack=touch FILE;
+-c OWN    -ccore.sshCommand=touch FILE    --config=alias.x=!touch FILE    -oProxyCommand=touch FILE    --output=FILE
+-oFILE    --template=/OWN    --git-dir=/OWN    --work-tree=/OWN    --exec-path=/OWN    --to-command=touch FILE
+--checkpoint-action=exec=touch FILE    --OWN    -OWN    --end-of-optionsOWN    --allOWN    --mirrorOWN    --helpOWN`);
 
 /** Places that git would go to by itself. */
-const asRemote: Kind = (random, own, file) =>
-  random.pick([
-    ...[
-      `ext::sh -c touch% ${file}`,
-      `ext::touch ${file}`,
-      `fd::7/${own}`,
-      `file:///${own}`,
-      `file://${file}/.git`,
-    ],
-    ...[
-      `ssh://-oProxyCommand=touch ${file}/${own}`,
-      `git@-oProxyCommand=touch ${file}:${own}`,
-      `git://127.0.0.1/${own}`,
-    ],
-    ...[
-      `https://x@127.0.0.1/${own}`,
-      `http://127.0.0.1:1/${own}`,
-      `http://[::1]/${own}`,
-      `//127.0.0.1/${own}`,
-    ],
-    ...[`${own}/x@evil.test`, `${own}.evil.test/x`, `transport::${own}`, `ext::${own}`, `https:${own}/x`],
-  ]);
+const asRemote = table(`
+ext::sh -c touch% FILE    ext::touch FILE    fd::7/OWN    file:///OWN    file://FILE/.git    git://127.0.0.1/OWN
+ssh://-oProxyCommand=touch FILE/OWN    git@-oProxyCommand=touch FILE:OWN    https://x@127.0.0.1/OWN    https:OWN/x
+http://127.0.0.1:1/OWN    http://[::1]/OWN    //127.0.0.1/OWN    OWN/x@evil.test    OWN.evil.test/x    transport::OWN`);
 
-const asRef: Kind = (random, own) =>
-  random.pick([
-    ...[
-      `refs/heads/../../${own}`,
-      `HEAD@{${own}}`,
-      `@{-1}${own}`,
-      `main^{/${own}}`,
-      `main:../${own}`,
-      `main~1${own}`,
-    ],
-    ...[
-      `${own}.lock`,
-      `main..${own}`,
-      `main...${own}`,
-      `:/${own}`,
-      `+main:refs/heads/${own}`,
-      `:refs/heads/${own}`,
-    ],
-    ...[
-      `^${own}`,
-      `${own}^0`,
-      `${own}*`,
-      `${own}?`,
-      `${own}[0]`,
-      `${own}\\x`,
-      `${own}//x`,
-      `${own}/.x`,
-      `/${own}`,
-    ],
-    ...[
-      `refs/remotes/${own}`,
-      `FETCH_HEAD ${own}`,
-      `stash@{0}${own}`,
-      `${own}@{u}`,
-      `@${own}`,
-      `-${own}`,
-      `${own}/-x`,
-    ],
-  ]);
+const asRef = table(String.raw`
+refs/heads/../../OWN    HEAD@{OWN}    @{-1}OWN    main^{/OWN}    main:../OWN    main~1OWN    OWN.lock    main..OWN
+main...OWN    :/OWN    +main:refs/heads/OWN    :refs/heads/OWN    ^OWN    OWN^0    OWN*    OWN?    OWN[0]    OWN\x
+OWN//x    OWN/.x    /OWN    refs/remotes/OWN    FETCH_HEAD OWN    stash@{0}OWN    OWN@{u}    @OWN    -OWN    OWN/-x`);
 
-const asPath: Kind = (random, own, file) =>
-  random
-    .pick([
-      ...[
-        `../../../../${own}`,
-        `..`,
-        `../${own}`,
-        `/etc/${own}`,
-        `/proc/self/root${file}`,
-        `.git/hooks/${own}`,
-      ],
-      ...[
-        `.git/config/${own}`,
-        `a/../../${own}`,
-        `.//${own}`,
-        `C:\\${own}`,
-        `..\\..\\${own}`,
-        `%2e%2e%2f${own}`,
-      ],
-      ...[
-        `..%2f..%2f${own}`,
-        `%252e%252e%252f${own}`,
-        `..%c0%af${own}`,
-        `..;/${own}`,
-        `.gitmodules/${own}`,
-        `~root/${own}`,
-      ],
-      ...[
-        `\\\\127.0.0.1\\${own}`,
-        `file:${file}`,
-        `${own}/..`,
-        `./${own}`,
-        `${own}/./x`,
-        `CON/${own}`,
-        `${own}::$DATA`,
-      ],
-    ])
-    .replace(/^\.\.$/, `../${own}`);
+const asPath = table(String.raw`
+../../../../OWN    ../OWN    /etc/OWN    /proc/self/rootFILE    .git/hooks/OWN    .git/config/OWN    a/../../OWN
+.//OWN    C:\OWN    ..\..\OWN    %2e%2e%2fOWN    ..%2f..%2fOWN    %252e%252e%252fOWN    ..%c0%afOWN    ..;/OWN
+.gitmodules/OWN    ~root/OWN    \\127.0.0.1\OWN    file:FILE    OWN/..    ./OWN    OWN/./x    CON/OWN    OWN::$DATA`);
 
-const withSigns: Kind = (random, own, file) => {
-  const sign = random.pick([
-    ...[
-      '\0',
-      '\n',
-      '\r\n',
-      '\t',
-      '\x1b[31m',
-      '\x7f',
-      '\x08',
-      '\u2028',
-      '\ufeff',
-      '\u202e',
-      '\ud800',
-      '\udfff\ud800',
-    ],
-    ...[
-      '\u0085',
-      '%00',
-      '%0a',
-      '%0d%0aX-Bad: 1\r\n',
-      '\r\nX-Bad: 1',
-      '\0--upload-pack=touch',
-      "\\u0000'",
-      '\u00a0',
-    ],
-  ]);
-  return random.pick([`${own}${sign}`, `${sign}${own}`, `${own}${sign}touch ${file}`, `main${sign}${own}`]);
-};
+const inOtherLetters = table(`
+ｍａｉｎOWN    ﹣﹣upload-pack=OWN    ‐‐exec=OWN    éOWN    e\u0301OWN    🙂OWN    İOWN    ſOWN    ．．／OWN    ∕OWN
+OWN：x    ﬀOWN    \u0130/OWN    КOWN    ⅷOWN    OWN；touch    \u202eOWN`);
 
-const inOtherLetters: Kind = (random, own) =>
-  random.pick([
-    ...[
-      `ｍａｉｎ${own}`,
-      `﹣﹣upload-pack=${own}`,
-      `‐‐exec=${own}`,
-      `é${own}`,
-      `e\u0301${own}`,
-      `🙂${own}`,
-      `İ${own}`,
-      `ſ${own}`,
-    ],
-    ...[
-      `．．／${own}`,
-      `∕${own}`,
-      `${own}：x`,
-      `ﬀ${own}`,
-      `\u0130/${own}`,
-      `К${own}`,
-      `ⅷ${own}`,
-      `${own}；touch`,
-    ],
-  ]);
-
-const long: Kind = (random, own) =>
-  `${own}${random.pick(['a', '/a', '../', 'é', '$(', '%2e', '-', '.', ' ']).repeat(random.pick([90, 120, 300, 1_500]))}`;
-
-const ofLanguages: Kind = (random, own) =>
-  random.pick([
-    ...[
-      `__proto__${own}`,
-      `constructor/${own}`,
-      `{{slug}}${own}`,
-      `\${process.env}${own}`,
-      `%s%n${own}`,
-      `' or 1=1 --${own}`,
-    ],
-    ...[
-      `<script>${own}</script>`,
-      `${own}');drop table svc.apps;--`,
-      `null${own}`,
-      `0x${own}`,
-      `{"$ne":"${own}"}`,
-      `[${own}]`,
-    ],
-  ]);
+const ofLanguages = table(String.raw`
+__proto__OWN    constructor/OWN    {{slug}}OWN    $\{process.env}OWN    %s%nOWN    ' or 1=1 --OWN    nullOWN    [OWN]
+<script>OWN</script>    OWN');drop table svc.apps;--    0xOWN    {"$ne":"OWN"}    \u0000OWN    OWN\n    ../OWN\0`);
 
 /** Allowed where they stand, and the more dangerous for it: these go all the way. */
-const allowed: Kind = (random, own) =>
-  random.pick([
-    ...[
-      `${own}`,
-      `_${own}`,
-      `.${own}`,
-      `${own}.sh`,
-      `${own}--upload-pack`,
-      `${own}-`,
-      `${own}.`,
-      `${own}_x.tar`,
-    ],
-    ...[
-      `${own}/x`,
-      `${own}@x`,
-      `${own}=x`,
-      `${own}#x`,
-      `${own}%00`,
-      `${own},x`,
-      `${own}+x`,
-      `x${own}/y=z`,
-      `${own}%2e%2e`,
-    ],
-  ]);
+const allowed = table(`
+OWN    _OWN    .OWN    OWN.sh    OWN--upload-pack    OWN-    OWN.    OWN_x.tar    OWN/x    OWN@x    OWN=x    OWN#x
+OWN%00    OWN,x    OWN+x    xOWN/y=z    OWN%2e%2e`);
+
+const withSigns: Kind = (random) => {
+  const sign = random.pick(signs);
+  return random.pick([`OWN${sign}`, `${sign}OWN`, `OWN${sign}touch FILE`, `main${sign}OWN`]);
+};
+
+const long: Kind = (random) => {
+  const piece = random.pick(['a', '/a', '../', 'é', '$(', '%2e', '-', '.', ' ']);
+  return `OWN${piece.repeat(random.pick([90, 120, 300, 1_500]))}`;
+};
 
 const kinds: readonly Kind[] = [
   ...[

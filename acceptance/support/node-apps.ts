@@ -73,6 +73,8 @@ export interface NodeApp {
   cookie: string;
   copy: WorkingCopy;
   ask(path?: string): Promise<SiteAnswer>;
+  /** Soon: the edge hears of a deployment a moment after it is live. Others that answer meanwhile are no error. */
+  answers(version: string, millisecondsMax?: number): Promise<void>;
   deployments(): Promise<Deployment[]>;
   /** Of the connected branch. */
   deploy(body?: Record<string, unknown>): Promise<Deployment>;
@@ -119,11 +121,20 @@ export async function nodeAppOf(
   const cookie = await visitorCookie(site, owner);
   const remote = remoteOf(tenant, { ...owner, token: await newPat(tenant, owner) }, repo);
   const endStates = ['live', 'superseded', 'failed', 'canceled', 'skipped'];
+  const ask: NodeApp['ask'] = (path = '/') =>
+    askSite(site, path, { headers: { cookie, accept: 'text/html' } });
   return {
-    ...{ tenant, owner, id: app.id, slug: app.slug, base, repo, cookie },
+    ...{ tenant, owner, id: app.id, slug: app.slug, base, repo, cookie, ask },
     authority: `${host}:${tenant.server.port}`,
     copy: await cloned(remote),
-    ask: (path = '/') => askSite(site, path, { headers: { cookie, accept: 'text/html' } }),
+    async answers(version, millisecondsMax = 2_000) {
+      const whole = `${version}/${version}`;
+      await until(
+        `${version} answers`,
+        async () => (await ask().catch(() => null))?.text === whole,
+        millisecondsMax,
+      );
+    },
     deployments: async () => (await done(owner.call('GET', `${base}/deployments?per_page=200`))).items,
     deploy: (body = {}) => done(owner.call('POST', `${base}/deployments`, body)),
     ended: ({ id }, millisecondsMax = 60_000) =>

@@ -57,7 +57,10 @@ export const resumeApp = endpoint<typeof shapes.resumeApp>()({
   kind: 'mutate',
   ...governed,
   status: 200,
-  errors: ['not_found', 'no_successful_deployment', 'invalid_state_transition', 'resource_tier_exceeded'],
+  errors: [
+    ...(['not_found', 'no_successful_deployment', 'invalid_state_transition'] as const),
+    ...(['resource_tier_exceeded', 'runtime_unsupported'] as const),
+  ],
 });
 
 export const deleteApp = endpoint<typeof shapes.deleteApp>()({

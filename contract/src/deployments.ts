@@ -122,7 +122,10 @@ export const rollbackDeployment = endpoint<typeof shapes.rollbackDeployment>()({
   kind: 'mutate',
   ...ownersOnly,
   status: 201,
-  errors: ['not_found', 'app_not_active', 'app_suspended', 'not_rollback_target', 'artifact_expired'],
+  errors: [
+    ...(['not_found', 'app_not_active', 'app_suspended', 'not_rollback_target'] as const),
+    ...(['artifact_expired', 'runtime_unsupported', 'release_revoked'] as const),
+  ],
 });
 
 export const readBuildLog = endpoint<typeof shapes.readBuildLog>()({

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { createApp } from './apps.shapes.ts';
 import { deployMethods } from './apps.ts';
 import {
+  durationMs,
+  healthTimeoutMinutesMax,
   manifestDurationPattern,
   manifestEnvNamePattern,
   manifestPathPattern,
@@ -17,7 +19,13 @@ const path = z
   .string()
   .regex(manifestPathPattern, 'must be a path inside the folder: relative, with /, without ..');
 const urlPath = z.string().regex(manifestUrlPathPattern, 'must be the path of an address, such as /healthz');
-const duration = z.string().regex(manifestDurationPattern, 'must be a duration such as 500ms, 5s or 1m');
+const timeout = z
+  .string()
+  .regex(manifestDurationPattern, 'must be a duration such as 500ms, 5s or 1m')
+  .refine(
+    (text) => durationMs(text) <= healthTimeoutMinutesMax * 60_000,
+    `must be at most ${healthTimeoutMinutesMax}m`,
+  );
 /** As `apps.create` takes them: what is right there is right here. */
 const fields = createApp.body.shape;
 
@@ -61,11 +69,13 @@ const build = z
   );
 
 const health = z
-  .union([urlPath, z.strictObject({ path: urlPath, timeout: duration.optional() })], {
+  .union([urlPath, z.strictObject({ path: urlPath, timeout: timeout.optional() })], {
     error: 'must be a path such as /healthz, or an object with path and timeout',
   })
   .meta(
-    says('Which address answers 2xx when the app is ready: a path, or `path` with a `timeout` such as 5s.'),
+    says(
+      'Which address answers 2xx when the app is ready: a path, or `path` with a `timeout` such as 5s, at most 10m.',
+    ),
   );
 
 /** The whole of `svc.yaml`. Nothing is required: a file that only names the app is of use to commands. */

@@ -104,6 +104,8 @@ describe('svc.yaml', () => {
     [{ build: ['make'] }],
     [{ health: 'healthz' }],
     [{ health: { path: '/', timeout: '5' } }],
+    [{ health: { path: '/', timeout: '11m' } }],
+    [{ health: { path: '/', timeout: '999999m' } }],
     [{ site: { headers: [{ path: '/*', headers: { 'Set-Cookie': 'a=b' } }] } }],
     [{ site: { redirects: [{ from: '/a', to: '//b' }] } }],
     [{ storage: { enabled: 'yes' } }],

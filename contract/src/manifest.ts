@@ -13,6 +13,14 @@ export const manifestPathPattern =
   /^(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^\\\u0000-\u001f\u007f]{1,255}$/;
 export const manifestUrlPathPattern = /^\/[!-~]{0,254}$/;
 export const manifestDurationPattern = /^[1-9]\d{0,5}(?:ms|s|m)$/;
+/** An app that takes longer than this to answer is not waited for. */
+export const healthTimeoutMinutesMax = 10;
+
+/** Of a text by the pattern above. */
+export function durationMs(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  return Number(digits) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);
+}
 
 /** `null`: whatever stands below is not a key of ours. */
 export interface ManifestKeys {

@@ -24,6 +24,7 @@ import {
 import { anyRow, batchSchema, rowOperation } from './openapi-rows.ts';
 import { uploadPaths } from './openapi-uploads.ts';
 import { siteConfigSchemaPath } from './site-config.ts';
+import { userKeysPath } from './user-keys.ts';
 
 /** The OpenAPI 3.1 document of every endpoint, made from the contract alone. */
 export function openApiDocument(options: { baseUrl: string; version: string }): Json {
@@ -168,7 +169,7 @@ const operationalPaths = {
     'oauth.discovery: Where to sign in, and how',
     'application/json',
   ),
-  '/.well-known/svc-user-keys.json': plain(
+  [userKeysPath]: plain(
     'operations.userKeys: The keys (JWKS) that apps verify X-Svc-User with',
     'application/json',
   ),

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { userKeysPath } from '@svc/contract/user-keys.ts';
 import { type UserOptions, userOf } from './server-user.ts';
 
 const baseUrl = 'https://svc.test';
@@ -73,4 +74,60 @@ test('what was signed by others, for others, too long ago or not at all counts f
     expect([wrong, await userOf(of(wrong), options)]).toEqual([wrong, null]);
   }
   expect(await userOf(of(token({ exp: at - 5 })), options)).toEqual(ann);
+});
+
+test('many who come at once wait for one look at the keys', async () => {
+  const { options, token, asked } = platform();
+  const all = await Promise.all(Array.from({ length: 20 }, () => userOf(of(token()), options)));
+  expect(all).toEqual(Array.from({ length: 20 }, () => ann));
+  expect(asked()).toBe(1);
+});
+
+test('where the keys can not be read it says so, asks again after a pause, and then knows', async () => {
+  const { options, token, asked } = platform();
+  let now = at * 1000;
+  let answer: 'fails' | 'refuses' | 'works' = 'fails';
+  let tried = 0;
+  const flaky: UserOptions = {
+    ...options,
+    now: () => now,
+    async fetch(url, init) {
+      tried++;
+      if (answer === 'fails') throw new Error('no way there');
+      if (answer === 'refuses') return new Response('', { status: 503 });
+      return (options.fetch as NonNullable<UserOptions['fetch']>)(url, init);
+    },
+  };
+  const come = () => Promise.allSettled(Array.from({ length: 5 }, () => userOf(of(token()), flaky)));
+  const reasons = async () =>
+    new Set((await come()).map((each) => (each.status === 'rejected' ? String(each.reason) : 'known')));
+  const unread = 'Error: The keys of the platform could not be read:';
+  expect([...(await reasons())]).toEqual([`${unread} no way there`]);
+  expect([...(await reasons())]).toEqual([`${unread} no way there`]);
+  expect(tried).toBe(1);
+  now += 2_000;
+  answer = 'refuses';
+  expect([...(await reasons())]).toEqual([`${unread} it answered 503.`]);
+  answer = 'works';
+  expect([...(await reasons())]).toEqual([`${unread} it answered 503.`]);
+  now += 2_000;
+  expect([...(await reasons())]).toEqual(['known']);
+  expect([tried, asked()]).toEqual([3, 1]);
+});
+
+test('without an address of their own the keys are where the platform has them', async () => {
+  const { options, token } = platform();
+  const { keysUrl: _, ...rest } = options;
+  const asked: string[] = [];
+  const base = 'https://keys.test';
+  const answer = {
+    ...rest,
+    baseUrl: base,
+    async fetch(url: string) {
+      asked.push(url);
+      return Response.json({ keys: [] });
+    },
+  };
+  expect(await userOf(of(token()), answer)).toBeNull();
+  expect(asked).toEqual([`${base}${userKeysPath}`]);
 });

@@ -15,7 +15,7 @@ export interface UserOptions {
   appId?: string;
   /** Where the keys are; `SVC_USER_KEYS_URL` in the app's environment, else below `baseUrl`. */
   keysUrl?: string;
-  fetch?: (url: string) => Promise<Response>;
+  fetch?: (url: string, init: { signal: AbortSignal }) => Promise<Response>;
   now?: () => number;
 }
 
@@ -40,10 +40,16 @@ const keysPath = '/.well-known/svc-user-keys.json';
 const leewaySeconds = 10;
 /** A key that is not known is asked for, and not more often than this. */
 const askedMsMin = 10_000;
+/** Where the platform did not answer it is not asked again by each request. */
+const pausedMs = 2_000;
+const answerMsMax = 5_000;
 
 interface KnownKeys {
   keys: ReadonlyMap<string, CryptoKey>;
   askedAt: number;
+  /** One question is enough for all who wait for it. */
+  asking: Promise<void> | null;
+  failure: Error | null;
 }
 const known = new Map<string, KnownKeys>();
 
@@ -98,14 +104,41 @@ function isHeaders(headers: HeadersLike): headers is Pick<Headers, 'get'> {
   return typeof headers.get === 'function';
 }
 
+/** Throws where the platform does not say: who asks is not nobody because of that. */
 async function keyOf(url: string, kid: string, options: UserOptions): Promise<CryptoKey | null> {
-  const now = (options.now ?? Date.now)();
-  const found = known.get(url);
-  const key = found?.keys.get(kid);
+  const found = known.get(url) ?? {
+    ...{ keys: new Map(), askedAt: Number.NEGATIVE_INFINITY, asking: null, failure: null },
+  };
+  known.set(url, found);
+  const key = found.keys.get(kid);
   if (key) return key;
-  if (found && now - found.askedAt < askedMsMin) return null;
-  const response = await (options.fetch ?? fetch)(url);
-  if (!response.ok) throw new Error(`The keys of the platform could not be read: ${response.status}.`);
+  const now = (options.now ?? Date.now)();
+  const isTime = now - found.askedAt >= (found.failure ? pausedMs : askedMsMin);
+  if (isTime && !found.asking) {
+    found.askedAt = now;
+    found.asking = ask(found, url, options);
+  }
+  await found.asking;
+  const asked = found.keys.get(kid);
+  if (!asked && found.failure) throw found.failure;
+  return asked ?? null;
+}
+
+async function ask(found: KnownKeys, url: string, options: UserOptions): Promise<void> {
+  try {
+    found.keys = await readKeys(url, options);
+    found.failure = null;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    found.failure = new Error(`The keys of the platform could not be read: ${why}`, { cause });
+  } finally {
+    found.asking = null;
+  }
+}
+
+async function readKeys(url: string, options: UserOptions): Promise<Map<string, CryptoKey>> {
+  const response = await (options.fetch ?? fetch)(url, { signal: AbortSignal.timeout(answerMsMax) });
+  if (!response.ok) throw new Error(`it answered ${response.status}.`);
   const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid?: string })[] };
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
   const read = await Promise.all(
@@ -119,9 +152,7 @@ async function keyOf(url: string, kid: string, options: UserOptions): Promise<Cr
         return [String(jwk.kid), imported] as const;
       }),
   );
-  const fresh = { keys: new Map(read), askedAt: now };
-  known.set(url, fresh);
-  return fresh.keys.get(kid) ?? null;
+  return new Map(read);
 }
 
 function parsed<T>(part: string): T | null {

@@ -57,6 +57,15 @@ create table svc.git_host_installations (
 );
 insert into svc.git_host_installations (tenant_id) select id from svc.tenants;
 
+-- With the tenant, and not when first asked for: asking writes nothing.
+create function svc.install_git_host() returns trigger language plpgsql as $$
+begin
+  insert into svc.git_host_installations (tenant_id) values (new.id);
+  return null;
+end $$;
+create trigger tenants_git_host after insert on svc.tenants
+  for each row execute function svc.install_git_host();
+
 -- Accounts at the host have numbers too, those of people far above those of tenants.
 create table svc.git_host_users (
   id      bigint generated always as identity (start with 1000000001) primary key,
@@ -68,6 +77,9 @@ create table svc.git_host_device_codes (
   code_hash    text primary key,
   user_code_hash text not null unique,
   client_id    text not null,
+  -- Shown to who is asked to approve it.
+  asked_by     text not null,
+  asked_from   text not null,
   interval_seconds int not null,
   last_poll_at timestamptz,
   approved_by  uuid references svc.users on delete cascade,
@@ -77,17 +89,13 @@ create table svc.git_host_device_codes (
   created_at   timestamptz not null
 );
 
+-- What device flows gave. The platform's own tokens are signed and short, and kept nowhere.
 create table svc.git_host_tokens (
-  token_hash      text primary key,
-  kind            text not null check (kind in ('user', 'refresh', 'installation')),
-  user_id         uuid references svc.users on delete cascade,
-  installation_id bigint references svc.git_host_installations on delete cascade,
-  -- Of installation tokens that were asked for fewer; null: all.
-  repo_ids        bigint[],
-  is_read_only    boolean not null default false,
-  expires_at      timestamptz not null,
-  created_at      timestamptz not null,
-  check ((kind = 'installation') = (installation_id is not null)),
-  check ((kind = 'installation') = (user_id is null))
+  token_hash text primary key,
+  kind       text not null check (kind in ('user', 'refresh')),
+  user_id    uuid not null references svc.users on delete cascade,
+  expires_at timestamptz not null,
+  created_at timestamptz not null
 );
+create index git_host_tokens_user on svc.git_host_tokens (user_id);
 create index git_host_tokens_expiry on svc.git_host_tokens (expires_at);

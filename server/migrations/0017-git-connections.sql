@@ -62,5 +62,5 @@ create table svc.git_pushes (
 );
 create index git_pushes_latest on svc.git_pushes (app_id, received_at desc);
 
--- Which commit of which repository a template is.
-alter table svc.templates add column repo_ref text;
+-- Which commit of which repository a template is, and with whose account it may be read.
+alter table svc.templates add column repo_ref text, add column added_by uuid;

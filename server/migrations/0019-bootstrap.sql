@@ -18,6 +18,8 @@ create table svc.bootstrap_runs (
   -- With the code that its approval was asked by; no more than its hash.
   device_code_hash text,
   approval_until timestamptz,
+  -- The code was denied: a copy of the server ends the run.
+  is_denied     boolean not null default false,
   lease_holder  uuid,
   lease_until   timestamptz,
   next_try_at   timestamptz,

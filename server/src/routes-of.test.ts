@@ -22,7 +22,7 @@ test('the routes of the server are the endpoints of the contract: none missing, 
     // Nobody is asked.
     git: {} as GitParts,
     bootstrap: {} as BootstrapParts,
-    runtime: { refuses: async () => null },
+    runtime: { kind: 'process', refuses: async () => null },
     logWaits: createLogWaits({ onChange: () => {} }),
   })
     .map((route) => route.endpoint.id)

@@ -58,7 +58,7 @@ export const routesOf = ({
   domains: DomainsPlace;
   git: GitParts;
   bootstrap: BootstrapParts;
-  runtime: Pick<Runtime, 'refuses'>;
+  runtime: Pick<Runtime, 'refuses' | 'kind'>;
   logWaits: LogWaits;
 }): readonly Route[] => [
   ...meRoutes,
@@ -71,7 +71,7 @@ export const routesOf = ({
   ...accessPolicyRoutes,
   ...appRoutes,
   ...appMetricsRoutes,
-  ...appLifeRoutes,
+  ...appLifeRoutes({ runtime }),
   ...categoryRoutes,
   ...resourcePresetRoutes,
   ...templateRoutes,

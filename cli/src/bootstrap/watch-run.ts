@@ -1,10 +1,10 @@
 import { getBootstrap } from '@svc/contract/bootstrap.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { passes } from '../deploy/log-lines.ts';
 import { CliError } from '../errors.ts';
 import { requestMs } from '../git-host/approval.ts';
 import { plain } from '../output.ts';
+import { passes } from '../passes.ts';
 import { bootstrapView } from '../views/bootstrap.ts';
 import { pause, within } from '../waiting.ts';
 import { hasEnded, type RunRecord } from './run-record.ts';

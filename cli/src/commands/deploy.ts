@@ -4,11 +4,9 @@ import {
   readBuildLog,
   sourceBytesMax,
 } from '@svc/contract/deployments.ts';
-import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { appFlag } from '../app-flag.ts';
+import { callText } from '../call-text.ts';
 import { defineCommand } from '../define-command.ts';
-
-const said = ({ method, path }: Pick<Endpoint, 'method' | 'path'>) => `${method} ${path}`;
 
 export default defineCommand({
   words: 'deploy',
@@ -21,8 +19,8 @@ export default defineCommand({
     'goes on then, as it does after Ctrl-C.',
   kind: 'mutate',
   calls:
-    `${said(createDeployment)}, with --from-dir before it ${said(grantSourceUpload)}, ` +
-    `then ${said(readBuildLog)}`,
+    `${callText(createDeployment)}, with --from-dir before it ${callText(grantSourceUpload)}, ` +
+    `then ${callText(readBuildLog)}`,
   timeoutDefault: '20m',
   flags: {
     ...appFlag,

@@ -3,11 +3,12 @@ import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { plain, styleOf } from '../output.ts';
+import { passes } from '../passes.ts';
 import { deploymentView } from '../views/deployment.ts';
 import { pause } from '../waiting.ts';
 import { type DeploymentRecord, deploymentEnding } from './deployment-ending.ts';
 import { lineText } from './line-text.ts';
-import { type Line, logLines, passes } from './log-lines.ts';
+import { type Line, logLines } from './log-lines.ts';
 
 const pollMs = 500;
 const lastLinesMax = 20;

@@ -1,4 +1,3 @@
-import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import type { LogLine } from '@svc/contract/deployments.shapes.ts';
 import {
   logLinesPerPageMax,
@@ -8,7 +7,7 @@ import {
 } from '@svc/contract/deployments.ts';
 import type { z } from 'zod';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { passes } from '../passes.ts';
 import { pause, within } from '../waiting.ts';
 
 export type Line = z.output<typeof LogLine>;
@@ -75,10 +74,4 @@ async function read(ctx: Ctx, place: LogPlace, query: Query) {
         { params: { tenantID, app }, query: { ...query, deployment: place.deployment } },
         { signal },
       );
-}
-
-export function passes(cause: unknown): boolean {
-  if (cause instanceof ProblemError) return cause.problem.status >= 500 || cause.problem.status === 429;
-  if (cause instanceof UnexpectedAnswerError) return cause.status >= 502;
-  return cause instanceof CliError && (cause.code === 'no_connection' || cause.code === 'timeout');
 }

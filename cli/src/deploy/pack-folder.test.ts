@@ -75,6 +75,39 @@ describe('the source in a folder', () => {
     ]);
   });
 
+  test('is never what .gitignore or .svcignore leave out, whatever a build would read it for', () => {
+    expect(
+      paths({
+        ...{ '.gitignore': 'compose.override.yml\nDockerfile.local\n', '.svcignore': 'Dockerfile\n' },
+        ...{ 'compose.override.yml': 's', 'Dockerfile.local': 's', Dockerfile: '', 'compose.yml': '' },
+      }),
+    ).toEqual(['.gitignore', '.svcignore', 'compose.yml']);
+  });
+
+  test('is by the nearest list of a kind; what one kind keeps, another may leave out', () => {
+    expect(
+      paths({
+        ...{ '.gitignore': '*.log\n', '.svcignore': '*.pem\n', 'a.log': '', 'a.pem': '' },
+        ...{
+          'sub/.gitignore': '!keep.log\n!keep.pem\n',
+          'sub/keep.log': '',
+          'sub/b.log': '',
+          'sub/keep.pem': '',
+        },
+      }),
+    ).toEqual(['.gitignore', '.svcignore', 'sub/.gitignore', 'sub/keep.log']);
+  });
+
+  test('is what svc.yaml names for the build, also where .dockerignore names it', () => {
+    const folder = folderWith({
+      '.dockerignore': 'deploy\n*.Dockerfile\n',
+      'a.Dockerfile': '',
+      'b.Dockerfile': '',
+    });
+    const { entries } = walkSource(folder, { named: ['b.Dockerfile'] });
+    expect(entries.map(({ path }) => path)).toEqual(['.dockerignore', 'b.Dockerfile']);
+  });
+
   test('may hold links that stay inside, and no others', () => {
     const folder = folderWith({ 'a/b.txt': 'b', 'c.txt': 'c' });
     symlinkSync('../c.txt', join(folder, 'a/in'));
@@ -82,7 +115,7 @@ describe('the source in a folder', () => {
     expect(walkSource(folder).entries.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       ...['file a/b.txt', 'link a/in', 'file c.txt', 'link folder'],
     ]);
-    for (const target of ['/etc/passwd', '../x', '..', 'a/../../x', 'folder/../x']) {
+    for (const target of ['/etc/passwd', '../x', '..', 'a/../../x', 'folder/../x', 'a\nb']) {
       symlinkSync(target, join(folder, 'out'));
       expect([target, codeOf(() => walkSource(folder))]).toEqual([target, 'invalid_path']);
       rmSync(join(folder, 'out'));

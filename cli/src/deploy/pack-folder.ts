@@ -6,6 +6,7 @@ import { sourceBytesMax, sourceUnpackedBytesMax } from '@svc/contract/deployment
 import type { Ctx } from '../context.ts';
 import { usage } from '../errors.ts';
 import { fileUnreadable } from '../file-chunks.ts';
+import { manifestIn } from '../find-manifest.ts';
 import { plain } from '../output.ts';
 import { refused } from '../static/refused.ts';
 import { readable } from '../storage/byte-progress.ts';
@@ -27,7 +28,7 @@ export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder
     throw fileUnreadable(folder, cause);
   });
   if (!entry.isDirectory()) throw usage(`${folder} is no folder.`, 'Give the folder that holds the source.');
-  const { entries, leftOut } = walkSource(place);
+  const { entries, leftOut } = walkSource(place, { named: await namedForBuild(place) });
   if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
   if (entries.length === 0)
     throw refused('validation_failed', {
@@ -38,6 +39,15 @@ export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder
   if (size > sourceUnpackedBytesMax) throw tooLarge(folder, size, sourceUnpackedBytesMax);
   const bytes = await packed(ctx, folder, Readable.from(tarPieces(entries)));
   return { bytes, sha256: new Bun.CryptoHasher('sha256').update(bytes).digest('hex'), files: entries.length };
+}
+
+/** Loads the schema library, where there is a `svc.yaml` to be read. */
+async function namedForBuild(place: string): Promise<string[]> {
+  const path = await manifestIn(place);
+  if (path === null) return [];
+  const { readManifest } = await import('../manifest.ts');
+  const { deploy } = (await readManifest(path)).manifest;
+  return [deploy?.dockerfile, deploy?.compose_file].filter((name) => name !== undefined);
 }
 
 async function packed(ctx: Ctx, folder: string, tar: Readable): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
+import { manifestFileNames } from '@svc/contract/manifest.ts';
 import ignore, { type Ignore } from 'ignore';
 import { fileUnreadable } from '../file-chunks.ts';
 
@@ -7,12 +8,19 @@ import { fileUnreadable } from '../file-chunks.ts';
 const never = /^(?:\.git|\.hg|\.svn|node_modules|\.env(?:\..*)?|\.envrc|\.DS_Store)$/i;
 /** `.env.example` and the like are there to be read. */
 const samples = /^\.env\.(?:example|sample|template|dist)$/i;
-/** What the build itself is read from is always sent, also where a list for images leaves it out. */
-const alwaysRead =
-  /^(?:svc\.ya?ml|\.dockerignore|(?:docker-)?compose.*\.ya?ml|(?:.*\.)?Dockerfile(?:\..*)?)$/i;
+/** What the build itself is read from is sent also where the list for images leaves it out; no other list is passed over. */
+const readByBuild = new Set<string>([
+  ...manifestFileNames,
+  ...['.dockerignore', 'Dockerfile'],
+  ...['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml'],
+]);
+
+const lists = ['.gitignore', '.svcignore', '.dockerignore'] as const;
+type List = (typeof lists)[number];
 
 /** One folder's lists, and what they are relative to. */
 export interface FolderRules {
+  list: List;
   /** Of the folder below the root; empty, or ending in a slash. */
   at: string;
   rules: Ignore;
@@ -24,17 +32,32 @@ export function isNeverSent(name: string): boolean {
 
 /** Those of a folder: `.gitignore` and `.svcignore` anywhere, `.dockerignore` at the root. */
 export function rulesIn(folder: string, at: string, names: readonly string[]): FolderRules[] {
-  const lists = names.filter((name) => name === '.gitignore' || name === '.svcignore');
-  const rules = lists.map((name) => ({ at, rules: ignore().add(textOf(join(folder, name))) }));
-  if (at !== '' || !names.includes('.dockerignore')) return rules;
-  const lines = textOf(join(folder, '.dockerignore')).split(/\r?\n/).map(fromRoot);
-  return [...rules, { at, rules: ignore().add(lines).add(['!/.dockerignore']) }];
+  const has = (list: List) => names.includes(list) && (at === '' || list !== '.dockerignore');
+  return lists.filter(has).map((list) => {
+    const text = textOf(join(folder, list));
+    const lines = list === '.dockerignore' ? text.split(/\r?\n/).map(fromRoot) : text;
+    return { list, at, rules: ignore().add(lines) };
+  });
 }
 
-/** Whether one of the lists leaves it out; the nearest that says something of it counts. A folder ends in a slash. */
-export function isIgnored(path: string, lists: readonly FolderRules[]): boolean {
-  if (alwaysRead.test(path)) return false;
-  return lists.some(({ at, rules }) => rules.ignores(path.slice(at.length)));
+/**
+ * Whether lists of one kind leave it out; of these the nearest that says something of it counts. A folder ends in a
+ * slash. `named`: what `svc.yaml` says that it is built by.
+ */
+export function isIgnored(
+  path: string,
+  above: readonly FolderRules[],
+  { named }: { named: readonly string[] },
+): boolean {
+  return lists.some((list) => {
+    if (list === '.dockerignore' && (readByBuild.has(posix.basename(path)) || named.includes(path)))
+      return false;
+    for (const { at, rules } of above.filter((one) => one.list === list).reverse()) {
+      const { ignored, unignored } = rules.test(path.slice(at.length));
+      if (ignored || unignored) return ignored;
+    }
+    return false;
+  });
 }
 
 /** Patterns for images begin at the root, unless they say otherwise. */

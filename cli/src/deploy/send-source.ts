@@ -1,8 +1,8 @@
-import { answerError, ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
+import { answerError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { objectSumHeader } from '@svc/contract/storage.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
 import { request } from '../io.ts';
+import { passes } from '../passes.ts';
 import { pause } from '../waiting.ts';
 import type { PackedFolder } from './pack-folder.ts';
 
@@ -32,11 +32,4 @@ async function put(ctx: Ctx, { bytes, sha256 }: PackedFolder, url: string): Prom
   throw answer === undefined
     ? new UnexpectedAnswerError(response.status, shown, response.headers.get('x-request-id'))
     : answerError(response, shown, answer);
-}
-
-/** What may be over in a moment. */
-function passes(cause: unknown): boolean {
-  if (cause instanceof ProblemError) return [408, 429, 503].includes(cause.problem.status);
-  if (cause instanceof UnexpectedAnswerError) return cause.status >= 502;
-  return cause instanceof CliError && cause.code === 'no_connection';
 }

@@ -1,7 +1,8 @@
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join } from 'node:path';
 import { sourceFilesMax } from '@svc/contract/deployments.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
+import { staysInside } from '@svc/contract/source-links.ts';
 import { fileUnreadable } from '../file-chunks.ts';
 import { named, refused } from '../static/refused.ts';
 import { type FileIdentity, identityOf } from '../static/walk-site.ts';
@@ -17,8 +18,11 @@ export interface WalkedSource {
   leftOut: string[];
 }
 
-/** What of a folder is source: in the order of paths, with nothing followed. */
-export function walkSource(folder: string): WalkedSource {
+/** What of a folder is source: in the order of paths, with nothing followed. `named`: see `isIgnored`. */
+export function walkSource(
+  folder: string,
+  { named: namedFiles }: { named: readonly string[] } = { named: [] },
+): WalkedSource {
   const entries: SourceEntry[] = [];
   const leftOut: string[] = [];
   const odd: ProblemItem[] = [];
@@ -32,7 +36,7 @@ export function walkSource(folder: string): WalkedSource {
         continue;
       }
       const entry = lstatSync(here);
-      if (isIgnored(entry.isDirectory() ? `${path}/` : path, lists)) continue;
+      if (isIgnored(entry.isDirectory() ? `${path}/` : path, lists, { named: namedFiles })) continue;
       if (entry.isDirectory()) walk(here, `${path}/`, lists);
       else if (entry.isFile())
         entries.push({
@@ -54,14 +58,6 @@ export function walkSource(folder: string): WalkedSource {
       items: odd,
     });
   return { entries, leftOut };
-}
-
-/** As the server judges it: upwards at the beginning alone, and never above the folder. */
-function staysInside(path: string, target: string): boolean {
-  if (target.startsWith('/')) return false;
-  const below = target.replace(/^(?:\.{1,2}\/+)*(?:\.{1,2}$)?/, '');
-  const leadsTo = posix.join(posix.dirname(path), target);
-  return !below.split('/').includes('..') && leadsTo !== '..' && !leadsTo.startsWith('../');
 }
 
 function namesIn(place: string): string[] {

@@ -1,9 +1,10 @@
 import type { EnvVariable } from '@svc/contract/deployments.shapes.ts';
 import type { z } from 'zod';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { AppCtx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import { type EnvPlaces, platformEnvNames } from './platform-env.ts';
-import { type AppPlace, listEnvRows } from './store.ts';
+import { listEnvRows } from './store.ts';
 
 export type EnvRecord = z.output<typeof EnvVariable>;
 

@@ -1,11 +1,12 @@
+import { userKeysPath } from '@svc/contract/user-keys.ts';
 import { findAppById } from '../apps/find-app-by-id.ts';
 import { appHome } from '../identity/app-redirects.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db } from '../plumbing/db.ts';
 import { fail } from '../plumbing/problem.ts';
 import { rawDatabaseEnv } from '../raw-db/raw-database-env.ts';
 import { isStorageEnabled } from '../storage/is-storage-enabled.ts';
 import { findTenant } from '../tenants/find-tenant.ts';
-import type { AppPlace } from './store.ts';
 
 export interface EnvPlaces {
   baseUrl: string;
@@ -43,7 +44,7 @@ export async function platformEnv(
     ...(app.subdomain === null ? {} : { SVC_APP_URL: appHome({ baseUrl, appsDomain }, app.subdomain) }),
     SVC_DEPLOYMENT_ID: deploymentId,
     ...(commit === null ? {} : { SVC_COMMIT: commit }),
-    SVC_USER_KEYS_URL: `${baseUrl}/.well-known/svc-user-keys.json`,
+    SVC_USER_KEYS_URL: `${baseUrl}${userKeysPath}`,
     ...((await isStorageEnabled(db, { tenantId, appId }))
       ? { SVC_STORAGE_URL: `${baseUrl}/api/v1/tenants/${tenantId}/apps/${appId}/storage` }
       : {}),

@@ -1,3 +1,4 @@
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 
 export interface EnvRow {
@@ -9,11 +10,6 @@ export interface EnvRow {
   updated_at: Date;
 }
 type Tables = { app_env: EnvRow };
-
-export interface AppPlace {
-  tenantId: string;
-  appId: string;
-}
 
 export function listEnvRows(db: Db, { tenantId, appId }: AppPlace): Promise<EnvRow[]> {
   return db

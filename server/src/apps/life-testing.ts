@@ -9,7 +9,12 @@ import { newApp } from './testing.ts';
 
 /** One copy of the server, with apps and their life, and what else is asked for. */
 export function copyWithLife(database: TestDatabase, more: readonly Route[] = []): Promise<ServerCopy> {
-  return copyOfServer(database, undefined, [...peopleRoutes, ...appRoutes, ...appLifeRoutes, ...more]);
+  return copyOfServer(database, undefined, [
+    ...peopleRoutes,
+    ...appRoutes,
+    ...appLifeRoutes({ runtime: { kind: 'process' } }),
+    ...more,
+  ]);
 }
 
 export type Who = 'owner' | 'coOwner' | 'admin' | 'member';

@@ -16,12 +16,16 @@ export interface Moving {
    * `runtime` in it goes before the table's, for what comes about later.
    */
   also?: (app: HeldApp) => Promise<Partial<LifeRow>>;
+  /** A repeat: whether something of the first is undone by now, and is done once more. Answers what the audit tells of it. */
+  again?: (
+    app: HeldApp,
+  ) => Promise<{ before: Record<string, unknown>; after: Record<string, unknown> } | null>;
   /** What a plan and the audit tell beside record and runtime. */
   told?: (app: HeldApp) => { before?: Record<string, unknown>; after?: Record<string, unknown> };
 }
 
 /** Under the app's lock: by who may, from where the contract's table allows it, and to where it says. */
-export async function moveApp(ctx: AppMutationCtx, { move, also, told }: Moving): Promise<MovedApp> {
+export async function moveApp(ctx: AppMutationCtx, { move, also, again, told }: Moving): Promise<MovedApp> {
   const endsIt = move === 'delete' || move === 'restore';
   const app = await holdApp(
     ctx,
@@ -37,8 +41,9 @@ export async function moveApp(ctx: AppMutationCtx, { move, also, told }: Moving)
   };
   if (moved.kind === 'refused') throw fail(moved.code, { detail: `The app is ${stateText(app)}.` });
   if (moved.kind !== 'moves') {
-    ctx.audit({ ...audited, before: {}, after: {} });
-    return { ...appRecord(app), changed: false };
+    const done = (await again?.(app)) ?? null;
+    ctx.audit({ ...audited, ...(done ?? { before: {}, after: {} }) });
+    return done ? appRecord(app) : { ...appRecord(app), changed: false };
   }
   const more = (await also?.(app)) ?? {};
   const to = { ...moved.to, runtime: more.runtime ?? moved.to.runtime };

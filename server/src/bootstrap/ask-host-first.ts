@@ -2,6 +2,7 @@ import { taken } from '../apps/create-app.ts';
 import { freeSlugs } from '../apps/names-store.ts';
 import type { DeviceGrant } from '../drivers/git-host/git-host.ts';
 import type { LinkedPerson } from '../git-connections/git-parts.ts';
+import { hasAccount } from '../git-connections/has-account.ts';
 import { askForDeviceCode } from '../git-connections/start-git-link.ts';
 import { userTokenOf } from '../git-connections/user-token-of.ts';
 import type { TenantCtx } from '../plumbing/context.ts';
@@ -17,7 +18,7 @@ export interface HostAsked {
   grant: DeviceGrant | null;
 }
 
-/** What can be known before a run is made. A preview asks, where asking leaves nothing behind, and begins nothing. */
+/** What can be known before a run is made. A preview goes by what is known here: it asks nobody and renews nothing. */
 export async function askHostFirst(
   parts: BootstrapParts,
   ctx: TenantCtx,
@@ -26,9 +27,8 @@ export async function askHostFirst(
   const { gitHost: host } = parts;
   // The name of the app is the first thing to be told of: that of the repository follows from it.
   if ((await freeSlugs(ctx.db, ctx.tenant.id, [slug])).length === 0) throw taken('slug', slug);
-  // The host that is built in keeps its tokens here: asking it would be a change.
-  if (host.isBuiltIn && mode === 'preview') return { isLinked: true, grant: null };
   const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
+  if (mode === 'preview') return { isLinked: await hasAccount(parts, who), grant: null };
   if (!(await isLinked(parts, who)))
     return { isLinked: false, grant: await askForDeviceCode(parts, { mode }) };
   const { id, account } = await resolveInstallation(parts, { wanted, tenantSlug: ctx.tenant.slug, who });

@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { GitFailure } from '../drivers/git-client/git-client.ts';
+import type { UserTokens } from '../drivers/git-host/git-host.ts';
 import { keepLink } from '../git-connections/keep-link.ts';
 import { onLinked } from '../git-connections/on-linked.ts';
 import { issueUserToken } from '../git-host/issue-user-token.ts';
 import { copyOfServer, loginOf } from '../identity/testing.ts';
+import type { Caller } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { creatorOf } from './as-creator.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
+import { noteDenied } from './note-denied.ts';
 import { bootstrapRoutes } from './routes.ts';
+import { hookLooksMax } from './rules.ts';
+import { connect } from './steps/connect.ts';
+import { findRun } from './store.ts';
 import {
   type BootstrapPlace,
   type BootstrapWorld,
@@ -220,6 +227,43 @@ describe('what goes wrong', () => {
     expect(await made(place.parts, world, gone.slug)).toMatchObject({ apps: 1, repositories: 1 });
   });
 
+  test('a template whose adder can not read it any more hands nothing out', async () => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start();
+    await sql`update svc.templates set added_by = ${world.member.userId} where id = ${world.template}`.execute(
+      database.db,
+    );
+    expect(await ended(world, id)).toMatchObject({
+      ...{ state: 'failed', step: 'seed_repo', failure: { code: 'template_unavailable' } },
+    });
+  });
+
+  test('a hook is waited for by looks: the time that the server was away does not count', async () => {
+    const world = await bootstrapWorld(place);
+    const { id, app_id: appId } = await world.start();
+    await sql`insert into svc.git_connections (app_id, tenant_id, host, repo_id, repo, branch, is_private,
+        installation_id, web_url, clone_url, hook_state, hook_detail, connected_by, connected_at)
+      values (${appId}, ${world.tenant.id}, 'h', 1, 'o/r', 'main', true, 1, '', '', 'waiting', '',
+        ${world.member.userId}, now())`.execute(database.db);
+    const look = async (looks: number) => {
+      await sql`update svc.bootstrap_steps set state = 'running', started_at = now() - interval '1 h',
+          output = ${JSON.stringify({ isConnected: true, looks })}
+        where run_id = ${id} and name = 'connect'`.execute(database.db);
+      const run = await findRun(database.db, world.tenant.id, id);
+      if (!run) throw new Error('The run is gone.');
+      const creator = await creatorOf(database.db, run);
+      const signal = new AbortController().signal;
+      const finish = await connect({ parts: place.parts, run, creator, signal });
+      return finish({} as Parameters<typeof finish>[0]);
+    };
+    expect(await look(0)).toMatchObject({ state: 'running', output: { isConnected: true, looks: 1 } });
+    await expect(look(hookLooksMax - 1)).rejects.toThrow('made no hook');
+    // Nobody is to go on with it.
+    await sql`update svc.bootstrap_runs set state = 'canceled', ended_at = now() where id = ${id}`.execute(
+      database.db,
+    );
+  });
+
   test("a repository that somebody makes first is not this run's", async () => {
     const world = await bootstrapWorld(place);
     const started = await world.start();
@@ -308,6 +352,18 @@ describe('to cancel', () => {
     expect(await made(place.parts, world, slug)).toMatchObject({ apps: 1, repositories: 1 });
   });
 
+  test('leaves no step under way that nobody works on, and is no cancelation where the run has ended otherwise', async () => {
+    const world = await bootstrapWorld(place);
+    const { id } = await world.start();
+    await sql`update svc.bootstrap_steps set state = 'running', output = '{}'
+      where run_id = ${id} and name = 'first_deploy'`.execute(database.db);
+    expect(stateOf((await cancel(world, id)).body)).toMatchObject({ first_deploy: 'waiting' });
+    const other = await world.start();
+    await sql`update svc.bootstrap_runs set state = 'done', cancel_asked = true, ended_at = now()
+      where id = ${other.id}`.execute(database.db);
+    expect(await cancel(world, other.id)).toMatchObject({ body: { code: 'invalid_state_transition' } });
+  });
+
   test('is refused for one that has ended otherwise', async () => {
     const world = await bootstrapWorld(place);
     const { id } = await world.start();
@@ -340,6 +396,26 @@ describe('at a host where accounts are linked', () => {
     };
   }
 
+  async function link(
+    parts: BootstrapParts,
+    { tenant }: BootstrapWorld,
+    person: Caller,
+    more: Partial<UserTokens> = {},
+  ) {
+    const who = { tenantId: tenant.id, userId: person.userId };
+    const issued = await issueUserToken(database.db, { userId: person.userId, now: new Date() });
+    const account = await parts.gitHost.asUser(issued.token).account();
+    await testMutation(
+      database.db,
+      person,
+      async (ctx) => {
+        await keepLink(ctx, who, { host: parts.gitHost.webUrl, tokens: { ...issued, ...more }, account });
+        await onLinked(ctx, who);
+      },
+      { context: { tenant } },
+    );
+  }
+
   test('a run waits for the approval, makes nothing before it, and goes on with the link', async () => {
     const { parts, world, start, stop } = await linkedPlace();
     const slug = newSlug();
@@ -347,18 +423,8 @@ describe('at a host where accounts are linked', () => {
     const run = await start(slug);
     expect(run).toMatchObject({ state: 'awaiting_approval', step: 'authorize', app_id: null });
     expect(run.approval).toMatchObject({ user_code: 'ABCD-EFGH', interval_seconds: 5 });
-    const who = { tenantId: world.tenant.id, userId: world.member.userId };
-    const tokens = await issueUserToken(database.db, { userId: world.member.userId, now: new Date() });
-    const account = await parts.gitHost.asUser(tokens.token).account();
-    await testMutation(
-      database.db,
-      world.member,
-      async (ctx) => {
-        await keepLink(ctx, who, { host: parts.gitHost.webUrl, tokens, account });
-        await onLinked(ctx, who);
-      },
-      { context: { tenant: world.tenant } },
-    );
+    // Who added the template reads it with an account too.
+    for (const person of [world.admin, world.member]) await link(parts, world, person);
     const deployments = settleDeployments(parts, world.tenant.id);
     expect(await ended(world, run.id, parts)).toMatchObject({ state: 'done', slug });
     deployments.stop();
@@ -376,6 +442,43 @@ describe('at a host where accounts are linked', () => {
       ...{ state: 'failed', step: 'authorize', failure: { code: 'device_code_expired' }, undo: [] },
     });
     expect((await start(slug)).state).toBe('awaiting_approval');
+    await stop();
+  });
+
+  test('one whose code is denied ends at once, and no other', async () => {
+    const { parts, world, start, stop } = await linkedPlace();
+    const [denied, open] = [await start(newSlug()), await start(newSlug())];
+    const who = { tenantId: world.tenant.id, userId: world.member.userId };
+    await noteDenied(
+      database.db,
+      { ...who, userId: world.admin.userId },
+      { deviceCode: open.approval.device_code },
+    );
+    await noteDenied(database.db, who, { deviceCode: denied.approval.device_code });
+    expect(await ended(world, denied.id, parts)).toMatchObject({
+      ...{ state: 'failed', step: 'authorize', failure: { code: 'access_denied' }, undo: [] },
+    });
+    expect((await world.look(open.id)).state).toBe('awaiting_approval');
+    await stop();
+  });
+
+  test('a preview asks nobody and renews nothing; what it does not know it says', async () => {
+    const { parts, world, start, stop } = await linkedPlace();
+    await link(parts, world, world.member, { expiresAt: new Date(), refreshToken: 'r' });
+    const asked = (): never => {
+      throw new Error('It was asked.');
+    };
+    Object.assign(parts.gitHost, {
+      ...{ asUser: asked, asInstallation: asked, refresh: asked, installationOfOwner: asked },
+    });
+    const { plan } = await start(newSlug(), '?dry_run=true');
+    expect(plan.warnings).toEqual([expect.stringContaining('git host')]);
+    expect(JSON.stringify(plan.changes)).not.toContain('waits_for');
+    await sql`update svc.git_links set refresh_sealed = null where user_id = ${world.member.userId}`.execute(
+      database.db,
+    );
+    const later = await start(newSlug(), '?dry_run=true');
+    expect(JSON.stringify(later.plan.changes)).toContain('waits_for');
     await stop();
   });
 

@@ -14,7 +14,8 @@ export async function cancelBootstrap(
 ) {
   const run = await lockRun(ctx.db, ctx.tenant.id, id);
   if (!run || run.created_by !== ctx.caller.userId) throw fail('not_found');
-  const isRepeated = run.state === 'canceled' || run.cancel_asked;
+  // Asked for, and the run ended otherwise before anybody came to it: that is no cancelation.
+  const isRepeated = isEnded(run.state) ? run.state === 'canceled' : run.cancel_asked;
   if (isEnded(run.state) && !isRepeated)
     throw fail('invalid_state_transition', { detail: `The run has ended: it is ${run.state}.` });
   if (!isRepeated) {

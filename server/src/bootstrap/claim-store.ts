@@ -43,3 +43,11 @@ export async function releaseClaim(
       next_try_at = now() + make_interval(secs => ${afterSeconds})
     where tenant_id = ${tenantId} and id = ${runId} and lease_holder = ${holder}`.execute(db);
 }
+
+/** Runs whose code was denied, or that nobody approved in time; of whichever tenant. */
+export async function listUnapprovedRuns(db: Db): Promise<{ id: string; tenant_id: string }[]> {
+  const { rows } = await sql<{ id: string; tenant_id: string }>`
+    select id, tenant_id from svc.bootstrap_runs
+    where state = 'awaiting_approval' and (is_denied or approval_until < now()) limit 100`.execute(db);
+  return rows;
+}

@@ -1,6 +1,6 @@
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { FailureCode, StepName } from './rules.ts';
-import { type RunRow, updateRunRow, updateStepRow } from './store.ts';
+import { leaveStepRows, type RunRow, updateRunRow, updateStepRow } from './store.ts';
 
 export type Ending =
   | { state: 'done' | 'canceled' }
@@ -25,6 +25,8 @@ export async function endRun(ctx: MutationCtx, run: RunRow, ending: Ending): Pro
     const set = { state: 'failed', detail: ending.failure.detail, ended_at: ctx.now } as const;
     await updateStepRow(ctx.db, { runId: run.id, name: ending.step, set });
   }
+  // What was under way between two looks.
+  if (ending.state === 'canceled') await leaveStepRows(ctx.db, run.id, 'The run was canceled.');
   ctx.audit({
     action: 'bootstraps.end',
     ...(run.app_id === null ? {} : { appId: run.app_id }),

@@ -2,12 +2,14 @@ import type { forkApp as shape } from '@svc/contract/bootstrap.shapes.ts';
 import type { z } from 'zod';
 import { getApp } from '../apps/get-app.ts';
 import { originOf } from '../apps/note-origin.ts';
+import { connectionOf } from '../git-connections/connection-of.ts';
 import type { TenantCtx, TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { getSite } from '../static-sites/get-site.ts';
 import { type TemplateFacts, templateSource } from '../templates/template-source.ts';
 import { askHostFirst, type HostAsked } from './ask-host-first.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
+import { codeReach } from './code-reach.ts';
 import { findSource, type Source } from './find-source.ts';
 import { mayReadCode } from './may-read-code.ts';
 import type { RunInput, Seed } from './run-input.ts';
@@ -31,7 +33,7 @@ export async function prepareFork(
   mode: 'preview' | 'execute',
 ): Promise<PreparedFork> {
   const source = await findSource(ctx, { ref: input.source });
-  const code = await codeFor(ctx, { source, template: input.template }, parts);
+  const code = await codeFor(ctx, { source, template: input.template, mode }, parts);
   const asked = await askHostFirst(parts, ctx, { slug: slugOf(input), wanted: wantedRepo(input), mode });
   return { source, ...code, asked };
 }
@@ -76,13 +78,12 @@ export async function forkApp(
 /** The template that was asked for, the source's own code, or the template that the source was made from. */
 async function codeFor(
   ctx: TenantCtx,
-  { source, template }: { source: Source; template: string | undefined },
+  { source, template, mode }: { source: Source; template: string | undefined; mode: 'preview' | 'execute' },
   parts: BootstrapParts,
 ): Promise<{ seed: Seed; template: TemplateFacts | null }> {
   const { tenant, app } = source;
   if (template === undefined) {
-    const reader = { caller: ctx.caller, tenantId: ctx.tenant.id };
-    if (await mayReadCode(parts, source, reader))
+    if (await readsCode(ctx, source, parts, mode))
       return { seed: { kind: 'copy', tenantId: tenant.id, appId: app.id }, template: null };
   }
   const wanted = template ?? (await templateOf(ctx, source));
@@ -92,6 +93,19 @@ async function codeFor(
     throw template === undefined ? fail('code_not_readable', {}, { cause: error }) : error;
   });
   return { seed: { kind: 'template', templateId: found.id }, template: found };
+}
+
+/** A preview takes for open what only the git host could tell. */
+async function readsCode(
+  ctx: TenantCtx,
+  source: Source,
+  parts: BootstrapParts,
+  mode: 'preview' | 'execute',
+): Promise<boolean> {
+  if (mode === 'execute')
+    return mayReadCode(parts, source, { userId: ctx.caller.userId, tenantId: ctx.tenant.id });
+  const connection = await connectionOf(ctx.db, { tenantId: source.tenant.id, appId: source.app.id });
+  return codeReach(source, connection, parts.gitHost) !== 'closed';
 }
 
 async function templateOf(ctx: Pick<TenantCtx, 'db'>, { tenant, app }: Source): Promise<string | null> {

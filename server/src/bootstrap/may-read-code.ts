@@ -1,27 +1,31 @@
 import { asGitUser } from '../git-connections/as-git-user.ts';
 import { connectionOf } from '../git-connections/connection-of.ts';
-import type { Caller } from '../plumbing/context.ts';
-import { ownsApp } from '../plumbing/is-enough.ts';
+import type { LinkedPerson } from '../git-connections/git-parts.ts';
 import { Failure } from '../plumbing/problem.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
+import { codeReach } from './code-reach.ts';
 import type { Source } from './find-source.ts';
 
-/**
- * Whether the code of an app may be copied by somebody who sees it: its owners, anyone where the repository is not
- * private, and, at a host outside, whose own account reads it there.
- */
+/** By what is known here, and where that does not tell, by what the git host shows to their account. */
 export async function mayReadCode(
   parts: BootstrapParts,
-  { tenant, app }: Source,
-  { caller, tenantId }: { caller: Pick<Caller, 'userId'>; tenantId: string },
+  source: Source,
+  reader: LinkedPerson,
 ): Promise<boolean> {
-  const connection = await connectionOf(parts.db, { tenantId: tenant.id, appId: app.id });
-  if (!connection) return false;
-  if (ownsApp(app.relation) || !connection.isPrivate) return true;
-  if (parts.gitHost.isBuiltIn) return false;
+  const connection = await connectionOf(parts.db, { tenantId: source.tenant.id, appId: source.app.id });
+  const reach = codeReach(source, connection, parts.gitHost);
+  if (reach !== 'by_account' || !connection) return reach === 'open';
+  return readsRepository(parts, reader, connection.repo);
+}
+
+/** Asked of the git host with the account of that person, as it stands now. */
+export async function readsRepository(
+  parts: BootstrapParts,
+  who: LinkedPerson,
+  repo: { owner: string; name: string },
+): Promise<boolean> {
   try {
-    const who = { tenantId, userId: caller.userId };
-    return (await asGitUser(parts, who, (user) => user.repository(connection.repo))) !== null;
+    return (await asGitUser(parts, who, (user) => user.repository(repo))) !== null;
   } catch (error) {
     // Without an account there they read nothing there.
     if (error instanceof Failure && error.code === 'git_account_required') return false;

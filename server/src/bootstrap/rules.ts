@@ -20,8 +20,11 @@ export const failuresMax = 5;
 export const attemptsMax = 30;
 /** The branch that an app begins with. */
 export const firstBranch = 'main';
-/** How long the git host may take to make the hook. */
-export const hookSecondsMax = 60;
+/**
+ * So often is it looked, a second apart, whether the git host has made the hook. Looks and not seconds: a server that is
+ * away has not waited.
+ */
+export const hookLooksMax = 60;
 
 /** The first that is not done; null: all are. */
 export function nextStep(steps: readonly { name: StepName; state: StepState }[]): StepName | null {

@@ -59,6 +59,8 @@ export async function startRun(
       ...(isLinked ? {} : { waits_for: 'your account at the git host' }),
     },
   });
+  // Of executions too: a plan is the same for both.
+  ctx.warn('Whether the repository can be made there, the git host is asked when the run is started.');
   if (isLinked) {
     const detail = parts.gitHost.isBuiltIn ? 'The git host is built in.' : 'Your account is linked.';
     await finishStep(ctx, id, 'authorize', { state: 'done', output: {}, detail });

@@ -1,5 +1,4 @@
 import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
-import { sql } from 'kysely';
 import { canonicalJson, sha256 } from '../plumbing/canonical.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 import type { Claim } from './claim-store.ts';
@@ -22,6 +21,7 @@ export interface RunRow {
   cancel_asked: boolean;
   device_code_hash: string | null;
   approval_until: Date | null;
+  is_denied: boolean;
   lease_holder: string | null;
   lease_until: Date | null;
   next_try_at: Date | null;
@@ -83,7 +83,13 @@ export async function insertRunRow(
 
 const emptyRun = {
   ...{ template_id: null, source_app_id: null, app_id: null, failure_code: null, failure_detail: null },
-  ...{ cancel_asked: false, device_code_hash: null, approval_until: null, lease_holder: null },
+  ...{
+    cancel_asked: false,
+    is_denied: false,
+    device_code_hash: null,
+    approval_until: null,
+    lease_holder: null,
+  },
   ...{ lease_until: null, next_try_at: null, ended_at: null },
 };
 const emptyStep = {
@@ -145,6 +151,17 @@ export async function updateRunRow(
     .execute();
 }
 
+/** Steps that nobody works on any more, because the run has ended. */
+export async function leaveStepRows(tx: Tx, runId: string, detail: string): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('bootstrap_steps')
+    .set({ state: 'waiting', detail })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'running')
+    .execute();
+}
+
 export async function updateStepRow(
   tx: Tx,
   { runId, name, set }: { runId: string; name: StepName; set: Partial<StepRow> },
@@ -157,14 +174,6 @@ export async function updateStepRow(
     .where('run_id', '=', runId)
     .where('name', '=', name)
     .execute();
-}
-
-/** Runs that nobody approved in time; of whichever tenant. */
-export async function listUnapprovedRuns(db: Db): Promise<Pick<RunRow, 'id' | 'tenant_id'>[]> {
-  const { rows } = await sql<Pick<RunRow, 'id' | 'tenant_id'>>`
-    select id, tenant_id from svc.bootstrap_runs
-    where state = 'awaiting_approval' and approval_until < now() limit 100`.execute(db);
-  return rows;
 }
 
 function byId(db: Db, tenantId: string, id: string) {

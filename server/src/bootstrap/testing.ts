@@ -72,7 +72,12 @@ export async function bootstrapPlace(database: TestDatabase): Promise<BootstrapP
     appsDomain: 'apps.example.test',
     git: createGitClient({ workDir: join(dataDir, 'work'), path: process.env.PATH ?? '' }),
   };
-  const routes = [...peopleRoutes, ...appRoutes, ...appLifeRoutes, ...bootstrapRoutes(parts)];
+  const routes = [
+    ...peopleRoutes,
+    ...appRoutes,
+    ...appLifeRoutes({ runtime: { kind: 'process' } }),
+    ...bootstrapRoutes(parts),
+  ];
   const server = await copyOfServer(database, now, routes);
   const findCredential = createFindCredential({
     ...{ db, now, origin: baseUrl, log: silentLog },
@@ -170,8 +175,8 @@ async function newTemplate(
   const { owner, name } = await newRepository(parts, { tenant, person, files });
   const id = Bun.randomUUIDv7();
   await sql`
-    insert into svc.templates (id, tenant_id, name, description, framework, deploy_method, repository, created_at)
-    values (${id}, ${tenant.id}, 'A page', '', 'html', 'static', ${`${owner}/${name}`}, now())`.execute(
+    insert into svc.templates (id, tenant_id, name, description, framework, deploy_method, repository, added_by, created_at)
+    values (${id}, ${tenant.id}, 'A page', '', 'html', 'static', ${`${owner}/${name}`}, ${person.userId}, now())`.execute(
     parts.db,
   );
   return id;

@@ -3,9 +3,10 @@ import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { SitePlaces } from '../static-sites/site-urls.ts';
 import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
+import { endRow } from './end-row.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
 import { cancelOf } from './rules.ts';
-import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
+import { lockDeploymentRow, updateDeploymentRow } from './store.ts';
 
 /** At once where it waits; the copy of the server that builds it is asked to stop. */
 export async function cancelDeployment(
@@ -28,9 +29,8 @@ export async function cancelDeployment(
     ctx.audit({ ...audited, before: {}, after: {} });
     return { ...deploymentRecord(row, { subdomain: app.subdomain, places }), changed: false };
   }
-  const set: Partial<DeploymentRow> =
-    outcome === 'ends' ? { state: 'canceled', ended_at: ctx.now } : { cancel_asked: true };
-  await updateDeploymentRow(ctx.db, place, { id, set });
+  const set = outcome === 'ends' ? await endRow(ctx, row, { state: 'canceled' }) : { cancel_asked: true };
+  if (outcome === 'asked') await updateDeploymentRow(ctx.db, place, { id, set });
   ctx.audit({ ...audited, before: { state: row.state }, after: { state: 'canceled' } });
   ctx.changed(workTag);
   return deploymentRecord({ ...row, ...set }, { subdomain: app.subdomain, places });

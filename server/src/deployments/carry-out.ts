@@ -1,10 +1,11 @@
 import { failureOfDatabase } from '../plumbing/database-errors.ts';
 import { beginRelease } from './begin-release.ts';
 import { buildDeployment } from './build-deployment.ts';
-import { advance, type ClaimedWork, rowOf } from './claimed-work.ts';
+import { type ClaimedWork, rowOf } from './claimed-work.ts';
 import { DeploymentFailure, failureOf, LostDeployment } from './deployment-failure.ts';
 import type { BuiltSite } from './deployment-parts.ts';
 import { endDeployment } from './end-deployment.ts';
+import { releaseInTime } from './release-in-time.ts';
 import { releaseInstance } from './release-instance.ts';
 import { releaseStatic } from './release-static.ts';
 import { attemptsMax } from './rules.ts';
@@ -44,18 +45,22 @@ async function goThrough(work: ClaimedWork): Promise<void> {
   if (row.attempts > attemptsMax) throw lost(row);
   if (row.attempts > 1) work.log.sink('platform', 'Taken over from a copy of the server that went silent.');
   if (row.cancel_asked && row.state !== 'releasing') return endDeployment(work, { state: 'canceled' });
-  // The files of a site are only where they were built: its release begins with the source once more.
-  if (row.method === 'static' && row.source !== 'artifact' && row.state !== 'building')
-    row = await advance(work, row.state, { state: 'building', step: 'fetch' });
   let site: BuiltSite | null = null;
-  if (row.state === 'building') ({ row, site } = await buildDeployment(work, row));
+  // The files of a site are only where they were built: its release begins with the source once more, and stays one.
+  const isSiteAnew = row.method === 'static' && row.source !== 'artifact';
+  if (row.state === 'building' || isSiteAnew) ({ row, site } = await buildDeployment(work, row));
+  work.isBuilt();
   if (row.state === 'built') {
     const begun = await beginRelease(work);
     if (typeof begun === 'string') return endDeployment(work, { state: begun });
     row = begun;
   }
-  if (row.method === 'static') await releaseStatic(work, row, site);
-  else await releaseInstance(work, row);
+  const releasing = row;
+  await releaseInTime(work, releasing, (inTime) =>
+    releasing.method === 'static'
+      ? releaseStatic(inTime, releasing, site)
+      : releaseInstance(inTime, releasing),
+  );
 }
 
 function lost({ step }: DeploymentRow): DeploymentFailure {

@@ -23,9 +23,10 @@ export async function checkHealth(check: HealthCheck): Promise<void> {
   for (;;) {
     check.signal.throwIfAborted();
     const said = await ask(check);
-    if (said === 'healthy') return;
-    if (said !== null) last = said;
     const now = await check.look();
+    // Asked after the answer: another program could have given it while the app did not run.
+    if (said === 'healthy' && now.state === 'running') return;
+    if (said !== null && said !== 'healthy') last = said;
     if (now.state === 'gone') throw unhealthy('It has ended.');
     if (now.state === 'failed' || (now.state === 'restarting' && now.restarts >= restartsMax))
       throw unhealthy(`It ends by itself: ${now.detail}`);

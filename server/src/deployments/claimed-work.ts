@@ -14,6 +14,8 @@ export interface ClaimedWork {
   signal: AbortSignal;
   /** Aborted only in the last case. */
   canceled: AbortSignal;
+  /** Nothing is built for it any more: another may be. */
+  isBuilt(): void;
 }
 
 /** As it stands; somebody else's is not worked on. */

@@ -4,7 +4,7 @@ import { LostDeployment } from './deployment-failure.ts';
 import type { DeploymentParts, OpenLog } from './deployment-parts.ts';
 import { environmentKept } from './environment-kept.ts';
 import type { Instances } from './instances.ts';
-import { renewEveryMs } from './rules.ts';
+import { renewEveryMs, tenantsWithMost } from './rules.ts';
 import { secretsOf } from './secrets-of.ts';
 import { type Claimed, claimDeployment, letGo, renewLease } from './work-store.ts';
 
@@ -19,6 +19,10 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
   const { db, log, atOnceMax } = parts;
   const cancels = new Map<Claimed, AbortController>();
   const stopping = new AbortController();
+  /** Who has a place to build in. */
+  const building = new Set<Claimed>();
+  /** Who is worked on at all. */
+  const claims = new Set<Claimed>();
   /** Of each deployment, what this copy does for it: after a time without the database it may claim its own once more. */
   const underWay = new Map<string, { leave: AbortController; done: Promise<void> }>();
 
@@ -31,13 +35,16 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
   async function workOn(claimed: Claimed, leased: AbortSignal): Promise<void> {
     const cancel = new AbortController();
     cancels.set(claimed, cancel);
+    const isBuilt = () => {
+      if (building.delete(claimed)) worker.wake();
+    };
     const { appId, id: deploymentId } = claimed;
     const signal = AbortSignal.any([leased, cancel.signal]);
     let open: OpenLog | null = null;
     try {
       const secrets = secretsOf(await environmentKept({ parts, claimed }));
       open = parts.logs.open({ appId, deploymentId, source: 'build', secrets });
-      await carryOut({ parts, instances, claimed, log: open, signal, canceled: cancel.signal });
+      await carryOut({ parts, instances, claimed, log: open, signal, canceled: cancel.signal, isBuilt });
     } catch (error) {
       if (!(error instanceof LostDeployment)) throw error;
     } finally {
@@ -48,9 +55,19 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
     }
   }
 
-  const worker = createLeasedWorker<Claimed>({
-    ...{ name: 'deployments', log, atOnceMax, lookEveryMs, renewEveryMs, renew },
-    claim: () => claimDeployment(db),
+  async function claim(): Promise<Claimed | null> {
+    const claimed = await claimDeployment(db, {
+      wanted: building.size < atOnceMax.builds ? 'all' : 'built',
+      notOf: tenantsWithMost([...claims], atOnceMax.all),
+    });
+    if (!claimed) return null;
+    claims.add(claimed);
+    if (claimed.isToBeBuilt) building.add(claimed);
+    return claimed;
+  }
+
+  const worker: LeasedWorker = createLeasedWorker<Claimed>({
+    ...{ name: 'deployments', log, atOnceMax: atOnceMax.all, lookEveryMs, renewEveryMs, renew, claim },
     async work(claimed, leased) {
       const before = underWay.get(claimed.id);
       const leave = new AbortController();
@@ -64,6 +81,8 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
       try {
         await done;
       } finally {
+        claims.delete(claimed);
+        building.delete(claimed);
         if (underWay.get(claimed.id)?.done === done) underWay.delete(claimed.id);
       }
     },

@@ -14,8 +14,10 @@ export interface DeploymentParts {
   runtime: Runtime;
   /** Holds a folder per deployment while it is worked on. */
   workDir: string;
-  /** Builds take the machine's cores; the rest of the queue waits. */
-  atOnceMax: number;
+  /** Builds take the machine's cores, and the rest of the queue waits; to wait for an app to be well takes nothing. */
+  atOnceMax: { builds: number; all: number };
+  /** Where it is another than the rules': for tests. */
+  releaseMsMax?: (row: DeploymentRow) => number;
   logs: Logs;
   source: SourceOfDeployment;
   environment: EnvironmentOfApp;
@@ -59,7 +61,7 @@ export interface SitesOfDeployments {
    * A folder becomes a release, and is shown where nobody has to look at it first. Done twice for one deployment, it is
    * done once.
    */
-  release(row: DeploymentRow, built: BuiltSite): Promise<Released>;
+  release(row: DeploymentRow, built: BuiltSite, signal: AbortSignal): Promise<Released>;
   /** A release that was shown before. */
   showAgain(row: DeploymentRow, releaseId: string): Promise<Released>;
 }

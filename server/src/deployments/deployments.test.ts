@@ -130,6 +130,28 @@ describe('a deployment', () => {
     expect((await copy.runtime.list()).filter(({ deploymentId }) => deploymentId === failed.id)).toEqual([]);
   });
 
+  test('keeps no variables once it has failed', async () => {
+    const t = await deployWorld(database);
+    await setEnv(t, { GREETING: 'first value' });
+    const failed = await live(
+      t,
+      nodeApp(folder, 'one', { 'svc.yaml': 'build: exit 3\nstart: node server.cjs\n' }),
+    );
+    expect(failed).toMatchObject({ state: 'failed', env_sealed: null });
+  });
+
+  test('of source that asks for a storage gives the app one, by the platform', async () => {
+    const t = await deployWorld(database);
+    const yaml = 'start: node server.cjs\nstorage: { enabled: true }\n';
+    await live(t, nodeApp(folder, 'one', { 'svc.yaml': yaml }));
+    expect(await envOf(t)).toHaveProperty('SVC_STORAGE_URL');
+    await live(t, nodeApp(folder, 'two', { 'svc.yaml': yaml }));
+    const { rows } = await sql`
+      select actor_kind from svc.audit_entries
+      where action = 'storage.enable' and app_id = ${t.app.id}`.execute(database.db);
+    expect(rows).toEqual([{ actor_kind: 'operator' }]);
+  });
+
   test('of source that says nothing of how it runs fails by that', async () => {
     const t = await deployWorld(database);
     const failed = await live(t, nodeApp(folder, 'one', { 'svc.yaml': 'nothing: known\n' }));
@@ -210,6 +232,34 @@ describe('to roll back', () => {
     await live(t, nodeApp(folder, 'three'));
     await sql`update svc.deployments set is_kept = false where id = ${first.id}`.execute(database.db);
     expect(await codeOf(rollback(t, first.id))).toBe('artifact_expired');
+  });
+
+  test('is there however often somebody begins to and thinks better of it', async () => {
+    const t = await deployWorld(database);
+    await setEnv(t, { GREETING: 'first value' });
+    const first = await live(t, nodeApp(folder, 'one'));
+    await live(t, nodeApp(folder, 'two'));
+    const stopped = haltAt(halts, 'build', t);
+    const building = await t.deploy(nodeApp(folder, 'three'));
+    await stopped.reached;
+    const ended: string[] = [];
+    for (let at = 0; at < artifactsKeptMax; at++) ended.push((await rollback(t, first.id)).id);
+    await cancel(t, ended.at(-1)!);
+    stopped.go();
+    await t.reaches(building.id, 'live', 'failed');
+    expect((await t.row(first.id)).is_kept).toBe(true);
+    for (const id of ended) expect(await t.row(id)).toMatchObject({ is_kept: false, env_sealed: null });
+    await t.reaches((await rollback(t, first.id)).id, 'live');
+    expect(await t.says()).toBe('one');
+  });
+
+  test('is refused to what was built for another runtime, before anything is changed', async () => {
+    const t = await deployWorld(database);
+    const first = await live(t, nodeApp(folder, 'one'));
+    await live(t, nodeApp(folder, 'two'));
+    await sql`update svc.deployments set runtime = 'docker' where id = ${first.id}`.execute(database.db);
+    expect(await codeOf(rollback(t, first.id))).toBe('runtime_unsupported');
+    expect(await t.rows()).toHaveLength(2);
   });
 
   test('is there for the newest that were live, and what is older is removed', async () => {

@@ -3,8 +3,9 @@ import type { MutationCtx } from '../plumbing/context.ts';
 import { asOperator } from '../plumbing/operator.ts';
 import type { ClaimedWork } from './claimed-work.ts';
 import { type DeploymentFailure, LostDeployment } from './deployment-failure.ts';
-import { expireArtifacts, unkeep } from './expire-artifacts.ts';
-import { listInstancesOf } from './instances-store.ts';
+import { endRow } from './end-row.ts';
+import { expireArtifacts } from './expire-artifacts.ts';
+import { giveUpInstancesOf } from './instances-store.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
 import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
 
@@ -30,28 +31,14 @@ export type Ending =
   /** A release that waits for its review. */
   | { state: 'built'; releaseId: string };
 
-/** It goes no further; whatever was live before still is. */
-export async function endDeployment(
-  work: Held & Pick<ClaimedWork, 'instances'>,
-  ending: Ending,
-): Promise<void> {
-  const { parts, claimed, instances } = work;
-  for (const instance of await listInstancesOf(parts.db, claimed.id)) {
-    if (instance.node === parts.runtime.node) await instances.end(instance);
-  }
+/** It goes no further; whatever was live before still is. What runs of it is ended by the reconciliation, which this wakes. */
+export async function endDeployment(work: Held, ending: Ending): Promise<void> {
   await asHolder(work, `deployments.${ending.state}`, async (ctx, { slug, row }) => {
     const failure = ending.state === 'failed' ? ending.failure : null;
-    const set: Partial<DeploymentRow> = {
-      ...{ state: ending.state, ended_at: ctx.now, lease_holder: null, lease_until: null },
-      step: failure?.step ?? null,
-      ...(ending.state === 'built' && { release_id: ending.releaseId }),
-      failure_code: failure?.code ?? null,
-      failure_step: failure?.step ?? null,
-      failure_detail: failure?.message.slice(0, detailCharsMax) ?? null,
-    };
-    await updateDeploymentRow(ctx.db, claimed, { id: row.id, set });
-    if (ending.state === 'built') await expireArtifacts(ctx, claimed);
-    else await unkeep(ctx, claimed, [row]);
+    if (ending.state === 'built') await waitForReview(ctx, row, ending);
+    else await endRow(ctx, row, { state: ending.state, ...toldOf(failure) });
+    // Not ended here: where the runtime does not do it, the app would wait for that without end.
+    await giveUpInstancesOf(ctx.db, row.id);
     ctx.audit({
       action: `deployments.${ending.state === 'failed' ? 'fail' : 'end'}`,
       appId: row.app_id,
@@ -62,6 +49,25 @@ export async function endDeployment(
     ctx.changed(workTag);
     ctx.changed(`logs:${row.id}`);
   });
+}
+
+async function waitForReview(
+  ctx: MutationCtx,
+  { id, tenant_id: tenantId, app_id: appId }: DeploymentRow,
+  { releaseId }: { releaseId: string },
+): Promise<void> {
+  const set: Partial<DeploymentRow> = {
+    ...{ state: 'built', step: null, ended_at: ctx.now, lease_holder: null, lease_until: null },
+    release_id: releaseId,
+  };
+  await updateDeploymentRow(ctx.db, { tenantId, appId }, { id, set });
+  await expireArtifacts(ctx, { tenantId, appId });
+}
+
+function toldOf(failure: DeploymentFailure | null) {
+  if (!failure) return {};
+  const { code: failure_code, step, message } = failure;
+  return { step, failure_code, failure_step: step, failure_detail: message.slice(0, detailCharsMax) };
 }
 
 const detailCharsMax = 2_000;

@@ -20,7 +20,9 @@ export async function unkeep(
   rows: readonly DeploymentRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  for (const { id } of rows) await updateDeploymentRow(ctx.db, place, { id, set: { is_kept: false } });
+  // Nobody starts them again: the variables of their day are not kept either.
+  for (const { id } of rows)
+    await updateDeploymentRow(ctx.db, place, { id, set: { is_kept: false, env_sealed: null } });
   const left = await listKeptRows(ctx.db, place);
   for (const { artifact, runtime } of rows) {
     if (artifact && runtime && !isUsedBy(artifact, left))

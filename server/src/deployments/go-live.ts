@@ -42,7 +42,7 @@ export async function goLive(
 export async function retireLive(
   ctx: MutationCtx,
   place: { tenantId: string; appId: string },
-  { but }: { but: string },
+  { but }: { but?: string } = {},
 ): Promise<DeploymentRow | undefined> {
   const live = await findLiveDeploymentRow(ctx.db, place);
   if (!live || live.id === but) return undefined;

@@ -76,6 +76,21 @@ export async function confirmInstances(
     where i.id = s.id and i.node = ${node}`.execute(db);
 }
 
+/** Nobody is led there until it has an address again. */
+export async function clearAddress(db: Db, id: string): Promise<void> {
+  await sql`update svc.app_instances set address = null where id = ${id} and state = 'ready'`.execute(db);
+}
+
+/** False: it is not wanted any more. */
+export async function saveAddress(
+  db: Db,
+  { id, address }: Pick<InstanceRow, 'id' | 'address'>,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update svc.app_instances set address = ${address} where id = ${id} and state = 'ready'`.execute(db);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
 export async function deleteInstanceRow(db: Db, id: string): Promise<boolean> {
   const { numAffectedRows } = await sql`delete from svc.app_instances where id = ${id}`.execute(db);
   return (numAffectedRows ?? 0n) > 0n;
@@ -91,6 +106,13 @@ export async function drainInstancesOf(
     update svc.app_instances set state = 'draining', draining_at = now()
     where tenant_id = ${tenantId} and app_id = ${appId} and state <> 'draining'
       and (${but}::uuid is null or deployment_id <> ${but}::uuid)`.execute(tx);
+}
+
+/** Of one that is not to be released: nobody was led to them, so they may end at once. */
+export async function giveUpInstancesOf(tx: Tx, deploymentId: string): Promise<void> {
+  await sql`
+    update svc.app_instances set state = 'draining', draining_at = now(), address = null
+    where deployment_id = ${deploymentId}`.execute(tx);
 }
 
 /** At this node: what is used, and has no right to be. Whatever led there, the tables of apps win. */

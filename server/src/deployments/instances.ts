@@ -4,8 +4,10 @@ import { checkHealth } from './check-health.ts';
 import { DeploymentFailure } from './deployment-failure.ts';
 import type { DeploymentParts, OpenLog } from './deployment-parts.ts';
 import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
+import { healthOf } from './rules.ts';
 import { secretsOf } from './secrets-of.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** What this copy of the server runs. A row says that an instance is meant to be; this makes it so. */
 export interface Instances {
@@ -33,7 +35,7 @@ export function createInstances(
   const ending = new Map<string, Promise<void>>();
   const logs = new Map<string, OpenLog>();
 
-  async function start(id: string, row: DeploymentRow) {
+  async function start(id: string, row: DeploymentRow, signal: AbortSignal) {
     const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
     if (!artifact) throw new DeploymentFailure('internal', 'start', 'What was built is not there.');
     if (row.runtime !== runtime.kind)
@@ -51,7 +53,7 @@ export function createInstances(
     logs.set(id, log);
     return runtime.start({
       ...{ instanceId: id, tenantId, appId, deploymentId, number: app.number, limits: app.limits },
-      ...{ method: row.method, artifact, log: log.sink },
+      ...{ method: row.method, artifact, log: log.sink, signal },
       // What the owners have set goes before what the platform gives.
       env: { ...start_with?.env, ...given, ...own },
     });
@@ -105,11 +107,11 @@ export function createInstances(
       starting.add(id);
       let handle: InstanceRef['handle'] = {};
       try {
-        const started = await start(id, row);
+        const started = await unlessAborted(start(id, row, signal), signal);
         handle = started.handle;
         if (!(await saveStarted(db, { id, ...started })))
           throw new DeploymentFailure('internal', 'start', 'It was stopped while it was started.');
-        const { path, timeoutMs } = row.start_with?.health ?? { path: null, timeoutMs: 60_000 };
+        const { path, timeoutMs } = healthOf(row);
         const look = () => runtime.look({ instanceId: id, handle });
         await checkHealth({ address: started.address, path, timeoutMs, look, signal });
       } catch (error) {

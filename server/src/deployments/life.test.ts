@@ -64,6 +64,7 @@ const stored = async (t: DeployWorld) =>
     }>`select record, runtime from svc.apps where id = ${t.app.id}`.execute(database.db)
   ).rows[0];
 
+const resume = (ctx: AppMutationCtx) => resumeApp(ctx, copy.runtime);
 const moves = { suspend: suspendApp, archive: archiveApp, delete: deleteApp };
 
 describe.each(['suspend', 'archive', 'delete'] as const)('to %s an app', (name) => {
@@ -113,8 +114,8 @@ describe('to resume an app', () => {
     await until(running(t), (count) => count === 0);
     await move(t, (ctx) => changeEnv(ctx, { set: { GREETING: 'since then' }, unset: [] }, testPlaces));
     const stopped = haltAt(halts, 'start', t);
-    expect(await move(t, resumeApp)).toMatchObject({ runtime: 'suspended' });
-    expect(await move(t, resumeApp)).toMatchObject({ runtime: 'suspended', changed: false });
+    expect(await move(t, resume)).toMatchObject({ runtime: 'suspended' });
+    expect(await move(t, resume)).toMatchObject({ runtime: 'suspended', changed: false });
     await stopped.reached;
     expect(await stored(t)).toMatchObject({ runtime: 'suspended' });
     stopped.go();
@@ -124,6 +125,41 @@ describe('to resume an app', () => {
     expect(await stored(t)).toMatchObject({ runtime: 'running' });
     expect(JSON.parse((await t.says('/env')) ?? '{}')).toMatchObject({ GREETING: 'since then' });
     expect((await t.row(first.id)).state).toBe('superseded');
+  });
+
+  test('and to suspend it meanwhile leaves it suspended', async () => {
+    const t = await deployWorld(database);
+    await live(t, 'one');
+    await move(t, suspendApp);
+    // Nobody is there to begin with it.
+    await copy.stop();
+    await move(t, resume);
+    expect(await move(t, suspendApp)).not.toHaveProperty('changed');
+    expect((await t.rows())[0]).toMatchObject({ kind: 'resume', state: 'canceled', is_kept: false });
+    expect(await move(t, suspendApp)).toMatchObject({ changed: false, runtime: 'suspended' });
+    copy = await deployingCopy(database, { dataDir: folder, halts });
+    expect(await stored(t)).toMatchObject({ runtime: 'suspended' });
+  });
+
+  test('is refused to be suspended while that is being released', async () => {
+    const t = await deployWorld(database);
+    await live(t, 'one');
+    await move(t, suspendApp);
+    const stopped = haltAt(halts, 'start', t);
+    await move(t, resume);
+    await stopped.reached;
+    expect(await codeOf(move(t, suspendApp))).toBe('deploy_in_progress');
+    stopped.go();
+    await t.reaches((await t.rows())[0]!.id, 'live');
+  });
+
+  test('that ran on another runtime is refused, before anything is changed', async () => {
+    const t = await deployWorld(database);
+    const { id } = await live(t, 'one');
+    await move(t, suspendApp);
+    await sql`update svc.deployments set runtime = 'docker' where id = ${id}`.execute(database.db);
+    expect(await codeOf(move(t, resume))).toBe('runtime_unsupported');
+    expect(await t.rows()).toHaveLength(1);
   });
 
   test('that fails leaves it suspended, and can be tried again', async () => {
@@ -136,12 +172,12 @@ describe('to resume an app', () => {
         database.db,
       );
     await spoil({ ...start_with, health: { path: '/end', timeoutMs: 500 } });
-    await move(t, resumeApp);
+    await move(t, resume);
     expect(await t.reaches((await t.rows())[0]!.id, 'failed', 'live')).toMatchObject({ state: 'failed' });
     expect(await stored(t)).toMatchObject({ runtime: 'suspended' });
     expect((await t.row(first.id)).is_kept).toBe(true);
     await spoil({ env: {}, health: { path: null, timeoutMs: 10_000 } });
-    await move(t, resumeApp);
+    await move(t, resume);
     await t.reaches((await t.rows())[0]!.id, 'live');
     expect(await t.says()).toBe('one');
   });
@@ -154,7 +190,7 @@ describe('to resume an app', () => {
     await move(t, reactivateApp);
     expect(await stored(t)).toMatchObject({ record: 'active', runtime: 'suspended' });
     expect(await t.rows()).toHaveLength(1);
-    await move(t, resumeApp);
+    await move(t, resume);
     await t.reaches((await t.rows())[0]!.id, 'live');
     expect(await t.says()).toBe('one');
   });

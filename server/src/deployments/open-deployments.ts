@@ -20,7 +20,7 @@ export interface OpenDeployments {
   stop(): Promise<void>;
 }
 
-const atOnceMax = 2;
+const atOnceMax = { builds: 2, all: 10 };
 
 /** Begins to carry deployments out, and to keep running what is live. */
 export async function openDeployments(

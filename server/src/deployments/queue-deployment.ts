@@ -1,13 +1,8 @@
 import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
-import {
-  type DeploymentRow,
-  insertDeploymentRow,
-  lockOpenRows,
-  takeSeq,
-  updateDeploymentRow,
-} from './store.ts';
+import { endRow } from './end-row.ts';
+import { type DeploymentRow, insertDeploymentRow, lockOpenRows, takeSeq } from './store.ts';
 
 /** Wakes the copies of the server that carry deployments out. */
 export const workTag = 'work:deployments';
@@ -40,10 +35,10 @@ export async function queueDeployment(ctx: MutationCtx, wish: NewDeployment): Pr
   if (app.record !== 'active')
     throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });
   if (app.runtime === 'suspended' && kind !== 'resume') throw fail('app_suspended');
-  for (const { id, seq, state } of await lockOpenRows(ctx.db, place)) {
-    if (state !== 'queued') continue;
-    await updateDeploymentRow(ctx.db, place, { id, set: { state: 'skipped', ended_at: ctx.now } });
-    ctx.warn(`Deployment #${seq} still waits, and is skipped for this one.`);
+  for (const older of await lockOpenRows(ctx.db, place)) {
+    if (older.state !== 'queued') continue;
+    await endRow(ctx, older, { state: 'skipped' });
+    ctx.warn(`Deployment #${older.seq} still waits, and is skipped for this one.`);
   }
   const row: DeploymentRow = {
     ...{ ...emptyRow, ...wish.again },

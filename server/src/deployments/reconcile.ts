@@ -1,10 +1,12 @@
 import { CompiledQuery } from 'kysely';
+import type { InstanceState } from '../drivers/runtime/runtime.ts';
 import { notifySql } from '../plumbing/invalidation.ts';
 import { appTag } from '../tables/catalogue.ts';
 import type { DeploymentParts } from './deployment-parts.ts';
 import { type Draining, isDrained } from './drain.ts';
 import type { Instances } from './instances.ts';
 import {
+  clearAddress,
   confirmInstances,
   deleteInstanceRow,
   drainUnwanted,
@@ -17,6 +19,7 @@ import {
   takeOver,
   type Unserved,
 } from './instances-store.ts';
+import { leadBack } from './lead-back.ts';
 import { findDeploymentRow } from './store.ts';
 
 export interface Reconciliation {
@@ -39,6 +42,8 @@ const confirmEveryMs = 5_000;
 const strayEveryMs = 10_000;
 const sampleEveryMs = 10_000;
 const startsAtOnceMax = 4;
+/** One that is not well by then goes on, and others begin beside it. */
+const startMsMax = 20_000;
 /** One that can not be started is tried again after so long, and twice as long the next time. */
 const backOffMs = { first: 5_000, max: 60_000 };
 
@@ -50,6 +55,8 @@ export function createReconciliation(
   const { db, log, runtime } = parts;
   const stopping = new AbortController();
   const doing = new Map<string, Promise<void>>();
+  /** Of each app that is being brought back: since when. */
+  const begun = new Map<string, number>();
   const backOff = new Map<string, { until: number; ms: number }>();
   const last = {
     confirmed: Number.NEGATIVE_INFINITY,
@@ -94,16 +101,31 @@ export function createReconciliation(
   async function confirm(rows: readonly InstanceRow[]): Promise<void> {
     const seen: { id: string; restarts: number }[] = [];
     for (const row of rows) {
-      // Of an engine that several copies use: the one that starts it answers for it.
-      if (runtime.kind === 'docker' && row.state === 'starting' && !instances.isStarting(row.id)) continue;
+      // Who starts it answers for it. One that nobody starts any more was never put in use: left unconfirmed, it is replaced.
+      if (row.state === 'starting' && !instances.isStarting(row.id)) continue;
       const now = await runtime.look({ instanceId: row.id, handle: row.handle ?? {} });
       if (now.state === 'running') await instances.hear(row);
+      if (row.state === 'ready') await lead(row, now);
       if (now.state === 'running' || now.state === 'restarting' || instances.isStarting(row.id))
         seen.push({ id: row.id, restarts: now.state === 'gone' ? 0 : now.restarts });
-      else await giveUp(row, now.state === 'gone' ? 'is gone' : now.detail);
+      // Beside this: one that does not end must not hold up all the others.
+      else background(row.id, () => giveUp(row, now.state === 'gone' ? 'is gone' : now.detail));
     }
     await confirmInstances(db, runtime.node, seen);
     await forgetLostInstances(db);
+  }
+
+  /** To one that does not run nobody is led, at once; to one that does again, once it is well. */
+  async function lead(row: InstanceRow, now: InstanceState): Promise<void> {
+    const isSteady = now.state === 'running' && now.restarts === row.restarts;
+    if (row.address !== null && !isSteady) {
+      await clearAddress(db, row.id);
+      await tell(row.app_id);
+    }
+    if (now.state === 'running' && (row.address === null || !isSteady))
+      background(`lead ${row.id}`, async () => {
+        if (await leadBack(parts, row, stopping.signal)) await tell(row.app_id);
+      });
   }
 
   /** Whatever it was, the app gets another, if it should have one. */
@@ -132,8 +154,10 @@ export function createReconciliation(
   function serve(app: Unserved): void {
     const wait = backOff.get(app.appId);
     if (wait && performance.now() < wait.until) return;
-    if ([...doing.keys()].filter((key) => key.startsWith('serve ')).length >= startsAtOnceMax) return;
-    background(`serve ${app.appId}`, () => bringBack(app));
+    const now = performance.now();
+    if ([...begun.values()].filter((at) => now - at < startMsMax).length >= startsAtOnceMax) return;
+    if (!begun.has(app.appId)) begun.set(app.appId, now);
+    background(`serve ${app.appId}`, () => bringBack(app).finally(() => begun.delete(app.appId)));
   }
 
   async function bringBack(app: Unserved): Promise<void> {
@@ -143,6 +167,8 @@ export function createReconciliation(
     if (id === null) return;
     try {
       await instances.bringUp(id, row, stopping.signal);
+      // Suspended, or replaced, while it came up: it is not wanted any more, and has no row, or a draining one.
+      if (await saveReady(db, id)) await tell(app.appId);
     } catch (error) {
       if (stopping.signal.aborted) return;
       const ms = Math.min((backOff.get(app.appId)?.ms ?? backOffMs.first / 2) * 2, backOffMs.max);
@@ -151,8 +177,6 @@ export function createReconciliation(
       return;
     }
     backOff.delete(app.appId);
-    // Suspended, or replaced, while it came up: it is not wanted any more, and has no row, or a draining one.
-    if (await saveReady(db, id)) await tell(app.appId);
     wake();
   }
 
@@ -183,6 +207,10 @@ export function createReconciliation(
   return {
     start() {
       timer = setInterval(wake, lookEveryMs);
+      runtime.onTurn?.(() => {
+        last.confirmed = Number.NEGATIVE_INFINITY;
+        wake();
+      });
       wake();
     },
     wake() {

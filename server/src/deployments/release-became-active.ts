@@ -18,7 +18,7 @@ export async function releaseBecameActive(
   if (row?.state === 'live') return;
   if (row) return goLive(ctx, { slug: app.slug, row, releaseId });
   if (!(await findLiveDeploymentRow(ctx.db, place))) return;
-  await retireLive(ctx, place, { but: releaseId });
+  await retireLive(ctx, place);
   await sql`update svc.apps set live_deployment_id = null where tenant_id = ${place.tenantId} and id = ${place.appId}`.execute(
     ctx.db,
   );

@@ -24,18 +24,22 @@ export async function releaseStatic(
   }
   const next =
     released.outcome === 'staged'
-      ? 'It is staged: ask for its promotion with svc static promote-request, and somebody else approves it.'
+      ? 'It is staged: ask for its promotion with svc apps static releases promote-request, and somebody else approves it.'
       : 'Others see the app, so it is shown after a review: enable staging, stage the release and ask for its promotion.';
   log.sink('platform', `Release ${released.releaseId} is made, and not shown yet. ${next}`);
   await endDeployment(work, { state: 'built', releaseId: released.releaseId });
 }
 
-function releaseOf({ parts }: ClaimedWork, row: DeploymentRow, site: BuiltSite | null): Promise<Released> {
+function releaseOf(
+  { parts, signal }: ClaimedWork,
+  row: DeploymentRow,
+  site: BuiltSite | null,
+): Promise<Released> {
   if (row.source === 'artifact') {
     if (row.release_id === null)
       throw new Error('A static deployment without a release can not be gone back to.');
     return parts.sites.showAgain(row, row.release_id);
   }
   if (!site) throw new Error('A static build answered no folder.');
-  return parts.sites.release(row, site);
+  return parts.sites.release(row, site, signal);
 }

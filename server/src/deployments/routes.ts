@@ -12,7 +12,7 @@ import { rollbackDeployment } from './rollback-deployment.ts';
 export const deploymentRoutes = ({
   runtime,
   ...places
-}: SitePlaces & { runtime: Pick<Runtime, 'refuses'> }): Route[] => [
+}: SitePlaces & { runtime: Pick<Runtime, 'refuses' | 'kind'> }): Route[] => [
   route(endpoints.listDeployments, shapes.listDeployments, (ctx, { query }) =>
     listDeployments(ctx, query, places),
   ),
@@ -29,6 +29,6 @@ export const deploymentRoutes = ({
     cancelDeployment(ctx, { id: params.deployment }, places),
   ),
   route(endpoints.rollbackDeployment, shapes.rollbackDeployment, (ctx, { params }) =>
-    rollbackDeployment(ctx, { id: params.deployment }, places),
+    rollbackDeployment(ctx, { id: params.deployment }, { ...places, runtime }),
   ),
 ];

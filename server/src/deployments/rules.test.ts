@@ -7,9 +7,12 @@ import {
   drainMsMax,
   drainMsMin,
   expiring,
+  healthOf,
   isOvertaken,
   isUsedBy,
+  releaseMsMax,
   rollbackObstacle,
+  tenantsWithMost,
 } from './rules.ts';
 import { secretsOf } from './secrets-of.ts';
 
@@ -48,14 +51,45 @@ test('what is older than what is live comes too late, unless it is meant to go b
 
 test('what is live, what is not at its end and the newest others are kept', () => {
   const row = (seq: number, state: 'live' | 'superseded' | 'building') => ({
-    ...{ id: `${seq}`, seq, state, is_kept: true, artifact: { seq } },
-    ended_at: state === 'building' ? null : new Date(),
+    ...{ id: `${seq}`, seq, state, is_kept: true, artifact: { seq }, release_id: null },
+    ...(state === 'building'
+      ? { ended_at: null, live_at: null }
+      : { ended_at: new Date(), live_at: new Date() }),
   });
   const others = Array.from({ length: artifactsKeptMax + 2 }, (_, at) => row(at + 2, 'superseded'));
   const rows = [row(1, 'live'), ...others, row(99, 'building')];
   expect(expiring(rows).map(({ seq }) => seq)).toEqual([3, 2]);
   expect(isUsedBy({ seq: 99 }, rows)).toBe(true);
   expect(isUsedBy({ seq: 100 }, rows)).toBe(false);
+});
+
+test('what was gone back to again and again, or never came to be live, takes no place of another', () => {
+  const ended = (seq: number, of: number, state: 'superseded' | 'canceled' | 'built' | 'live') => ({
+    ...{ id: `${seq}`, seq, state, is_kept: true, artifact: { of }, release_id: null, ended_at: new Date() },
+    live_at: state === 'superseded' || state === 'live' ? new Date() : null,
+  });
+  const firsts = Array.from({ length: artifactsKeptMax }, (_, at) => ended(at + 1, at + 1, 'superseded'));
+  const again = Array.from({ length: 20 }, (_, at) => ended(at + 20, (at % 2) + 1, 'superseded'));
+  expect(expiring([...firsts, ...again, ended(99, 2, 'live')])).toEqual([]);
+  // One more that waits for its review is one more to keep; one that was canceled is none at all.
+  const waiting = ended(50, 50, 'built');
+  const more = [...firsts, waiting, ended(51, 51, 'canceled'), ended(99, 99, 'live')];
+  expect(expiring(more).map(({ seq }) => seq)).toEqual([51, 1]);
+});
+
+test('a release has its time: that of its health, a little beside it, and never more than that', () => {
+  const of = (timeoutMs: number) => ({ start_with: { health: { path: null, timeoutMs }, env: {} } });
+  expect(releaseMsMax(of(60_000))).toBe(180_000);
+  expect(releaseMsMax({ start_with: null })).toBe(180_000);
+  // Written down before there was a limit.
+  expect(healthOf(of(999_999 * 60_000)).timeoutMs).toBe(600_000);
+  expect(releaseMsMax(of(999_999 * 60_000))).toBe(720_000);
+});
+
+test('who has half of the places gets no more of them', () => {
+  const [mine, yours] = [{ tenantId: 'mine' }, { tenantId: 'yours' }];
+  expect(tenantsWithMost([mine, mine, yours], 4)).toEqual(['mine']);
+  expect(tenantsWithMost([mine], 1)).toEqual([]);
 });
 
 describe('an instance that gets no new requests', () => {
@@ -84,8 +118,6 @@ test('any answer that is no fault of the server is healthy, and of a given path 
   expect(statuses.filter((status) => isHealthy(status, '/healthz'))).toEqual([200, 204, 302]);
 });
 
-test('values are kept out of logs, unless they are short or known to all who see the app', () => {
-  expect(secretsOf({ TOKEN: 'abcdef', ON: 'true', SVC_APP: 'my-app-1', NODE_ENV: 'production' })).toEqual([
-    'abcdef',
-  ]);
+test('values are kept out of logs, unless they are known to all who see the app', () => {
+  expect(secretsOf({ TOKEN: 'abcdef', SVC_APP: 'my-app-1', NODE_ENV: 'production' })).toEqual(['abcdef']);
 });

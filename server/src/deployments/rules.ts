@@ -1,4 +1,10 @@
-import { artifactsKeptMax, deploymentLeaseSeconds } from '@svc/contract/deployments.ts';
+import {
+  artifactsKeptMax,
+  deploymentLeaseSeconds,
+  healthTimeoutSecondsDefault,
+} from '@svc/contract/deployments.ts';
+import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
+import { canonicalJson } from '../plumbing/canonical.ts';
 import type { DeploymentRow } from './store.ts';
 
 /** What asking one to stop does to it. Where it is being released, old and new are exchanged already. */
@@ -32,19 +38,59 @@ export function isOvertaken(
   return kind !== 'rollback' && live !== undefined && seq < live.seq;
 }
 
-type Kept = Pick<DeploymentRow, 'id' | 'seq' | 'state' | 'is_kept' | 'artifact' | 'ended_at'>;
+type Kept = Pick<
+  DeploymentRow,
+  'id' | 'seq' | 'state' | 'is_kept' | 'artifact' | 'release_id' | 'ended_at' | 'live_at'
+>;
 
-/** Of an app's deployments: those whose artefact is not kept any longer. What is live, or not at its end, is. */
+/**
+ * Of an app's deployments: those whose artefact is not kept any longer. What is live, or not at its end, is; so are the
+ * newest other artefacts that were live or wait for a review. Going back to one again and again takes no further place.
+ */
 export function expiring<R extends Kept>(rows: readonly R[]): R[] {
-  return rows
-    .filter(({ state, is_kept, ended_at }) => is_kept && state !== 'live' && ended_at !== null)
-    .sort((one, other) => other.seq - one.seq)
-    .slice(artifactsKeptMax);
+  const kept = rows.filter(({ is_kept }) => is_kept);
+  const isHeld = ({ state, ended_at }: Kept) => state === 'live' || ended_at === null;
+  const held = new Set(kept.filter(isHeld).map(builtThing));
+  const others = kept.filter((row) => !isHeld(row)).sort((one, other) => other.seq - one.seq);
+  const isWanted = ({ state, live_at }: Kept) => live_at !== null || state === 'built';
+  const newest = [...new Set(others.filter(isWanted).map(builtThing))].filter((thing) => !held.has(thing));
+  const staying = new Set([...held, ...newest.slice(0, artifactsKeptMax)]);
+  return others.filter((row) => !isWanted(row) || !staying.has(builtThing(row)));
+}
+
+/** Of a site that is its release: files have no other artefact. */
+function builtThing({ artifact, release_id }: Kept): string {
+  return canonicalJson({ artifact, release_id });
 }
 
 /** An artefact may be that of several: of one that was gone back to, and of the one it was built for. */
 export function isUsedBy(artifact: DeploymentRow['artifact'], rows: readonly Kept[]): boolean {
   return rows.some((row) => row.is_kept && Bun.deepEquals(row.artifact, artifact));
+}
+
+/** How the app is asked whether it is well; never for longer than is allowed, whatever was written down once. */
+export function healthOf({ start_with }: Pick<DeploymentRow, 'start_with'>): {
+  path: string | null;
+  timeoutMs: number;
+} {
+  const { path, timeoutMs } = start_with?.health ?? {
+    path: null,
+    timeoutMs: healthTimeoutSecondsDefault * 1_000,
+  };
+  return { path, timeoutMs: Math.min(timeoutMs, healthTimeoutMinutesMax * 60_000) };
+}
+
+/** For a whole release: to start, to become healthy, to be put in the place of what is live. */
+export function releaseMsMax(row: Pick<DeploymentRow, 'start_with'>): number {
+  return Math.min(healthOf(row).timeoutMs + releaseMs.beside, releaseMs.max);
+}
+const releaseMs = { beside: 2 * 60_000, max: 15 * 60_000 };
+
+/** Those who have half of the places at work already, where there is more than one: the rest is for others. */
+export function tenantsWithMost(claims: readonly { tenantId: string }[], places: number): string[] {
+  if (places < 2) return [];
+  const counts = Map.groupBy(claims, ({ tenantId }) => tenantId);
+  return [...counts].filter(([, own]) => own.length >= places / 2).map(([tenantId]) => tenantId);
 }
 
 /** Lives of a deployment: a copy of the server that dies takes one. */

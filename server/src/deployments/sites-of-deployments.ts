@@ -9,9 +9,9 @@ import type { DeploymentRow } from './store.ts';
 
 export function sitesOfDeployments(parts: FolderReleaseParts): SitesOfDeployments {
   return {
-    release: (row, { dir, config }) =>
+    release: (row, { dir, config }, signal) =>
       releaseFromFolder(parts, {
-        ...{ ...placeOf(row), deploymentId: row.id, createdBy: row.created_by, dir },
+        ...{ ...placeOf(row), deploymentId: row.id, createdBy: row.created_by, dir, signal },
         config: config ?? {},
       }),
     async showAgain(row, releaseId) {
@@ -20,7 +20,7 @@ export function sitesOfDeployments(parts: FolderReleaseParts): SitesOfDeployment
       if (!release) throw gone('The release is not kept any more.');
       const shown = { releaseId, digest: digestOf(release) };
       try {
-        await asOwner(parts, place, 'releases.rollback', (ctx) =>
+        await asOwner(parts, { ...place, createdBy: row.created_by }, 'releases.rollback', (ctx) =>
           rollbackRelease(ctx, { id: releaseId }, parts),
         );
         return { ...shown, outcome: 'active' };

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { activateRelease } from '../static-sites/activate-release.ts';
-import { type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { codeOf, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { liveInstancesOf } from './live-instances.ts';
 import { rollbackDeployment } from './rollback-deployment.ts';
 import {
@@ -110,6 +110,51 @@ describe('a deployment of a static app', () => {
     expect((await t.row(id)).state).toBe('live');
     expect((await t.row(first.id)).state).toBe('superseded');
     expect(await shown(t)).toMatchObject({ release: waiting.release_id, live: id });
+  });
+
+  test('is made also where the representative owner is suspended since', async () => {
+    const t = await world();
+    await live(t, 'one');
+    await sql`update svc.users set status = 'suspended' where id = ${t.owner.userId}`.execute(database.db);
+    const second = await live(t, 'two');
+    expect(second).toMatchObject({ state: 'live', failure_code: null });
+    expect(await shown(t)).toMatchObject({ release: second.release_id, live: second.id });
+  });
+
+  test('whose release is not kept any more is not gone back to', async () => {
+    const t = await world();
+    const first = await live(t, 'one');
+    await live(t, 'two');
+    const back = () =>
+      testMutation(
+        database.db,
+        t.owner,
+        (ctx) => rollbackDeployment(ctx, { id: first.id }, testPlaces),
+        as(t),
+      );
+    await sql`update svc.static_releases set state = 'expired' where id = ${first.release_id}`.execute(
+      database.db,
+    );
+    expect(await codeOf(back())).toBe('artifact_expired');
+    expect(await t.rows()).toHaveLength(2);
+  });
+
+  test('that is taken over while it is released is made anew, and stays being released', async () => {
+    const t = await world();
+    const first = haltAt(halts, 'built', t);
+    const { id } = await t.deploy(site('one'));
+    await first.reached;
+    const again = haltAt(halts, 'fetch', t);
+    // As if it had come so far with the copy that is silent now.
+    await sql`update svc.deployments set state = 'releasing', step = 'switch' where id = ${id}`.execute(
+      database.db,
+    );
+    await dropLease(database, id);
+    await again.reached;
+    expect(await t.row(id)).toMatchObject({ state: 'releasing', attempts: 2 });
+    first.go();
+    again.go();
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live' });
   });
 
   test('that another takes over makes one release', async () => {

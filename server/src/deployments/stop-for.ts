@@ -1,6 +1,7 @@
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { appTag } from '../tables/catalogue.ts';
+import { endRow } from './end-row.ts';
 import { discardTopic } from './expire-artifacts.ts';
 import { drainInstancesOf } from './instances-store.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
@@ -13,22 +14,20 @@ import { type AppPlace, listKeptRows, lockOpenRows, updateDeploymentRow } from '
 export async function stopFor(
   ctx: MutationCtx,
   { slug, ...place }: AppPlace & { slug: string },
-): Promise<void> {
+): Promise<{ canceled: number[] }> {
   const open = await lockOpenRows(ctx.db, place);
   const releasing = open.find(({ state }) => state === 'releasing');
   if (releasing)
     throw fail('deploy_in_progress', { detail: `${deploymentName(slug, releasing)} is being released.` });
   for (const row of open) {
-    const set =
-      row.state === 'queued'
-        ? ({ state: 'canceled', ended_at: ctx.now } as const)
-        : ({ cancel_asked: true } as const);
-    await updateDeploymentRow(ctx.db, place, { id: row.id, set });
+    if (row.state === 'queued') await endRow(ctx, row, { state: 'canceled' });
+    else await updateDeploymentRow(ctx.db, place, { id: row.id, set: { cancel_asked: true } });
     ctx.warn(`Deployment #${row.seq} is canceled.`);
   }
   await drainInstancesOf(ctx.db, place, { but: null });
   ctx.changed(appTag(place.appId));
   ctx.changed(workTag);
+  return { canceled: open.filter((row) => !row.cancel_asked).map(({ seq }) => seq) };
 }
 
 /** For who purges an app, before its rows go: what was built is removed. What runs has no row then, and is ended for that. */

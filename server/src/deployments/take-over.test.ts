@@ -33,7 +33,7 @@ afterAll(async () => {
   removeFolder(folder);
 });
 
-const newCopy = async (options: { halts?: Halts; atOnceMax?: number } = {}) => {
+const newCopy = async (options: Omit<Parameters<typeof deployingCopy>[1], 'dataDir'> = {}) => {
   const copy = await deployingCopy(database, { dataDir: folder, ...options });
   copies.push(copy);
   return copy;
@@ -63,7 +63,7 @@ describe('a copy of the server that goes silent', () => {
     async (phase) => {
       const halts: Halts = {};
       // Busy with this one, it takes no other: not even the same once more.
-      const silent = await newCopy({ halts, atOnceMax: 1 });
+      const silent = await newCopy({ halts, atOnceMax: { builds: 1, all: 1 } });
       const t = await deployWorld(database);
       const stuck = halt(halts, phase, t, { onAbort: 'hangs' });
       const { id } = await t.deploy(nodeApp(folder, phase));
@@ -152,6 +152,34 @@ describe('what is live', () => {
     expect(await t.says()).toBe('one');
     expect(await ready(t)).toHaveLength(1);
     await until(running([first, second], t), (all) => all.length === 1);
+  });
+
+  test('is put in use also where that could not be written down the first time', async () => {
+    await newCopy();
+    const t = await deployWorld(database);
+    await t.reaches((await t.deploy(nodeApp(folder, 'one'))).id, 'live');
+    await sql`create function svc.refuse_ready() returns trigger language plpgsql as $$ begin
+      if new.state = 'ready' and old.state <> 'ready' then raise exception 'gone'; end if; return new; end $$`.execute(
+      database.db,
+    );
+    await sql`create trigger refuse_ready before update on svc.app_instances
+      for each row execute function svc.refuse_ready()`.execute(database.db);
+    await sql`delete from svc.app_instances where app_id = ${t.app.id}`.execute(database.db);
+    const seen = async () =>
+      (
+        await sql<{ id: string; address: string | null }>`
+          select id, address from svc.app_instances where app_id = ${t.app.id}`.execute(database.db)
+      ).rows;
+    const [stuck] = await until(seen, (rows) => rows.some(({ address }) => address !== null));
+    // It was refused, and has given up; or nobody confirms it, so that another takes its place.
+    await until(seen, (rows) => rows[0]?.id !== stuck?.id);
+    await sql`drop trigger refuse_ready on svc.app_instances`.execute(database.db);
+    expect(
+      await until(
+        () => t.says(),
+        (text) => text !== null,
+      ),
+    ).toBe('one');
   });
 
   test('is started again where its instance is gone', async () => {

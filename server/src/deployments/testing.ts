@@ -22,7 +22,10 @@ import { queueDeployment } from './queue-deployment.ts';
 import { sitesOfDeployments } from './sites-of-deployments.ts';
 import { type DeploymentRow, findDeploymentRow, listDeploymentRows } from './store.ts';
 
-export const testPlaces = { baseUrl: testOrigin, appsDomain: 'apps.example.test' };
+export const testPlaces = {
+  ...{ baseUrl: testOrigin, appsDomain: 'apps.example.test' },
+  runtime: { kind: 'process' as const },
+};
 
 /** Where a test stops a copy in its tracks: it is told of the deployment, and goes on when it is answered. */
 export type Phase = 'fetch' | 'build' | 'built' | 'start' | 'started';
@@ -44,7 +47,12 @@ export function passableFolder(): string {
 /** One copy of the server that carries deployments out, with real processes. `ref` of a deployment is the folder of its source. */
 export async function deployingCopy(
   { db, url }: TestDatabase,
-  { dataDir, halts = {}, atOnceMax = 2 }: { dataDir: string; halts?: Halts; atOnceMax?: number },
+  {
+    dataDir,
+    halts = {},
+    atOnceMax = { builds: 2, all: 10 },
+    releaseMsMax,
+  }: { dataDir: string; halts?: Halts } & Partial<Pick<DeploymentParts, 'atOnceMax' | 'releaseMsMax'>>,
 ): Promise<DeployingCopy> {
   const runtime = await createProcessRuntime({
     ...{ dataDir, log: silentLog, controlGroups: 'none', surroundings: surroundingsOf(process.env) },
@@ -53,6 +61,7 @@ export async function deployingCopy(
   const workDir = join(dataDir, 'runtime', 'work');
   const parts: DeploymentParts = {
     ...{ db, outbox: rowsOnly, log: silentLog, workDir, atOnceMax },
+    ...(releaseMsMax && { releaseMsMax }),
     runtime: haltingRuntime(runtime, halts),
     logs: createLogSink({ db, log: silentLog }),
     environment: environmentOfApp(db, testPlaces),

@@ -10,28 +10,46 @@ export interface Claimed {
   tenantId: string;
   appId: string;
   lease: string;
+  isToBeBuilt: boolean;
 }
+
+/** What takes the machine's cores: source, and the files of a site, which are only where they were built. */
+const isToBeBuilt = sql<boolean>`d.source <> 'artifact' and (d.method = 'static' or d.state in ('queued', 'building'))`;
 
 const leaseEnd = sql<Date>`now() + make_interval(secs => ${leaseMs / 1_000})`;
 
-/** The one that waits longest for whoever carries it out: because it is new, or because who did is silent. */
-export async function claimDeployment(db: Db): Promise<Claimed | null> {
+/**
+ * The one that waits longest for whoever carries it out: because it is new, or because who did is silent. Those of who
+ * has fewer under way go first: one tenant's many do not keep the others waiting.
+ */
+export async function claimDeployment(
+  db: Db,
+  { wanted, notOf }: { wanted: 'all' | 'built'; notOf: readonly string[] },
+): Promise<Claimed | null> {
   const lease = Bun.randomUUIDv7();
   try {
-    const { rows } = await sql<{ id: string; tenantId: string; appId: string }>`
+    const { rows } = await sql<Omit<Claimed, 'lease'>>`
       update svc.deployments d set
         state = case d.state when 'queued' then 'building' else d.state end,
         attempts = d.attempts + 1, lease_holder = ${lease}, lease_until = ${leaseEnd},
         started_at = coalesce(d.started_at, now())
       where d.id = (
-        select c.id from svc.deployments c
-        where c.ended_at is null and (
-          c.state = 'queued' and not exists (
+        select d.id from svc.deployments d
+        where d.ended_at is null and (
+          d.state = 'queued' and not exists (
             select from svc.deployments o
-            where o.app_id = c.app_id and o.state in ('building', 'built', 'releasing') and o.ended_at is null)
-          or c.state in ('building', 'built', 'releasing') and c.lease_until < now())
-        order by c.created_at limit 1 for update skip locked)
-      returning d.id, d.tenant_id as "tenantId", d.app_id as "appId"`.execute(db);
+            where o.app_id = d.app_id and o.state in ('building', 'built', 'releasing') and o.ended_at is null)
+          or d.state in ('building', 'built', 'releasing') and d.lease_until < now())
+          and d.tenant_id <> all(${notOf}::uuid[])
+          and (${wanted} = 'all' or not (${isToBeBuilt}))
+        order by (
+          select count(*) from svc.deployments o
+          where o.tenant_id = d.tenant_id and o.id <> d.id
+            and o.state in ('building', 'built', 'releasing') and o.ended_at is null), d.created_at
+        limit 1 for update skip locked)
+      returning d.id, d.tenant_id as "tenantId", d.app_id as "appId", (${isToBeBuilt}) as "isToBeBuilt"`.execute(
+      db,
+    );
     const row = rows[0];
     return row ? { ...row, lease } : null;
   } catch (error) {

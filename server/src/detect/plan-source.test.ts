@@ -97,3 +97,25 @@ test('links are not read: they may lead anywhere', async () => {
   symlinkSync('/etc', join(folder, 'etc'));
   expect((await planSource(folder, { method: 'docker' })).plan.startCommand).toBeNull();
 });
+
+test('a folder of build.dir that leads out of the source is not there', async () => {
+  const elsewhere = folderOf({ 'package.json': JSON.stringify({ dependencies: { astro: '1' } }) });
+  const folder = folderOf({ 'svc.yaml': 'build: {command: x, dir: out}', 'app/package.json': '{}' });
+  symlinkSync(elsewhere, join(folder, 'out'));
+  expect(await refusal(folder)).toContain('the folder out of build.dir is not there');
+  const through = folderOf({ 'svc.yaml': 'build: {command: x, dir: out/of}' });
+  mkdirSync(join(elsewhere, 'of'));
+  symlinkSync(elsewhere, join(through, 'out'));
+  expect(await refusal(through)).toContain('the folder out/of of build.dir is not there');
+});
+
+test('a method that is not the app’s is refused, and a storage that is asked for is told', async () => {
+  const folder = folderOf({ 'svc.yaml': 'deploy: { method: static }\nstorage: { enabled: true }\n' });
+  expect(await planSource(folder, { method: 'static' })).toMatchObject({ wantsStorage: true });
+  expect(planSource(folder, { method: 'docker' })).rejects.toThrow('deploy.method is static');
+});
+
+test('a health timeout beyond the limit is refused by its name', async () => {
+  const folder = folderOf({ 'svc.yaml': 'start: x\nhealth: { path: /, timeout: 11m }\n' });
+  expect(planSource(folder, { method: 'docker' })).rejects.toThrow('at most 10m');
+});

@@ -1,10 +1,15 @@
-import { join } from 'node:path';
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import { issueText } from '@svc/contract/issue-text.ts';
 import { Manifest } from '@svc/contract/manifest.shapes.ts';
-import { manifestBytesMax, manifestFileNames } from '@svc/contract/manifest.ts';
+import {
+  durationMs,
+  healthTimeoutMinutesMax,
+  manifestBytesMax,
+  manifestFileNames,
+} from '@svc/contract/manifest.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { parseDocument } from 'yaml';
+import { folderWithin } from '../drivers/runtime/process/trees.ts';
 import { BuildFailure, type BuildPlan, type DeployMethod } from '../drivers/runtime/runtime.ts';
 import { detectSource } from './detect-source.ts';
 import { noWay } from './detected.ts';
@@ -19,6 +24,8 @@ export interface SourcePlan {
   env: Readonly<Record<string, string>>;
   /** Of `static`, where `svc.yaml` has one. */
   site: SiteConfig | null;
+  /** `svc.yaml` asks for a storage of the app's own. */
+  wantsStorage: boolean;
   /** For the log: what was recognized, by which files. */
   told: string[];
 }
@@ -29,7 +36,9 @@ export async function planSource(folder: string, { method }: { method: DeployMet
   const manifest = await readManifest(root);
   const build = typeof manifest.build === 'string' ? { command: manifest.build } : manifest.build;
   const dir = build?.dir ?? '.';
-  const files = dir === '.' ? root : await folderFiles(join(folder, dir)).catch(() => missing(dir));
+  // It may be a link, which may lead anywhere.
+  const below = dir === '.' ? folder : ((await folderWithin(folder, dir)) ?? missing(dir));
+  const files = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
   const detected = await detectSource(files);
   const way = detected.ways.find((each) => each.deploy_method === method) ?? {
     ...noWay,
@@ -38,7 +47,13 @@ export async function planSource(folder: string, { method }: { method: DeployMet
       : {}),
   };
   const { deploy, health } = manifest;
-  const below = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
+  // What the app is was said when it was made; source for something else would be built as what it is not.
+  if (deploy?.method !== undefined && deploy.method !== method)
+    throw new BuildFailure(
+      'detect',
+      `svc.yaml: deploy.method is ${deploy.method}, and the app was made with ${method}, which is fixed.`,
+    );
+  const inDir = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
   return {
     plan: {
       installCommand: way.install_command,
@@ -46,18 +61,21 @@ export async function planSource(folder: string, { method }: { method: DeployMet
       dir,
       startCommand: method === 'docker' ? (manifest.start ?? way.start_command) : null,
       outputDir: method === 'static' ? (manifest.static?.dir ?? way.output_dir ?? '.') : null,
-      dockerfile: method === 'docker' ? (deploy?.dockerfile ?? below(way.dockerfile)) : null,
-      composeFile: method === 'compose' ? (deploy?.compose_file ?? below(way.compose_file)) : null,
+      dockerfile: method === 'docker' ? (deploy?.dockerfile ?? inDir(way.dockerfile)) : null,
+      composeFile: method === 'compose' ? (deploy?.compose_file ?? inDir(way.compose_file)) : null,
       language: way.language,
     },
     health: {
       path: (typeof health === 'string' ? health : health?.path) ?? null,
-      timeoutMs:
+      timeoutMs: Math.min(
         (typeof health === 'object' && health.timeout !== undefined ? durationMs(health.timeout) : null) ??
-        healthTimeoutSecondsDefault * 1000,
+          healthTimeoutSecondsDefault * 1000,
+        healthTimeoutMinutesMax * 60_000,
+      ),
     },
     env: manifest.env ?? {},
     site: manifest.site ?? null,
+    wantsStorage: manifest.storage?.enabled === true,
     told: [
       ...detected.evidence.map(({ file, says }) => `${file}: ${says}`),
       ...(Object.keys(manifest).length > 0 ? ['svc.yaml says how it is built and run.'] : []),
@@ -82,9 +100,4 @@ async function readManifest(files: SourceFiles): Promise<Manifest> {
   if (read.success) return read.data;
   const issues = read.error.issues.map((issue) => `${issue.path.join('.') || name}: ${issue.message}`);
   throw new BuildFailure('detect', `${name}: ${issues.join('; ')}`);
-}
-
-function durationMs(text: string): number {
-  const [, digits = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
-  return Number(digits) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);
 }

@@ -1,9 +1,10 @@
 import { findAppById } from '../apps/find-app-by-id.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import { asOperator, type OperatorParts } from '../plumbing/operator.ts';
 import type { DomainsPlace } from './domains-place.ts';
 import { gatherEvidence } from './evidence.ts';
 import { settleDomain } from './settle-domain.ts';
-import { type AppPlace, claimDueRow, lockDomainRow, lockHost } from './store.ts';
+import { claimDueRow, lockDomainRow, lockHost } from './store.ts';
 
 const atOnceMax = 8;
 /** One whose name servers are silent must not keep the others waiting. */

@@ -2,6 +2,7 @@ import type { DomainCheck } from '@svc/contract/domains.shapes.ts';
 import type { disconnectReasons, domainStatuses } from '@svc/contract/domains.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 
 export type Check = z.output<typeof DomainCheck>;
@@ -31,11 +32,6 @@ export interface DomainRow {
   is_loss_untold: boolean;
 }
 type Tables = { domains: DomainRow };
-
-export interface AppPlace {
-  tenantId: string;
-  appId: string;
-}
 
 export function listDomainRows(db: Db, place: AppPlace): Promise<DomainRow[]> {
   return domainsOf(db, place).selectAll().orderBy('created_at').orderBy('id').execute();

@@ -100,6 +100,18 @@ describe('who is let in', () => {
     expect(await edgeWith({ 'shop.apps.test': empty }).ask(`${at}/`)).toMatchObject({ status: 303 });
   });
 
+  test('a custom domain that is removed while it is looked up is answered as one that was removed before', async () => {
+    const domains = ['shop.example'];
+    const get = async () => {
+      domains.pop();
+      return null;
+    };
+    const { ask, edge } = edgeWith({}, { domains, get });
+    expect(edge.serves('shop.example')).toBe(true);
+    expect(await ask('http://shop.example/')).toMatchObject({ status: 421 });
+    expect(edge.serves('shop.example')).toBe(false);
+  });
+
   test('a custom domain that lost its app is not found, without a sign-in', async () => {
     const { ask, edge } = edgeWith({}, { domains: ['shop.example'] });
     expect(edge.serves('shop.example')).toBe(true);

@@ -14,6 +14,7 @@ import { noIndex, robotsAnswer } from './not-indexed.ts';
 import {
   faultPage,
   methodPage,
+  misdirectedPage,
   notFoundPage,
   nothingShownPage,
   pageAnswer,
@@ -95,7 +96,9 @@ export function createEdge(parts: EdgeParts): Edge {
   }
 
   function nobodyAt(host: SiteHost, request: EdgeRequest): EdgeAnswering {
-    if (host.kind === 'domain') return pageAnswer(notFoundPage, request.method);
+    // It may have been removed while it was looked up: then it is answered as it is from now on.
+    if (host.kind === 'domain')
+      return pageAnswer(parts.domains.has(host.host) ? notFoundPage : misdirectedPage, request.method);
     if (host.kind === 'staging' && request.path === '/robots.txt') return robotsAnswer(request.method);
     const answering = platformPath(null, request) ?? visitors.turnAway(null, request);
     if (host.kind !== 'staging') return answering;

@@ -18,9 +18,6 @@ export interface UserTokens {
   publicKeys: { keys: JWK[] };
 }
 
-/** Where the public keys are; apps are told it in `SVC_USER_KEYS_URL`. */
-export const userKeysPath = '/.well-known/svc-user-keys.json';
-
 const secondsMax = 60;
 /** One is used again for as long as it is good for at least this long. */
 const leftSecondsMin = 30;

@@ -259,6 +259,22 @@ describe('with the built-in host', () => {
       const own = await start(made);
       await builtIn.approve(own.user_code, made.people.owner);
       expect((await poll(made, own.device_code)).body.status).toBe('linked');
+      const tokens = async () =>
+        (
+          await sql<{ n: number }>`select count(*)::int as n from svc.git_host_tokens
+          where user_id = ${made.people.owner.userId}`.execute(database.db)
+        ).rows[0]?.n;
+      expect(await tokens()).toBe(2);
+      const [account] = (await made.call('GET', '/git-host/accounts')).body.items;
+      const path = `/git-host/accounts/${account.id}`;
+      expect((await made.call('DELETE', `${path}?dry_run=true`)).status).toBe(200);
+      expect(await tokens()).toBe(2);
+      // What is unlinked is taken back at the host, too; a code that was approved and not fetched as well.
+      const open = await start(made);
+      await builtIn.approve(open.user_code, made.people.owner);
+      expect((await made.call('DELETE', path)).status).toBe(204);
+      expect(await tokens()).toBe(0);
+      expect((await poll(made, open.device_code)).status).toBe(404);
       const lured = await start(made);
       await builtIn.approve(lured.user_code, made.people.member);
       const { status, body: refused } = await poll(made, lured.device_code);

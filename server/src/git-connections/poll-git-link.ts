@@ -7,7 +7,7 @@ import type { RunMode } from '../plumbing/route.ts';
 import { readDeviceCode } from './device-code.ts';
 import type { GitParts } from './git-parts.ts';
 import { keepLink, planLink } from './keep-link.ts';
-import { onLinked } from './on-linked.ts';
+import { onDenied, onLinked } from './on-linked.ts';
 import { ownTokenOf } from './own-token-of.ts';
 import { accountRecord } from './rules.ts';
 
@@ -37,6 +37,7 @@ export async function pollDeviceCode(
     case 'expired':
       throw fail('device_code_expired');
     case 'denied':
+      await onDenied(db, who, { deviceCode: text });
       throw fail('access_denied');
     case 'unknown':
       throw fail('not_found', { detail: 'The git host does not know the code, or not any more.' });

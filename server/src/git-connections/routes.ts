@@ -21,7 +21,7 @@ import { updateGit } from './update-git.ts';
 export const gitConnectionRoutes = (parts: GitParts): Route[] => [
   route(host.listGitAccounts, hostShapes.listGitAccounts, (ctx, { query }) => listGitAccounts(ctx, query)),
   route(host.unlinkGitAccount, hostShapes.unlinkGitAccount, (ctx, { params }) =>
-    unlinkGitAccount(ctx, { id: params.account }),
+    unlinkGitAccount(ctx, { id: params.account }, parts),
   ),
   route(
     host.startGitLink,

@@ -21,7 +21,7 @@ export async function userTokenOf(
   who: LinkedPerson,
   { refused }: { refused?: string } = {},
 ): Promise<string> {
-  if (parts.gitHost.isBuiltIn) return ownTokenOf(parts, { userId: who.userId, refused });
+  if (parts.gitHost.isBuiltIn) return ownTokenOf(parts, who);
   const row = await findLinkRow(parts.db, who, parts.gitHost.webUrl);
   if (!row) throw accountRequired();
   const { token, expiresAt } = await openTokens(parts.db, row);

@@ -37,18 +37,13 @@ export async function findHostUser(db: Db, userId: string): Promise<HostUser | n
   return rows[0] ?? null;
 }
 
-/** The app is installed for each tenant; the row is made when first asked for. */
+/** The app is installed for each tenant: the row comes with that of the tenant, so that asking writes nothing. */
 export async function installationOfTenant(db: Db, tenantId: string): Promise<HostInstallation> {
-  const find = () =>
-    sql<HostInstallation>`select id, tenant_id as "tenantId", created_at as "createdAt"
-      from svc.git_host_installations where tenant_id = ${tenantId}`.execute(db);
-  const before = (await find()).rows[0];
-  if (before) return before;
-  await sql`insert into svc.git_host_installations (tenant_id) values (${tenantId})
-    on conflict do nothing`.execute(db);
-  const made = (await find()).rows[0];
-  if (!made) throw new Error('The installation of a tenant could not be made.');
-  return made;
+  const { rows } = await sql<HostInstallation>`
+    select id, tenant_id as "tenantId", created_at as "createdAt"
+    from svc.git_host_installations where tenant_id = ${tenantId}`.execute(db);
+  if (!rows[0]) throw new Error('A tenant has no installation.');
+  return rows[0];
 }
 
 export async function findInstallation(db: Db, id: number): Promise<HostInstallation | null> {

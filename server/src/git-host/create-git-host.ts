@@ -12,6 +12,7 @@ import { accessTokenPath, apiPrefix, deviceCodePath, devicePath, gitHostUrls } f
 import { openRepositoryFolders } from './repository-folders.ts';
 import { createRepositoryPage, repositoryPath } from './repository-page.ts';
 import { createRestApi } from './rest-api.ts';
+import { tokenKey } from './signed-token.ts';
 import { createSmartHttp } from './smart-http.ts';
 import { parseSmartHttpPath } from './smart-http-path.ts';
 
@@ -49,6 +50,7 @@ export async function createGitHost(
     urls: gitHostUrls(given.baseUrl),
     app: await builtInCredentials(db),
     hookKey,
+    tokenKey: await tokenKey(db),
     git,
     folders: openRepositoryFolders(given.dataDir, git),
     wakeDeliveries: deliveries.wake,

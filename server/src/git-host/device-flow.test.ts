@@ -27,7 +27,7 @@ async function post(
 ): Promise<Called> {
   const answer = await fetch(`${host.baseUrl}/git/login/${path}`, {
     method: 'POST',
-    headers: { accept },
+    headers: { accept, 'user-agent': 'a program <b>' },
     body: new URLSearchParams(fields),
   });
   const text = await answer.text();
@@ -76,6 +76,8 @@ describe('a device', () => {
     const confirm = await answer(place.member, { user_code: typed });
     expect(confirm.html).toContain(`>${device.userCode}</output>`);
     expect(confirm.html).toContain(place.member.email);
+    for (const told of ['>a program &#60;b&#62;<', '>127.0.0.1<', ' UTC<', 'If somebody sent you the code'])
+      expect(confirm.html).toContain(told);
     host.skip(5);
     expect((await device.poll()).body.error).toBe('authorization_pending');
     expect((await approve(device.userCode)).html).toContain('Your git account is linked');

@@ -18,6 +18,7 @@ const moreSeconds = 5;
 /** Clocks and networks are not exact; a client that waits as told is never slowed down. */
 const toleranceSeconds = 1;
 const bodyBytesMax = 16 * 1024;
+const namesCharsMax = 120;
 /** All who link their accounts through the platform come from one address. */
 const codesPerMinuteMax = 600;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -36,13 +37,25 @@ export function createDeviceFlow(parts: GitHostParts): Handle {
       rateLimit(addressGroup(info.clientAddress), codesPerMinuteMax);
       if (fields.get('client_id') !== parts.app.clientId)
         return answered(request, { error: 'Not Found' }, 404);
-      return answered(request, await begin(parts));
+      const askedBy = plainText(request.headers.get('user-agent') ?? '');
+      return answered(request, await begin(parts, { askedBy, askedFrom: info.clientAddress }));
     }
     return answered(request, await exchange(parts, fields));
   };
 }
 
-async function begin({ db, now, app, baseUrl }: GitHostParts): Promise<Answer> {
+/** A line that can be shown. */
+function plainText(text: string): string {
+  return text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, namesCharsMax);
+}
+
+async function begin(
+  { db, now, app, baseUrl }: GitHostParts,
+  { askedBy, askedFrom }: { askedBy: string; askedFrom: string },
+): Promise<Answer> {
   const deviceCode = randomBytes(20).toString('hex');
   const userCode = newUserCode();
   const at = now();
@@ -50,6 +63,8 @@ async function begin({ db, now, app, baseUrl }: GitHostParts): Promise<Answer> {
     deviceCode,
     userCode,
     client_id: app.clientId,
+    asked_by: askedBy,
+    asked_from: askedFrom,
     interval_seconds: intervalSeconds,
     created_at: at,
     expires_at: new Date(at.getTime() + codeSeconds * 1000),

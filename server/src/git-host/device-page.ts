@@ -66,7 +66,7 @@ async function answer(
   if (code.approved_by !== null || code.denied_at !== null) return show(codePage('', words.used), 400);
   const isDenied = form.has('abort');
   if (!isDenied && form.get('confirm') !== 'yes')
-    return show(confirmPage({ action: devicePath, userCode, signedInAs: caller.email }));
+    return show(confirmPage({ action: devicePath, userCode, signedInAs: caller.email, asked: code }));
   const at = now();
   const outcome = isDenied ? { denied_at: at } : { approved_by: caller.userId };
   if (!(await answerDeviceCode(db, userCode, { now: at, ...outcome })))

@@ -1,11 +1,14 @@
 import { sql } from 'kysely';
 import { sha256 } from '../plumbing/canonical.ts';
-import type { Db } from '../plumbing/db.ts';
+import type { Db, Tx } from '../plumbing/db.ts';
 
 export interface DeviceCodeRow {
   code_hash: string;
   user_code_hash: string;
   client_id: string;
+  /** Who asks for it, as they say themselves, and from which address. */
+  asked_by: string;
+  asked_from: string;
   interval_seconds: number;
   last_poll_at: Date | null;
   approved_by: string | null;
@@ -22,7 +25,7 @@ export async function insertDeviceCode(
   db: Db,
   code: { deviceCode: string; userCode: string } & Pick<
     DeviceCodeRow,
-    'client_id' | 'interval_seconds' | 'expires_at' | 'created_at'
+    'client_id' | 'asked_by' | 'asked_from' | 'interval_seconds' | 'expires_at' | 'created_at'
   >,
 ): Promise<void> {
   const { deviceCode, userCode, ...rest } = code;
@@ -102,6 +105,10 @@ export async function answerDeviceCode(
     .returning('code_hash')
     .executeTakeFirst();
   return answered !== undefined;
+}
+
+export async function deleteCodesApprovedBy(tx: Tx, userId: string): Promise<void> {
+  await codesOf(tx).deleteFrom('git_host_device_codes').where('approved_by', '=', userId).execute();
 }
 
 /** Kept for a while after their end, so that they can be told from such as never were. */

@@ -15,6 +15,8 @@ export interface GitHostParts extends Pick<MutationBase, 'outbox' | 'onCommitted
   app: BuiltInCredentials;
   /** Seals the secrets of hooks. */
   hookKey: Buffer;
+  /** Signs what the platform gives to itself. */
+  tokenKey: Buffer;
   folders: RepositoryFolders;
   git: GitProcesses;
   /** Login tokens, sessions and personal access tokens of the platform. */

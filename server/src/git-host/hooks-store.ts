@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { sqlState } from '../plumbing/database-errors.ts';
 import type { Db } from '../plumbing/db.ts';
 
 export interface HookRow {
@@ -60,18 +61,24 @@ export async function insertHookRow(db: Db, row: Omit<HookRow, 'id'>): Promise<H
   return rows[0] ?? null;
 }
 
-export function updateHookRow(
+/** 'taken': the repository has another for the address. */
+export async function updateHookRow(
   db: Db,
   row: Pick<HookRow, 'id' | 'repo_id'>,
   set: Partial<Pick<HookRow, 'url' | 'secret_sealed' | 'content_type' | 'events' | 'is_active'>>,
-): Promise<HookRow | undefined> {
-  return hooksOf(db)
-    .updateTable('git_host_hooks')
-    .set({ ...set, url: set.url ?? sql<string>`url` })
-    .where('repo_id', '=', row.repo_id)
-    .where('id', '=', row.id)
-    .returningAll()
-    .executeTakeFirst();
+): Promise<HookRow | undefined | 'taken'> {
+  try {
+    return await hooksOf(db)
+      .updateTable('git_host_hooks')
+      .set({ ...set, url: set.url ?? sql<string>`url` })
+      .where('repo_id', '=', row.repo_id)
+      .where('id', '=', row.id)
+      .returningAll()
+      .executeTakeFirst();
+  } catch (error) {
+    if (sqlState(error) === '23505') return 'taken';
+    throw error;
+  }
 }
 
 export async function deleteHookRow(db: Db, repoId: number, id: number): Promise<boolean> {

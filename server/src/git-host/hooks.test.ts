@@ -7,6 +7,7 @@ import {
   commitFiles,
   git,
   hostToken,
+  installationToken,
   newWorkingCopy,
   remoteUrl,
   startTestGitHost,
@@ -20,12 +21,15 @@ let database: TestDatabase;
 let host: TestGitHost;
 let place: TestTenant;
 let token: string;
+/** Of the platform itself: hooks are its own. */
+let own: string;
 
 beforeAll(async () => {
   database = await testDatabase();
   host = await startTestGitHost(database);
   place = await newTenant(database.db);
   token = await hostToken(database, place.member);
+  own = await installationToken(host, place.tenant.id);
 });
 afterAll(async () => {
   await host.stop();
@@ -98,7 +102,7 @@ describe('a hook', () => {
     const there = listener();
     const repo = await newRepo();
     const { status, body } = await host.call(
-      token,
+      own,
       'POST',
       `/repos/${repo.fullName}/hooks`,
       hookBody(there.url),
@@ -137,7 +141,7 @@ describe('a hook', () => {
     const there = listener();
     const repo = await newRepo();
     await host.call(
-      token,
+      own,
       'POST',
       `/repos/${repo.fullName}/hooks`,
       hookBody(there.url, { content_type: 'form' }),
@@ -166,7 +170,7 @@ describe('a hook', () => {
   test('that fails is tried again with the same id; where it leads elsewhere, nobody follows', async () => {
     const there = listener([202, 500, 302]);
     const repo = await newRepo();
-    await host.call(token, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
+    await host.call(own, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
     await until(async () => there.heard.length === 1);
     await git(repo.copy, 'push', '--quiet', repo.url, 'main');
     const [one, two, three] = await there.pushed(3);
@@ -187,34 +191,60 @@ describe('a hook', () => {
     const there = listener();
     const repo = await newRepo();
     const at = `/repos/${repo.fullName}/hooks`;
-    const { body: hook } = await host.call(token, 'POST', at, hookBody(there.url));
-    const again = await host.call(token, 'POST', at, hookBody(there.url));
+    const { body: hook } = await host.call(own, 'POST', at, hookBody(there.url));
+    const again = await host.call(own, 'POST', at, hookBody(there.url));
     expect([again.status, again.body.errors[0].message]).toEqual([
       422,
       'Hook already exists on this repository',
     ]);
-    expect((await host.call(token, 'GET', at)).body).toMatchObject([{ id: hook.id, active: true }]);
-    const off = await host.call(token, 'PATCH', `${at}/${hook.id}`, { active: false });
+    expect((await host.call(own, 'GET', at)).body).toMatchObject([{ id: hook.id, active: true }]);
+    const other = await host.call(own, 'POST', at, hookBody(`${there.url}/other`));
+    const taken = await host.call(own, 'PATCH', `${at}/${other.body.id}`, { config: { url: there.url } });
+    expect([taken.status, taken.body.errors[0].message]).toEqual([422, again.body.errors[0].message]);
+    await host.call(own, 'DELETE', `${at}/${other.body.id}`);
+    const off = await host.call(own, 'PATCH', `${at}/${hook.id}`, { active: false });
     expect(off.body).toMatchObject({ active: false, events: ['push'], config: { url: there.url } });
-    await until(async () => there.heard.length === 1);
+    await until(async () => there.heard.length >= 1);
     await git(repo.copy, 'push', '--quiet', repo.url, 'main');
-    await host.call(token, 'PATCH', `${at}/${hook.id}`, { active: true, config: { secret: 'changed' } });
+    await host.call(own, 'PATCH', `${at}/${hook.id}`, { active: true, config: { secret: 'changed' } });
     await commitFiles(repo.copy, { 'x.txt': 'x' });
     await git(repo.copy, 'push', '--quiet', repo.url, 'main');
     const pushes = await there.pushed(1);
     expect(pushes).toHaveLength(1);
     expect(await verify('changed', pushes[0]!.text, pushes[0]!.signature)).toBeTrue();
-    expect((await host.call(token, 'DELETE', `${at}/${hook.id}`)).status).toBe(204);
-    expect((await host.call(token, 'DELETE', `${at}/${hook.id}`)).status).toBe(404);
-    expect((await host.call(token, 'GET', `${at}/${hook.id}`)).status).toBe(404);
+    expect((await host.call(own, 'DELETE', `${at}/${hook.id}`)).status).toBe(204);
+    expect((await host.call(own, 'DELETE', `${at}/${hook.id}`)).status).toBe(404);
+    expect((await host.call(own, 'GET', `${at}/${hook.id}`)).status).toBe(404);
     there.stop();
   });
 
-  test('leads to http(s) alone, and is for who may push', async () => {
+  test("is nobody's but the platform's: people do not make this server call where they say", async () => {
+    const repo = await newRepo();
+    const at = `/repos/${repo.fullName}/hooks`;
+    const { body } = await host.call(own, 'POST', at, hookBody('http://127.0.0.1:1/'));
+    const address = { config: { url: 'http://127.0.0.1:2/' } };
+    for (const [method, path, said] of [
+      ['POST', at, address],
+      ['PATCH', `${at}/${body.id}`, address],
+      ['GET', at, undefined],
+      ['GET', `${at}/${body.id}`, undefined],
+      ['DELETE', `${at}/${body.id}`, undefined],
+    ] as const) {
+      const refused = await host.call(token, method, path, said);
+      expect([method, refused.status, refused.body.message]).toEqual([
+        ...[method, 403, 'Resource not accessible by integration'],
+      ]);
+    }
+    expect((await host.call(own, 'GET', at)).body).toMatchObject([
+      { id: body.id, config: { url: 'http://127.0.0.1:1/', secret: '********' } },
+    ]);
+  });
+
+  test('leads to http(s) alone, and is not there for who may not see the repository', async () => {
     const repo = await newRepo();
     const at = `/repos/${repo.fullName}/hooks`;
     for (const url of ['file:///etc/passwd', 'ftp://x/', 'nothing', 'http://a:b@c/', '', undefined])
-      expect([url, (await host.call(token, 'POST', at, { config: { url } })).status]).toEqual([url, 422]);
+      expect([url, (await host.call(own, 'POST', at, { config: { url } })).status]).toEqual([url, 422]);
     const admins = await hostToken(database, place.admin);
     expect((await host.call(admins, 'POST', at, hookBody('http://127.0.0.1:1/'))).status).toBe(404);
     expect((await host.call(admins, 'GET', at)).status).toBe(404);
@@ -224,7 +254,7 @@ describe('a hook', () => {
 test('pushes that end at the same time are each told once', async () => {
   const there = listener();
   const repo = await newRepo();
-  await host.call(token, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
+  await host.call(own, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
   const branches = ['a', 'b', 'c', 'd'];
   await Promise.all(
     branches.map((name) => git(repo.copy, 'push', '--quiet', repo.url, `main:refs/heads/${name}`)),
@@ -242,7 +272,7 @@ test('pushes that end at the same time are each told once', async () => {
 test('a push that a crash kept from being told is told by the sweep', async () => {
   const there = listener();
   const repo = await newRepo();
-  await host.call(token, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
+  await host.call(own, 'POST', `/repos/${repo.fullName}/hooks`, hookBody(there.url));
   await git(repo.copy, 'push', '--quiet', repo.url, 'main');
   await there.pushed(1);
   // As it is left: the repository has it, and nobody was told.

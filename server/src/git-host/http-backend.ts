@@ -5,6 +5,7 @@ import { type Failure, fail } from '../plumbing/problem.ts';
 import { bodyPieces } from '../storage/body-pieces.ts';
 import { readCgiHead } from './cgi-head.ts';
 import { type GitProcesses, withSettings } from './git-processes.ts';
+import { createLeastSpeed, msFor } from './least-speed.ts';
 
 export interface BackendCall {
   method: 'GET' | 'POST';
@@ -110,11 +111,14 @@ async function feed(child: ChildProcess, request: Request, call: BackendCall): P
     child.once('close', close);
   });
   let size = 0;
+  const speed = createLeastSpeed();
+  let askedAt = performance.now();
   for await (const piece of bodyPieces(request, { patient: call.patient, msMax: callMsMax })) {
     size += piece.byteLength;
+    if (!speed.waited(performance.now() - askedAt, piece.byteLength)) throw tooSlow();
     if (size > bodyBytesMax) throw tooLarge();
-    if (isClosed) continue;
-    if (!stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => {}), closed]);
+    if (!isClosed && !stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => {}), closed]);
+    askedAt = performance.now();
   }
   stdin.end();
 }
@@ -139,21 +143,35 @@ async function readAnswer(
     head = readCgiHead(begin);
   }
   const first = begin.subarray(head.bodyAt);
+  let taking: Timer | undefined;
+  // It is asked for the next piece when this one has been taken.
+  const hand = (controller: ReadableStreamDefaultController<Uint8Array>, piece: Uint8Array) => {
+    taking = setTimeout(call.abort, msFor(piece.byteLength));
+    controller.enqueue(piece);
+  };
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      if (first.length > 0) controller.enqueue(first);
+      if (first.length > 0) hand(controller, first);
     },
     async pull(controller) {
+      clearTimeout(taking);
       const { done, value } = await pieces.next();
       call.patient();
-      if (!done) return controller.enqueue(value);
+      if (!done) return hand(controller, value);
       // Whoever has all of the answer sees what follows from the request.
       await ended;
       controller.close();
     },
-    cancel: call.abort,
+    cancel: () => {
+      clearTimeout(taking);
+      call.abort();
+    },
   });
   return new Response(body, { status: head.status, headers: head.headers });
+}
+
+function tooSlow(): Failure {
+  return fail('request_timeout', { detail: 'The body comes too slowly.' });
 }
 
 function tooLarge(): Failure {

@@ -24,7 +24,7 @@ import {
   type RestCall,
   reachedRepo,
 } from './rest-call.ts';
-import { insertToken } from './tokens-store.ts';
+import { signToken } from './signed-token.ts';
 
 const installationTokenMs = 3600_000;
 
@@ -102,21 +102,19 @@ const TokenBody = z.object({
 
 export async function createInstallationToken(call: RestCall): Promise<Response> {
   asApp(call);
-  const { db, urls, now } = call.parts;
+  const { urls, now, tokenKey } = call.parts;
   const { installation, slug } = await installationById(call);
   const body = await bodyOf(call, TokenBody, 'InstallationToken');
   const repos = await namedRepos(call.parts, installation.tenantId, body);
   const granted = grantedOf(body.permissions);
   const at = now();
   const expiresAt = new Date(at.getTime() + installationTokenMs);
-  const token = await insertToken(db, {
+  const token = signToken(tokenKey, {
     kind: 'installation',
-    user_id: null,
-    installation_id: installation.id,
-    repo_ids: repos?.map(({ id }) => id) ?? null,
-    is_read_only: granted.contents !== 'write',
-    expires_at: expiresAt,
-    created_at: at,
+    installationId: installation.id,
+    repoIds: repos?.map(({ id }) => id) ?? null,
+    mayWrite: granted.contents === 'write',
+    until: expiresAt.getTime(),
   });
   const owner = { slug, installationId: installation.id };
   const answer: InstallationTokenAnswer = {

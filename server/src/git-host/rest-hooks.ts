@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { seal } from '../plumbing/seal.ts';
 import { hookAnswer } from './answers.ts';
 import { hookSeal } from './deliver-hooks.ts';
-import { type GitHubRefusal, githubJson, notFound, unprocessable } from './github-answer.ts';
+import { forbidden, type GitHubRefusal, githubJson, notFound, unprocessable } from './github-answer.ts';
 import {
   deleteHookRow,
   findHookRow,
@@ -13,7 +13,7 @@ import {
   updateHookRow,
 } from './hooks-store.ts';
 import type { ReachedRepo } from './reach-repo.ts';
-import { bodyOf, idParam, pageAsked, pageLinks, type RestCall, writableRepo } from './rest-call.ts';
+import { bodyOf, idParam, pageAsked, pageLinks, type RestCall, reachedRepo } from './rest-call.ts';
 
 const hooksMax = 20;
 
@@ -38,8 +38,18 @@ const HookChange = z.object({
   active: z.boolean().optional(),
 });
 
+/**
+ * Hooks are the platform's alone: whoever names an address makes this server call there, from where it stands. People are
+ * told so, as GitHub tells who may not.
+ */
+async function hookedRepo(call: RestCall): Promise<ReachedRepo> {
+  const reached = await reachedRepo(call);
+  if (call.principal.kind !== 'installation' || !reached.canPush) throw forbidden();
+  return reached;
+}
+
 export async function listHooks(call: RestCall): Promise<Response> {
-  const reached = await writableRepo(call);
+  const reached = await hookedRepo(call);
   const hooks = await listHookRows(call.parts.db, reached.repo.id);
   const asked = pageAsked(call);
   const some = hooks.slice((asked.page - 1) * asked.perPage, asked.page * asked.perPage);
@@ -51,7 +61,7 @@ export async function listHooks(call: RestCall): Promise<Response> {
 }
 
 export async function createHook(call: RestCall): Promise<Response> {
-  const reached = await writableRepo(call);
+  const reached = await hookedRepo(call);
   const { db, now, hookKey, wakeDeliveries } = call.parts;
   const { config, active, ...body } = await bodyOf(call, NewHook, 'Hook');
   const repoId = reached.repo.id;
@@ -67,21 +77,21 @@ export async function createHook(call: RestCall): Promise<Response> {
     is_active: active ?? true,
     created_at: at,
   });
-  if (!hook) throw invalidHook('Hook already exists on this repository');
+  if (!hook) throw alreadyThere();
   await queuePing(call, reached, hook);
   wakeDeliveries();
   return githubJson(answer(call, reached, hook), { status: 201 });
 }
 
 export async function getHook(call: RestCall): Promise<Response> {
-  const reached = await writableRepo(call);
+  const reached = await hookedRepo(call);
   const hook = await findHookRow(call.parts.db, reached.repo.id, idParam(call, 'hook'));
   if (!hook) throw notFound();
   return githubJson(answer(call, reached, hook));
 }
 
 export async function updateHook(call: RestCall): Promise<Response> {
-  const reached = await writableRepo(call);
+  const reached = await hookedRepo(call);
   const { db, hookKey } = call.parts;
   const body = await bodyOf(call, HookChange, 'Hook');
   const before = await findHookRow(db, reached.repo.id, idParam(call, 'hook'));
@@ -99,11 +109,12 @@ export async function updateHook(call: RestCall): Promise<Response> {
     events: [...kept],
   });
   if (!after) throw notFound();
+  if (after === 'taken') throw alreadyThere();
   return githubJson(answer(call, reached, after));
 }
 
 export async function deleteHook(call: RestCall): Promise<Response> {
-  const reached = await writableRepo(call);
+  const reached = await hookedRepo(call);
   if (!(await deleteHookRow(call.parts.db, reached.repo.id, idParam(call, 'hook')))) throw notFound();
   return new Response(null, { status: 204 });
 }
@@ -133,6 +144,10 @@ function checkedUrl(text: string | undefined): string {
 
 function sealed(key: Buffer, repoId: number, secret: string | undefined): Buffer | null {
   return secret === undefined ? null : seal(key, { text: secret, boundTo: hookSeal(repoId) });
+}
+
+function alreadyThere(): GitHubRefusal {
+  return invalidHook('Hook already exists on this repository');
 }
 
 function invalidHook(message: string): GitHubRefusal {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
 import { readCgiHead } from './cgi-head.ts';
 import { configured } from './git-processes.ts';
+import { createLeastSpeed, msFor } from './least-speed.ts';
 import { isRepositoryPath } from './read-repository.ts';
+import { isSignedToken, readSignedToken, signToken } from './signed-token.ts';
 import { createSlots } from './slots.ts';
 import { parseSmartHttpPath } from './smart-http-path.ts';
 import { changesBetween, defaultBranchOf } from './tell-pushes.ts';
@@ -104,6 +107,52 @@ test('turns are given out up to a number, for one and for all, and come back onc
   first?.();
   expect(slots.take('c')).not.toBeNull();
   expect(slots.take('b')).toBeNull();
+});
+
+test('who may wait for a turn gets the next that is free for them, or none in the end', async () => {
+  const slots = createSlots({ atOnceMax: 2, perHolderMax: 1 });
+  const [a, b] = [slots.take('a'), slots.take('b')];
+  const [third, second] = [slots.wait('c', 10_000), slots.wait('a', 10_000)];
+  b?.();
+  const taken = await third;
+  expect(taken).not.toBeNull();
+  expect(await slots.wait('d', 1)).toBeNull();
+  a?.();
+  expect(await second).not.toBeNull();
+  taken?.();
+  expect(slots.take('d')).not.toBeNull();
+});
+
+test('less than a kilobyte a second over half a minute is too slow; what git takes itself does not count', () => {
+  const slow = createLeastSpeed();
+  expect([slow.waited(29_000, 1), slow.waited(29_000, 1)]).toEqual([true, false]);
+  const fast = createLeastSpeed();
+  expect([fast.waited(29_000, 40_000), fast.waited(2_000, 1), fast.waited(30_000, 31_000)]).toEqual([
+    ...[true, true, true],
+  ]);
+  expect([msFor(10), msFor(65_536)]).toEqual([30_000, 64_000]);
+});
+
+test('a signed token is read back as it was made, until it ends; a changed one is none', () => {
+  const [key, now] = [randomBytes(32), new Date('2026-01-01T00:00:00Z')];
+  const until = now.getTime() + 1000;
+  const content = { kind: 'user', userId: 'u1', until } as const;
+  const token = signToken(key, content);
+  expect(token).toStartWith('svcgu_');
+  expect(isSignedToken(token)).toBe(true);
+  expect(readSignedToken(key, token, now)).toEqual(content);
+  expect(readSignedToken(key, token, new Date(until))).toBeNull();
+  expect(readSignedToken(randomBytes(32), token, now)).toBeNull();
+  const [text = '', mac] = token.slice('svcgu_'.length).split('.');
+  const forged = Buffer.from(JSON.stringify({ ...content, userId: 'u2' })).toString('base64url');
+  for (const other of [
+    `svcgu_${forged}.${mac}`,
+    `svcgs_${text}.${mac}`,
+    `svcgu_${text}.`,
+    `svcgu_${text}`,
+    text,
+  ])
+    expect([other, readSignedToken(key, other, now)]).toEqual([other, null]);
 });
 
 test('a code is read as people type it', () => {

@@ -11,13 +11,15 @@ import type { SmartHttpPath } from './smart-http-path.ts';
 import { tellPushes } from './tell-pushes.ts';
 import { type Principal, whoAsksGit } from './who-asks.ts';
 
-const atOnceMax = 8;
 /** One tenant does not take the others' turns. */
-const perTenantMax = 6;
+const forPeople = { atOnceMax: 8, perHolderMax: 6 };
+/** What the platform fetches for its deployments does not stand in one line with people, and may wait a little. */
+const forPlatform = { atOnceMax: 4, perHolderMax: 3 };
+const platformWaitsMs = 20_000;
 
 /** `git clone`, `git fetch` and `git push`, over HTTP. */
 export function createSmartHttp(parts: GitHostParts) {
-  const slots = createSlots({ atOnceMax, perHolderMax: perTenantMax });
+  const [ofPeople, ofPlatform] = [createSlots(forPeople), createSlots(forPlatform)];
 
   return async (request: Request, info: RequestInfo, path: SmartHttpPath): Promise<Response> => {
     const isPush = path.service === 'git-receive-pack';
@@ -31,7 +33,10 @@ export function createSmartHttp(parts: GitHostParts) {
     if (isPush ? !reached.canPush : !reached.canFetch)
       return plain(403, `You may not ${isPush ? 'push to' : 'fetch from'} this repository.`);
     if (path.method === 'POST') refuseOtherBodies(request, path);
-    const giveBack = slots.take(reached.owner.id);
+    const giveBack =
+      principal.kind === 'user'
+        ? ofPeople.take(reached.owner.id)
+        : await ofPlatform.wait(reached.owner.id, platformWaitsMs);
     if (!giveBack) return plain(503, 'Too many at once; try again.', { 'retry-after': '5' });
     try {
       return await callBackend(parts, { request, info, path, principal, reached, giveBack });

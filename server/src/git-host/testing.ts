@@ -16,9 +16,11 @@ import { fail } from '../plumbing/problem.ts';
 import { type Handle, serve } from '../plumbing/serve.ts';
 import { createTenantAccess } from '../tenants/tenant-access.ts';
 import { silentLog, type TestDatabase, testMutation } from '../testing.ts';
+import { installationOfTenant } from './accounts-store.ts';
 import { createGitHost, type GitHostService } from './create-git-host.ts';
 import { issueUserToken } from './issue-user-token.ts';
 import { gitPrefix } from './paths.ts';
+import { signToken } from './signed-token.ts';
 
 /** A git host as the server has it, behind the same outermost layer, in a data dir of its own. */
 export interface TestGitHost extends GitHostService {
@@ -110,6 +112,15 @@ export async function startTestGitHost(database: TestDatabase): Promise<TestGitH
 /** A token of the host, as the platform gives it out. */
 export async function hostToken({ db }: TestDatabase, user: Pick<Caller, 'userId'>): Promise<string> {
   return (await issueUserToken(db, { userId: user.userId, now: new Date() })).token;
+}
+
+/** Of the app of the host, for all of a tenant's repositories. */
+export async function installationToken({ parts }: TestGitHost, tenantId: string): Promise<string> {
+  const { id: installationId } = await installationOfTenant(parts.db, tenantId);
+  const until = parts.now().getTime() + 3600_000;
+  return signToken(parts.tokenKey, {
+    ...{ kind: 'installation', installationId, repoIds: null, mayWrite: true, until },
+  });
 }
 
 /** Of a login to the platform. */

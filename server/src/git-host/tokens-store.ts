@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../plumbing/canonical.ts';
-import type { Db } from '../plumbing/db.ts';
+import type { Db, Tx } from '../plumbing/db.ts';
 
-export type TokenKind = 'user' | 'refresh' | 'installation';
+export type TokenKind = 'user' | 'refresh';
 
 export interface TokenRow {
   token_hash: string;
   kind: TokenKind;
-  user_id: string | null;
-  installation_id: number | null;
-  repo_ids: number[] | null;
-  is_read_only: boolean;
+  user_id: string;
   expires_at: Date;
   created_at: Date;
 }
@@ -18,29 +15,26 @@ export interface TokenRow {
 type Tables = { git_host_tokens: TokenRow };
 
 /** By their beginnings people and scanners know what they are. */
-const prefixes: Record<TokenKind, string> = { user: 'svcgu_', refresh: 'svcgr_', installation: 'svcgs_' };
-const tokenPattern = /^svcg([urs])_[0-9a-f]{48}$/;
+const prefixes: Record<TokenKind, string> = { user: 'svcgu_', refresh: 'svcgr_' };
+const tokenPattern = /^svcg[ur]_[0-9a-f]{48}$/;
 
-export function isHostToken(text: string): boolean {
+export function isKeptToken(text: string): boolean {
   return tokenPattern.test(text);
 }
 
 /** The only time that it is there in full. */
-export async function insertToken(
-  db: Db,
-  row: Omit<TokenRow, 'token_hash' | 'repo_ids' | 'is_read_only'> & Partial<TokenRow>,
-): Promise<string> {
+export async function insertToken(db: Db, row: Omit<TokenRow, 'token_hash'>): Promise<string> {
   const token = prefixes[row.kind] + randomBytes(24).toString('hex');
   await db
     .withTables<Tables>()
     .insertInto('git_host_tokens')
-    .values({ repo_ids: null, is_read_only: false, ...row, token_hash: sha256(token) })
+    .values({ ...row, token_hash: sha256(token) })
     .execute();
   return token;
 }
 
 export async function findToken(db: Db, token: string): Promise<TokenRow | undefined> {
-  if (!isHostToken(token)) return undefined;
+  if (!isKeptToken(token)) return undefined;
   return db
     .withTables<Tables>()
     .selectFrom('git_host_tokens')
@@ -51,7 +45,7 @@ export async function findToken(db: Db, token: string): Promise<TokenRow | undef
 
 /** The row, for the one who took it away: of several at once one gets it. */
 export async function takeToken(db: Db, token: string, kind: TokenKind): Promise<TokenRow | undefined> {
-  if (!isHostToken(token)) return undefined;
+  if (!isKeptToken(token)) return undefined;
   return db
     .withTables<Tables>()
     .deleteFrom('git_host_tokens')
@@ -59,6 +53,10 @@ export async function takeToken(db: Db, token: string, kind: TokenKind): Promise
     .where('kind', '=', kind)
     .returningAll()
     .executeTakeFirst();
+}
+
+export async function deleteTokensOfUser(tx: Tx, userId: string): Promise<void> {
+  await tx.withTables<Tables>().deleteFrom('git_host_tokens').where('user_id', '=', userId).execute();
 }
 
 export async function deleteExpiredTokens(db: Db, now: Date): Promise<void> {

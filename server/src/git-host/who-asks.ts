@@ -5,7 +5,8 @@ import type { TokenScope } from '../plumbing/context.ts';
 import { findUser } from '../users/find-user.ts';
 import { findInstallation } from './accounts-store.ts';
 import type { GitHostParts } from './git-host-parts.ts';
-import { findToken, isHostToken } from './tokens-store.ts';
+import { isSignedToken, readSignedToken, type SignedToken } from './signed-token.ts';
+import { findToken, isKeptToken } from './tokens-store.ts';
 
 /** Who sends a request to the host. */
 export type Principal = { kind: 'app' } | UserPrincipal | InstallationPrincipal;
@@ -78,24 +79,33 @@ async function ofPlatform(
   return { kind: 'user', userId, email, name, scope: scope ?? null };
 }
 
-async function ofHostToken({ db, now }: GitHostParts, secret: string): Promise<Principal | null> {
+const isHostToken = (secret: string) => isSignedToken(secret) || isKeptToken(secret);
+
+async function ofHostToken(parts: GitHostParts, secret: string): Promise<Principal | null> {
+  const { db, now, tokenKey } = parts;
+  if (isSignedToken(secret)) {
+    const signed = readSignedToken(tokenKey, secret, now());
+    return signed && ofSignedToken(parts, signed);
+  }
   const token = await findToken(db, secret);
   if (!token || token.kind === 'refresh' || token.expires_at <= now()) return null;
-  if (token.user_id !== null) {
-    const user = await findUser({ db }, { ref: token.user_id });
-    if (user?.status !== 'active') return null;
-    return { kind: 'user', userId: user.id, email: user.email, name: user.name, scope: null };
-  }
-  const installation = await findInstallation(db, token.installation_id ?? 0);
+  return ofUser(parts, token.user_id);
+}
+
+async function ofSignedToken(parts: GitHostParts, token: SignedToken): Promise<Principal | null> {
+  if (token.kind === 'user') return ofUser(parts, token.userId);
+  const installation = await findInstallation(parts.db, token.installationId);
   if (!installation) return null;
-  return {
-    kind: 'installation',
-    installationId: installation.id,
-    tenantId: installation.tenantId,
-    // The driver gives numbers of an array as texts.
-    repoIds: token.repo_ids?.map(Number) ?? null,
-    mayWrite: !token.is_read_only,
-  };
+  const { repoIds, mayWrite } = token;
+  const { id: installationId, tenantId } = installation;
+  return { kind: 'installation', installationId, tenantId, repoIds, mayWrite };
+}
+
+/** Whatever they hold, they count for as long as the person does. */
+async function ofUser({ db }: GitHostParts, userId: string): Promise<UserPrincipal | null> {
+  const user = await findUser({ db }, { ref: userId });
+  if (user?.status !== 'active') return null;
+  return { kind: 'user', userId: user.id, email: user.email, name: user.name, scope: null };
 }
 
 async function isSignedByApp({ app, now }: GitHostParts, jwt: string): Promise<boolean> {

@@ -48,4 +48,50 @@ describe('a line of a log', () => {
     const atTheEdge = hide(`${'x'.repeat(logLineBytesMax - 10)}${secret}`);
     expect(atTheEdge).not.toContain('s3cr');
   });
+
+  test('shows no part of a secret that a long line was cut in, wherever the cut is', () => {
+    const secret = 'correct-horse-battery';
+    const fill = 'x'.repeat(logLineBytesMax);
+    for (let first = 0; first <= secret.length; first++) {
+      const hide = createCleanLine([secret, 'another-one']);
+      const one = hide(`${fill.slice(first)}${secret.slice(0, first)}`, 'stdout');
+      // What another stream says meanwhile is no part of it.
+      expect(hide(secret.slice(first), 'stderr')).toBe(first === 0 ? '***' : secret.slice(first));
+      const other = hide(`${secret.slice(first)} rest`, 'stdout');
+      expect([first, other]).toEqual([first, first === secret.length ? ' rest' : '*** rest']);
+      expect(one.includes('cor')).toBe(false);
+      expect(one.startsWith('xxx')).toBe(true);
+    }
+  });
+
+  test('shows nothing of a secret that is longer than a piece of a line', () => {
+    const secret = Array.from({ length: 4_000 }, (_, at) => `<${at}>`).join('');
+    const hide = createCleanLine([secret]);
+    const whole = `${'x'.repeat(100)}${secret}end`;
+    const pieces = whole.match(new RegExp(`.{1,${logLineBytesMax}}`, 'g')) ?? [];
+    expect(pieces.length).toBeGreaterThan(2);
+    const shown = pieces.map((piece) => hide(piece, 'stdout'));
+    expect(shown.join('')).toMatch(/^x{100}(?:\*\*\*)+end$/);
+  });
+
+  test('takes long words that repeat themselves in its stride', () => {
+    const hide = createCleanLine([`${'a'.repeat(30_000)}b`, 'ab'.repeat(10_000)]);
+    const begun = performance.now();
+    for (let piece = 0; piece < 20; piece++) hide(`${'a'.repeat(logLineBytesMax - 1)}c`, 'stdout');
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  test('forgets with the end of a line what came before', () => {
+    const hide = createCleanLine(['abcdefgh']);
+    hide(`${'x'.repeat(logLineBytesMax - 4)}abcd`, 'stdout');
+    expect(hide('xx', 'stdout')).toBe('xx');
+    expect(hide('efgh', 'stdout')).toBe('efgh');
+  });
+
+  test('shows no secret with colours in it, and keeps the colours', () => {
+    const hide = createCleanLine(['s3cr3t-value']);
+    expect(hide(`a ${esc}[1ms3cr3t${esc}[0m-value b`)).toBe(`a ${esc}[1m***${esc}[0m b`);
+    expect(hide(`${esc}[31ms3cr3t-value${esc}[0m s3cr3t-value`)).toBe(`${esc}[31m***${esc}[0m ***`);
+    expect(hide(`s3cr3t-v${esc}[2Kalue`)).toBe('***');
+  });
 });

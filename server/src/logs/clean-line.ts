@@ -1,41 +1,30 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { colours, createHideSecrets } from './hide-secrets.ts';
 
-/** Shorter values are found in too much that has nothing to do with them. */
-const secretCharsMin = 6;
-/** Values that name a mode and hide nothing: without them half of what tools say could not be read. */
-const noSecrets: ReadonlySet<string> = new Set(['production', 'development', 'staging']);
-const mask = '***';
 const cutMark = ' […]';
+/** Who splits what a program says cuts long lines at the limit, or up to a letter before it. */
+const cutBytesMin = logLineBytesMax - 8;
 
-/** What a line of a log is made of: text and colours, none of the app's secrets, and not too long. */
-export function createCleanLine(secrets: Iterable<string>): (line: string) => string {
-  const masked = formsOf(secrets);
-  return (line) => {
-    let text = printable(line);
-    // After what can not be seen was taken out of it, and before it is cut: no half of one stays.
-    for (const secret of masked) text = text.replaceAll(secret, mask);
+/**
+ * What a line of a log is made of: text and colours, none of the app's secrets, and not too long. Pieces of a long line
+ * come one after the other from the same stream; what stands across their border is seen all the same. Not seen is what
+ * an app has made something else of (base64, one letter a line), what only a terminal would put together again, and across
+ * a border what is beyond the first 64 Ki letters of all secrets.
+ */
+export function createCleanLine(secrets: Iterable<string>): (line: string, stream?: string) => string {
+  const hide = createHideSecrets(secrets, printable);
+  const befores = new Map<string, string>();
+  return (line, stream = '') => {
+    const end = line.length * 3 >= cutBytesMin && Buffer.byteLength(line) >= cutBytesMin ? 'cut' : 'whole';
+    const { text, after } = hide({ text: printable(line), before: befores.get(stream) ?? '', end });
+    befores.set(stream, after);
     return cut(text);
   };
 }
 
-/** As they are, line by line where they have several, and as they look in JSON and in addresses; the longest first. */
-function formsOf(secrets: Iterable<string>): string[] {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (noSecrets.has(secret)) continue;
-    const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    for (const text of [...lines, secret.trim()])
-      for (const form of [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)])
-        if (form.length >= secretCharsMin) forms.add(printable(form));
-  }
-  return [...forms].sort((one, other) => other.length - one.length);
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const colours = /(\u001b\[[0-9;:]*m)/;
 /** Sequences that steer a terminal: titles, cursors, modes. */
 const steering =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[\u001b\u009b]\[?[0-9;:?<=>!]*[ -/]*[@-~]?/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all but the tab.
 const controls = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;

@@ -68,9 +68,15 @@ function openLog({ db, log }: { db: Db; log: Logger }, of: LogOf): OpenLog {
       return;
     }
     tellLost();
-    waiting.push({ stream, at: new Date(), text: clean(line) });
+    waiting.push({ stream, at: new Date(), text: clean(line, stream) });
     if (waiting.length >= flushLinesMax) void flush();
     else timer ??= setTimeout(() => void flush(), flushMs);
+  };
+
+  // Whether it keeps lines at all just now: whoever has them need make no text of them otherwise.
+  sink.isFull = () => isEnded || room === 0 || waiting.length >= waitingLinesMax;
+  sink.miss = (lines) => {
+    if (!isEnded && room !== 0) lost += lines;
   };
 
   /** Where they are missing: behind what was kept before them. */

@@ -1,5 +1,5 @@
-import { posix } from 'node:path';
 import { sourceFilesMax, sourceUnpackedBytesMax } from '@svc/contract/deployments.ts';
+import { staysInside } from '@svc/contract/source-links.ts';
 import { BadArchive, type TarHeader } from '../plumbing/tar-header.ts';
 
 export interface EntryLimits {
@@ -71,16 +71,6 @@ function plainPath(name: string): string {
   if (segments.some((segment) => Buffer.byteLength(segment) > segmentBytesMax))
     throw bad(name, 'is too long');
   return segments.join('/');
-}
-
-export function staysInside(path: string, target: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (path === '' || target === '' || target.startsWith('/') || /[\u0000-\u001f\u007f]/.test(target))
-    return false;
-  const below = target.replace(/^(?:\.{1,2}\/+)*(?:\.{1,2}$)?/, '');
-  if (below.split('/').includes('..')) return false;
-  const leadsTo = posix.join(posix.dirname(path), target);
-  return leadsTo !== '..' && !leadsTo.startsWith('../');
 }
 
 function parentsOf(path: string): string[] {

@@ -1,7 +1,8 @@
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { staysInside } from '@svc/contract/source-links.ts';
 import { BadArchive } from '../plumbing/tar-header.ts';
-import { type EntryLimits, staysInside } from './check-entry.ts';
+import type { EntryLimits } from './check-entry.ts';
 
 /**
  * What really came out of an archive, in case that the program that unpacked it read it otherwise than we did: nothing but

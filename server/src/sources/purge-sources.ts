@@ -1,8 +1,8 @@
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Effect } from '../plumbing/outbox.ts';
 import { sourcePrefix } from './source-key.ts';
-import type { AppPlace } from './store.ts';
 
 /** What was uploaded for an app that is to be no more; the rows go with the app's. */
 export function purgeSources(ctx: Pick<MutationCtx, 'enqueue'>, { tenantId, appId }: AppPlace): void {

@@ -5,6 +5,7 @@ import { fail } from '../plumbing/problem.ts';
 import { bodyPieces } from '../storage/body-pieces.ts';
 import type { SourceClaims } from './grant-source-upload.ts';
 import { requireArchive } from './require-archive.ts';
+import { requireSum } from './require-sum.ts';
 import { sourceKey } from './source-key.ts';
 import type { SourceUploadParts } from './sources-handler.ts';
 import { findUploadRow, markArrived, type UploadRow } from './store.ts';
@@ -38,7 +39,9 @@ export async function receiveSource(
   const staying = setInterval(patient, stayMs);
   const key = sourceKey(place, claims.upload);
   try {
-    const pieces = requireSum(requireArchive(body), announced);
+    const pieces = requireSum(requireArchive(body), announced, () =>
+      fail('digest_mismatch', { detail: 'The bytes have another sum; nothing of them is kept.' }),
+    );
     const { size, sha256 } = await parts.objects.put(key, pieces, { bytesMax: sourceBytesMax });
     await confirmIssuer(parts, claims);
     const arrived = { id: row.id, bytes: size, sha256, arrived_at: parts.now() };
@@ -64,20 +67,6 @@ function refuseByHeaders({ headers }: Request): void {
     throw fail('unsupported_media_type', { detail: 'Send the archive without a Content-Encoding.' });
   if (Number(headers.get('content-length') ?? 0) > sourceBytesMax)
     throw fail('payload_too_large', { detail: `The archive may have at most ${sourceBytesMax} bytes.` });
-}
-
-/** Refuses before the end: what is not whole is not stored. */
-async function* requireSum(
-  pieces: AsyncIterable<Uint8Array>,
-  announced: string | null,
-): AsyncGenerator<Uint8Array> {
-  const sum = new Bun.CryptoHasher('sha256');
-  for await (const piece of pieces) {
-    sum.update(piece);
-    yield piece;
-  }
-  if (announced !== null && announced !== sum.digest('hex'))
-    throw fail('digest_mismatch', { detail: 'The bytes have another sum; nothing of them is kept.' });
 }
 
 function repeated(row: Pick<UploadRow, 'id' | 'bytes' | 'sha256'>, sum: string | null): Response {

@@ -1,4 +1,4 @@
-import type { AppPlace } from './store.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 
 /** Of all apps. */
 export const sourcesKeyPrefix = 'sources/';

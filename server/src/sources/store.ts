@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 
 export interface UploadRow {
@@ -12,11 +13,6 @@ export interface UploadRow {
   expires_at: Date;
 }
 type Tables = { deployment_uploads: UploadRow };
-
-export interface AppPlace {
-  tenantId: string;
-  appId: string;
-}
 
 export async function insertUploadRow(tx: Tx, row: UploadRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('deployment_uploads').values(row).execute();

@@ -8,6 +8,7 @@ import { BadArchive } from '../plumbing/tar-header.ts';
 import { type EntryLimits, sourceLimits } from './check-entry.ts';
 import { checkedTar } from './checked-tar.ts';
 import { lookOver } from './look-over.ts';
+import { requireSum } from './require-sum.ts';
 import { sourceKey } from './source-key.ts';
 import { findUploadRow } from './store.ts';
 
@@ -45,7 +46,10 @@ export async function unpackUpload({ db, objects }: TakeParts, taken: TakenUploa
     throw new SourceUnavailable('The source has not arrived, or is not kept any more.');
   await mkdir(into, { recursive: true, mode: 0o700 });
   if (runAs) await chown(into, runAs.uid, runAs.gid);
-  const packed = requireSum(stored.body, row.sha256);
+  // Of two that were sent at once to the same address, only the one counts whose sum was written down.
+  const packed = requireSum(stored.body, row.sha256, () => {
+    return new SourceUnavailable('What is kept of the source is not what had arrived.');
+  });
   // Listened to from the beginning: what fails in the middle of a pipe would otherwise be nobody's.
   const unpacking = Readable.from(packed).on('error', (error) => gunzip.destroy(error));
   const gunzip = createGunzip();
@@ -77,15 +81,4 @@ async function* inflated(gunzip: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
       throw new BadArchive('The archive is damaged.');
     throw error;
   }
-}
-
-/** Of two that were sent at once to the same address, only the one counts whose sum was written down. */
-async function* requireSum(pieces: AsyncIterable<Uint8Array>, expected: string): AsyncGenerator<Uint8Array> {
-  const sum = new Bun.CryptoHasher('sha256');
-  for await (const piece of pieces) {
-    sum.update(piece);
-    yield piece;
-  }
-  if (sum.digest('hex') !== expected)
-    throw new SourceUnavailable('What is kept of the source is not what had arrived.');
 }

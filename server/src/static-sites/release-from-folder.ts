@@ -1,5 +1,7 @@
+import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { findAppById } from '../apps/find-app-by-id.ts';
+import { ownerInCharge } from '../apps/owner-in-charge.ts';
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
 import { BuildFailure } from '../drivers/runtime/runtime.ts';
 import type { AppMutationCtx, Caller } from '../plumbing/context.ts';
@@ -38,12 +40,6 @@ export interface ReleasedFolder {
   leftOut: string[];
 }
 
-/** What the app's owners have to mend. */
-const ownFaults: ReadonlySet<string> = new Set([
-  ...['invalid_path', 'path_collision', 'payload_too_large', 'validation_failed', 'limit_reached'],
-  ...['release_revoked', 'release_not_draft'],
-]);
-
 /**
  * A release of what a build has made, by the very steps that owners take: listed, its files kept, finalized, and shown as
  * far as they could show it themselves. A deployment makes one: after a crash it goes on with the one it has begun.
@@ -55,7 +51,8 @@ export async function releaseFromFolder(
   try {
     return await release(parts, released);
   } catch (error) {
-    if (error instanceof Failure && ownFaults.has(error.code))
+    // A refusal is no fault of the platform, whatever it is.
+    if (error instanceof Failure && errorCodes[error.code].status < 500)
       throw new BuildFailure('build', error.detail ?? error.message);
     throw error;
   }
@@ -132,12 +129,12 @@ async function outcomeOf(
 }
 
 /**
- * By the platform, with the rights of the app's owner and none beyond them: whoever asked for the deployment may have
- * left since, and a push is asked for by nobody. The audit names the platform.
+ * By the platform, with the rights of an owner and none beyond them: whoever asked for the deployment may have left since,
+ * and a push is asked for by nobody. That they may deploy was found when it was asked for. The audit names the platform.
  */
 export async function asOwner<T>(
   parts: FolderReleaseParts,
-  { tenantId, appId }: AppPlace,
+  { tenantId, appId, createdBy }: AppPlace & Pick<FolderRelease, 'createdBy'>,
   name: string,
   verb: (ctx: AppMutationCtx) => Promise<T>,
 ): Promise<T> {
@@ -145,7 +142,8 @@ export async function asOwner<T>(
     const app = await findAppById(ctx, { id: appId });
     const tenant = await findTenant(ctx, { ref: tenantId });
     if (app?.tenantId !== tenantId || !tenant) throw fail('not_found');
-    const caller: Caller = { ...ctx.caller, userId: app.ownerId };
+    const userId = await ownerInCharge(ctx.db, { tenantId, appId }, { askedBy: createdBy });
+    const caller: Caller = { ...ctx.caller, userId };
     return verb({
       ...ctx,
       caller,

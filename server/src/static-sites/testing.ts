@@ -46,7 +46,7 @@ export async function copyWithSites(
   const copy = await copyOfServer(database, undefined, [
     ...peopleRoutes,
     ...appRoutes,
-    ...appLifeRoutes,
+    ...appLifeRoutes({ runtime: { kind: 'process' } }),
     ...staticSiteRoutes(testPlaces),
   ]);
   const changes = listenForChanges({ url: database.url, log: silentLog });

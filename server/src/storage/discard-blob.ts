@@ -1,9 +1,10 @@
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import type { Effect } from '../plumbing/outbox.ts';
 import { blobKey } from './rules.ts';
-import { type AppPlace, isBlobUsed } from './store.ts';
+import { isBlobUsed } from './store.ts';
 
 /** The bytes of an object that is no more go once that is settled, unless a copy has them too. */
 export function discardBlob(ctx: Pick<MutationCtx, 'enqueue'>, place: AppPlace, blobId: string): void {

@@ -1,7 +1,8 @@
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db } from '../plumbing/db.ts';
 import { blobKey } from './rules.ts';
-import { type AppPlace, deleteUploadRow, lockUploadRow } from './store.ts';
+import { deleteUploadRow, lockUploadRow } from './store.ts';
 
 /**
  * The rest of an upload that came to nothing. Its row is gone exactly when it did come to something, also where nobody

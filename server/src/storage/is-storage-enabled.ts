@@ -1,5 +1,6 @@
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db } from '../plumbing/db.ts';
-import { type AppPlace, findStorageRow } from './store.ts';
+import { findStorageRow } from './store.ts';
 
 /** For who tells the app where its storage is. */
 export async function isStorageEnabled(db: Db, place: AppPlace): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db } from '../plumbing/db.ts';
-import type { AppPlace, ObjectRow } from './store.ts';
+import type { ObjectRow } from './store.ts';
 
 /** An object, or, where `prefix` is set, a group of which it is the first. */
 export type ListedRow = ObjectRow & {

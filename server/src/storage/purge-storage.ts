@@ -1,9 +1,10 @@
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Db } from '../plumbing/db.ts';
 import type { Effect } from '../plumbing/outbox.ts';
 import { blobPrefix } from './rules.ts';
-import { type AppPlace, deleteSomeObjectRows, deleteStorageRow, lockStorageRow } from './store.ts';
+import { deleteSomeObjectRows, deleteStorageRow, lockStorageRow } from './store.ts';
 
 /** Everything of an app that is to be no more; how much that was. Uploads under way find nothing to end in. */
 export async function purgeStorage(

@@ -1,9 +1,10 @@
 import type { getStorage, StorageObject } from '@svc/contract/storage.shapes.ts';
 import { storageBytesMax } from '@svc/contract/storage.ts';
 import type { z } from 'zod';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { AppAccess } from '../plumbing/context.ts';
 import { type Failure, fail } from '../plumbing/problem.ts';
-import type { AppPlace, ObjectRow, StorageRow } from './store.ts';
+import type { ObjectRow, StorageRow } from './store.ts';
 
 export type ObjectRecord = z.output<typeof StorageObject>;
 export type StorageRecord = z.output<typeof getStorage.answer>;

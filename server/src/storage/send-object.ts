@@ -1,11 +1,12 @@
 import type { RequestInfo } from '../plumbing/api.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import { knowsEtag } from '../plumbing/etag.ts';
 import { fail } from '../plumbing/problem.ts';
 import { rangeOf } from './byte-range.ts';
 import type { DownloadClaims } from './object-url.ts';
 import type { ObjectParts } from './objects-handler.ts';
 import { blobKey, fileNameOf } from './rules.ts';
-import { type AppPlace, findObjectRow, type ObjectRow } from './store.ts';
+import { findObjectRow, type ObjectRow } from './store.ts';
 
 /** Up to here it is sent in one go, with its length; the runtime knows none of a stream. */
 const wholeBytesMax = 1024 * 1024;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 
 export interface StorageRow {
@@ -28,11 +29,6 @@ export interface UploadRow {
   started_at: Date;
 }
 type Tables = { app_storage: StorageRow; storage_objects: ObjectRow; storage_uploads: UploadRow };
-
-export interface AppPlace {
-  tenantId: string;
-  appId: string;
-}
 
 export function findStorageRow(db: Db, place: AppPlace): Promise<StorageRow | undefined> {
   return storageOf(db, place).selectAll().executeTakeFirst();

@@ -5,6 +5,7 @@ import { appRoutes } from '../apps/routes.ts';
 import { openFileStore } from '../drivers/object-store/file-store.ts';
 import type { ObjectStore } from '../drivers/object-store/object-store.ts';
 import { copyOfServer, peopleRoutes, type ServerCopy, testOrigin } from '../identity/testing.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import { createTaggedCache } from '../plumbing/cache.ts';
 import type { Db } from '../plumbing/db.ts';
 import { listenForChanges } from '../plumbing/invalidation.ts';
@@ -15,7 +16,7 @@ import { silentLog, type TestDatabase } from '../testing.ts';
 import { createIssuerAccess } from './issuer-access.ts';
 import { createObjectsHandler } from './objects-handler.ts';
 import { storageRoutes } from './routes.ts';
-import { type AppPlace, insertStorageRow } from './store.ts';
+import { insertStorageRow } from './store.ts';
 
 export const testUrlKey = 'a key for tests';
 

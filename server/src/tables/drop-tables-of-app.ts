@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { sqlState } from '../plumbing/database-errors.ts';
 import type { Tx } from '../plumbing/db.ts';
@@ -6,7 +7,7 @@ import { fail } from '../plumbing/problem.ts';
 import { dropSchemaSql, physicalTable } from './ddl.ts';
 import { countTableGrantsOfApp } from './grants-store.ts';
 import { runStatement, runStatements } from './run-statements.ts';
-import { type AppPlace, lockTableRowsOf, lockTablesOf } from './store.ts';
+import { lockTableRowsOf, lockTablesOf } from './store.ts';
 import { withTableLock } from './with-table-lock.ts';
 
 export interface DroppedTables {

@@ -1,8 +1,9 @@
 import { tablesPerAppMax } from '@svc/contract/columns.ts';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db } from '../plumbing/db.ts';
 import type { TableCatalogue } from './catalogue.ts';
 import { catalogueOf } from './load-catalogue.ts';
-import { type AppPlace, listTableRows } from './store.ts';
+import { listTableRows } from './store.ts';
 import { type TableGrantEntry, tableGrantsOfApp } from './table-grants-of.ts';
 
 export interface AppTable {

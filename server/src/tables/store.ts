@@ -1,5 +1,6 @@
 import type { ColumnType } from '@svc/contract/columns.ts';
 import { sql } from 'kysely';
+import type { AppPlace } from '../plumbing/app-place.ts';
 import type { Db, Tx } from '../plumbing/db.ts';
 import type { Window } from '../plumbing/paging.ts';
 import { isUuid } from '../plumbing/ref.ts';
@@ -51,11 +52,6 @@ type Tables = {
   app_table_columns: ColumnRow & Owned;
   app_table_indexes: Omit<IndexRow, 'created_at'> & Owned & { created_at: Date };
 };
-
-export interface AppPlace {
-  tenantId: string;
-  appId: string;
-}
 
 export async function listTableRows(db: Db, place: AppPlace, window: Window) {
   const rows = await tablesOf(db, place)

@@ -9,7 +9,13 @@ import type { GitParts } from '../git-connections/git-parts.ts';
 import type { TenantCtx, TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { builtInTemplates } from './built-in-templates.ts';
-import { countTemplateRows, insertTemplateRow, type TemplateRow, templateRecord } from './store.ts';
+import {
+  countTemplateRows,
+  insertTemplateRow,
+  lockTemplates,
+  type TemplateRow,
+  templateRecord,
+} from './store.ts';
 
 type Input = z.output<typeof shape.body>;
 
@@ -29,6 +35,7 @@ export async function lookAtTemplate(ctx: TenantCtx, { repo, ref }: Input, parts
 }
 
 export async function createTemplate(ctx: TenantMutationCtx, input: Input, way: Way) {
+  await lockTemplates(ctx.db, ctx.tenant.id);
   if ((await countTemplateRows(ctx.db, ctx.tenant.id)) >= templatesMax) throw fail('limit_reached');
   if (builtInTemplates.some(({ alias }) => alias === input.alias)) throw taken(input);
   const row: TemplateRow = {
@@ -41,6 +48,7 @@ export async function createTemplate(ctx: TenantMutationCtx, input: Input, way: 
     deploy_method: way.deploy_method,
     repository: input.repo,
     repo_ref: input.ref ?? null,
+    added_by: ctx.caller.userId,
     created_at: ctx.now,
   };
   if (!(await insertTemplateRow(ctx.db, row))) throw taken(input);

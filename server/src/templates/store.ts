@@ -1,7 +1,8 @@
 import type { deployMethods } from '@svc/contract/apps.ts';
 import type { Template } from '@svc/contract/templates.shapes.ts';
+import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Db } from '../plumbing/db.ts';
+import type { Db, Tx } from '../plumbing/db.ts';
 
 export interface TemplateRow {
   id: string;
@@ -13,6 +14,8 @@ export interface TemplateRow {
   deploy_method: (typeof deployMethods)[number];
   repository: string | null;
   repo_ref: string | null;
+  /** Whose account at the git host must be able to read it. */
+  added_by: string | null;
   created_at: Date;
 }
 type Tables = { templates: TemplateRow };
@@ -27,6 +30,11 @@ export function listTemplateRows(db: Db, tenantId: string): Promise<TemplateRow[
     .orderBy((e) => e.fn('lower', ['name']))
     .orderBy('id')
     .execute();
+}
+
+/** Until the transaction ends nobody else adds one, so that what is counted stays so. */
+export async function lockTemplates(tx: Tx, tenantId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`svc templates of ${tenantId}`}, 0))`.execute(tx);
 }
 
 export async function countTemplateRows(db: Db, tenantId: string): Promise<number> {

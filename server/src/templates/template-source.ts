@@ -29,8 +29,8 @@ export interface TemplateFacts {
 export type TemplateSource = TemplateFacts &
   (
     | { write(into: string, values: TemplateValues): Promise<void> }
-    /** Without a ref: the repository's own branch. */
-    | { repo: RepoName; ref: string | null }
+    /** Without a ref: the repository's own branch. It is read only while who added it can read it with their account. */
+    | { repo: RepoName; ref: string | null; addedBy: string | null }
   );
 
 /** By id, or by alias; one that the tenant does not have is not there. */
@@ -52,6 +52,6 @@ export async function templateSource(
   const row = (await listTemplateRows(db, tenantId)).find(isIt);
   const [owner, repo] = row?.repository?.split('/') ?? [];
   if (!row || !owner || !repo) throw fail('not_found', { detail: 'There is no such template.' });
-  const { id, name, framework, deploy_method: deployMethod, repo_ref: ref } = row;
-  return { id, name, framework, deployMethod, tables: [], repo: { owner, name: repo }, ref };
+  const { id, name, framework, deploy_method: deployMethod, repo_ref: ref, added_by: addedBy } = row;
+  return { id, name, framework, deployMethod, tables: [], repo: { owner, name: repo }, ref, addedBy };
 }

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { templatesMax } from '@svc/contract/templates.ts';
 import { sql } from 'kysely';
+import { noWay } from '../detect/detected.ts';
 import { copyOfServer, loginOf, peopleRoutes, type ServerCopy } from '../identity/testing.ts';
-import { newTenant, type TestDatabase, testDatabase } from '../testing.ts';
+import { newTenant, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
+import { createTemplate } from './create-template.ts';
 import { templateRoutes } from './routes.ts';
 
 let database: TestDatabase;
@@ -51,4 +54,24 @@ test("the tenant's own come behind them, and nobody else sees these", async () =
     total: 4,
   });
   expect((await other.list()).body.total).toBe(3);
+});
+
+test('no more are added than a tenant may have, however many are added at once', async () => {
+  const { tenant, member } = await newTenant(database.db);
+  await sql`insert into svc.templates (id, tenant_id, name, description, framework, deploy_method)
+    select gen_random_uuid(), ${tenant.id}, 'One', '', 'html', 'static' from generate_series(1, ${templatesMax - 1})`.execute(
+    database.db,
+  );
+  const add = () =>
+    testMutation(
+      database.db,
+      member,
+      async (ctx) => createTemplate(ctx, { name: 'Another', description: '', repo: 'o/r' }, noWay),
+      { context: { tenant } },
+    );
+  const added = await Promise.allSettled([add(), add(), add()]);
+  expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from svc.templates where tenant_id = ${tenant.id}`.execute(database.db);
+  expect(rows[0]?.n).toBe(templatesMax);
 });

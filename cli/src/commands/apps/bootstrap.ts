@@ -1,12 +1,10 @@
 import { getBootstrap, startBootstrap } from '@svc/contract/bootstrap.ts';
-import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { pollGitLink } from '@svc/contract/git-host.ts';
 import { repoFlags } from '../../bootstrap/repo-flags.ts';
 import { watchFlags, watchOf } from '../../bootstrap/watch-flags.ts';
+import { callText } from '../../call-text.ts';
 import { defineCommand } from '../../define-command.ts';
 import { approvalFlags, checkApprovalFlags, resumeOf } from '../../git-host/approval-flags.ts';
-
-const said = ({ method, path }: Pick<Endpoint, 'method' | 'path'>) => `${method} ${path}`;
 
 export default defineCommand({
   words: 'apps bootstrap',
@@ -18,7 +16,7 @@ export default defineCommand({
     'svc apps bootstrap --resume-last --execute goes on. Without --slug one is made from --name.',
   kind: 'mutate',
   timeoutDefault: '24h',
-  calls: `${said(startBootstrap)}, where a code was approved ${said(pollGitLink)}, with --watch ${said(getBootstrap)}`,
+  calls: `${callText(startBootstrap)}, where a code was approved ${callText(pollGitLink)}, with --watch ${callText(getBootstrap)}`,
   flags: {
     template: {
       type: 'string',

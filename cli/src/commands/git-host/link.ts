@@ -1,9 +1,7 @@
-import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { pollGitLink, startGitLink } from '@svc/contract/git-host.ts';
+import { callText } from '../../call-text.ts';
 import { defineCommand } from '../../define-command.ts';
 import { approvalFlags, checkApprovalFlags, resumeOf } from '../../git-host/approval-flags.ts';
-
-const said = ({ method, path }: Pick<Endpoint, 'method' | 'path'>) => `${method} ${path}`;
 
 export default defineCommand({
   words: 'git-host link',
@@ -15,7 +13,7 @@ export default defineCommand({
     'a secret, for --device-code.',
   kind: 'local',
   timeoutDefault: '20m',
-  calls: `${said(startGitLink)}, then ${said(pollGitLink)}`,
+  calls: `${callText(startGitLink)}, then ${callText(pollGitLink)}`,
   flags: approvalFlags,
   check: ({ flags }) => checkApprovalFlags(flags),
   run: async (ctx, { flags }) => {

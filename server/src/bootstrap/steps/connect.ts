@@ -3,7 +3,7 @@ import { connectionOf } from '../../git-connections/connection-of.ts';
 import { prepareConnection } from '../../git-connections/prepare-connection.ts';
 import { Failure } from '../../plumbing/problem.ts';
 import { madeRepo, outputOf } from '../outputs.ts';
-import { firstBranch, hookSecondsMax } from '../rules.ts';
+import { firstBranch, hookLooksMax } from '../rules.ts';
 import { StepRefused } from '../step-refused.ts';
 import type { Step, StepEnd, StepWork } from '../step-work.ts';
 
@@ -14,7 +14,8 @@ export const connect: Step = async (work) => {
   const { parts, run } = work;
   const { app_id: appId, tenant_id: tenantId } = run;
   if (appId === null) throw new StepRefused('app_not_active', 'The app is not there any more.');
-  if (outputOf<{ isConnected: true }>(run, 'connect').isConnected) return lookAtHook(work, appId);
+  const { isConnected, looks = 0 } = outputOf<Connected>(run, 'connect');
+  if (isConnected) return lookAtHook(work, { appId, looks: looks + 1 });
   const { owner, name, installationId } = madeRepo(run);
   const who = { tenantId, userId: run.created_by };
   const wanted = { repo: `${owner}/${name}`, branch: firstBranch, installationId };
@@ -26,27 +27,35 @@ export const connect: Step = async (work) => {
   });
   return async (ctx) => {
     await connectRepository(ctx, { tenantId, appId, connectedBy: run.created_by, prepared });
-    return waiting;
+    return waiting({ looks: 0 });
   };
 };
 
-const waiting: StepEnd = {
+interface Connected {
+  isConnected: true;
+  /** How often it was looked whether the hook is there. */
+  looks: number;
+}
+
+const waiting = ({ looks }: { looks: number }): StepEnd => ({
   state: 'running',
-  output: { isConnected: true },
+  output: { isConnected: true, looks },
   detail: 'Connected; the git host is told where to tell of pushes.',
   againAfterSeconds: lookAgainSeconds,
-};
+});
 
-async function lookAtHook({ parts, run }: StepWork, appId: string): Promise<() => Promise<StepEnd>> {
+async function lookAtHook(
+  { parts, run }: StepWork,
+  { appId, looks }: { appId: string; looks: number },
+): Promise<() => Promise<StepEnd>> {
   const hook = (await connectionOf(parts.db, { tenantId: run.tenant_id, appId }))?.hook;
   if (!hook) throw new StepRefused('hook_failed', 'The repository was disconnected.');
   if (hook.state === 'ok') {
-    const output = { isConnected: true, hookId: hook.id };
+    const output = { isConnected: true, looks, hookId: hook.id };
     return async () => ({ state: 'done', output, detail: `A push to ${firstBranch} deploys the app.` });
   }
-  const begun = run.steps.find((step) => step.name === 'connect')?.started_at ?? run.created_at;
-  // It is tried again by itself for a while.
-  if (Date.now() - begun.getTime() > hookSecondsMax * 1000)
+  // One that failed is tried again by itself for a while.
+  if (looks >= hookLooksMax)
     throw new StepRefused('hook_failed', hook.detail || 'The git host made no hook.');
-  return async () => waiting;
+  return async () => waiting({ looks });
 }

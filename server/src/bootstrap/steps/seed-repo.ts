@@ -8,7 +8,7 @@ import { remoteOf } from '../../git-connections/remote-of.ts';
 import { appHome } from '../../identity/app-redirects.ts';
 import { type TemplateSource, templateSource } from '../../templates/template-source.ts';
 import { findSource } from '../find-source.ts';
-import { mayReadCode } from '../may-read-code.ts';
+import { mayReadCode, readsRepository } from '../may-read-code.ts';
 import { madeRepo } from '../outputs.ts';
 import { firstBranch } from '../rules.ts';
 import { StepRefused } from '../step-refused.ts';
@@ -44,7 +44,7 @@ async function copy(
   const ctx = { db: parts.db, ...creator, now: work.run.created_at, requestId: work.run.id, log: parts.log };
   // Once more: the code may have been closed to them since the run was started.
   const source = await findSource(ctx, { ref: appId }).catch(() => null);
-  const reader = { caller: creator.caller, tenantId: creator.tenant.id };
+  const reader = { userId: creator.caller.userId, tenantId: creator.tenant.id };
   if (!source || !(await mayReadCode(parts, source, reader)))
     throw new StepRefused('not_permitted', 'The code of the source can not be read any more.');
   const connection = await connectionOf(parts.db, { tenantId, appId });
@@ -81,9 +81,12 @@ async function pushTemplate(work: StepWork, templateId: string, to: Remote): Pro
 }
 
 async function fill(work: StepWork, template: TemplateSource, into: string): Promise<void> {
-  const { parts, signal } = work;
+  const { parts, run, signal } = work;
   if ('write' in template) return template.write(into, await valuesOf(work));
-  const { repo } = template;
+  const { repo, addedBy } = template;
+  const adder = addedBy !== null && { tenantId: run.tenant_id, userId: addedBy };
+  // What was closed to who added it is not handed out by it any more.
+  if (!adder || !(await readsRepository(parts, adder, repo))) throw unavailable(null);
   const installation = await parts.gitHost.installationOfRepo(repo);
   if (!installation) throw unavailable(null);
   const there = await parts.gitHost.asInstallation(installation.id).repository(repo);

@@ -18,6 +18,8 @@ export interface Runtime {
   stop(instance: InstanceRef, options: { graceMs: number }): Promise<void>;
   /** How it is now; `gone` for one that is not known. Restarts with back-off are the runtime's own. */
   look(instance: InstanceRef): Promise<InstanceState>;
+  /** Tells at once of an instance that is not `running` any more, or is again. Of a runtime that knows before it is asked. */
+  onTurn?(listener: (instanceId: string) => void): void;
   /** Everything of this installation that is there, for a copy of the server that has just begun. */
   list(): Promise<Running[]>;
   /** What an app uses now; null where that can not be told. `cpuMs` grows from the start of the instance on. */
@@ -62,6 +64,11 @@ export interface BuildJob {
   tenantId: string;
   appId: string;
   deploymentId: string;
+  /**
+   * Of this one attempt. What is built is kept by it: a copy of the server that was silent and goes on with an attempt
+   * that others have taken over touches nothing of theirs.
+   */
+  buildId: string;
   /** The app's number in this installation: for what the machine needs numbers for. */
   number: number;
   method: DeployMethod;
@@ -81,7 +88,12 @@ export interface Limits {
   memoryMb: number;
 }
 
-export type LogSink = (stream: 'stdout' | 'stderr' | 'platform', line: string) => void;
+export interface LogSink {
+  (stream: 'stdout' | 'stderr' | 'platform', line: string): void;
+  /** It keeps no more for now: whoever has lines counts them (`miss`) rather than making text of them. */
+  isFull?(): boolean;
+  miss?(lines: number): void;
+}
 
 export interface Built {
   artifact: Artifact;
@@ -106,6 +118,8 @@ export interface StartJob {
   env: Readonly<Record<string, string>>;
   limits: Limits;
   log: LogSink;
+  /** Aborted: it is not waited for any longer; what was begun of it is stopped by its id. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface InstanceRef {

@@ -6,6 +6,7 @@ import type { BuildPlan, Built, DeployMethod, InstanceState, LogSink, Runtime } 
 export interface SampleApp {
   appId: string;
   deploymentId: string;
+  number: number;
   sourceDir: string;
   sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string> };
   build(): Promise<Built>;
@@ -59,6 +60,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
       const common = { ...ids, number, env, limits: sampleLimits, log };
       const app: SampleApp = {
         ...ids,
+        number,
         sourceDir: join(world.workDir, ids.deploymentId),
         sample,
         log,
@@ -67,6 +69,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
           const { plan, method } = sample;
           return bench.runtime.build({
             ...common,
+            buildId: crypto.randomUUID(),
             method,
             plan,
             sourceDir: app.sourceDir,

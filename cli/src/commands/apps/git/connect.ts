@@ -1,11 +1,9 @@
-import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { beginGitConnection, connectGit } from '@svc/contract/git-connections.ts';
 import { appFlag } from '../../../app-flag.ts';
+import { callText } from '../../../call-text.ts';
 import { defineCommand } from '../../../define-command.ts';
 import { approvalFlags, checkApprovalFlags, resumeOf } from '../../../git-host/approval-flags.ts';
 import { installationFlag } from '../../../git-host/installation-flag.ts';
-
-const said = ({ method, path }: Pick<Endpoint, 'method' | 'path'>) => `${method} ${path}`;
 
 export default defineCommand({
   words: 'apps git connect',
@@ -17,7 +15,7 @@ export default defineCommand({
     'svc git-host complete goes on. With --direct neither is begun: it is connected at once, or refused.',
   kind: 'mutate',
   timeoutDefault: '20m',
-  calls: `${said(connectGit)}, where an installation is missing ${said(beginGitConnection)}`,
+  calls: `${callText(connectGit)}, where an installation is missing ${callText(beginGitConnection)}`,
   flags: {
     ...appFlag,
     repo: { type: 'string', placeholder: 'owner/name', required: true, summary: 'The repository' },

@@ -1,4 +1,3 @@
-import type { Endpoint } from '@svc/contract/endpoint.ts';
 import {
   createRelease,
   finalizeRelease,
@@ -6,9 +5,8 @@ import {
   releaseVersionCharsMax,
 } from '@svc/contract/static-sites.ts';
 import { appFlag } from '../../../app-flag.ts';
+import { callText } from '../../../call-text.ts';
 import { defineCommand } from '../../../define-command.ts';
-
-const said = ({ method, path }: Pick<Endpoint, 'method' | 'path'>) => `${method} ${path}`;
 
 export default defineCommand({
   words: 'apps static deploy',
@@ -22,8 +20,8 @@ export default defineCommand({
     'goes on where it stopped.',
   kind: 'mutate',
   calls:
-    `${said(createRelease)}, PUT each missing file to the address it answers, where that has expired ` +
-    `${said(grantUpload)}, then ${said(finalizeRelease)}`,
+    `${callText(createRelease)}, PUT each missing file to the address it answers, where that has expired ` +
+    `${callText(grantUpload)}, then ${callText(finalizeRelease)}`,
   timeoutDefault: '24h',
   flags: {
     ...appFlag,

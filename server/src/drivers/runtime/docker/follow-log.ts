@@ -36,6 +36,8 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
   let isFinishing = false;
   let cursor = wish.cursor;
   let toldEnd = '';
+  /** Null: how often it had been started before this is not known. */
+  let restartsTold: number | null = cursor === null ? 0 : null;
 
   /** The oldest that has not been heard to its end. */
   async function next(heard: ReadonlySet<string>): Promise<string | null> {
@@ -103,8 +105,16 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
 
   async function tellEnd(id: string): Promise<void> {
     const detail = await detailOf(engine, id);
-    if (isFinishing || !detail || (detail.State.Running === true && !detail.State.Restarting)) return;
-    const { FinishedAt: at, OOMKilled: isOut } = detail.State;
+    if (isFinishing || !detail) return;
+    const { Running: isRunning, Restarting: isWaiting, FinishedAt: at, OOMKilled: isOut } = detail.State;
+    if (isRunning && !isWaiting) {
+      // So soon that nobody saw how it had ended.
+      if (restartsTold !== null && detail.RestartCount > restartsTold)
+        wish.log('platform', 'The app ended, and was started again.');
+      restartsTold = detail.RestartCount;
+      return;
+    }
+    restartsTold = detail.RestartCount + 1;
     if (`${id} ${at}` === toldEnd) return;
     toldEnd = `${id} ${at}`;
     const limit = isOut && wish.memoryMb !== null ? ` (${wish.memoryMb} MiB)` : '';

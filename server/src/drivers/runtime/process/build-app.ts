@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { BuildFailure, type BuildJob, type Built } from '../runtime.ts';
 import { noteArtifact, type ProcessArtifact, removeArtifact } from './artifacts.ts';
 import { digestTree } from './digest-tree.ts';
+import { endTree } from './end-tree.ts';
 import { checkedId } from './layout.ts';
 import type { Parts } from './parts.ts';
 import { reasonToRefuse } from './reason-to-refuse.ts';
@@ -21,20 +22,20 @@ export async function buildApp(parts: Parts, job: BuildJob): Promise<Built> {
   if (job.plan.dockerfile !== null)
     job.log('platform', `Images are not built here: ${job.plan.dockerfile} is left aside, commands are run.`);
 
-  const { deploymentId, appId } = job;
-  const tree = join(parts.layout.artifacts, checkedId(deploymentId));
+  const { buildId, appId } = job;
+  const tree = join(parts.layout.artifacts, checkedId(buildId));
   await removeTree(tree);
-  await noteArtifact(parts.layout, deploymentId, { appId, node: parts.node, state: 'building' });
+  await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'building' });
   try {
     await moveTree(job.sourceDir, tree);
     await mkdir(job.sourceDir, { mode: 0o700 });
     const digest = await buildTree(parts, job, tree);
     const { dir, startCommand } = job.plan;
-    const artifact: ProcessArtifact = { deploymentId, appId, dir, startCommand: startCommand ?? '' };
-    await noteArtifact(parts.layout, deploymentId, { appId, node: parts.node, state: 'built' });
+    const artifact: ProcessArtifact = { buildId, appId, dir, startCommand: startCommand ?? '' };
+    await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'built' });
     return { artifact: { ...artifact }, digest, filesDir: null };
   } catch (error) {
-    await removeArtifact(parts.layout, deploymentId);
+    await removeArtifact(parts.layout, buildId);
     throw error;
   }
 }
@@ -62,17 +63,22 @@ async function runCommands(parts: Parts, job: BuildJob, tree: string): Promise<v
   const folder = await folderWithin(tree, dir);
   if (folder === null) throw new BuildFailure('detect', `The source has no folder ${dir}.`);
   const commands = [installCommand, buildCommand].filter((command) => command !== null);
-  const user = parts.users.of(job.number);
-  await giveTree(tree, user);
   const place = await openBuildPlace(parts, job);
+  const owner = { users: parts.users, user: place.user };
   try {
+    // What a build before this one has left, whichever way: it could write what is this one's.
+    await endTree(place.tree(null));
+    await giveTree(tree, owner);
     const deadline = Date.now() + parts.times.buildMsMax;
     for (const command of commands) {
       job.log('platform', `$ ${command}`);
       await runCommand(parts, { job, place, command, folder, deadline });
     }
+    await takeTree(tree, owner, job.method === 'static' ? null : readersOf(parts, job));
   } finally {
     await place.close();
   }
-  await takeTree(tree, user);
 }
+
+/** The group of its instances. */
+const readersOf = ({ users }: Parts, { number }: BuildJob) => users.ofInstance(number)?.gid ?? null;

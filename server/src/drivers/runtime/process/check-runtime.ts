@@ -35,7 +35,9 @@ export async function checkRuntime({ users, holds, surroundings }: Facts): Answe
       : 'Apps run as the user of the server and are not kept from its files or from one another';
   const memory = holds.has('memory') ? 'by control groups' : 'looked at every second';
   const cpu = holds.has('cpu') ? 'by control groups' : 'by priority only';
-  const said = [`${who}; memory ${memory}, CPU ${cpu}.`];
+  const byUser = users.kind === 'own_each' ? 'counted by user' : 'not limited';
+  const processes = holds.has('pids') ? 'by control groups' : byUser;
+  const said = [`${who}; memory ${memory}, CPU ${cpu}, processes ${processes}; disk is not limited.`];
   if (users.kind === 'own_each' && !areHardLinksProtected())
     said.push('Set fs.protected_hardlinks=1, so that no build links to files of others.');
   if (!(await hasNode(users, surroundings)))
@@ -45,7 +47,7 @@ export async function checkRuntime({ users, holds, surroundings }: Facts): Answe
 
 async function hasNode(users: AppUsers, { path }: Surroundings): Promise<boolean> {
   if (process.platform === 'win32') return true;
-  const prefix = users.kind === 'own_each' ? users.prefix(users.of(1)) : [];
+  const prefix = users.kind === 'own_each' ? users.prefix(users.ofInstance(1)) : [];
   const [program = '', ...args] = [...prefix, '/bin/sh', '-c', 'command -v node && node --version'];
   const { status } = await runProgram(program, args, { cwd: '/', env: { PATH: path } });
   return status === 0;

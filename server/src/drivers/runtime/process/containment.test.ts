@@ -49,7 +49,9 @@ describe.if(isRoot)('as root, an app', () => {
     writeFileSync(join(world.dataDir, 'key.json'), 'secret', { mode: 0o600 });
     const victim = bench.app('web', { OF_THE_VICTIM: 'hidden' });
     victim.sample.files['private.txt'] = 'secret';
-    const instance = await victim.run();
+    const built = await victim.build();
+    const instance = await victim.start(built);
+    await bench.answer(instance.address, '/env');
     const source = bench.app('web');
     mkdirSync(source.sourceDir, { mode: 0o700 });
     writeFileSync(join(source.sourceDir, 'private.txt'), 'secret');
@@ -57,15 +59,17 @@ describe.if(isRoot)('as root, an app', () => {
     const paths = [
       join(world.dataDir, 'keys', 'key'),
       join(world.dataDir, 'key.json'),
-      join(runtime, 'artifacts', victim.deploymentId, 'private.txt'),
-      join(runtime, 'artifacts', `${victim.deploymentId}.json`),
+      join(runtime, 'artifacts', String(built.artifact.buildId), 'private.txt'),
+      join(runtime, 'artifacts', `${built.artifact.buildId}.json`),
       join(runtime, 'run', instance.id, 'pid'),
       join(source.sourceDir, 'private.txt'),
     ];
     const folders = [
       world.dataDir,
       runtime,
-      ...['work', 'artifacts', 'run', 'nodes'].map((it) => join(runtime, it)),
+      ...['work', 'artifacts', 'run', 'homes', `homes/${victim.appId}`, 'nodes'].map((it) =>
+        join(runtime, it),
+      ),
     ];
     const homes = ['home', 'tmp'].map((name) => join(runtime, 'run', instance.id, name));
     const tries = [
@@ -167,7 +171,8 @@ describe('a build', () => {
     await app.build();
     const again = bench.app('site');
     const { runtime } = bench;
-    bench.runtime = { ...runtime, build: (job) => runtime.build({ ...job, appId: app.appId }) };
+    const { appId, number } = app;
+    bench.runtime = { ...runtime, build: (job) => runtime.build({ ...job, appId, number }) };
     again.sample.plan.buildCommand = 'mkdir out; cat ~/cache > out/cache; rm ~/cache; ls $TMPDIR > out/tmp';
     const { filesDir } = await again.build();
     bench.runtime = runtime;

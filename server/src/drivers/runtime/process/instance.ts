@@ -1,21 +1,23 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InstanceState, StartJob } from '../runtime.ts';
-import { endTree, livingOf, signalGroup, type Tree } from './end-tree.ts';
+import { askToEnd, endTree, livingOf, signalGroup, type Tree } from './end-tree.ts';
 import { environmentOfRun } from './environment.ts';
+import { isFree } from './free-port.ts';
+import { setGuard } from './guard.ts';
 import { type Ending, type Launched, launch } from './launch.ts';
 import { checkedId } from './layout.ts';
 import { usersListeningAt } from './listeners.ts';
 import { type Use, useOf } from './memory-watch.ts';
-import { groupFor, type Parts, watchedBytes } from './parts.ts';
-import { keepProcess } from './process-file.ts';
+import { groupFor, type Parts, processesOf, watchedBytes } from './parts.ts';
+import { keepProcess, makeRunFolder, neighboursOf } from './process-file.ts';
 import { readProcessTable, treeOf } from './process-table.ts';
 import { makeOwnFolder, removeTree } from './trees.ts';
 
 /** One place where an app runs: its process, started again when it ends, until it is stopped. */
 export interface Instance {
   job: StartJob;
-  port: number;
+  /** Another one after a restart where somebody has taken it meanwhile. */
+  port(): number;
   state(): InstanceState;
   usage(): Use | null;
   stop(graceMs: number): Promise<void>;
@@ -23,24 +25,27 @@ export interface Instance {
 
 export interface InstanceWish {
   job: StartJob;
-  port: number;
+  newPort: () => Promise<number>;
   /** Where the command is run. */
   dir: string;
   command: string;
+  /** It does not run any more, or does again. */
+  onTurn: () => void;
 }
 
 export async function startInstance(parts: Parts, wish: InstanceWish): Promise<Instance> {
-  const { job, port } = wish;
-  const { times } = parts;
+  const { job, dir, command } = wish;
+  const { times, users, node } = parts;
   const id = checkedId(job.instanceId);
-  const user = parts.users.of(job.number);
+  const user = users.ofInstance(job.number);
   const folder = join(parts.layout.run, id);
   const folders = { home: join(folder, 'home'), tmp: join(folder, 'tmp') };
-  await mkdir(folder, { recursive: true, mode: 0o711 });
+  makeRunFolder(folder, { node, user });
   for (const own of [folders.home, folders.tmp]) await makeOwnFolder(own, user);
   const group = groupFor(parts, id, job.limits);
-  const env = environmentOfRun(parts.surroundings, { job: job.env, folders, port });
+  const guard = await setGuard(users, user);
 
+  let port = await wish.newPort();
   let running: Launched | null = null;
   let state: InstanceState = { state: 'running', restarts: 0 };
   let restarts = 0;
@@ -53,18 +58,24 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   let isOverMemory = false;
   let use: Use = { cpuMs: 0, memoryBytes: 0 };
   let cpuMsBefore = 0;
-  const treeWith = (leader: number | null): Tree => ({ mark: id, user, group, leader });
+  const neighbours = () => neighboursOf(parts.layout.run, { mark: id, user });
+  const treeWith = (leader: number | null): Tree => ({ mark: id, users, user, group, leader, neighbours });
 
   async function begin(): Promise<void> {
     const began = performance.now();
-    const { dir, command } = wish;
+    if (restarts > 0 && !(await isFree(port))) port = await wish.newPort();
+    const env = environmentOfRun(parts.surroundings, { job: job.env, folders, port });
     // Empty between two processes, it may have been taken for one that was forgotten.
     groupFor(parts, id, job.limits);
-    const launched = await launch(parts.users, { command, dir, mark: id, user, group, env, log: job.log });
-    keepProcess(folder, { identity: launched.identity, node: parts.node, user });
+    const processesMax = processesOf(job.limits);
+    const { log } = job;
+    const launched = await launch(users, { command, dir, mark: id, user, group, env, processesMax, log });
+    guard.lead(launched.identity.pid);
+    keepProcess(folder, { identity: launched.identity, node, user });
     running = launched;
     isOverMemory = false;
     state = { state: 'running', restarts };
+    if (restarts > 0) wish.onTurn();
     const leader = launched.identity.pid;
     const watching = parts.watch.add({
       leader,
@@ -87,6 +98,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
       running = null;
       if (stopping) return;
       state = { state: 'restarting', restarts, detail: `The app ${ending.how}.` };
+      wish.onTurn();
       await onEnd(ending, launched, performance.now() - began);
     });
     afterwards.catch((error: unknown) => {
@@ -97,6 +109,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
 
   async function onEnd(ending: Ending, launched: Launched, upMs: number): Promise<void> {
     await endTree(treeWith(launched.identity.pid));
+    guard.lead(null);
     await Promise.race([launched.silent, Bun.sleep(silenceMsMax)]);
     const kills = group?.memoryKills() ?? 0;
     const how = isOverMemory || kills > killsSeen ? outOfMemory(job) : ending.how;
@@ -127,7 +140,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
     const launched = running;
     if (launched) {
       const deadline = Date.now() + graceMs;
-      signalGroup(launched.identity.pid, 'SIGTERM');
+      askToEnd(treeWith(launched.identity.pid));
       await Promise.race([launched.ended, Bun.sleep(graceMs)]);
       // What it started may still be at its last requests.
       while (Date.now() < deadline && livingOf(treeWith(launched.identity.pid)).length > 0)
@@ -138,6 +151,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
     // One that was just about to be started again.
     await endTree(treeWith(null));
     if (launched) await Promise.race([launched.silent, Bun.sleep(silenceMsMax)]);
+    guard.dismiss();
     await group?.remove();
     await removeTree(folder);
   }
@@ -151,7 +165,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
 
   return {
     job,
-    port,
+    port: () => port,
     state: () => (state.state === 'running' ? (portTaken(port, user?.uid, restarts) ?? state) : state),
     usage() {
       if (!running) return { cpuMs: Math.round(group?.cpuMs() ?? cpuMsBefore), memoryBytes: 0 };
@@ -170,7 +184,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   };
 }
 
-/** While an app is restarted another could take its port, and would be handed its requests. */
+/** Another could have taken its port, and would be handed its requests. */
 function portTaken(port: number, uid: number | undefined, restarts: number): InstanceState | null {
   if (uid === undefined || usersListeningAt(port).every((other) => other === uid)) return null;
   return { state: 'failed', restarts, detail: `Port ${port} is in use by another program.` };

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { identify, type ProcessIdentity } from '../../database/process-identity.ts';
 import type { LogSink } from '../runtime.ts';
 import type { AppUser, AppUsers } from './app-users.ts';
 import type { ControlGroup } from './control-groups.ts';
 import { markName } from './environment.ts';
-import { splitLines } from './line-splitter.ts';
+import { hearOutput } from './hear-output.ts';
 
 export interface Launch {
   /** The app's own text: a shell's by its nature. */
@@ -15,6 +14,8 @@ export interface Launch {
   user: AppUser | null;
   group: ControlGroup | null;
   env: Readonly<Record<string, string>>;
+  /** Where they are of a user of their own. */
+  processesMax: number;
   log: LogSink;
 }
 
@@ -31,9 +32,15 @@ export interface Ending {
   how: string;
 }
 
-// As root still: joins the control groups, and is the first to go where the machine's memory ends.
+const openFilesMax = 8192;
+/** In blocks of 512 bytes: 8 GiB. */
+const fileBlocksMax = 16_777_216;
+// As root still: joins the control groups, and is the first to go where the machine's memory ends. Shells name the
+// number of processes `u` or `p`.
 const enter = `umask 022; ulimit -c 0; echo 500 2>/dev/null >/proc/self/oom_score_adj
-n=$1; shift
+{ ulimit -n ${openFilesMax}; ulimit -f ${fileBlocksMax}; } 2>/dev/null
+if [ "$1" -gt 0 ]; then { ulimit -u "$1" || ulimit -p "$1" || exit 126; } 2>/dev/null; fi
+n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo $$ >"$1/cgroup.procs" || exit 126; shift; n=$((n-1)); done
 exec "$@"`;
 // As the app's user: the folder is entered and the variables are taken only now, so that neither does anything as root.
@@ -47,9 +54,11 @@ export function launch(users: AppUsers, wish: Launch): Promise<Launched> {
     child.once('exit', (code, signal) => resolve(endingOf(code, signal)));
     child.once('error', (error) => resolve({ ok: false, how: `could not be started: ${error.message}` }));
   });
-  const silent = Promise.all([passOn(child, 'stdout', wish.log), passOn(child, 'stderr', wish.log)]).then(
-    () => {},
-  );
+  const hear = async (name: 'stdout' | 'stderr') => {
+    const stream = child[name];
+    if (stream) await hearOutput(stream, { name, log: wish.log });
+  };
+  const silent = Promise.all([hear('stdout'), hear('stderr')]).then(() => {});
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('spawn', () => {
@@ -61,12 +70,14 @@ export function launch(users: AppUsers, wish: Launch): Promise<Launched> {
 
 function spawnInSession(
   users: AppUsers,
-  { command, dir, mark, user, group, env, log }: Launch,
+  { command, dir, mark, user, group, env, processesMax, log }: Launch,
 ): ChildProcess {
   const folders = group?.folders ?? [];
   const nice = group === null || folders.length === 0 ? ['nice', '-n', '5'] : [];
   const inner = ['/bin/sh', '-c', begin, 'svc-app', dir, command];
-  const args = ['-c', enter, 'svc-app', String(folders.length), ...folders];
+  // They are counted by user: without one of their own, the server's processes would be counted too.
+  const limit = user ? processesMax : 0;
+  const args = ['-c', enter, 'svc-app', String(limit), String(folders.length), ...folders];
   const child = spawn('/bin/sh', [...args, ...nice, ...users.prefix(user), ...inner], {
     cwd: '/',
     detached: true,
@@ -98,19 +109,6 @@ function exports(env: Readonly<Record<string, string>>): string {
       return `export ${name}='${value.replaceAll('\0', '').replaceAll("'", "'\\''")}'\n`;
     })
     .join('');
-}
-
-function passOn(child: ChildProcess, name: 'stdout' | 'stderr', log: LogSink): Promise<void> {
-  const stream = child[name];
-  const lines = splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(name, line) });
-  return new Promise((resolve) => {
-    stream?.on('data', (bytes: Uint8Array) => lines.take(bytes));
-    stream?.once('error', () => {});
-    stream?.once('close', () => {
-      lines.end();
-      resolve();
-    });
-  });
 }
 
 function endingOf(code: number | null, signal: NodeJS.Signals | null): Ending {

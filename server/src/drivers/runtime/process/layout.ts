@@ -5,25 +5,31 @@ import { join } from 'node:path';
 export interface Layout {
   /** The source of each deployment while it is made. */
   work: string;
-  /** What was built, a folder for each deployment, and beside it a note of whose it is. */
+  /** What was built, a folder for each build, and beside it a note of whose it is. */
   artifacts: string;
-  /** Of each instance: what it may write, and which process it is. Of each app: what its builds may keep. */
+  /** Of each instance and build: what it may write, and which process it is. */
   run: string;
+  /** Of each app: what its builds keep for one another. */
+  homes: string;
   /** Which copies of the server use this folder; each holds a lock that bears its name. */
   nodes: string;
+  /** Says where the users of apps begin. */
+  users: string;
 }
 
 export function makeLayout(dataDir: string): Layout {
   const top = join(dataDir, 'runtime');
   // Apps, which are other users, pass through these folders to what is theirs, and list none of them.
-  for (const folder of [top, join(top, 'work'), join(top, 'artifacts'), join(top, 'run')])
-    made(folder, 0o711);
+  made(top, 0o711);
+  for (const name of ['work', 'artifacts', 'run', 'homes']) made(join(top, name), 0o711);
   made(join(top, 'nodes'), 0o700);
   return {
     work: join(top, 'work'),
     artifacts: join(top, 'artifacts'),
     run: join(top, 'run'),
+    homes: join(top, 'homes'),
     nodes: join(top, 'nodes'),
+    users: join(top, 'users'),
   };
 }
 
@@ -34,7 +40,10 @@ function made(folder: string, mode: number): void {
 
 /** Names of folders come from ids alone. */
 export function checkedId(id: unknown): string {
-  if (typeof id !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
-    throw new Error(`Not an id: ${JSON.stringify(id)}.`);
+  if (!isId(id)) throw new Error(`Not an id: ${JSON.stringify(id)}.`);
   return id;
+}
+
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 }

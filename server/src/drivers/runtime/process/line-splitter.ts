@@ -1,5 +1,8 @@
 export interface LineSplitter {
-  take(bytes: Uint8Array): void;
+  /** How many lines came of it. */
+  take(bytes: Uint8Array): number;
+  /** Lets bytes pass unread, up to the end of the last line in them; answers how many lines that were. */
+  skip(bytes: Uint8Array): number;
   /** What came behind the last end of a line. */
   end(): void;
 }
@@ -10,8 +13,16 @@ export interface LineSplitter {
  */
 export function splitLines(options: { lineBytesMax: number; onLine: (line: string) => void }): LineSplitter {
   const { lineBytesMax, onLine } = options;
+  const decoder = new TextDecoder();
   let kept: Uint8Array[] = [];
   let keptBytes = 0;
+  let lines = 0;
+
+  // NUL can not be kept in a text of the database.
+  function handOn(bytes: Uint8Array): void {
+    lines += 1;
+    onLine(decoder.decode(bytes).replaceAll('\0', '\ufffd'));
+  }
 
   function keep(bytes: Uint8Array): void {
     let rest = bytes;
@@ -20,7 +31,7 @@ export function splitLines(options: { lineBytesMax: number; onLine: (line: strin
       const cut = characterStart(whole);
       const used = whole.length - cut;
       rest = rest.subarray(lineBytesMax - keptBytes);
-      onLine(decode(whole.subarray(0, cut)));
+      handOn(whole.subarray(0, cut));
       kept = used > 0 ? [whole.slice(cut)] : [];
       keptBytes = used;
     }
@@ -38,11 +49,12 @@ export function splitLines(options: { lineBytesMax: number; onLine: (line: strin
     const line = joined(new Uint8Array());
     kept = [];
     keptBytes = 0;
-    onLine(decode(line.at(-1) === 0x0d ? line.subarray(0, -1) : line));
+    handOn(line.at(-1) === 0x0d ? line.subarray(0, -1) : line);
   }
 
   return {
     take(bytes) {
+      lines = 0;
       let from = 0;
       for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, from)) {
         keep(bytes.subarray(from, at));
@@ -50,6 +62,24 @@ export function splitLines(options: { lineBytesMax: number; onLine: (line: strin
         from = at + 1;
       }
       keep(bytes.subarray(from));
+      return lines;
+    },
+    skip(bytes) {
+      let passed = 0;
+      let last = -1;
+      for (let at = 0; at < bytes.length; at++) {
+        if (bytes[at] !== 0x0a) continue;
+        passed += 1;
+        last = at;
+      }
+      if (last !== -1) {
+        kept = [];
+        keptBytes = 0;
+      }
+      // A line that has only begun, as far as one can be: it may be taken yet.
+      const rest = bytes.subarray(last + 1);
+      if (keptBytes + rest.length <= lineBytesMax) keep(rest);
+      return passed;
     },
     end() {
       if (keptBytes > 0) handOver();
@@ -66,6 +96,3 @@ function characterStart(bytes: Uint8Array): number {
   }
   return bytes.length;
 }
-
-// NUL can not be kept in a text of the database.
-const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).replaceAll('\0', '\ufffd');

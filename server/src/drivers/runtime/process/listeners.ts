@@ -1,17 +1,35 @@
 import { readFileSync } from 'node:fs';
 
-/** Whose programs listen at a port of this machine, as Linux tells it; empty elsewhere. */
+/**
+ * Whose programs answer at a port of 127.0.0.1, as Linux tells it; empty elsewhere. Of those who listen the one nearest
+ * to the address is led to; who listens at the same port of another address has nothing to do with it.
+ */
 export function usersListeningAt(port: number): number[] {
   const wanted = port.toString(16).toUpperCase().padStart(4, '0');
-  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
+  const listeners = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
     linesOf(path).flatMap((line) => {
-      const [, local, , state, , , , uid] = line.trim().split(/\s+/);
-      return state === listening && local?.endsWith(`:${wanted}`) ? [Number(uid)] : [];
+      const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);
+      const [address, at] = local.split(':');
+      return state === listening && at === wanted ? [{ address, uid: Number(uid) }] : [];
     }),
   );
+  for (const address of nearestFirst) {
+    const there = listeners.filter((listener) => listener.address === address);
+    if (there.length > 0) return there.map(({ uid }) => uid);
+  }
+  return [];
 }
 
 const listening = '0A';
+/** 127.0.0.1 and 0.0.0.0 as such, and as addresses of the sixth version; the machine's order of bytes, or the other. */
+const nearestFirst = [
+  '0100007F',
+  '7F000001',
+  '0000000000000000FFFF00000100007F',
+  '00000000000000000000FFFF7F000001',
+  '00000000',
+  '00000000000000000000000000000000',
+];
 
 function linesOf(path: string): string[] {
   try {

@@ -1,7 +1,7 @@
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Lock, takeLock } from '../../database/lock-file.ts';
-import { checkedId } from './layout.ts';
+import { isId } from './layout.ts';
 
 /** Which copy of the server this is: the name of one that has died here, so that what was its is known as ours. */
 export interface Nodes {
@@ -41,13 +41,4 @@ function fresh(folder: string): { name: string; lock: Lock } {
   const lock = takeLock(join(folder, name));
   if (!('release' in lock)) throw new Error(`Another has just made ${name}.`);
   return { name, lock };
-}
-
-function isId(name: string): boolean {
-  try {
-    checkedId(name);
-    return true;
-  } catch {
-    return false;
-  }
 }

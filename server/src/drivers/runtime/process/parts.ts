@@ -33,6 +33,11 @@ export function groupFor(parts: Parts, mark: string, limits: Limits): ControlGro
   return parts.groups.holds.size === 0 ? null : parts.groups.make(mark, limits);
 }
 
+/** Of the smallest tier 512, of greater ones more; threads are counted as well. */
+export function processesOf({ memoryMb }: Limits): number {
+  return Math.max(512, memoryMb);
+}
+
 /** What the watch has to see to; null: Linux itself does. */
 export function watchedBytes(parts: Parts, { memoryMb }: Limits): number | null {
   return parts.groups.holds.has('memory') ? null : memoryMb * 1024 * 1024;

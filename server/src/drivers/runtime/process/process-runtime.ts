@@ -16,6 +16,7 @@ import { takeNode } from './nodes.ts';
 import type { Parts, Times } from './parts.ts';
 import { clearRemains } from './process-file.ts';
 import { reasonToRefuse } from './reason-to-refuse.ts';
+import { takeUserBase } from './take-user-base.ts';
 import { folderWithin } from './trees.ts';
 
 export interface ProcessRuntimeOptions {
@@ -39,7 +40,8 @@ const standardTimes: Times = {
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const { log, dataDir } = options;
   const layout = makeLayout(dataDir);
-  const users = chooseAppUsers({ folder: layout.run, isRoot: process.getuid?.() === 0 });
+  const base = takeUserBase(layout.users);
+  const users = chooseAppUsers({ folder: layout.run, isRoot: process.getuid?.() === 0, base });
   const nodes = takeNode(layout.nodes);
   const parts: Parts = {
     node: nodes.own,
@@ -51,7 +53,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     times: { ...standardTimes, ...options.times },
   };
   const gone = [nodes.own, ...nodes.dead];
-  const ended = await clearRemains(layout.run, { nodes: gone, groups: parts.groups });
+  const ended = await clearRemains(layout.run, { nodes: gone, groups: parts.groups, users });
   await clearHalfBuilt(layout, gone);
   parts.groups.removeForgotten();
   nodes.forgetDead();
@@ -64,17 +66,24 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const instances = new Map<string, Promise<Instance>>();
   const ports = new Map<string, number>();
   const isTaken = (port: number) => [...ports.values()].includes(port);
+  const listeners = new Set<(instanceId: string) => void>();
 
   async function begin(job: StartJob): Promise<Instance> {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
     if (!artifact) throw new Error('There is nothing to start in this artefact.');
     const reason = users.obstacle();
     if (reason !== null) throw new Error(reason);
-    const dir = await folderWithin(join(layout.artifacts, artifact.deploymentId), artifact.dir);
-    if (dir === null) throw new Error(`What deployment ${artifact.deploymentId} built is not here.`);
-    const port = await freePort(isTaken);
-    ports.set(job.instanceId, port);
-    return startInstance(parts, { job, port, dir, command: artifact.startCommand });
+    const dir = await folderWithin(join(layout.artifacts, artifact.buildId), artifact.dir);
+    if (dir === null) throw new Error(`What build ${artifact.buildId} made is not here.`);
+    const newPort = async () => {
+      const port = await freePort(isTaken);
+      ports.set(job.instanceId, port);
+      return port;
+    };
+    const onTurn = () => {
+      for (const listener of listeners) listener(job.instanceId);
+    };
+    return startInstance(parts, { job, newPort, dir, command: artifact.startCommand, onTurn });
   }
 
   function forget(id: string): void {
@@ -85,7 +94,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const found = async (id: string) => (await instances.get(id)?.catch(() => null)) ?? null;
   const startedAs = ({ job, port }: Instance): Started => ({
     handle: { instanceId: job.instanceId },
-    address: `127.0.0.1:${port}`,
+    address: `127.0.0.1:${port()}`,
   });
 
   return {
@@ -121,6 +130,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
           ...startedAs(instance),
         }));
     },
+    onTurn: (listener) => void listeners.add(listener),
     usage: async ({ instanceId }) => (await found(instanceId))?.usage() ?? null,
     async discard(artifact) {
       const parsed = parseArtifact(artifact);

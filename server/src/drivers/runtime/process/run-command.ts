@@ -1,13 +1,15 @@
 import { join } from 'node:path';
 import { BuildFailure, type BuildJob, type Limits } from '../runtime.ts';
-import { keptFolder } from './artifacts.ts';
+import type { AppUser } from './app-users.ts';
+import { openHome } from './artifacts.ts';
 import type { ControlGroup } from './control-groups.ts';
-import { endTree } from './end-tree.ts';
+import { endTree, type Tree } from './end-tree.ts';
 import { environmentOfBuild, type Folders } from './environment.ts';
+import { setGuard } from './guard.ts';
 import { launch } from './launch.ts';
 import { checkedId } from './layout.ts';
-import { groupFor, type Parts, watchedBytes } from './parts.ts';
-import { keepProcess } from './process-file.ts';
+import { groupFor, type Parts, processesOf, watchedBytes } from './parts.ts';
+import { keepProcess, makeRunFolder, neighboursOf } from './process-file.ts';
 import { makeOwnFolder, removeTree } from './trees.ts';
 
 /** Builds need more than what they build. */
@@ -21,27 +23,35 @@ export interface BuildPlace {
   folder: string;
   folders: Folders;
   limits: Limits;
+  user: AppUser | null;
   group: ControlGroup | null;
+  tree(leader: number | null): Tree;
+  /** Whom to end where the server is killed; see `Guard`. */
+  lead(leader: number | null): void;
   close(): Promise<void>;
 }
 
 export async function openBuildPlace(parts: Parts, job: BuildJob): Promise<BuildPlace> {
-  const folder = join(parts.layout.run, checkedId(job.deploymentId));
-  const folders = { home: keptFolder(parts.layout, job.appId), tmp: join(folder, 'tmp') };
-  const user = parts.users.of(job.number);
+  const { layout, users, node } = parts;
+  const mark = checkedId(job.buildId);
+  const folder = join(layout.run, mark);
+  const user = users.ofBuilds(job.number);
   const limits = {
     memoryMb: Math.max(buildMemoryMbMin, job.limits.memoryMb),
     cpu: Math.max(buildCpuMin, job.limits.cpu),
   };
+  makeRunFolder(folder, { node, user });
+  const folders = { home: await openHome(layout, job.appId, user), tmp: join(folder, 'tmp') };
   await makeOwnFolder(folders.tmp, user);
-  await makeOwnFolder(folders.home, user);
-  const group = groupFor(parts, job.deploymentId, limits);
+  const group = groupFor(parts, mark, limits);
+  const guard = await setGuard(users, user);
+  const neighbours = () => neighboursOf(layout.run, { mark, user });
   return {
-    folder,
-    folders,
-    limits,
-    group,
+    ...{ folder, folders, limits, user, group },
+    tree: (leader) => ({ mark, users, user, group, leader, neighbours }),
+    lead: guard.lead,
     async close() {
+      guard.dismiss();
       await group?.remove();
       await removeTree(folder);
     },
@@ -54,21 +64,23 @@ export async function runCommand(
   step: { job: BuildJob; place: BuildPlace; command: string; folder: string; deadline: number },
 ): Promise<void> {
   const { job, place, command } = step;
+  const { user } = place;
   job.signal.throwIfAborted();
-  const user = parts.users.of(job.number);
   // Empty between two commands, it may have been taken for one that was forgotten.
-  groupFor(parts, job.deploymentId, place.limits);
+  groupFor(parts, job.buildId, place.limits);
   const killsBefore = place.group?.memoryKills() ?? 0;
   const launched = await launch(parts.users, {
     command,
     dir: step.folder,
-    mark: job.deploymentId,
+    mark: job.buildId,
     user,
     group: place.group,
     env: environmentOfBuild(parts.surroundings, { job: job.env, folders: place.folders }),
+    processesMax: processesOf(place.limits),
     log: job.log,
   });
   const { identity, ended, silent } = launched;
+  place.lead(identity.pid);
   keepProcess(place.folder, { identity, node: parts.node, user });
 
   const stopped = Promise.withResolvers<'aborted' | 'late' | 'memory'>();
@@ -84,7 +96,8 @@ export async function runCommand(
   });
   try {
     const outcome = await Promise.race([ended, stopped.promise]);
-    await endTree({ mark: job.deploymentId, user, group: place.group, leader: identity.pid });
+    await endTree(place.tree(identity.pid));
+    place.lead(null);
     await Promise.race([silent, Bun.sleep(silenceMsMax)]);
     const wasKilled = (place.group?.memoryKills() ?? 0) > killsBefore;
     job.signal.throwIfAborted();

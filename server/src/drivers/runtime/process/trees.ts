@@ -1,34 +1,45 @@
-import { chmod, cp, lstat, mkdir, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { chmod, cp, lchown, lstat, mkdir, readlink, realpath, rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { runProgram } from '../../database/run-program.ts';
-import type { AppUser } from './app-users.ts';
+import type { AppUser, AppUsers } from './app-users.ts';
 import { walkTree } from './walk-tree.ts';
 
-/** While it is built, the tree is the app's. */
-export async function giveTree(tree: string, user: AppUser | null): Promise<void> {
-  if (user) {
-    await run('chown', ['-RhP', `${user.uid}:${user.gid}`, '--', tree]);
-    await run('chmod', ['-R', 'u+rwX', '--', tree]);
-  }
+/**
+ * Root goes through no tree that an app can write: a file that becomes a link meanwhile would lead it elsewhere. What is
+ * changed within such a tree, the app's own user changes.
+ */
+export type TreeOwner = { users: AppUsers; user: AppUser | null };
+
+/** A tree that nobody of the app has been able to enter yet is the app's from now on. */
+export async function giveTree(tree: string, { users, user }: TreeOwner): Promise<void> {
   await chmod(tree, 0o700);
-}
-
-/** Once it is built, the app may read it and change nothing, and nobody else may do either. */
-export async function takeTree(tree: string, user: AppUser | null): Promise<void> {
   if (!user) return;
-  await run('chown', ['-RhP', `0:${user.gid}`, '--', tree]);
-  await run('chmod', ['-R', 'u+rwX,g+rX,g-w,o-rwx,u-s,g-s', '--', tree]);
+  // From below: the top, by which it is entered, is given last.
+  await run('chown', ['-RhP', `${user.uid}:${user.gid}`, '--', tree]);
+  await runAs({ users, user }, 'chmod', ['-R', 'u+rwX', '--', tree]);
 }
 
+/** Once it is built, and nothing of the build runs: `readers`, a group, may read it, and nobody may change it. */
+export async function takeTree(tree: string, owner: TreeOwner, readers: number | null): Promise<void> {
+  if (!owner.user) return;
+  await runAs(owner, 'chmod', ['-R', 'u+rwX,go+rX,go-w,u-s,g-s', '--', tree]);
+  // What is below stays the builds’ own: whom the top does not let in can do nothing with that.
+  await lchown(tree, 0, readers ?? 0);
+  await chmod(tree, readers === null ? 0o700 : 0o750);
+}
+
+/** In a folder that is the server's alone. */
 export async function makeOwnFolder(folder: string, user: AppUser | null): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await giveTree(folder, user);
+  await mkdir(folder, { mode: 0o700 });
+  if (user) await lchown(folder, user.uid, user.gid);
 }
 
+/** Never led astray by links, since each folder is opened as one, and from the folder above it. */
 export async function removeTree(tree: string): Promise<void> {
   try {
     await rm(tree, { recursive: true, force: true });
-  } catch {
+  } catch (error) {
+    if (process.getuid?.() === 0) throw error;
     // Folders that an app has closed to its own user, which here is ours.
     await runProgram('chmod', ['-R', 'u+rwX', '--', tree], {});
     await rm(tree, { recursive: true, force: true });
@@ -70,7 +81,12 @@ export async function strangeEntry(folder: string, tree: string): Promise<string
   return null;
 }
 
+function runAs({ users, user }: TreeOwner, program: string, args: string[]): Promise<void> {
+  const [first = '', ...rest] = [...users.prefix(user), program, ...args];
+  return run(first, rest);
+}
+
 async function run(program: string, args: string[]): Promise<void> {
-  const { status, said } = await runProgram(program, args, {});
+  const { status, said } = await runProgram(program, args, { cwd: '/' });
   if (status !== 0) throw new Error(`${program} failed: ${said.slice(0, 500)}`);
 }
