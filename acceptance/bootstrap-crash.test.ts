@@ -111,8 +111,9 @@ test('kill -9 while a run waits for its approval, and when it has just been give
   const tenant = await newTenant(server);
   const [adder, starter] = [await host.newAccount(), await host.newAccount()];
   const { admin } = tenant;
-  const { body: code } = await admin.call('POST', `${tenant.base}/git-host/link`, {});
-  await linkBy(admin.call, tenant.base, code, adder);
+  const link = await admin.call('POST', `${tenant.base}/git-host/link`);
+  expect(link.status).toBe(201);
+  await linkBy(admin.call, tenant.base, link.body, adder);
   const repo = await newRepository(host.tenant, adder);
   const added = await admin.call('POST', `${tenant.base}/templates`, { repo, name: 'A page' });
   expect(added.status).toBe(201);

@@ -383,7 +383,8 @@ function dockerOf(env: Environment): DockerOptions {
       'SVC_DOCKER_ADDRESS',
       'must be a name or an IPv4 address of the engine, without a port.',
     );
-  return { host, baseImage, network, address };
+  const swarm = oneOf(env, 'SVC_DOCKER_SWARM', ['refused', 'trusted-network'], 'refused');
+  return { host, baseImage, network, address, swarm };
 }
 
 function gitHostUrlOf(env: Environment, variable: string, standard: string): string {

@@ -161,7 +161,9 @@ export async function startPlatform(
       now: () => new Date(),
     };
     let builtInGit: GitHostService | null = null;
-    const runtime = await openRuntime(config, { log, installation: await installationId(db) });
+    const runtime = await openRuntime(config, {
+      ...{ log, installation: await installationId(db), imageKey: await imageKey(db) },
+    });
     undo.unshift(() => runtime.close());
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));
     const outbox = createOutbox({
@@ -186,7 +188,9 @@ export async function startPlatform(
         'sources.discardApp': removeSourcesOfApp({ objects }),
       },
       sweeps: [
-        ...sweepsOf(() => ({ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log })),
+        ...sweepsOf(() => ({
+          ...{ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log, runtime },
+        })),
         ...gitHostSweeps(() => builtInGit?.parts ?? null),
       ],
     });

@@ -17,6 +17,7 @@ const places = {
   domains: testPlace(memoryDns()),
   // What is due is ordered of an authority, which has tests of its own.
   ordering: { sweep: async () => {} },
+  runtime: { kind: 'process' as const, discard: async () => {} },
   outbox: rowsOnly,
 };
 let control: TestDatabase;

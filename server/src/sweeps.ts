@@ -3,9 +3,11 @@ import { sweepAppMetrics } from './app-metrics/sweep-app-metrics.ts';
 import { forgetOldNames } from './apps/forget-old-names.ts';
 import { purgeDueApps } from './apps/purge-due-apps.ts';
 import type { CertificatesPlace } from './certificates/create-certificates.ts';
+import { sweepArtifacts } from './deployments/sweep-artifacts.ts';
 import { checkDomains } from './domains/check-domains.ts';
 import type { DomainsPlace } from './domains/domains-place.ts';
 import type { ObjectStore } from './drivers/object-store/object-store.ts';
+import type { Runtime } from './drivers/runtime/runtime.ts';
 import { expireGrants } from './grants/expire-grants.ts';
 import { tenantsWithExpiredGrants } from './grants/tenants-with-expired-grants.ts';
 import { sweepIconObjects, sweepIcons } from './icons/sweep-icons.ts';
@@ -29,6 +31,7 @@ export interface SweepParts extends OperatorParts {
   objects: ObjectStore;
   domains: DomainsPlace;
   ordering: Pick<CertificatesPlace, 'sweep'>;
+  runtime: Pick<Runtime, 'kind' | 'artifacts' | 'discard'>;
 }
 
 /** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
@@ -73,6 +76,7 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
       cron: '42 * * * *',
       run: () => sweepSources(parts(), { now: new Date() }),
     },
+    { name: 'deployments.artifacts', cron: '2 * * * *', run: () => sweepArtifacts(parts()) },
     { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(parts()) },
     { name: 'metrics.sweep', cron: '52 * * * *', run: () => sweepAppMetrics(parts().db) },
     { name: 'names.forget', cron: '27 3 * * *', run: () => forgetOldNames(parts().db) },

@@ -4,9 +4,10 @@ import { GitFailure } from '../drivers/git-client/git-client.ts';
 import type { UserTokens } from '../drivers/git-host/git-host.ts';
 import { keepLink } from '../git-connections/keep-link.ts';
 import { onLinked } from '../git-connections/on-linked.ts';
+import { pollDeviceCode } from '../git-connections/poll-git-link.ts';
 import { issueUserToken } from '../git-host/issue-user-token.ts';
 import { copyOfServer, loginOf } from '../identity/testing.ts';
-import type { Caller } from '../plumbing/context.ts';
+import type { Caller, TenantCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { creatorOf } from './as-creator.ts';
@@ -454,7 +455,12 @@ describe('at a host where accounts are linked', () => {
       { ...who, userId: world.admin.userId },
       { deviceCode: open.approval.device_code },
     );
-    await noteDenied(database.db, who, { deviceCode: denied.approval.device_code });
+    const gitHost = { ...parts.gitHost, pollDeviceFlow: async () => ({ status: 'denied' }) as const };
+    const ctx = { tenant: world.tenant, caller: world.member, now: new Date() } as TenantCtx;
+    const code = { text: denied.approval.device_code, mode: 'execute' } as const;
+    await expect(pollDeviceCode({ ...parts, gitHost }, ctx, code)).rejects.toMatchObject({
+      code: 'access_denied',
+    });
     expect(await ended(world, denied.id, parts)).toMatchObject({
       ...{ state: 'failed', step: 'authorize', failure: { code: 'access_denied' }, undo: [] },
     });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { loginOf } from '../identity/testing.ts';
+import { copyOfServer, loginOf } from '../identity/testing.ts';
 import type { Caller } from '../plumbing/context.ts';
 import { newUser, type TestDatabase, testDatabase } from '../testing.ts';
+import { bootstrapRoutes } from './routes.ts';
 import {
   type BootstrapPlace,
   type BootstrapWorld,
@@ -151,4 +152,20 @@ test('code that is closed to somebody after their fork was started is not copied
   });
   const run = await ended(world, body.id, parts);
   expect(run).toMatchObject({ state: 'failed', step: 'seed_repo', failure: { code: 'not_permitted' } });
+});
+
+test('a preview asks no host outside whether the code may be read', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world, { visibility: 'public' });
+  const other = await newUser(database.db, world.tenant.id);
+  const asked = (): never => {
+    throw new Error('It was asked.');
+  };
+  const gitHost = { ...place.parts.gitHost, isBuiltIn: false, asUser: asked, asInstallation: asked };
+  const server = await copyOfServer(database, undefined, bootstrapRoutes({ ...place.parts, gitHost }));
+  const login = await loginOf(database, other);
+  const wish = { source: source.slug, slug: newSlug() };
+  const { status, body } = await server.call(login, 'POST', `${world.base}/forks?dry_run=true`, wish);
+  await server.stop();
+  expect([status, body.plan?.warnings.length]).toEqual([200, 1]);
 });

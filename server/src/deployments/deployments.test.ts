@@ -97,11 +97,15 @@ describe('a deployment', () => {
     expect(failed).toMatchObject({ state: 'failed', failure_code: 'build_failed', failure_step: 'build' });
     expect(failed).toMatchObject({ is_kept: false, artifact: null });
     expect(await t.says()).toBe('one');
-    const { rows } = await sql<{ text: string }>`
-      select text from svc.log_lines where deployment_id = ${failed.id} and source = 'build'`.execute(
-      database.db,
-    );
-    expect(rows.map(({ text }) => text)).toContain('no luck');
+    const said = async () =>
+      (
+        await sql<{ text: string }>`
+          select text from svc.log_lines where deployment_id = ${failed.id} and source = 'build'`.execute(
+          database.db,
+        )
+      ).rows.map(({ text }) => text);
+    // Lines are kept a moment after they were said.
+    expect(await until(said, (lines) => lines.length > 0)).toContain('no luck');
   });
 
   test.each([

@@ -55,7 +55,7 @@ export function createInstances(
       ...{ instanceId: id, tenantId, appId, deploymentId, number: app.number, limits: app.limits },
       ...{ method: row.method, artifact, log: log.sink, signal },
       // What the owners have set goes before what the platform gives.
-      env: { ...start_with?.env, ...given, ...own },
+      env: { ...start_with?.env, ...(runtime.seenFromInside?.(given) ?? given), ...own },
     });
   }
 

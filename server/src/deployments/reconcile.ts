@@ -20,6 +20,7 @@ import {
   type Unserved,
 } from './instances-store.ts';
 import { leadBack } from './lead-back.ts';
+import { releaseMsMax } from './rules.ts';
 import { findDeploymentRow } from './store.ts';
 
 export interface Reconciliation {
@@ -166,7 +167,8 @@ export function createReconciliation(
     const id = await claim(app);
     if (id === null) return;
     try {
-      await instances.bringUp(id, row, stopping.signal);
+      const late = AbortSignal.timeout(releaseMsMax(row));
+      await instances.bringUp(id, row, AbortSignal.any([stopping.signal, late]));
       // Suspended, or replaced, while it came up: it is not wanted any more, and has no row, or a draining one.
       if (await saveReady(db, id)) await tell(app.appId);
     } catch (error) {

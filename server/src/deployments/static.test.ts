@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { activateRelease } from '../static-sites/activate-release.ts';
 import { codeOf, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { liveInstancesOf } from './live-instances.ts';
+import { queueDeployment } from './queue-deployment.ts';
 import { rollbackDeployment } from './rollback-deployment.ts';
 import {
   type DeployingCopy,
@@ -110,6 +111,20 @@ describe('a deployment of a static app', () => {
     expect((await t.row(id)).state).toBe('live');
     expect((await t.row(first.id)).state).toBe('superseded');
     expect(await shown(t)).toMatchObject({ release: waiting.release_id, live: id });
+  });
+
+  test('that a push asked for, and so nobody, is made in the name of the representative owner', async () => {
+    const t = await world();
+    const { value } = await testMutation(
+      database.db,
+      t.owner,
+      (ctx) =>
+        queueDeployment(ctx, {
+          ...{ ...t.place, trigger: 'push', source: 'repository', ref: site('one'), createdBy: null },
+        }),
+      { context: { tenant: t.tenant } },
+    );
+    expect(await t.reaches(value.id, 'live', 'failed')).toMatchObject({ state: 'live' });
   });
 
   test('is made also where the representative owner is suspended since', async () => {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 import { attemptsMax } from './rules.ts';
+import { sweepArtifacts } from './sweep-artifacts.ts';
 import {
   type DeployingCopy,
   type DeployWorld,
@@ -196,6 +197,27 @@ describe('what is live', () => {
     );
     expect(await t.says()).toBe('one');
   });
+});
+
+test('what was built and is nobody’s is removed, and what is kept or just being built is not', async () => {
+  const halts: Halts = {};
+  const copy = await newCopy({ halts });
+  const [kept, gone, building] = [
+    await deployWorld(database),
+    await deployWorld(database),
+    await deployWorld(database),
+  ];
+  const there = async (t: DeployWorld) =>
+    (await copy.runtime.artifacts!()).filter(({ appId }) => appId === t.app.id).length;
+  await kept.reaches((await kept.deploy(nodeApp(folder, 'kept'))).id, 'live');
+  const stuck = [gone, building].map((t) => halt(halts, 'built', t, { onAbort: 'hangs' }));
+  for (const t of [gone, building]) await t.deploy(nodeApp(folder, 'built'));
+  for (const { reached } of stuck) await reached;
+  // As a purge does, before the copy that builds it has heard of it.
+  await sql`delete from svc.apps where id = ${gone.app.id}`.execute(database.db);
+  expect([await there(kept), await there(gone), await there(building)]).toEqual([1, 1, 1]);
+  await sweepArtifacts({ db: database.db, runtime: copy.runtime });
+  expect([await there(kept), await there(gone), await there(building)]).toEqual([1, 0, 1]);
 });
 
 test('two copies share the deployments of many apps, each carried out once', async () => {

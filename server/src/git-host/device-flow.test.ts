@@ -76,7 +76,12 @@ describe('a device', () => {
     const confirm = await answer(place.member, { user_code: typed });
     expect(confirm.html).toContain(`>${device.userCode}</output>`);
     expect(confirm.html).toContain(place.member.email);
-    for (const told of ['>a program &#60;b&#62;<', '>127.0.0.1<', ' UTC<', 'If somebody sent you the code'])
+    for (const told of [
+      '>a program &#60;b&#62;<',
+      '>127.0.0.1 (this server itself',
+      ' UTC<',
+      'If somebody sent you the code',
+    ])
       expect(confirm.html).toContain(told);
     host.skip(5);
     expect((await device.poll()).body.error).toBe('authorization_pending');

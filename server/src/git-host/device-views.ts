@@ -23,7 +23,7 @@ export function confirmPage(view: ConfirmView): Page {
 </div>
 <dl class="facts">
 <div><dt>It calls itself</dt><dd>${asked_by === '' ? 'nothing' : asked_by}</dd></div>
-<div><dt>It asked from</dt><dd>${asked_from}</dd></div>
+<div><dt>It asked from</dt><dd>${asked_from}${/^(127\.|::1$)/.test(asked_from) && ' (this server itself, or a proxy before it)'}</dd></div>
 <div><dt>It asked at</dt><dd>${created_at.toISOString().slice(0, 16).replace('T', ' ')} UTC</dd></div>
 <div><dt>Signed in as</dt><dd>${view.signedInAs} <a href="/oauth/session/end">Not you?</a></dd></div>
 </dl>

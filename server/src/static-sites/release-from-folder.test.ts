@@ -180,6 +180,6 @@ describe('what a build has made', () => {
     const mixed = { ...one, place: { ...one.place, tenantId: other.place.tenantId } };
     expect(release(mixed, built(page))).rejects.toThrow('not_found');
     await sql`update svc.apps set record = 'archived' where id = ${one.place.appId}`.execute(database.db);
-    expect(release(one, built(page))).rejects.toThrow('app_not_active');
+    expect(release(one, built(page))).rejects.toThrow('The app is archived');
   });
 });

@@ -8,6 +8,7 @@ import { gitHost } from './git-host.ts';
 import { migrations } from './migrations.ts';
 import { objectStore } from './object-store.ts';
 import { openidProvider } from './openid-provider.ts';
+import { otherRuntime } from './other-runtime.ts';
 import { outbox } from './outbox.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { rowsRole } from './rows-role.ts';
@@ -26,6 +27,7 @@ export const checks: readonly Check[] = [
   migrations,
   rowsRole,
   rawDatabases,
+  otherRuntime,
   gitHost,
   clock,
   auditChains,

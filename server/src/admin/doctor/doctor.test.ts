@@ -69,6 +69,7 @@ test('a healthy system has no problems, and every check says something', async (
     'migrations',
     'rows role',
     'raw databases',
+    'apps of another runtime',
     'git host',
     'clock',
     'audit chains',
@@ -259,6 +260,23 @@ test('the addresses that users can not reach are told', async () => {
   expect(await statusOf({ SVC_BASE_URL: 'http://svc.example.com', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'http://localhost:9', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'https://svc.example.com', SVC_PORT: '4400' })).toBe('ok');
+});
+
+test('apps that are live with a build for another runtime are named', async () => {
+  const { change, doctor } = await system();
+  await change(`with o as (insert into svc.users (id, email, name, created_at)
+      values (gen_random_uuid(), 'runs@example.test', 'R', now()) returning id),
+    a as (insert into svc.apps (id, tenant_id, slug, name, owner_id, owner_since, created_at, updated_at, runtime)
+      select gen_random_uuid(), t.id, 'shop', 'Shop', o.id, now(), now(), now(), 'running' from o, svc.tenants t
+      where t.slug = 'one' returning *)
+    insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, runtime, created_at)
+      select gen_random_uuid(), tenant_id, id, 1, 'deploy', 'person', 'live', 'docker', 'upload', 'docker', now() from a`);
+  await change(
+    'update svc.apps a set live_deployment_id = d.id from svc.deployments d where d.app_id = a.id',
+  );
+  expect((await doctor()).find('apps of another runtime')).toMatchObject({
+    ...{ status: 'warning', detail: expect.stringContaining('one/shop') },
+  });
 });
 
 describe('of databases of apps it finds', () => {

@@ -7,12 +7,12 @@ import type { Runtime } from './runtime.ts';
 /** What apps are built and run by, as `SVC_RUNTIME` says. */
 export async function openRuntime(
   { runtime, dataDir }: Pick<Config, 'runtime' | 'dataDir'>,
-  { log, installation }: { log: Logger; installation: string },
+  { log, installation, imageKey }: { log: Logger; installation: string; imageKey: string },
 ): Promise<Runtime> {
   switch (runtime.kind) {
     case 'process':
       return createProcessRuntime({ ...runtime, dataDir, log });
     case 'docker':
-      return createDockerRuntime({ ...runtime, ...runtime.docker, dataDir, installation, log });
+      return createDockerRuntime({ ...runtime, ...runtime.docker, dataDir, installation, imageKey, log });
   }
 }

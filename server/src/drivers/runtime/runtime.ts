@@ -29,8 +29,12 @@ export interface Runtime {
    * instances outlive the server; done again and again, it is done once.
    */
   hear?(instance: InstanceRef, log: LogSink): Promise<void>;
+  /** What the platform gives apps, as they have to be told it where the machine has another address inside. */
+  seenFromInside?(given: Readonly<Record<string, string>>): Record<string, string>;
   /** Removes what was built. One that is not there is no error. */
   discard(artifact: Artifact): Promise<void>;
+  /** What was built and is whole, so that what no deployment has any more can be removed. */
+  artifacts?(): Promise<{ appId: string; artifact: Artifact }[]>;
   /** Whether it is there and works, for the operator. */
   check(): Promise<{ ok: boolean; detail: string }>;
   /** Processes end with the server that started them; what an engine runs goes on. */

@@ -4,6 +4,7 @@ import type { ComposeApp } from './compose/compose-app.ts';
 /** An image, and what it is started with. */
 export interface ImageArtifact {
   kind: 'image';
+  buildId: string;
   /** By which it is told from whatever else bears the name. */
   imageId: string;
   image: string;
@@ -14,6 +15,7 @@ export interface ImageArtifact {
 
 export interface ComposeArtifact {
   kind: 'compose';
+  buildId: string;
   app: ComposeApp;
   /** Of the services that are built, by service. */
   images: Readonly<Record<string, { image: string; imageId: string }>>;

@@ -32,7 +32,7 @@ export async function buildImage(parts: Parts, wish: ImageWish): Promise<string>
   const stopped = AbortSignal.any([job.signal, late]);
   /** In `/etc/hosts` of the containers that the engine makes for it, by which they are known as its own. */
   const mark = `svc-build-${crypto.randomUUID()}`;
-  const archive = await archiveSource(wish.context);
+  const archive = await archiveSource(wish.context, parts.scratchDir);
   const lines = buildLines(job.log, wish.tellStep);
   try {
     const answer = await parts.engine.stream('POST', '/build', {
@@ -57,12 +57,17 @@ export async function buildImage(parts: Parts, wish: ImageWish): Promise<string>
   }
 }
 
+export const buildLimits = ({ limits }: BuildJob) => ({
+  memory: Math.max(buildMemoryMbMin, limits.memoryMb) * 1024 * 1024,
+  cpu: Math.max(buildCpuMin, limits.cpu),
+});
+
 function queryOf(parts: Parts, { job, dockerfile, image, variables, target }: ImageWish, mark: string) {
-  const memory = Math.max(buildMemoryMbMin, job.limits.memoryMb) * 1024 * 1024;
+  const { memory, cpu } = buildLimits(job);
   return {
     ...{ dockerfile, t: image, rm: 1, forcerm: 1, memory, memswap: memory, target },
     cpuperiod: cpuPeriod,
-    cpuquota: Math.round(Math.max(buildCpuMin, job.limits.cpu) * cpuPeriod),
+    cpuquota: Math.round(cpu * cpuPeriod),
     extrahosts: `${mark}:127.0.0.1`,
     labels: JSON.stringify(labelsOfBuild(parts, job)),
     buildargs: JSON.stringify(variables),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
@@ -8,7 +8,8 @@ import type { Surroundings } from '../process/environment.ts';
 import type { Runtime, Started, StartJob } from '../runtime.ts';
 import { parseArtifact } from './artifacts.ts';
 import { buildApp } from './build-app.ts';
-import { checkEngine } from './check-runtime.ts';
+import { createBuiltNotes } from './built-notes.ts';
+import { checkEngine, swarmRefused } from './check-runtime.ts';
 import { findComposeTool } from './compose/compose-tool.ts';
 import { servicesIn, startCompose } from './compose/start-compose.ts';
 import { createEngine, type Engine, EngineError, unlessGone } from './engine.ts';
@@ -19,8 +20,11 @@ import { createLogs } from './logs.ts';
 import { type Parts, publishAt } from './parts.ts';
 import { reasonToRefuse } from './reason-to-refuse.ts';
 import { removeInstance } from './remove-instance.ts';
+import { openScratch } from './scratch.ts';
+import { seenFromInside } from './seen-from-inside.ts';
 import { startContainer } from './start-container.ts';
 import { startService } from './start-service.ts';
+import { createTurns } from './turns.ts';
 
 export interface DockerOptions {
   host: string;
@@ -28,11 +32,15 @@ export interface DockerOptions {
   network: string | null;
   /** Where published ports are reached; null: found by the host. */
   address: string | null;
+  /** Whether a Swarm may be used, whose ports are open on all addresses of the node. */
+  swarm: 'refused' | 'trusted-network';
 }
 
 export interface DockerRuntimeOptions extends DockerOptions {
   dataDir: string;
   installation: string;
+  /** Known to this installation alone: of the names of images. */
+  imageKey: string;
   surroundings: Surroundings;
   log: Logger;
   buildMsMax?: number;
@@ -40,7 +48,11 @@ export interface DockerRuntimeOptions extends DockerOptions {
 
 /** Apps as containers of an engine, which go on while the server is away. */
 export async function createDockerRuntime(options: DockerRuntimeOptions): Promise<Runtime> {
-  const parts = await openParts(options);
+  const scratch = await openScratch(join(folderOf(options), 'scratch'));
+  const parts = await openParts(options, scratch.folder).catch(async (error: unknown) => {
+    await scratch.close();
+    throw error;
+  });
   const { engine } = parts;
   const logs = createLogs(parts);
   const starting = new Map<string, Promise<Started>>();
@@ -93,24 +105,34 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
       const images = parsed.kind === 'compose' ? Object.values(parsed.images) : [parsed];
       for (const { image } of images)
         await unlessGone(engine.tell('DELETE', `/images/${image}`, { query: { force: 1 } }));
+      parts.built.remove(parsed.buildId);
     },
+    artifacts: async () => parts.built.list(),
+    onTurn: parts.turns.onTurn,
+    seenFromInside,
     check: () => checkEngine(options),
     async close() {
       await Promise.allSettled(starting.values());
       await logs.close();
+      await scratch.close();
     },
   };
 }
 
-async function openParts(options: DockerRuntimeOptions): Promise<Parts> {
-  const { host, dataDir, log, surroundings } = options;
+const folderOf = ({ dataDir }: DockerRuntimeOptions) => join(dataDir, 'runtime', 'docker');
+
+async function openParts(options: DockerRuntimeOptions, scratchDir: string): Promise<Parts> {
+  const { host, log, surroundings } = options;
   const engine = createEngine(host);
-  const folder = join(dataDir, 'runtime', 'docker');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const folder = folderOf(options);
   const { node, swarmNode } = await knownAs(engine, { file: join(folder, 'engine.json'), log });
+  if (swarmNode !== null && options.swarm === 'refused') throw new EngineError(0, swarmRefused);
   const composeTool = await findComposeTool({ path: surroundings.path, isSwarm: swarmNode !== null });
   return {
-    ...{ engine, node, swarmNode, log, composeTool },
+    ...{ engine, node, swarmNode, log, composeTool, scratchDir },
+    built: createBuiltNotes(join(folder, 'built')),
+    turns: createTurns(),
+    imageKey: options.imageKey,
     installation: options.installation,
     baseImage: options.baseImage,
     network: options.network,

@@ -19,6 +19,8 @@ export interface Call {
   bytes?: ReadableStream<Uint8Array> | Uint8Array;
   signal?: AbortSignal;
   timeoutMs?: number;
+  /** Spoken by engines that know it, for what the usual one does not have. */
+  upTo?: string;
 }
 
 /** What the engine answered; 0: it did not. */
@@ -38,7 +40,7 @@ const versionWanted = '1.41';
 
 export function createEngine(host: string): Engine {
   const place = placeOf(host);
-  let version: Promise<string> | null = null;
+  let version: Promise<{ usual: string; newest: string }> | null = null;
 
   async function send(method: Method, path: string, call: Call, limitMs: number | null): Promise<Response> {
     const limit = limitMs === null ? [] : [AbortSignal.timeout(limitMs)];
@@ -64,15 +66,16 @@ export function createEngine(host: string): Engine {
     throw new EngineError(answer.status, messageIn(await answer.text()));
   }
 
-  async function versioned(path: string): Promise<string> {
+  async function versioned(path: string, { upTo }: Call): Promise<string> {
     version ??= negotiate().catch((error: unknown) => {
       version = null;
       throw error;
     });
-    return `/v${await version}${path}`;
+    const { usual, newest } = await version;
+    return `/v${upTo && !isBefore(newest, upTo) ? upTo : usual}${path}`;
   }
 
-  async function negotiate(): Promise<string> {
+  async function negotiate(): Promise<{ usual: string; newest: string }> {
     const answer = await send('GET', '/version', {}, answerMsMax);
     const { ApiVersion: newest, MinAPIVersion: oldest } = (await answer.json()) as Record<string, string>;
     if (!newest || isBefore(newest, versionWanted))
@@ -80,21 +83,21 @@ export function createEngine(host: string): Engine {
         0,
         `The Docker engine at ${host} speaks API ${newest ?? '?'}; ${versionWanted} (Docker 20.10) is needed.`,
       );
-    return oldest && isBefore(versionWanted, oldest) ? oldest : versionWanted;
+    return { usual: oldest && isBefore(versionWanted, oldest) ? oldest : versionWanted, newest };
   }
 
   return {
     host,
     async json<T>(method: Method, path: string, call: Call = {}) {
-      const answer = await send(method, await versioned(path), call, call.timeoutMs ?? answerMsMax);
+      const answer = await send(method, await versioned(path, call), call, call.timeoutMs ?? answerMsMax);
       return (await answer.json()) as T;
     },
     async tell(method, path, call = {}) {
-      const answer = await send(method, await versioned(path), call, call.timeoutMs ?? answerMsMax);
+      const answer = await send(method, await versioned(path, call), call, call.timeoutMs ?? answerMsMax);
       await answer.arrayBuffer();
     },
     async stream(method, path, call = {}) {
-      return send(method, await versioned(path), call, call.timeoutMs ?? null);
+      return send(method, await versioned(path, call), call, call.timeoutMs ?? null);
     },
   };
 }

@@ -40,14 +40,15 @@ export async function lookAt(parts: Parts, instanceId: string): Promise<Instance
   // A Swarm makes a new container each time.
   const restarts = service ? mains.length - 1 : detail.RestartCount;
   const { State: state } = detail;
+  const leaving = 'It waits for another instance, with which it shares volumes.';
+  if (parts.turns.isLeaving(instanceId)) {
+    parts.turns.wasSeen(instanceId);
+    return { state: 'restarting', restarts, detail: leaving };
+  }
   if (state.Running && !state.Restarting) return { state: 'running', restarts };
   const how = endingOf(detail);
   if (last && !state.Restarting && (await hasMadeRoom(parts, last)))
-    return {
-      state: 'restarting',
-      restarts,
-      detail: 'It waits for its successor, with which it shares volumes.',
-    };
+    return { state: 'restarting', restarts, detail: leaving };
   if (state.Restarting || (service && (await isWanted(parts.engine, service.ID))))
     return { state: 'restarting', restarts, detail: `The app ${how}.` };
   return { state: 'failed', restarts, detail: `The app ${how}; it is not started again.` };

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
+import type { BuiltNotes } from './built-notes.ts';
 import type { Engine } from './engine.ts';
+import type { Turns } from './turns.ts';
 
 /** What building and running have in common. */
 export interface Parts {
@@ -11,6 +13,8 @@ export interface Parts {
   swarmNode: string | null;
   /** Marks what is ours on an engine that others may use too. */
   installation: string;
+  /** Makes the names of images such that nobody can guess them. */
+  imageKey: string;
   baseImage: string;
   network: string | null;
   publish: Publish;
@@ -22,6 +26,9 @@ export interface Parts {
   composeTool: readonly string[] | null;
   /** Holds how far each instance's log was read. */
   logsDir: string;
+  scratchDir: string;
+  built: BuiltNotes;
+  turns: Turns;
   buildMsMax: number;
   log: Logger;
 }

@@ -1,7 +1,7 @@
 import { goOnAfter } from './compose/make-room.ts';
 import { unlessGone } from './engine.ts';
 import { containersOf, servicesOf } from './instances.ts';
-import { filters, instanceName } from './labels.ts';
+import { filters, instanceName, labelNames } from './labels.ts';
 import type { Parts } from './parts.ts';
 
 const goneMsMax = 30_000;
@@ -46,11 +46,15 @@ export async function removeInstance(
   await goOnAfter(parts, containers);
 }
 
-/** Those that compose, or a stack, has made for it. */
+/** Those that compose, a stack, or we have made for it. */
 async function removeNetworks({ engine }: Parts, instanceId: string): Promise<void> {
   const project = instanceName(instanceId);
-  for (const label of ['com.docker.compose.project', 'com.docker.stack.namespace']) {
-    const query = filters({ label: [`${label}=${project}`] });
+  for (const label of [
+    `com.docker.compose.project=${project}`,
+    `com.docker.stack.namespace=${project}`,
+    `${labelNames.instance}=${instanceId}`,
+  ]) {
+    const query = filters({ label: [label] });
     const deadline = Date.now() + goneMsMax;
     for (;;) {
       const left = await engine.json<{ Id: string }[]>('GET', '/networks', { query });

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { walkTree } from '../process/walk-tree.ts';
 import { parseDockerIgnore } from './docker-ignore.ts';
@@ -21,34 +20,58 @@ export interface Context {
 }
 
 /** By the machine's tar, of a list of names: it goes by none of its own accord. */
-export async function archiveSource({ folder, as, always, beside }: Context): Promise<SourceArchive> {
-  const scratch = await mkdtemp(join(tmpdir(), 'svc-context-'));
+export async function archiveSource(
+  { folder, as, always, beside }: Context,
+  scratchDir: string,
+): Promise<SourceArchive> {
+  const scratch = await mkdtemp(join(scratchDir, 'context-'));
   for (const [name, text] of Object.entries(beside)) await writeFile(join(scratch, name), text);
   const list = join(scratch, '.list');
   const names = await namesIn(folder, always);
   await writeFile(list, names.map((name) => `./${name}\0`).join(''));
   const prefix = as === '.' ? [] : [`--transform=flags=rSh;s,^\\./,${as}/,`];
+  const packed = packedBy([
+    ...['--no-recursion', '--no-acls', '--no-selinux', '--no-xattrs', ...prefix],
+    ...Object.keys(beside).flatMap((name) => ['-C', scratch, name]),
+    ...['-C', folder, '--null', '--verbatim-files-from', `--files-from=${list}`],
+  ]);
+  return {
+    bytes: packed.bytes,
+    async close() {
+      await packed.close();
+      await rm(scratch, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An archive that tar did not finish well breaks off: else the engine would build from a part of the source. */
+export function packedBy(words: readonly string[]): SourceArchive {
   const program = Bun.spawn(
-    [
-      'tar',
-      ...['--create', '--file=-', '--format=pax', '--numeric-owner', '--owner=0', '--group=0'],
-      ...['--no-recursion', '--no-acls', '--no-selinux', '--no-xattrs', ...prefix],
-      ...Object.keys(beside).flatMap((name) => ['-C', scratch, name]),
-      ...['-C', folder, '--null', '--verbatim-files-from', `--files-from=${list}`],
-    ],
+    ['tar', '--create', '--file=-', '--format=pax', '--numeric-owner', '--owner=0', '--group=0', ...words],
     {
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
       stdin: 'ignore',
       stdout: 'pipe',
-      stderr: 'ignore',
+      stderr: 'pipe',
     },
   );
+  const said = new Response(program.stderr).text();
+  const pieces = program.stdout.getReader();
+  const bytes = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await pieces.read();
+      if (value) controller.enqueue(value);
+      if (!done) return;
+      if ((await program.exited) === 0) controller.close();
+      else controller.error(new Error(`The source could not be packed: ${(await said).slice(0, 500)}`));
+    },
+  });
   return {
-    bytes: program.stdout,
+    bytes,
     async close() {
       program.kill('SIGKILL');
       await program.exited;
-      await rm(scratch, { recursive: true, force: true });
+      await said;
     },
   };
 }

@@ -22,6 +22,7 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
   mkdirSync(dataDir);
   const optionsOf = (of: string): DockerRuntimeOptions => ({
     ...{ host: engine.host, baseImage: engine.baseImage, address: engine.address, network: null },
+    ...{ swarm: 'trusted-network' as const, imageKey: 'of-a-test' },
     ...{ dataDir: of, installation: 'a-test', log: silentLog },
     surroundings: surroundingsOf({ PATH: process.env.PATH }),
   });

@@ -19,6 +19,8 @@ interface Note {
   appId: string;
   node: string;
   state: 'building' | 'built';
+  /** Once it is built. */
+  artifact?: ProcessArtifact;
 }
 
 export function parseArtifact(artifact: Artifact): ProcessArtifact | null {
@@ -68,7 +70,7 @@ const homeOfBuilds = (layout: Layout, appId: string) => join(layout.homes, check
 
 const notePath = (layout: Layout, buildId: string) => join(layout.artifacts, `${checkedId(buildId)}.json`);
 
-function notes(layout: Layout): { buildId: string; note: Note }[] {
+export function notes(layout: Layout): { buildId: string; note: Note }[] {
   return readdirSync(layout.artifacts)
     .filter((name) => name.endsWith('.json'))
     .map((name) => ({

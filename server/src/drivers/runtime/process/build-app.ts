@@ -32,7 +32,7 @@ export async function buildApp(parts: Parts, job: BuildJob): Promise<Built> {
     const digest = await buildTree(parts, job, tree);
     const { dir, startCommand } = job.plan;
     const artifact: ProcessArtifact = { buildId, appId, dir, startCommand: startCommand ?? '' };
-    await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'built' });
+    await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'built', artifact });
     return { artifact: { ...artifact }, digest, filesDir: null };
   } catch (error) {
     await removeArtifact(parts.layout, buildId);

@@ -43,7 +43,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   makeRunFolder(folder, { node, user });
   for (const own of [folders.home, folders.tmp]) await makeOwnFolder(own, user);
   const group = groupFor(parts, id, job.limits);
-  const guard = await setGuard(users, user);
+  const guard = await setGuard(users, { mark: id, user });
 
   let port = await wish.newPort();
   let running: Launched | null = null;

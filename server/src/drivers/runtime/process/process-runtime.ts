@@ -11,6 +11,7 @@ import type { Surroundings } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { type Instance, startInstance } from './instance.ts';
 import { makeLayout } from './layout.ts';
+import { listArtifacts } from './list-artifacts.ts';
 import { createMemoryWatch } from './memory-watch.ts';
 import { takeNode } from './nodes.ts';
 import type { Parts, Times } from './parts.ts';
@@ -136,6 +137,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       const parsed = parseArtifact(artifact);
       if (parsed) await discardArtifact(layout, parsed);
     },
+    artifacts: async () => listArtifacts(layout),
     check: () => checkRuntime({ ...parts, holds: parts.groups.holds }),
     async close() {
       const all = await Promise.all([...instances.keys()].map(found));

@@ -44,7 +44,7 @@ export async function openBuildPlace(parts: Parts, job: BuildJob): Promise<Build
   const folders = { home: await openHome(layout, job.appId, user), tmp: join(folder, 'tmp') };
   await makeOwnFolder(folders.tmp, user);
   const group = groupFor(parts, mark, limits);
-  const guard = await setGuard(users, user);
+  const guard = await setGuard(users, { mark, user });
   const neighbours = () => neighboursOf(layout.run, { mark, user });
   return {
     ...{ folder, folders, limits, user, group },

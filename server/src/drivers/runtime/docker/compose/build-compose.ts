@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { BuildFailure, type BuildJob, type Built } from '../../runtime.ts';
 import type { ComposeArtifact } from '../artifacts.ts';
-import { buildFromDockerfile } from '../build-app.ts';
+import { buildFromDockerfile } from '../build-from-dockerfile.ts';
 import { imageName } from '../labels.ts';
 import type { Parts } from '../parts.ts';
+import { shownDigest } from '../shown-digest.ts';
 import { checkCompose } from './check-compose.ts';
 import type { ComposeApp } from './compose-app.ts';
 import { RefusedCompose } from './refused-compose.ts';
@@ -18,11 +18,17 @@ export async function buildCompose(parts: Parts, job: BuildJob): Promise<Built> 
       'detect',
       'The compose file: volumes are not run in a Swarm, where two deployments would use one at the same time.',
     );
+  const { buildId, appId } = job;
   const images: Record<string, { image: string; imageId: string }> = {};
+  const artifact: ComposeArtifact = { kind: 'compose', buildId, app, images };
+  for (const [name, { build }] of Object.entries(app.services))
+    if (build) images[name] = { image: `${imageName(parts, job)}-${name}`, imageId: '' };
+  // Also of those that were built before one that fails: they are swept.
+  parts.built.write(buildId, { appId, artifact: { ...artifact } });
   for (const [name, { build }] of Object.entries(app.services)) {
-    if (!build) continue;
+    const image = images[name]?.image;
+    if (!build || image === undefined) continue;
     job.log('platform', `Building ${name} …`);
-    const image = `${imageName(job)}-${name}`;
     const { context, dockerfile, target, args } = build;
     const imageId = await buildFromDockerfile(parts, job, {
       ...{ context, dockerfile, image, args },
@@ -30,12 +36,9 @@ export async function buildCompose(parts: Parts, job: BuildJob): Promise<Built> 
     });
     images[name] = { image, imageId };
   }
-  const artifact: ComposeArtifact = { kind: 'compose', app, images };
+  parts.built.write(buildId, { appId, artifact: { ...artifact } });
   const ids = Object.entries(images).map(([name, { imageId }]) => [name, imageId]);
-  const sum = createHash('sha256')
-    .update(JSON.stringify([app, ids]))
-    .digest('hex');
-  return { artifact: { ...artifact }, digest: `sha256:${sum}`, filesDir: null };
+  return { artifact: { ...artifact }, digest: shownDigest([app, ids]), filesDir: null };
 }
 
 async function readCompose({ sourceDir, plan, env }: BuildJob): Promise<ComposeApp> {

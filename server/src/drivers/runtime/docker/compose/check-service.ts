@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
+import { reasonAgainstImage } from '../reason-against-image.ts';
 import type { ComposeBuild, ComposeMount, ComposeService } from './compose-app.ts';
 import { interpolate } from './interpolate.ts';
 import { RefusedCompose } from './refused-compose.ts';
-import { allowed, healthKeys, outside, reasons } from './service-keys.ts';
+import { allowed, healthKeys, reasons } from './service-keys.ts';
 
 export type RawService = Record<string, unknown>;
 type Variables = Readonly<Record<string, string>>;
@@ -35,8 +36,8 @@ export function checkService(name: string, given: RawService, around: Surroundin
   if (image === null && build === null) throw refuse('image', 'is missing, and there is no build');
   if (build === null && !/^[a-z0-9][\w./:@-]{0,254}$/i.test(image ?? ''))
     throw refuse('image', 'is no name of one');
-  // Where the images of all apps are.
-  if (build === null && /^localhost:1\//i.test(image ?? '')) throw refuse('image', outside);
+  const against = build === null ? reasonAgainstImage(image ?? '') : null;
+  if (against !== null) throw refuse('image', `has ${image}, which ${against}`);
 
   function buildOf(value: unknown): ComposeBuild {
     const wish = isRecord(value) ? value : { context: value };

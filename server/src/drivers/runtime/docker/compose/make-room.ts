@@ -19,16 +19,23 @@ export async function makeRoom(parts: Parts, job: StartJob): Promise<void> {
     'platform',
     'It has volumes, which only one may use at a time: the former deployment is stopped first.',
   );
-  await Promise.all(
-    others.map(({ Id }) =>
-      unlessGone(
-        parts.engine.tell('POST', `/containers/${Id}/stop`, {
-          query: { t: graceSeconds },
-          timeoutMs: 60_000,
-        }),
+  // First nobody is led there any more: who comes meanwhile is told to come again, and does not meet a closed door.
+  const instances = [...new Set(others.map(({ Labels }) => Labels[labelNames.instance] ?? ''))];
+  const left = await Promise.all(instances.map((id) => parts.turns.leave(id)));
+  try {
+    await Promise.all(
+      others.map(({ Id }) =>
+        unlessGone(
+          parts.engine.tell('POST', `/containers/${Id}/stop`, {
+            query: { t: graceSeconds },
+            timeoutMs: 60_000,
+          }),
+        ),
       ),
-    ),
-  );
+    );
+  } finally {
+    for (const over of left) over();
+  }
 }
 
 /** Whether it is stopped only for the time that its successor takes. */
@@ -36,7 +43,7 @@ export async function hasMadeRoom(parts: Parts, { Labels }: ContainerSummary): P
   const app = Labels[labelNames.app];
   if (app === undefined || Labels['com.docker.compose.project'] === undefined) return false;
   const all = await containersOfApp(parts, app);
-  return all.some((other) => isSuccessor(other, Labels));
+  return all.some((other) => isOfAnother(other, Labels));
 }
 
 /** Once an instance is gone: the one that waited for it, if no other is there, goes on. */
@@ -51,7 +58,7 @@ export async function goOnAfter(parts: Parts, removed: ContainerSummary[]): Prom
       await unlessGone(parts.engine.tell('POST', `/containers/${Id}/start`));
 }
 
-const isSuccessor = (other: ContainerSummary, own: Record<string, string>) =>
+const isOfAnother = (other: ContainerSummary, own: Record<string, string>) =>
   other.Labels[labelNames.instance] !== own[labelNames.instance];
 
 const containersOfApp = (parts: Parts, appId: string) =>

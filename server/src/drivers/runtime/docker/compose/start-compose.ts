@@ -1,5 +1,4 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../../database/run-program.ts';
 import { freePort } from '../../process/free-port.ts';
@@ -20,7 +19,7 @@ export async function startCompose(parts: Parts, job: StartJob, artifact: Compos
   if (there) return Number(there.Labels[labelNames.port]);
   if (artifact.app.volumes.length > 0) await makeRoom(parts, job);
   const port = await freePort(() => false);
-  const folder = await mkdtemp(join(tmpdir(), 'svc-compose-'));
+  const folder = await mkdtemp(join(parts.scratchDir, 'compose-'));
   try {
     const file = join(folder, 'compose.json');
     await writeFile(file, JSON.stringify(composeFileOf(parts, job, { artifact, port })), { mode: 0o600 });
@@ -57,6 +56,8 @@ async function runTool(
       : ['stack', 'deploy', '--resolve-image', 'never', '--compose-file', file, name];
   const { status, said } = await runProgram(program, [...words, ...args], {
     cwd: folder,
+    // It may pull images, which takes as long as it takes.
+    ...(job.signal && { signal: job.signal }),
     // Nothing of the server's own, of which the tool would put values into the file.
     env: { PATH: path, HOME: folder, DOCKER_HOST: engine.host, LC_ALL: 'C.UTF-8' },
   });
