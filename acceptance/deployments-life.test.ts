@@ -13,20 +13,25 @@ beforeAll(async () => {
   server = await startEmbedded();
 });
 
-async function liveApp(): Promise<NodeApp & { deploymentId: string }> {
+async function liveApp(): Promise<NodeApp & { deploymentId: string; buildId: string }> {
   const app = await newNodeApp(await newTenant(server), nodeApp('one'));
   await app.copy.push();
   const pushed = await until('the push makes a deployment', async () => (await app.deployments())[0]);
   expect(await app.ended(pushed)).toMatchObject({ state: 'live', trigger: 'push' });
   expect(runsOf(app)).toHaveLength(1);
-  return { ...app, deploymentId: pushed.id };
+  const database = behind(server);
+  const [row] = await database.query(
+    `select artifact ->> 'buildId' as build from svc.deployments where id = $1`,
+    [pushed.id],
+  );
+  await database.close();
+  return { ...app, deploymentId: pushed.id, buildId: String((row as { build: string }).build) };
 }
 
 const move = (app: NodeApp, name: string, by = app.owner) => done(by.call('POST', `${app.base}/${name}`));
 const noProcess = (app: NodeApp) =>
   until('no process of it is left', async () => processesOf(app).length === 0, 40_000);
-const artefact = ({ deploymentId }: { deploymentId: string }) =>
-  join(server.dataDir, 'runtime', 'artifacts', deploymentId);
+const artefact = ({ buildId }: { buildId: string }) => join(server.dataDir, 'runtime', 'artifacts', buildId);
 
 test('suspend ends the process, resume brings another with the same artefact, archive and delete end it for good', async () => {
   const app = await liveApp();
@@ -70,10 +75,10 @@ test('purge leaves no process, no artefact, no folder, no connection and no hook
     return row as Record<string, number>;
   };
   const folders = () =>
-    ['artifacts', 'work', 'run'].flatMap((name) =>
+    ['artifacts', 'homes', 'work', 'run'].flatMap((name) =>
       readdirSync(join(server.dataDir, 'runtime', name), { recursive: true })
         .map(String)
-        .filter((path) => [app.id, app.deploymentId, ...runs].some((id) => path.includes(id))),
+        .filter((path) => [app.id, app.deploymentId, app.buildId, ...runs].some((id) => path.includes(id))),
     );
   const runs = runsOf(app);
   expect(await kept()).toEqual({ connections: 1, hooks: 1, instances: 1, artefacts: 1 });

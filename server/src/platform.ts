@@ -16,6 +16,7 @@ import { followCertificates } from './certificates/follow-certificates.ts';
 import { createServedCertificates } from './certificates/served-certificates.ts';
 import type { Config } from './config.ts';
 import { discardArtifact, discardTopic } from './deployments/expire-artifacts.ts';
+import { imageKey } from './deployments/image-key.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
 import { orderTopic } from './domains/domain-certificates.ts';
 import { openDomainsPlace } from './domains/domains-place.ts';
@@ -162,7 +163,9 @@ export async function startPlatform(
     };
     let builtInGit: GitHostService | null = null;
     const runtime = await openRuntime(config, {
-      ...{ log, installation: await installationId(db), imageKey: await imageKey(db) },
+      log,
+      installation: await installationId(db),
+      imageKey: await imageKey(db),
     });
     undo.unshift(() => runtime.close());
     const keepAnchor = keepAnchors(anchorsFile(config.dataDir));

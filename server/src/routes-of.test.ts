@@ -4,8 +4,8 @@ import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
 import { memoryDns, testPlace } from './domains/testing.ts';
 import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { serverAt } from './drivers/raw-database/raw-server.ts';
-import { createLogWaits } from './logs/log-waits.ts';
 import type { GitParts } from './git-connections/git-parts.ts';
+import { createLogWaits } from './logs/log-waits.ts';
 import { routesOf } from './routes-of.ts';
 
 test('the routes of the server are the endpoints of the contract: none missing, none extra', () => {

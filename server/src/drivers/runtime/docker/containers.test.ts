@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { BuildFailure, type Runtime } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
+import type { ImageArtifact } from './artifacts.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { createEngine } from './engine.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
@@ -90,18 +91,67 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
   });
 
   test('are built by a Dockerfile, without what .dockerignore names, and answer at its port', async () => {
-    const app = bench.app('web');
+    const app = bench.app('web', { OF_THE_BUILD: 'asked-for', API_KEY: 'sk-very-secret' });
     Object.assign(app.sample.plan, { dockerfile: 'Dockerfile', startCommand: null });
-    app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nARG OF_THE_BUILD\nCOPY . /srv/\nRUN ls /srv; echo built as $OF_THE_BUILD\nEXPOSE 3456\nCMD ["node", "/srv/app.js"]\n`;
+    app.sample.files.Dockerfile = `ARG BASE=${world.engine.baseImage}\nFROM \${BASE}\nARG OF_THE_BUILD\nCOPY . /srv/\nRUN ls /srv; echo built as $OF_THE_BUILD\nEXPOSE 3456\nCMD ["node", "/srv/app.js"]\n`;
     app.sample.files['.dockerignore'] = '*.txt\n!keep.txt\nDockerfile\n';
     app.sample.files['secret.txt'] = 'secret';
     app.sample.files['keep.txt'] = 'kept';
-    const instance = await app.run();
-    expect(await bench.answer(instance.address, '/env')).toContain('PORT=3456');
+    const built = await app.build();
+    // What was not asked for is in no layer; what was is, and its owners are told.
+    expect(app.lines()).toContain('built as asked-for');
+    expect(app.lines('platform').join('\n')).toMatch(/Warning: .*OF_THE_BUILD by ARG.*history/);
+    const { image, imageId } = built.artifact as unknown as ImageArtifact;
+    const history = await world.engine.docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', image);
+    expect([history.includes('asked-for'), history.includes('sk-very-secret')]).toEqual([true, false]);
+    // Nothing is shown by which the image could be had.
+    expect(built.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(built.digest).not.toBe(imageId);
+    expect(image).not.toContain(app.deploymentId);
+    const instance = await app.start(built);
+    expect(await bench.answer(instance.address, '/env')).toMatch(/API_KEY=sk-very-secret[^]*PORT=3456/);
     expect(app.lines('stdout')).toContain('keep.txt');
     expect(app.lines('stdout')).not.toContain('secret.txt');
     expect(app.lines('platform')).toContain('CMD ["node", "/srv/app.js"]');
     await instance.stop();
+  });
+
+  test('are not built from the image of another app, by its name or by the first letters of its id', async () => {
+    const victim = bench.app('web');
+    victim.sample.files['secret-code.txt'] = 'of the victim';
+    const { image, imageId } = (await victim.build()).artifact as unknown as ImageArtifact;
+    const id = imageId.replace('sha256:', '');
+    const by = async (text: string, env: Record<string, string> = {}) => {
+      const app = bench.app('web', env);
+      Object.assign(app.sample.plan, { dockerfile: 'Dockerfile', startCommand: null });
+      app.sample.files.Dockerfile = `${text}\nRUN cat /app/secret-code.txt /stolen\n`;
+      return `${await failureOf(app)} ${app.lines().join(' ')}`;
+    };
+    const own = world.engine.baseImage;
+    const refusals = await Promise.all([
+      by(`FROM ${image}`),
+      by(`FROM ${id.slice(0, 12)}`),
+      by(`FROM ${id.slice(0, 3)}`),
+      by(`FROM ${imageId}`),
+      by('ARG TAKEN\nFROM $TAKEN', { TAKEN: id.slice(0, 12) }),
+      by(`FROM ${own}\nCOPY --from=${id.slice(0, 12)} /app/secret-code.txt /stolen`),
+    ]);
+    for (const said of refusals) expect(said).toMatch(/^The Dockerfile: .*(?:id of an image|platform’s own)/);
+    await bench.runtime.discard((await victim.build()).artifact);
+  });
+
+  test('leave no variables behind on the disk, whoever was killed', async () => {
+    const dataDir = join(world.dataDir, 'killed');
+    const left = join(dataDir, 'runtime', 'docker', 'scratch', crypto.randomUUID());
+    mkdirSync(left, { recursive: true });
+    writeFileSync(join(left, 'compose.json'), 'secret');
+    const next = await createDockerRuntime(world.optionsOf(dataDir));
+    expect(existsSync(left)).toBe(false);
+    const beside = await createDockerRuntime(world.optionsOf(dataDir));
+    expect(readdirSync(dirname(left)).filter((name) => !name.includes('.'))).toHaveLength(2);
+    await next.close();
+    await beside.close();
+    expect(readdirSync(dirname(left))).toEqual([]);
   });
 
   test('are not built by what is not there, is wrong, or lies outside', async () => {
@@ -186,7 +236,11 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
     const left = ['--filter', `label=com.docker.compose.project=svc-${instance.id}`, '-q'];
     expect(await world.engine.docker('ps', '-a', ...left)).toBe('');
     expect(await world.engine.docker('network', 'ls', ...left)).toBe('');
+    const noted = async () =>
+      ((await bench.runtime.artifacts?.()) ?? []).filter(({ appId }) => appId === app.appId);
+    expect(await noted()).toEqual([{ appId: app.appId, artifact: built.artifact }]);
     await bench.runtime.discard(built.artifact);
+    expect(await noted()).toEqual([]);
     expect(await world.engine.docker('images', '-q', `localhost:1/svc/${app.appId}`)).toBe('');
   });
 
@@ -198,12 +252,19 @@ volumes: { data: }
     const built = await app.build();
     const one = await app.start(built);
     await bench.answer(one.address, '/env');
+    // Nobody is led there any more before it is stopped.
+    const seen: [id: string, state: string, answers: boolean][] = [];
+    bench.runtime.onTurn?.(async (id) => {
+      const answers = !(await bench.isSilent(one.address));
+      seen.push([id, (await bench.runtime.look({ instanceId: id, handle: {} })).state, answers]);
+    });
     const two = await app.start(built);
     await bench.answer(two.address, '/env');
     expect(await one.look()).toMatchObject({
       state: 'restarting',
-      detail: expect.stringContaining('successor'),
+      detail: expect.stringContaining('waits for another'),
     });
+    expect(seen).toEqual([[one.id, 'restarting', true]]);
     expect(app.lines('stdout').filter((line) => /^\d$/.test(line))).toEqual(['1', '2']);
     // What replaced it did not become healthy: the former one goes on.
     await two.stop(1_000);

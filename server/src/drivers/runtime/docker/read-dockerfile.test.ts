@@ -40,7 +40,10 @@ describe('of a Dockerfile', () => {
   });
 
   test('the arguments it asks for are known, of all its stages', () => {
-    const { args } = readDockerfile('ARG A\nARG T="two words"\nFROM x:1\nARG B=1 C\nENV D=1\nRUN echo $E', {});
+    const { args } = readDockerfile(
+      'ARG A\nARG T="two words"\nFROM x:1\nARG B=1 C\nENV D=1\nRUN echo $E',
+      {},
+    );
     expect([...args]).toEqual(['A', 'T', 'B', 'C']);
   });
 });

@@ -90,7 +90,10 @@ function instructionsIn(text: string): Instruction[] {
   const found: Instruction[] = [];
   let kept: string | null = null;
   // To the engine U+0085 is a space.
-  for (const line of text.replace(/^\uFEFF/, '').replaceAll('\u0085', ' ').split(/\r?\n/)) {
+  for (const line of text
+    .replace(/^\uFEFF/, '')
+    .replaceAll('\u0085', ' ')
+    .split(/\r?\n/)) {
     // Engines differ in whether such a line goes on, and from where on another escape counts.
     if (/\\\\[ \t]*$/.test(line) || /^\s*#\s*escape\s*=\s*[^\\\s]/i.test(line))
       throw new UnclearDockerfile(line.trim());

@@ -1,8 +1,8 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { splitLines } from '../process/line-splitter.ts';
 import { BuildFailure, type BuildJob } from '../runtime.ts';
-import { buildLimits } from './build-image.ts';
 import { appsNetwork } from './apps-network.ts';
+import { buildLimits } from './build-image.ts';
 import { appUser, folderOf } from './dockerfile.ts';
 import { unlessGone } from './engine.ts';
 import { readFrames } from './frames.ts';

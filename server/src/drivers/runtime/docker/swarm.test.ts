@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { runtimeConformance } from '../conformance.ts';
 import { type Bench, openBench } from '../testing.ts';
+import { checkEngine } from './check-runtime.ts';
+import { createDockerRuntime } from './docker-runtime.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
 
 setDefaultTimeout(60_000);
@@ -18,19 +21,39 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () 
     await world?.close();
   });
 
-  // On the same engine, which is closed here.
-  runtimeConformance('apps as services', async () => ({ ...world, close: async () => {} }));
+  // On the same engine, which is closed here. What a service has beyond a container is looked at below, always.
+  describe.skipIf(process.env.SVC_TEST_SCALE !== 'full')('at full scale', () => {
+    runtimeConformance('apps as services', async () => ({ ...world, close: async () => {} }));
+  });
+
+  test('a Swarm, whose ports are open to all, is used only where the operator has said so', async () => {
+    const options = { ...world.optionsOf(join(world.dataDir, 'other')), swarm: 'refused' as const };
+    expect(String(await createDockerRuntime(options).catch((error: unknown) => error))).toContain(
+      'SVC_DOCKER_SWARM=trusted-network',
+    );
+    expect(await checkEngine(options)).toMatchObject({ ok: false, detail: expect.stringContaining('firewall') });
+  });
 
   test('a service is limited, has no rights, and is replaced only once the next one runs', async () => {
-    const instance = await bench.app('web').run();
+    const app = bench.app('web');
+    const instance = await app.run();
     const form =
       '{{json .Spec.TaskTemplate.Resources.Limits}} {{json .Spec.TaskTemplate.ContainerSpec.CapabilityDrop}} {{.Spec.UpdateConfig.Order}} {{(index .Spec.EndpointSpec.Ports 0).PublishMode}}';
     const said = await world.engine.docker('service', 'inspect', '--format', form, `svc-${instance.id}`);
     expect(said.trim()).toBe(
       '{"NanoCPUs":1000000000,"MemoryBytes":134217728,"Pids":1024} ["ALL"] start-first host',
     );
+    // It has a network of its own, and reaches nothing beside it.
+    const names = await world.engine.docker(
+      ...['ps', '--filter', `label=svc.instance=${instance.id}`, '--format', '{{.Networks}}'],
+    );
+    expect(names.trim()).toBe(`svc-${instance.id}`);
+    expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
     await instance.stop();
+    expect(app.lines()).toContain('bye');
+    expect(await instance.look()).toEqual({ state: 'gone' });
     expect(await world.engine.docker('service', 'ls', '-q')).toBe('');
+    expect(await world.engine.docker('network', 'ls', '-q', '--filter', 'label=svc.instance')).toBe('');
   });
 
   test('a compose app is a stack, and goes whole', async () => {

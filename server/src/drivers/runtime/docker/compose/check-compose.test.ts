@@ -90,6 +90,13 @@ const hostile: [what: string, file: string, told: RegExp][] = [
     /privileged/,
   ],
   ['an image of another app', 'services: {web: {image: "localhost:1/svc/a:b", expose: [80]}}', /image/],
+  ['an image by its id', 'services: {web: {image: 40c92ef49362, expose: [80]}}', /image has 40c92ef49362/],
+  ['an image by the first letters of its id', 'services: {web: {image: "4", expose: [80]}}', /image has 4/],
+  [
+    'an image by an id in a variable',
+    'services: {web: {image: "${ID}", expose: [80]}}',
+    /image has sha256:c0ffee/,
+  ],
   ['an image that is an option', 'services: {web: {image: "--privileged", expose: [80]}}', /image/],
   ['a name that is a path', 'services: {"../x": {image: x, expose: [80]}}', /name that is none/],
   [
@@ -117,7 +124,7 @@ const hostile: [what: string, file: string, told: RegExp][] = [
 
 describe('a compose file is refused, with the service and the word, for', () => {
   test.each(hostile)('%s', (_, file, told) => {
-    expect(() => checkCompose(file, { WHERE: '/etc' })).toThrow(told);
+    expect(() => checkCompose(file, { WHERE: '/etc', ID: 'sha256:c0ffee' })).toThrow(told);
   });
 });
 
