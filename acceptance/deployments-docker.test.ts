@@ -61,7 +61,7 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('apps as containers', ()
     `console.log('up ${text}');
 require('node:http').createServer((_, response) => response.end(${JSON.stringify(text)} + ' ' + process.env.WORD))
   .listen(Number(process.env.PORT), process.env.HOST);
-setInterval(() => console.log('still ${text}'), 200);
+setInterval(() => console.log('still ${text} ' + process.env.TOKEN), 100);
 process.on('SIGTERM', () => process.exit(0));
 `;
   const source = (text: string): SourceFiles => ({
@@ -90,6 +90,8 @@ process.on('SIGTERM', () => process.exit(0));
 
   test('are built from a folder, switched, gone back from, and found again by a server that was killed', async () => {
     const app = await newApp('docker');
+    const token = 'sk-very-secret-of-the-app';
+    expect((await asOwner(['env', 'set', `TOKEN=${token}`, '--app', app.id, '--execute'])).code).toBe(0);
     const first = await deploy(app, source('one'));
     expect([first.code, first.json<Deployed>()]).toMatchObject([0, { state: 'live', failure: null }]);
     expect(first.stderr).toContain('node --version > built.txt');
@@ -116,10 +118,13 @@ process.on('SIGTERM', () => process.exit(0));
     // What it says is heard again, too.
     const lines = async () => {
       const { stdout } = await asOwner(['logs', '--app', app.id]);
-      return stdout.split('\n').filter((line) => line.includes('still one')).length;
+      return stdout.split('\n').filter((line) => line.includes('still one'));
     };
-    const before = await lines();
-    await until('it is heard again', async () => (await lines()) > before + 5, 30_000);
+    const before = (await lines()).length;
+    await until('it is heard again', async () => (await lines()).length > before + 5, 30_000);
+    // By a server that was told of the secret by nobody.
+    expect((await lines()).filter((line) => !line.includes('still one ***'))).toEqual([]);
+    expect(JSON.stringify(await asOwner(['logs', '--app', app.id]))).not.toContain(token);
     await asOwner(['apps', 'suspend', app.id, '--execute']);
     await until('nothing of it runs', async () => (await containersOf(app)).length === 0, 60_000);
   });

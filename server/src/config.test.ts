@@ -202,19 +202,24 @@ test('the Docker engine is the one of the machine unless another is named', () =
     baseImage: 'node:22-bookworm-slim',
     network: null,
     address: null,
+    swarm: 'refused',
   });
   const named = {
+    SVC_DOCKER_SWARM: 'trusted-network',
     SVC_DOCKER_HOST: 'tcp://10.0.0.5:2375',
     SVC_DOCKER_NETWORK: 'apps',
     SVC_DOCKER_ADDRESS: '10.0.0.6',
   };
-  expect(readConfig(named).runtime.docker).toMatchObject({ host: named.SVC_DOCKER_HOST, network: 'apps' });
+  expect(readConfig(named).runtime.docker).toMatchObject({
+    ...{ host: named.SVC_DOCKER_HOST, network: 'apps', swarm: 'trusted-network' },
+  });
   for (const wrong of [
     { SVC_DOCKER_HOST: 'http://10.0.0.5' },
     { SVC_DOCKER_HOST: 'tcp://user@10.0.0.5:1' },
     { SVC_DOCKER_BASE_IMAGE: 'a b' },
     { SVC_DOCKER_NETWORK: '--host' },
     { SVC_DOCKER_ADDRESS: 'a:1' },
+    { SVC_DOCKER_SWARM: 'yes' },
   ])
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });

@@ -472,29 +472,3 @@ describe('when the app does not answer', () => {
     expect(app.heads).toEqual([]);
   });
 });
-
-test('who is not let in never reaches the app, and an open stream ends when they are let in no more', async () => {
-  let may = true;
-  let asked = 0;
-  await using app = startApp(() => {
-    asked++;
-    const start = (controller: ReadableStreamDefaultController) =>
-      controller.enqueue(new TextEncoder().encode('data: 1\n\n'));
-    return new Response(new ReadableStream({ start }), { headers: { 'content-type': 'text/event-stream' } });
-  });
-  await using proxy = startProxy({
-    addresses: [app.address],
-    whoAsks: async () =>
-      may
-        ? { person: null, userId: null }
-        : { refused: { status: 401, headers: { 'content-length': '0' }, body: null } },
-  });
-  const talking = await talk(proxy.port);
-  talking.say(`GET / HTTP/1.1\r\nHost: ${appHost}\r\n\r\n`);
-  await talking.until('data: 1');
-  may = false;
-  expect((await proxy.fetch('/')).status).toBe(401);
-  expect(asked).toBe(1);
-  proxy.tellChange();
-  await talking.closed();
-});

@@ -119,7 +119,8 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
   test('are not built from the image of another app, by its name or by the first letters of its id', async () => {
     const victim = bench.app('web');
     victim.sample.files['secret-code.txt'] = 'of the victim';
-    const { image, imageId } = (await victim.build()).artifact as unknown as ImageArtifact;
+    const { artifact } = await victim.build();
+    const { image, imageId } = artifact as unknown as ImageArtifact;
     const id = imageId.replace('sha256:', '');
     const by = async (text: string, env: Record<string, string> = {}) => {
       const app = bench.app('web', env);
@@ -137,7 +138,7 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
       by(`FROM ${own}\nCOPY --from=${id.slice(0, 12)} /app/secret-code.txt /stolen`),
     ]);
     for (const said of refusals) expect(said).toMatch(/^The Dockerfile: .*(?:id of an image|platform’s own)/);
-    await bench.runtime.discard((await victim.build()).artifact);
+    await bench.runtime.discard(artifact);
   });
 
   test('leave no variables behind on the disk, whoever was killed', async () => {

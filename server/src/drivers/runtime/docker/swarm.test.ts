@@ -22,16 +22,18 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () 
   });
 
   // On the same engine, which is closed here. What a service has beyond a container is looked at below, always.
-  describe.skipIf(process.env.SVC_TEST_SCALE !== 'full')('at full scale', () => {
+  if (process.env.SVC_TEST_SCALE === 'full')
     runtimeConformance('apps as services', async () => ({ ...world, close: async () => {} }));
-  });
 
   test('a Swarm, whose ports are open to all, is used only where the operator has said so', async () => {
     const options = { ...world.optionsOf(join(world.dataDir, 'other')), swarm: 'refused' as const };
     expect(String(await createDockerRuntime(options).catch((error: unknown) => error))).toContain(
       'SVC_DOCKER_SWARM=trusted-network',
     );
-    expect(await checkEngine(options)).toMatchObject({ ok: false, detail: expect.stringContaining('firewall') });
+    expect(await checkEngine(options)).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('firewall'),
+    });
   });
 
   test('a service is limited, has no rights, and is replaced only once the next one runs', async () => {
