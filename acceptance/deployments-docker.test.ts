@@ -10,6 +10,7 @@ import { setApp } from './support/app-runtime.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { type DeployedApp, newDeployedApp, type SourceFiles, sourceFolder } from './support/deploying.ts';
 import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
+import { someOf } from './support/some-of.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -96,7 +97,11 @@ process.on('SIGTERM', () => process.exit(0));
     expect([first.code, first.json<Deployed>()]).toMatchObject([0, { state: 'live', failure: null }]);
     expect(first.stderr).toContain('node --version > built.txt');
     await becomes(app, '200 one told');
-    const broken = await deploy(app, { ...source('broken'), 'app.js': 'process.exit(4)' });
+    const broken = await deploy(app, {
+      ...source('broken'),
+      'app.js': 'process.exit(4)',
+      'svc.yaml': 'start: node app.js\nhealth:\n  path: /\n  timeout: 3s\n',
+    });
     expect([broken.code, broken.json<Deployed>().state]).toEqual([9, 'failed']);
     expect(await answer(app)).toBe('200 one told');
     expect((await deploy(app, source('two'))).code).toBe(0);
@@ -144,10 +149,33 @@ process.on('SIGTERM', () => process.exit(0));
     expect(await containersOf(app)).toHaveLength(2);
   });
 
+  test('with volumes are stopped before their next version starts, and who asks meanwhile is told to come again', async () => {
+    const app = await newApp('compose');
+    const files = (text: string): SourceFiles => ({
+      Dockerfile: `FROM ${engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`,
+      'app.js': answers(text),
+      'compose.yaml':
+        'services:\n  web: { build: ., expose: [8080], environment: { WORD: told }, volumes: ["data:/data"] }\nvolumes: { data: }\n',
+    });
+    expect((await deploy(app, files('one'))).code).toBe(0);
+    await becomes(app, '200 one told');
+    const seen = new Set<string>();
+    let isOver = false;
+    const asking = (async () => {
+      for (; !isOver; await Bun.sleep(20)) seen.add((await answer(app)).slice(0, 12));
+    })();
+    expect((await deploy(app, files('two'))).code).toBe(0);
+    await becomes(app, '200 two told');
+    isOver = true;
+    await asking;
+    const others = [...seen].filter((each) => !each.startsWith('503'));
+    expect([others, seen.size > others.length]).toEqual([['200 one told', '200 two told'], true]);
+  });
+
   test('refuse a compose file that reaches outside, before anything is changed', async () => {
     const app = await newApp('compose');
     const before = [await engine.docker('images', '-q'), await engine.docker('ps', '-aq')];
-    for (const [line, told] of hostile) {
+    for (const [line, told] of someOf(hostile)) {
       const ran = await deploy(app, {
         Dockerfile: `FROM ${engine.baseImage}\nRUN echo built\n`,
         'compose.yaml': `services:\n  web:\n    build: .\n    expose: [8080]\n    ${line}\n`,

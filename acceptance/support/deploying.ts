@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { onDatabase } from './app-runtime.ts';
 import type { Answered, Person } from './people.ts';
 import { temporaryFolder } from './server.ts';
+import { newRelease } from './sites.ts';
 import type { World } from './world.ts';
 
 export type SourceFiles = Readonly<Record<string, string>>;
@@ -47,15 +48,16 @@ export async function newDeployedApp(
 export async function newWaitingApp(world: World, owner: Person): Promise<DeployedApp & { earlier: string }> {
   const app = await newDeployedApp(world, owner);
   const [earlier, held] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const release = await newRelease({ owner, base: `${app.base}/static` }, staticSource());
   const text = `with made as (update svc.apps set deployments_made = 2 where id = $1 returning tenant_id, id)
     insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, is_kept, artifact,
       release_id, live_at, ended_at, lease_holder, lease_until, created_at)
     select d.id::uuid, made.tenant_id, made.id, d.seq, 'deploy', 'person', d.state, 'static', 'upload', d.is_live,
-      case when d.is_live then '{}'::jsonb end, case when d.is_live then gen_random_uuid() end,
+      case when d.is_live then '{}'::jsonb end, case when d.is_live then $4::uuid end,
       case when d.is_live then now() end, case when d.is_live then now() end,
       case when not d.is_live then gen_random_uuid() end, case when not d.is_live then now() + interval '1 day' end, now()
     from made, (values ($2, 1, 'superseded', true), ($3, 2, 'building', false)) d (id, seq, state, is_live)`;
-  await onDatabase(world.tenant.server, text, [app.id, earlier, held]);
+  await onDatabase(world.tenant.server, text, [app.id, earlier, held, release.id]);
   return { ...app, earlier };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { runtimeConformance } from '../conformance.ts';
 import { BuildFailure, type Runtime } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import type { ImageArtifact } from './artifacts.ts';
@@ -42,6 +43,9 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
     app.sample.files['web/app.js'] = app.sample.files['app.js'] ?? '';
     return app;
   }
+
+  // On the same engine, which is closed here.
+  runtimeConformance('apps as containers', async () => ({ ...world, close: async () => {} }));
 
   test('are held to the limits of the app, without rights, and open to nobody else', async () => {
     const instance = await bench.app('web').run();
@@ -109,7 +113,9 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
     expect(built.digest).not.toBe(imageId);
     expect(image).not.toContain(app.deploymentId);
     const instance = await app.start(built);
-    expect(await bench.answer(instance.address, '/env')).toMatch(/API_KEY=sk-very-secret[^]*PORT=3456/);
+    expect(await bench.answer(instance.address, '/env')).toMatch(
+      /^API_KEY=sk-very-secret$[\s\S]*^PORT=3456$/m,
+    );
     expect(app.lines('stdout')).toContain('keep.txt');
     expect(app.lines('stdout')).not.toContain('secret.txt');
     expect(app.lines('platform')).toContain('CMD ["node", "/srv/app.js"]');
