@@ -20,7 +20,7 @@ import {
 } from './support/traced-programs.ts';
 import { until } from './support/until.ts';
 
-const count = scaled(400, 2_000);
+const count = scaled(160, 2_000);
 /** So many of one person stay below what a person may ask in a minute. */
 const valuesEach = scaled(40, 20);
 const doorsEach = scaled(5, Object.keys(doors).length);

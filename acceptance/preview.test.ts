@@ -36,21 +36,11 @@ let mutating: string[];
 beforeAll(async () => {
   const server = await startServer({ env: { SVC_DATABASE_URL: '' } });
   database = behind(server);
-  await holdRuns();
   world = await newWorld(server);
   svc = svcFor(server, { token: world.people.A.token, tenant: world.tenant.slug });
   mutating = (await commandList()).filter(({ mutates }) => mutates).map(({ words }) => words);
 });
 afterAll(() => database?.close());
-
-/** Runs that are started here are not worked on: what they do afterwards would be seen as a change by whoever looks next. */
-async function holdRuns(): Promise<void> {
-  await database.query(`create function public.hold_run() returns trigger language plpgsql as
-    $$begin new.next_try_at := now() + interval '1 day'; return new; end$$`);
-  await database.query(
-    'create trigger hold before insert on svc.bootstrap_runs for each row execute function public.hold_run()',
-  );
-}
 
 /** What was done meanwhile left every byte as it was. */
 async function changesNothing(what: string, doing: () => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { onDatabase } from './app-runtime.ts';
 import { Browser } from './browser.ts';
 import type { Person, Tenant } from './people.ts';
 import { temporaryFolder } from './server.ts';
@@ -54,6 +55,17 @@ export async function newRepository(
   return repo;
 }
 
+const pages = new WeakMap<Tenant, Map<string, Promise<string>>>();
+
+/** One of the person's for whoever only reads it: made once, as that takes several starts of git. */
+export function pageRepository(tenant: Tenant, person: Person): Promise<string> {
+  const known = pages.get(tenant) ?? new Map<string, Promise<string>>();
+  pages.set(tenant, known);
+  const repo = known.get(person.id) ?? newRepository(tenant, person);
+  known.set(person.id, repo);
+  return repo;
+}
+
 /** All of the files as one new commit in place of what `main` was. */
 export async function pushFiles(remote: string, files: Record<string, string>): Promise<string> {
   const folder = temporaryFolder();
@@ -76,7 +88,7 @@ export async function pushFiles(remote: string, files: Record<string, string>): 
 
 /** A template of the tenant's own, which is deployed without a build. */
 export async function newPageTemplate(tenant: Tenant): Promise<string> {
-  const repo = await newRepository(tenant, tenant.admin);
+  const repo = await pageRepository(tenant, tenant.admin);
   const { status, body } = await tenant.admin.call('POST', `${tenant.base}/templates`, {
     repo,
     name: 'A page',
@@ -97,4 +109,21 @@ export async function approveCode(
   page = await browser.press(page, 'Continue', { user_code: shown.code });
   page = await browser.press(page, answer);
   if (page.status !== 200) throw new Error(`${answer} ended with ${page.status}:\n${page.html}`);
+}
+
+/** Runs of the tenant are started and never worked on: what they do afterwards takes long, and is not what is looked at. */
+export async function holdRuns({ id, server }: Tenant): Promise<void> {
+  const name = `hold_${id.replaceAll('-', '')}`;
+  await onDatabase(
+    server,
+    `create or replace function public.hold_run() returns trigger language plpgsql as
+      $$begin new.next_try_at := now() + interval '1 day'; return new; end$$`,
+    [],
+  );
+  await onDatabase(
+    server,
+    `create trigger ${name} before insert on svc.bootstrap_runs for each row
+      when (new.tenant_id = '${id}') execute function public.hold_run()`,
+    [],
+  );
 }

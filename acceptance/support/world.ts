@@ -1,5 +1,6 @@
 import { admin } from './commands.ts';
 import type { Letter } from './document.ts';
+import { holdRuns } from './git-repos.ts';
 import { type Call, caller, newPerson, newTenant, type Person, type Tenant } from './people.ts';
 import type { RunningServer } from './server.ts';
 
@@ -27,6 +28,7 @@ export interface App {
 export async function newWorld(on?: RunningServer): Promise<World> {
   const tenant = await newTenant(on);
   const { server } = tenant;
+  await holdRuns(tenant);
   const member = { tenant: tenant.id, role: 'tenant_member' } as const;
   const bystander = () => admin(server, ['users', 'create', `by-${Bun.randomUUIDv7()}@example.test`]);
   const [owner, coOwner, toAdd, toRemove] = await Promise.all([

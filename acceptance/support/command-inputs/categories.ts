@@ -1,4 +1,4 @@
-import { newPageTemplate, newRepository } from '../git-repos.ts';
+import { newPageTemplate, pageRepository } from '../git-repos.ts';
 import { newCategory } from '../reach/categories.ts';
 import type { World } from '../world.ts';
 
@@ -15,7 +15,7 @@ export const categoryInputs: Readonly<Record<string, (world: World) => Promise<s
   'apps resource-presets': () => [],
   'apps templates list': () => [],
   'apps templates add': async (world) => [
-    ...['--repo', await newRepository(world.tenant, world.people.A), '--name', 'A page', '--ref', 'main'],
+    ...['--repo', await pageRepository(world.tenant, world.people.A), '--name', 'A page', '--ref', 'main'],
     ...['--alias', `page-${Bun.randomUUIDv7().slice(-12)}`, '--description', 'As it is'],
   ],
   'apps templates remove': async (world) => [await newPageTemplate(world.tenant)],

@@ -1,7 +1,7 @@
 import { onDatabase } from '../app-runtime.ts';
 import type { CommandLine } from '../command-inputs.ts';
 import { admin } from '../commands.ts';
-import { approveCode, newRepository } from '../git-repos.ts';
+import { approveCode, pageRepository } from '../git-repos.ts';
 import { caller } from '../people.ts';
 import { newRun, templateOf } from '../reach/bootstraps.ts';
 import { emptyRepo, plantedLink } from '../reach/git.ts';
@@ -36,7 +36,7 @@ export const gitInputs: Readonly<Record<string, Inputs>> = {
   'apps git status': async (world) => ['--app', await connectedApp(world)],
   'apps git update': async (world) => ['--app', await connectedApp(world), '--branch', 'release'],
   'apps git disconnect': async (world) => ['--app', await connectedApp(world)],
-  'apps detect': async (world) => ['--repo', await newRepository(world.tenant, world.people.A)],
+  'apps detect': async (world) => ['--repo', await pageRepository(world.tenant, world.people.A)],
   'apps bootstrap': async (world) => ['--template', await templateOf(world), '--slug', unique('boot')],
   'apps bootstrap-status': async (world) => [(await newRun(world, world.people.A)).id],
   'apps bootstrap-cancel': async (world) => [await waitingRun(world)],

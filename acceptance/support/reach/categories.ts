@@ -1,4 +1,4 @@
-import { newPageTemplate, newRepository } from '../git-repos.ts';
+import { newPageTemplate, pageRepository } from '../git-repos.ts';
 import type { Reached } from '../reach.ts';
 import type { World } from '../world.ts';
 
@@ -16,7 +16,7 @@ export const categoryReach: Readonly<Record<string, (world: World) => Promise<Re
   'templates.list': inTenant,
   'templates.create': async (world) => ({
     ...inTenant(world),
-    body: { repo: await newRepository(world.tenant, world.people.A), name: 'A page' },
+    body: { repo: await pageRepository(world.tenant, world.people.A), name: 'A page' },
   }),
   'templates.delete': async (world) => ({
     params: { tenantID: world.tenant.id, template: await newPageTemplate(world.tenant) },

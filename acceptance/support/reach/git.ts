@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { databaseUrlOf } from '../database.ts';
 import type { Letter } from '../document.ts';
-import { newRepository } from '../git-repos.ts';
+import { pageRepository } from '../git-repos.ts';
 import type { Person } from '../people.ts';
 import type { Reached } from '../reach.ts';
 import { newApp, type World } from '../world.ts';
@@ -35,7 +35,10 @@ export const gitReach: Readonly<Record<string, Reach>> = {
     return { params: { tenantID: world.tenant.id }, body: { state: begun.body.state } };
   },
   'gitHost.detect': async (world, letter) => ({
-    params: { tenantID: world.tenant.id, '?repo': await newRepository(world.tenant, world.ownerFor(letter)) },
+    params: {
+      tenantID: world.tenant.id,
+      '?repo': await pageRepository(world.tenant, world.ownerFor(letter)),
+    },
   }),
   'git.status': ({ tenant, app }) => ({ params: { tenantID: tenant.id, app: app.id } }),
   'git.connect': async (world, letter) => ({
