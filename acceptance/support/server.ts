@@ -29,9 +29,12 @@ export interface ServerOptions {
   /** How it is started; `npm start` where that itself is the question. */
   command?: string[];
   readyMs?: number;
+  /** It is there for the files that come as well. */
+  isShared?: true;
 }
 
-const running = new Set<RunningServer>();
+/** With the test file that started it; null: it is for all of them. */
+const running = new Map<RunningServer, string | null>();
 const folders = new Set<string>();
 const beside = new Map<RunningServer, (() => Promise<unknown>)[]>();
 
@@ -63,7 +66,23 @@ async function endBeside(server: RunningServer): Promise<void> {
   await Promise.all(ends.map((end) => end()));
 }
 
+/** Files run one after the other: what the one before has started would go on working beside all that follow. */
+function fileThatAsks(): string | null {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = 100;
+  const { stack = '' } = new Error();
+  Error.stackTraceLimit = before;
+  return /acceptance\/([\w.-]+\.test\.ts)/.exec(stack)?.[1] ?? null;
+}
+
+async function stopThoseOfOtherFiles(file: string): Promise<void> {
+  const left = [...running].filter(([, own]) => own !== null && own !== file);
+  await Promise.all(left.map(([server]) => server.stop()));
+}
+
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const file = options.isShared ? null : fileThatAsks();
+  if (file !== null) await stopThoseOfOtherFiles(file);
   const dataDir = options.dataDir ?? join(temporaryFolder(), 'data');
   const port = options.port ?? freePort();
   const env = {
@@ -125,7 +144,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       return code;
     },
   };
-  running.add(server);
+  running.set(server, file);
   await ready.promise;
   clearTimeout(timer);
   return server;
@@ -161,13 +180,13 @@ let shared: Promise<RunningServer> | undefined;
 
 /** One server for all tests that do not need one of their own; each has a tenant of its own on it. */
 export function sharedServer(): Promise<RunningServer> {
-  shared ??= startServer();
+  shared ??= startServer({ isShared: true });
   return shared;
 }
 
 /** Called once, after all tests: see `setup.ts`. */
 export async function stopEverything(): Promise<void> {
-  await Promise.all([...running].map((server) => server.stop()));
+  await Promise.all([...running.keys()].map((server) => server.stop()));
   // Those opened on a server that had already ended.
   await Promise.all([...beside.keys()].map(endBeside));
   await dropDatabases();
