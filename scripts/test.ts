@@ -5,14 +5,15 @@ import { finish, type Outcome, runParts, runTests, runTool } from './suites.ts';
 const words = process.argv.slice(2);
 const outcomes: Outcome[] = [];
 if (words.length > 0) {
-  outcomes.push(await runTests('tests', ['--timeout', '60000', ...words]));
+  outcomes.push(await runTests('tests', ['--timeout', '240000', ...words]));
 } else {
   outcomes.push(await runTool('types', ['tsc', '--noEmit', '-p', '.']));
   outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
   // As folders: a bare word would also choose files of others whose names hold it.
   const inside = ['./contract', './server', './cli', './sdk/src', './scripts'];
-  outcomes.push(...(await runParts('unit and slices', 2, ['--timeout', '60000', ...inside])));
-  // These wait for programs as much as they work: one more than a small machine has cores.
-  outcomes.push(...(await runParts('acceptance', 3, ['--timeout', '60000', './acceptance'])));
+  outcomes.push(...(await runParts('unit and slices', 2, ['--timeout', '120000', ...inside])));
+  // These wait for programs as much as they work: one more than a small machine has cores. Some go over all commands or
+  // operations in one test.
+  outcomes.push(...(await runParts('acceptance', 3, ['--timeout', '240000', './acceptance'])));
 }
 finish(outcomes);
