@@ -9,8 +9,8 @@ for await (const path of new Glob('{contract,server,cli,sdk,scripts}/**/*.test.t
   if (!path.includes('node_modules') && !needsMore.test(await Bun.file(`${root}/${path}`).text()))
     quick.push(`./${path}`);
 }
-finish([
-  await runTool('types', ['tsc', '--noEmit', '-p', '.']),
-  await runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
-  ...(await runParts('unit', 2, ['--timeout', '20000', ...quick.sort()])),
+const looked = await Promise.all([
+  runTool('types', ['tsc', '--noEmit', '-p', '.']),
+  runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
 ]);
+finish([...looked, ...(await runParts('unit', 4, ['--timeout', '20000', ...quick.sort()]))]);
