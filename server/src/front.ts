@@ -11,6 +11,7 @@ import { userKeysPath } from '@svc/contract/user-keys.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type ChallengeAnswer, challengePrefix } from './certificates/challenge-answer.ts';
 import type { Config } from './config.ts';
+import type { Console } from './console/create-console.ts';
 import { answerChallenge } from './edge/answer-challenge.ts';
 import type { UserTokens } from './edge/user-tokens.ts';
 import { setupPage } from './git-connections/setup-page.ts';
@@ -21,12 +22,12 @@ import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import type { Handle } from './plumbing/serve.ts';
 import { siteAuthPath } from './visitors/site-paths.ts';
-import { welcomePage } from './welcome-page.ts';
 
 export interface FrontParts {
   config: Config;
   metrics: Metrics;
   api: Handle;
+  console: Console;
   oauth: Handle;
   icons: Handle;
   objects: Handle;
@@ -43,11 +44,10 @@ export interface FrontParts {
 
 /** Which part of the server a path belongs to. */
 export function createFront(parts: FrontParts): Handle {
-  const openApi = JSON.stringify(
-    openApiDocument({ baseUrl: parts.config.baseUrl, version: packageJson.version }),
-  );
-  const manifestSchema = JSON.stringify(manifestJsonSchema({ baseUrl: parts.config.baseUrl }));
-  const siteSchema = JSON.stringify(siteConfigJsonSchema({ baseUrl: parts.config.baseUrl }));
+  const { baseUrl } = parts.config;
+  const openApi = madeOnce(() => openApiDocument({ baseUrl, version: packageJson.version }));
+  const manifestSchema = madeOnce(() => manifestJsonSchema({ baseUrl }));
+  const siteSchema = madeOnce(() => siteConfigJsonSchema({ baseUrl }));
   const consoleLogin = createConsoleLogin({ baseUrl: parts.config.baseUrl });
 
   const exact: Record<string, Handle> = {
@@ -59,14 +59,13 @@ export function createFront(parts: FrontParts): Handle {
     '/metrics': async () =>
       new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.contentType } }),
     '/api/v1/openapi.json': async () =>
-      new Response(openApi, { headers: { 'content-type': 'application/json' } }),
+      new Response(openApi(), { headers: { 'content-type': 'application/json' } }),
     [manifestSchemaPath]: async () =>
-      new Response(manifestSchema, { headers: { 'content-type': 'application/schema+json' } }),
+      new Response(manifestSchema(), { headers: { 'content-type': 'application/schema+json' } }),
     [siteConfigSchemaPath]: async () =>
-      new Response(siteSchema, { headers: { 'content-type': 'application/schema+json' } }),
+      new Response(siteSchema(), { headers: { 'content-type': 'application/schema+json' } }),
     [userKeysPath]: async () =>
       Response.json(parts.userKeys, { headers: { 'cache-control': 'public, max-age=300' } }),
-    '/': async () => welcomePage(parts.config.baseUrl),
   };
 
   return async (request, url, info) => {
@@ -80,6 +79,7 @@ export function createFront(parts: FrontParts): Handle {
       return found(request, url, info);
     }
     if (path.startsWith('/api/v1/')) return parts.api(request, url, info);
+    if (parts.console.has(path)) return parts.console.handle(request, url, info);
     if (path.startsWith(challengePrefix)) {
       info.setRoute('acme');
       const { body, ...answer } = await answerChallenge(parts.challengeAnswer, {
@@ -108,5 +108,14 @@ export function createFront(parts: FrontParts): Handle {
       return parts.siteAuth(request, url, info);
     }
     throw fail('not_found', { detail: 'No such path.' });
+  };
+}
+
+/** Documents that take a while, and that most servers are never asked for: made with the first question. */
+function madeOnce(make: () => unknown): () => string {
+  let text: string | undefined;
+  return () => {
+    text ??= JSON.stringify(make());
+    return text;
   };
 }

@@ -80,6 +80,10 @@ try {
   }
   if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
   console.log(`svc is ready on ${config.baseUrl}`);
+  // So that the first one who looks does not wait for it.
+  platform.console
+    .prepare()
+    .catch((error: unknown) => log.error({ err: error }, 'the console can not be bundled'));
   // Asked to stop while starting.
   if (signalledAt !== null) await stopAndExit();
 } catch (error) {

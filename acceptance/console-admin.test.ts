@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { hasChromium, needsChromium } from './support/chromium.ts';
+import { admin } from './support/commands.ts';
+import { violationsOf } from './support/console/axe.ts';
+import { browserOf, complaintsOf, settled } from './support/console/browsing.ts';
+import { reasonOf } from './support/console/reason-of.ts';
+import { newVisitor, type Visitor } from './support/console/world.ts';
+import { caller } from './support/people.ts';
+import { done, startEmbedded } from './support/rows-proof.ts';
+import type { RunningServer } from './support/server.ts';
+
+if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+describe.if(hasChromium)('governing a tenant in the console', () => {
+  let server: RunningServer;
+  let slug: string;
+  let base: string;
+  let [ada, olga]: Visitor[] = [];
+  let admins: BrowserContext;
+  let owners: BrowserContext;
+  beforeAll(async () => {
+    server = await startEmbedded();
+    slug = `contoso-${Bun.randomUUIDv7().slice(-6)}`;
+    const { id } = await admin(server, ['tenants', 'create', slug, '--name', 'Contoso']);
+    base = `/api/v1/tenants/${id}`;
+    [ada, olga] = await Promise.all([
+      newVisitor(server, slug, 'Ada Admin', 'tenant_admin'),
+      newVisitor(server, slug, 'Olga Owner', 'tenant_member'),
+    ]);
+    [admins, owners] = await Promise.all([browserOf(server, ada!), browserOf(server, olga!)]);
+  }, 180_000);
+  afterAll(() => Promise.all([admins, owners].map((browser) => browser?.close())));
+
+  async function open(browser: BrowserContext): Promise<{ page: Page; complaints: string[] }> {
+    const page = await browser.newPage();
+    return { page, complaints: complaintsOf(page) };
+  }
+
+  async function show(page: Page, path: string) {
+    await page.goto(`${server.baseUrl}/t/${slug}/${path}`);
+    await settled(page);
+  }
+
+  const field = (page: Page, label: RegExp | string) =>
+    page.locator('input:visible').and(page.getByLabel(label));
+
+  async function choose(page: Page, label: RegExp, option: RegExp | string) {
+    await field(page, label).click();
+    await page.getByRole('option', { name: option }).click();
+  }
+
+  /** The preview is there; it is confirmed. */
+  async function confirm(page: Page, title: string, verb: string) {
+    const dialog = page.getByRole('dialog', { name: title });
+    await dialog.getByText('this is what will happen').waitFor();
+    await dialog.getByRole('button', { name: verb, exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  }
+
+  const list = async (path: string) => (await done(ada!.call('GET', `${base}/${path}`))).items;
+
+  test('an admin takes somebody in, makes a category and a connector, each after its preview', async () => {
+    const { page, complaints } = await open(admins);
+    const { id: newcomer } = await admin(server, [
+      'users',
+      'create',
+      `nina-${slug}@contoso.test`,
+      '--name',
+      'Nina New',
+    ]);
+    await show(page, 'admin/members/new');
+    await field(page, /^User id/).fill(String(newcomer));
+    await page.getByRole('button', { name: 'Add member' }).click();
+    await confirm(page, 'Add a member', 'Add');
+    await page.getByRole('row', { name: /Nina New/ }).waitFor();
+    expect((await list('members?q=NINA')).map((one: { role: string }) => one.role)).toEqual([
+      'tenant_member',
+    ]);
+
+    await choose(page, /^Role of Nina New/, 'admin');
+    await confirm(page, 'Change a role', 'Change role');
+    expect((await list('members?q=nina'))[0].role).toBe('tenant_admin');
+    await page.getByLabel('Search').fill('olga');
+    await page.getByRole('row', { name: /Nina New/ }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /Olga Owner/ }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Members', exact: true }).click();
+    await page.getByRole('row', { name: /Nina New/ }).waitFor();
+    expect(await page.getByLabel('Search').inputValue()).toBe('');
+    await show(page, 'admin/members?page=999');
+    await page.getByText('This page is past the end').waitFor();
+    await page.getByRole('link', { name: 'To the first page' }).click();
+    await page.getByRole('row', { name: /Nina New/ }).waitFor();
+
+    await show(page, 'admin/categories/new');
+    await field(page, /^Name/).fill('Field work');
+    await field(page, /^Colour/).fill('#2f9e44');
+    await page.getByRole('button', { name: 'Save category' }).click();
+    await confirm(page, 'Create a category', 'Create');
+    await page.getByRole('link', { name: 'Field work' }).waitFor();
+    expect((await list('categories'))[0]).toMatchObject({ slug: 'field-work', color: '#2f9e44' });
+
+    await show(page, 'admin/connectors/new');
+    await page.getByLabel('PostgreSQL').check();
+    await field(page, /^Name/).fill('Warehouse');
+    await page.getByRole('button', { name: 'Save connector' }).click();
+    await confirm(page, 'Register a connector', 'Register');
+    await page.getByRole('link', { name: 'Warehouse' }).waitFor();
+    expect((await list('connectors'))[0]).toMatchObject({ slug: 'warehouse', kind: 'postgres' });
+
+    await show(page, 'admin/presets');
+    const edit = page.getByRole('button', { name: 'Edit preset reader' });
+    expect(await edit.getAttribute('aria-disabled')).toBe('true');
+    expect(await reasonOf(edit)).toContain('It is built in');
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 120_000);
+
+  test('a policy with a nested row filter and a mask limits a grant, and stays while the grant names it', async () => {
+    const { page, complaints } = await open(admins);
+    await done(ada!.call('POST', `${base}/connectors`, { name: 'Archive', kind: 'postgres' }));
+    await show(page, 'admin/policies/new');
+    await field(page, /^Name/).fill('Own region');
+    await choose(page, /^Connector/, 'Archive');
+    await page.getByRole('button', { name: 'Add condition to the filter' }).click();
+    await field(page, 'Column of condition 1').fill('region');
+    await field(page, 'Value of condition 1').fill('eu');
+    await page.getByRole('button', { name: 'Add group to the filter' }).click();
+    await field(page, 'Column of condition 2.1').fill('age');
+    await choose(page, /^Operator of condition 2.1/, 'at least (gte)');
+    await field(page, 'Value of condition 2.1').fill('18');
+    await page.getByRole('button', { name: 'Add group to group 2' }).click();
+    await field(page, 'Column of condition 2.2.1').fill('note');
+    await field(page, 'Value of condition 2.2.1').fill('a,b & c');
+    const text = 'region=eq.eu&or=(age.gte.18,and(note.eq."a,b %26 c"))';
+    expect(await page.getByLabel('As text').inputValue()).toBe(text);
+    await page.getByRole('button', { name: 'Add mask' }).click();
+    await field(page, 'Column of mask 1').fill('email');
+    await choose(page, /^Kind of mask 1/, /^partial/);
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save policy' }).click();
+    await confirm(page, 'Create an access policy', 'Create');
+    await page.getByRole('link', { name: 'Own region' }).waitFor();
+    const [policy] = await list('access-policies');
+    expect(policy).toMatchObject({
+      name: 'Own region',
+      row_filter: text,
+      masks: [{ column: 'email', kind: 'partial', args: { keep: 4 } }],
+    });
+
+    await show(page, 'admin/grants/new');
+    await field(page, /^Subject/).fill('olga');
+    await page.getByRole('option', { name: /Olga Owner/ }).click();
+    await choose(page, /^Connector/, 'Archive');
+    await page.getByRole('textbox', { name: 'Scope' }).fill('sales/orders\nhr\nsales/orders');
+    await page.getByText('2 of 200 entries; 1 written twice, counted once.').waitFor();
+    await choose(page, /^Access policies/, 'Own region');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Grant access' }).click();
+    await confirm(page, 'Grant access', 'Grant');
+    await page.getByRole('link', { name: 'Olga Owner' }).click();
+    await page.getByRole('button', { name: 'Replace scope' }).waitFor();
+    const [grant] = await list('grants');
+    expect(grant).toMatchObject({
+      subject_id: olga!.id,
+      policy_ids: [policy.id],
+      scope_resource_paths: ['sales/orders', 'hr'],
+    });
+
+    await show(page, 'admin/policies');
+    await page.getByRole('button', { name: 'Delete policy Own region' }).click();
+    await page.getByRole('alert').filter({ hasText: 'policy_in_use' }).waitFor();
+    await page.getByRole('link', { name: 'Show the grants that name Own region' }).click();
+    await page.getByText('One active grant names it.', { exact: true }).waitFor();
+    const remove = page.getByRole('button', { name: 'Delete policy' });
+    expect(await remove.getAttribute('aria-disabled')).toBe('true');
+    expect(await reasonOf(remove)).toContain('Revoke it first');
+
+    await show(
+      page,
+      `admin/policies?subject=${olga!.id}&connector=${grant.connector_id}&action=write&path=hr/people`,
+    );
+    await page.getByText('its preset does not allow the action').waitFor();
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('input')].some(({ value }) => value.startsWith('Olga Owner (')),
+    );
+
+    await show(page, 'admin/audit?action=policies.create');
+    await page.getByRole('button', { name: /policies\.create policy Own region by ada-/ }).click();
+    await page.getByRole('cell', { name: text }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+
+    await show(page, `admin/grants/${grant.id}`);
+    await page.getByRole('textbox', { name: 'Scope' }).fill('');
+    await page.getByRole('button', { name: 'Replace scope' }).click();
+    await confirm(page, 'Replace the scope', 'Replace scope');
+    expect((await list('grants'))[0].scope_resource_paths).toEqual([]);
+    // The refused deletion is said by the browser as well.
+    expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
+    await page.close();
+  }, 120_000);
+
+  test('a member is told who governs, and makes a token that reads and writes rows', async () => {
+    const { page, complaints } = await open(owners);
+    await show(page, 'admin/policies');
+    await page.getByRole('heading', { name: 'Only tenant admins reach this page' }).waitFor();
+
+    const app = await done(olga!.call('POST', `${base}/apps`, { name: 'Pets' }));
+    const columns = [{ name: 'name', type: 'text' }];
+    await done(olga!.call('POST', `${base}/apps/${app.id}/tables`, { name: 'pets', columns }));
+    await show(page, 'tokens?new=1');
+    await field(page, /^Name/).fill('robot');
+    await choose(page, /^Apps/, 'Pets');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('write', { exact: true }).check();
+    await field(page, /^Days until/).fill('400');
+    await page.getByText('must be 1 to 365').waitFor();
+    await field(page, /^Days until/).fill('30');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await confirm(page, 'Create a token', 'Create');
+    const dialog = page.getByRole('dialog', { name: 'Your new token' });
+    const secret = (await dialog.locator('pre').textContent()) ?? '';
+    expect(secret).toMatch(/^svcpat_\w{36}$/);
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    const robot = caller(server, { 'x-api-key': secret });
+    const rows = `/data/${slug}/${app.slug}/pets`;
+    expect((await robot('POST', rows, { name: 'Rex' })).status).toBe(201);
+    expect((await robot('GET', rows)).body.data).toMatchObject([{ name: 'Rex' }]);
+
+    await page.getByRole('button', { name: /^Revoke token robot/ }).click();
+    const revoke = page.getByRole('dialog', { name: 'Revoke a token' });
+    await revoke.getByLabel(/to confirm/).fill('robot');
+    await confirm(page, 'Revoke a token', 'Revoke');
+    expect((await robot('GET', rows)).status).toBe(401);
+    const over = page.getByRole('button', { name: /^Revoke token robot/ });
+    await page.getByRole('cell', { name: 'revoked', exact: true }).waitFor();
+    expect(await over.getAttribute('aria-disabled')).toBe('true');
+
+    await show(page, 'sessions');
+    await page.getByRole('row', { name: /this one/ }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 120_000);
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { BrowserContext } from 'playwright-core';
+import { hasChromium, needsChromium } from './support/chromium.ts';
+import { browserOf } from './support/console/browsing.ts';
+import { newTenant, type Tenant } from './support/people.ts';
+import { done } from './support/rows-proof.ts';
+import { newPasswordUser, type PasswordUser } from './support/sign-in.ts';
+
+if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+describe.if(hasChromium)('the console, where something goes wrong', () => {
+  let t: Tenant;
+  let user: PasswordUser;
+  let browser: BrowserContext;
+  beforeAll(async () => {
+    t = await newTenant();
+    user = await newPasswordUser(t.server, t.id);
+    browser = await browserOf(t.server, user);
+  }, 60_000);
+  afterAll(() => browser.close());
+  const pageOf = (path: string) => `${t.server.baseUrl}/t/${t.slug}/${path}`;
+
+  test('a part of it that can not be loaded leaves the way to others open, and comes back when asked again', async () => {
+    const page = await browser.newPage();
+    await page.goto(pageOf('catalogue'));
+    await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
+    await page.route('**/assets/page-*.js', (route) => route.abort());
+    // It has been loaded anew a moment ago already.
+    await page.evaluate(() => sessionStorage.setItem('svc.reloaded-at', String(Date.now())));
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.getByRole('alert').getByText('could not be loaded').waitFor();
+    await page.getByRole('link', { name: 'Catalogue' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
+    await page.unroute('**/assets/page-*.js');
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('a slow answer about one app is never shown under the address of another', async () => {
+    const made = (name: string) => done(t.member.call('POST', `${t.base}/apps`, { name }));
+    const [one, two] = [await made('Number One'), await made('Number Two')];
+    for (const { id } of [one, two])
+      await done(t.member.call('POST', `${t.base}/apps/${id}/co-owners`, { user_id: user.id }));
+    const page = await browser.newPage();
+    await page.goto(pageOf(`apps/${one.slug}/settings`));
+    await page.getByRole('heading', { level: 1, name: 'Number One' }).waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route(`**/apps/${two.slug}`, async (route) => {
+      if (route.request().resourceType() !== 'document') await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'My apps' }).click();
+    await page.getByRole('link', { name: 'Number Two' }).click();
+    await page.getByRole('status', { name: 'Loading' }).waitFor();
+    expect(await page.getByRole('heading', { level: 1, name: 'Number One' }).count()).toBe(0);
+    held.resolve();
+    await page.getByRole('heading', { level: 1, name: 'Number Two' }).waitFor();
+    await page.close();
+  }, 60_000);
+});

@@ -1,0 +1,21 @@
+import { Center } from '@mantine/core';
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { Empty } from '../parts/empty.tsx';
+import { LinkTo } from '../parts/link-to.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+
+export function NotFound() {
+  return (
+    <>
+      <PageHead title="Not found" />
+      <Center>
+        <Empty
+          title="There is nothing here"
+          action={<LinkTo to={consolePaths.home}>To the beginning</LinkTo>}
+        >
+          It is not there, or it is not for you to see. If somebody sent you the address, ask them for access.
+        </Empty>
+      </Center>
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+import { Button, Group, Paper, Stack, Title } from '@mantine/core';
+import { IconArrowLeft } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { ProblemAlert } from '../../parts/problem-alert.tsx';
+
+/** A form with an address of its own: its button asks the server what would happen. */
+export function FormFrame({
+  title,
+  back,
+  submit,
+  change,
+  onSubmit,
+  actions,
+  children,
+}: {
+  title: string;
+  /** Where one comes from, and goes when it is left. */
+  back: { to: string; label: string };
+  submit: string;
+  change: { isBusy: boolean; problem: unknown };
+  onSubmit: () => void;
+  /** Beside the form's own buttons. */
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <Stack gap="md">
+      <BackLink {...back} />
+      <Paper withBorder p={{ base: 'md', sm: 'lg' }} radius="md">
+        <form
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            onSubmit();
+          }}
+        >
+          <Stack>
+            <Title order={2} size="h4">
+              {title}
+            </Title>
+            {children}
+            {change.problem !== null && <ProblemAlert error={change.problem} />}
+            <Group justify="space-between">
+              <Group>
+                <Button type="submit" loading={change.isBusy}>
+                  {submit}
+                </Button>
+                <Button component={Link} href={back.to} variant="default">
+                  Cancel
+                </Button>
+              </Group>
+              {actions}
+            </Group>
+          </Stack>
+        </form>
+      </Paper>
+    </Stack>
+  );
+}
+
+export function BackLink({ to, label }: { to: string; label: string }) {
+  return (
+    <Group>
+      <Button
+        component={Link}
+        href={to}
+        variant="subtle"
+        size="compact-md"
+        leftSection={<IconArrowLeft size={16} aria-hidden />}
+      >
+        {label}
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,91 @@
+import { Select } from '@mantine/core';
+import { type GrantStatus, grantStatuses, listGrants } from '@svc/contract/grants.ts';
+import { useTenant } from '../../../api/me.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { AnswerView } from '../../../parts/answer-view.tsx';
+import { Empty } from '../../../parts/empty.tsx';
+import { Pager } from '../../../parts/pager.tsx';
+import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { usePage, useSearchValue } from '../../../parts/use-search-value.ts';
+import { adminPath } from '../admin-path.ts';
+import { ListHead, NewButton } from '../list-head.tsx';
+import { MemberSelect } from '../member-select.tsx';
+import { useNames } from '../use-names.ts';
+import { GrantTable } from './grant-table.tsx';
+
+export function GrantList() {
+  const tenant = useTenant();
+  const { connectors } = useNames();
+  const [status, setStatus] = useSearchValue('status');
+  const [subject, setSubject] = useSearchValue('subject');
+  const [connector, setConnector] = useSearchValue('connector');
+  const page = usePage();
+  const known = grantStatuses.find((one) => one === status);
+  const answer = useAnswer(listGrants, {
+    params: { tenantID: tenant.id },
+    query: {
+      page,
+      ...(known ? { status: known satisfies GrantStatus } : {}),
+      ...(subject ? { subject_id: subject } : {}),
+      ...(connector ? { connector_id: connector } : {}),
+    },
+  });
+  const isFiltered = known !== undefined || subject !== '' || connector !== '';
+  const create = adminPath(tenant.slug, 'grants', 'new');
+  return (
+    <>
+      <ListHead to={create} label="New grant">
+        <Select
+          label="Status"
+          placeholder="Any"
+          data={[...grantStatuses]}
+          value={known ?? null}
+          onChange={(next) => setStatus(next ?? '')}
+          clearable
+          clearButtonProps={{ 'aria-label': 'Clear status' }}
+          w={{ base: '100%', xs: 130 }}
+        />
+        <MemberSelect
+          label="Subject"
+          placeholder="Anybody"
+          value={subject}
+          onChange={setSubject}
+          w={{ base: '100%', xs: 220 }}
+        />
+        <Select
+          label="Connector"
+          placeholder="Any"
+          data={connectors.map(({ id, name }) => ({ value: id, label: name }))}
+          value={connector || null}
+          onChange={(next) => setConnector(next ?? '')}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': 'Clear connector' }}
+          w={{ base: '100%', xs: 180 }}
+        />
+      </ListHead>
+      <AnswerView answer={answer}>
+        {({ items, page: shown, per_page: perPage, total }) =>
+          items.length === 0 && shown > 1 ? (
+            <PastTheEnd />
+          ) : items.length === 0 ? (
+            <Empty
+              title={isFiltered ? 'No grant is like that' : 'No grant yet'}
+              command="svc grants create --subject anna@example.com --connector warehouse --preset reader --execute"
+              action={<NewButton to={create} label="New grant" />}
+            >
+              {isFiltered
+                ? 'Clear a filter to see more.'
+                : 'A grant lets a member use a connector, with a preset of actions, within a scope. Without one nobody reaches it.'}
+            </Empty>
+          ) : (
+            <>
+              <GrantTable label="Grants" grants={items} />
+              <Pager page={shown} perPage={perPage} total={total} />
+            </>
+          )
+        }
+      </AnswerView>
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { createRelease, releaseVersionCharsMax } from '@svc/contract/static-sites.ts';
+import { IconFolderUp } from '@tabler/icons-react';
+import { useRef, useState } from 'react';
+import { MayButton } from '../../../parts/may-button.tsx';
+import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { chosenFiles } from '../files/chosen-files.ts';
+import { DropArea } from '../files/drop-area.tsx';
+import { useApp } from '../use-app.ts';
+import { whyNotActive } from '../why-not-active.ts';
+import { DeployProgress } from './deploy-progress.tsx';
+import { PickedFolder } from './picked-folder.tsx';
+import { useFolderDeploy } from './use-folder-deploy.ts';
+
+export function DeployFolder() {
+  const { app, why } = useApp();
+  const input = useRef<HTMLInputElement>(null);
+  const [version, setVersion] = useState('');
+  const { picked, stage, problem, isBusy, choose, deploy, end, cancel, reset } = useFolderDeploy();
+  const reason = why(createRelease) ?? whyNotActive(app);
+  const isUnderWay = stage.at === 'reading' || stage.at === 'sending';
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="deploy-title">
+      <Title order={2} size="h4" id="deploy-title">
+        Deploy a folder
+      </Title>
+      <DropArea onFiles={choose} isOff={reason !== null || isUnderWay}>
+        <Stack gap="sm">
+          <Group gap="md">
+            <MayButton
+              variant="default"
+              why={reason ?? (isUnderWay ? 'A folder is being deployed.' : null)}
+              leftSection={<IconFolderUp size={16} aria-hidden />}
+              onClick={() => input.current?.click()}
+            >
+              Choose a folder
+            </MayButton>
+            <Text size="sm" c="dimmed">
+              or drop it here: the folder that your build made, with index.html in it.
+            </Text>
+          </Group>
+          <input
+            ref={input}
+            type="file"
+            hidden
+            aria-label="Folder to deploy"
+            {...{ webkitdirectory: '' }}
+            multiple
+            onChange={({ currentTarget }) => {
+              if (currentTarget.files?.length) choose(chosenFiles(currentTarget.files));
+              currentTarget.value = '';
+            }}
+          />
+          {picked && (
+            <>
+              <PickedFolder picked={picked} />
+              {!isUnderWay && stage.at !== 'sent' && picked.faults.length === 0 && (
+                <Group align="flex-end">
+                  <TextInput
+                    label="Version"
+                    description="A label, if you like"
+                    placeholder="1.2.0"
+                    value={version}
+                    maxLength={releaseVersionCharsMax}
+                    onChange={(event) => setVersion(event.currentTarget.value)}
+                  />
+                  <Button loading={isBusy} onClick={() => void deploy(version)}>
+                    Deploy
+                  </Button>
+                  <Button variant="default" onClick={reset}>
+                    Choose another
+                  </Button>
+                </Group>
+              )}
+            </>
+          )}
+          <DeployProgress stage={stage} isBusy={isBusy} cancel={cancel} end={end} />
+          {problem !== null && <ProblemAlert error={problem} />}
+        </Stack>
+      </DropArea>
+    </Stack>
+  );
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { diffLines, foldSame } from './line-diff.ts';
+
+const signs = { same: ' ', added: '+', removed: '-' } as const;
+const shown = (before: string, after: string) =>
+  diffLines(before, after).map(({ kind, text }) => signs[kind] + text);
+
+test('what was taken away and put in is told line by line', () => {
+  expect(shown('a\nb\nc\n', 'a\nB\nc\nd\n')).toEqual([' a', '-b', '+B', ' c', '+d']);
+  expect(shown('', 'a\n')).toEqual(['+a']);
+  expect(shown('a\n', '')).toEqual(['-a']);
+  expect(shown('same\n', 'same\n')).toEqual([' same']);
+});
+
+test('lines have the numbers that they have in their texts', () => {
+  expect(diffLines('a\nb', 'b\nc').map(({ before, after }) => [before, after])).toEqual([
+    [1, null],
+    [2, 1],
+    [null, 2],
+  ]);
+});
+
+/** A small generator of its own, so that a failure can be had again. */
+function randomText(seed: number): string {
+  let state = seed;
+  const next = () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state;
+  };
+  return Array.from({ length: next() % 30 }, () => 'abcd'[next() % 4]).join('\n');
+}
+
+test('whatever the two texts are, both can be read out of what is told', () => {
+  for (let seed = 1; seed <= 500; seed += 1) {
+    const [before, after] = [randomText(seed), randomText(seed + 7_919)];
+    const lines = diffLines(before, after);
+    const without = (kind: string) =>
+      lines
+        .filter((line) => line.kind !== kind)
+        .map(({ text }) => text)
+        .join('\n');
+    expect([without('added'), without('removed')]).toEqual([before, after]);
+  }
+});
+
+test('texts that have nothing in common are told at once, however long they are', () => {
+  const [before, after] = ['a', 'b'].map((letter) =>
+    Array.from({ length: 20_000 }, (_, at) => `${letter}${at}`).join('\n'),
+  );
+  expect(diffLines(before!, after!)).toHaveLength(40_000);
+});
+
+test('what is the same is folded away but for a few lines around each change', () => {
+  const before = Array.from({ length: 40 }, (_, at) => `line ${at}`).join('\n');
+  const parts = foldSame(diffLines(before, before.replace('line 20', 'another')));
+  expect(parts.map(({ kind, lines }) => [kind, typeof lines === 'number' ? lines : lines.length])).toEqual([
+    ['hidden', 17],
+    ['shown', 8],
+    ['hidden', 16],
+  ]);
+});

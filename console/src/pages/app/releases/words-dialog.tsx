@@ -1,0 +1,60 @@
+import { Button, Group, Modal, Stack, Textarea } from '@mantine/core';
+import { promotionTextCharsMax } from '@svc/contract/static-sites.ts';
+import { useState } from 'react';
+import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+
+/** Asks for a few words that go with a change, then shows what it would do. */
+export function WordsDialog({
+  title,
+  label,
+  isRequired = false,
+  change,
+  propose,
+  close,
+}: {
+  title: string;
+  label: string;
+  isRequired?: boolean;
+  change: { isBusy: boolean; problem: unknown; clear(): void };
+  /** Resolves when the preview is shown, or refused. */
+  propose: (words: string) => Promise<boolean>;
+  close: () => void;
+}) {
+  const [words, setWords] = useState('');
+  const leave = () => {
+    change.clear();
+    close();
+  };
+  return (
+    <Modal opened onClose={leave} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={async (event) => {
+          event.preventDefault();
+          if (await propose(words.trim())) close();
+        }}
+      >
+        <Stack>
+          <Textarea
+            label={label}
+            value={words}
+            onChange={(event) => setWords(event.currentTarget.value)}
+            maxLength={promotionTextCharsMax}
+            required={isRequired}
+            autosize
+            minRows={3}
+            data-autofocus
+          />
+          {change.problem !== null && <ProblemAlert error={change.problem} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={leave}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={change.isBusy}>
+              Preview
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,130 @@
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { conditionsMax } from '@svc/contract/rows.ts';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
+import { MayButton } from '../../../../parts/may-button.tsx';
+import { Dialog } from '../dialog.tsx';
+import { type ColumnView, useTable } from '../use-table.ts';
+import { type Filter, opsOf, testOf, textOf } from './filter-text.ts';
+
+/** The conditions that rows must all fulfil, one line each. */
+export function FilterDialog({
+  filters,
+  onApply,
+  onClose,
+}: {
+  filters: readonly Filter[];
+  onApply: (filters: readonly Filter[]) => void;
+  onClose: () => void;
+}) {
+  const { table } = useTable();
+  const first = table.columns.find(({ name }) => name !== 'id') ?? table.columns[0];
+  const begun = (): Filter[] =>
+    first ? [{ column: first.name, text: textOf(first.type, initialTest(first)) }] : [];
+  const [drafts, setDrafts] = useState<readonly Filter[]>(() => (filters.length > 0 ? filters : begun()));
+  return (
+    <Dialog onClose={onClose} title="Filter rows" size="xl">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onApply(drafts);
+        }}
+      >
+        <Stack>
+          <Text size="sm">A row is shown when all of these hold.</Text>
+          {drafts.map((filter, at) => (
+            <FilterLine
+              // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place.
+              key={at}
+              at={at + 1}
+              columns={table.columns}
+              filter={filter}
+              onChange={(next) => setDrafts(drafts.map((each, index) => (index === at ? next : each)))}
+              onRemove={() => setDrafts(drafts.filter((_, index) => index !== at))}
+            />
+          ))}
+          <Group>
+            <MayButton
+              variant="default"
+              leftSection={<IconPlus size={16} aria-hidden />}
+              why={drafts.length < conditionsMax ? null : `A filter has at most ${conditionsMax} conditions.`}
+              onClick={() => setDrafts([...drafts, ...begun()])}
+            >
+              Add a condition
+            </MayButton>
+          </Group>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => onApply([])}>
+              Show all rows
+            </Button>
+            <Button type="submit">Apply filter</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}
+
+function FilterLine({
+  at,
+  columns,
+  filter,
+  onChange,
+  onRemove,
+}: {
+  at: number;
+  columns: readonly ColumnView[];
+  filter: Filter;
+  onChange: (filter: Filter) => void;
+  onRemove: () => void;
+}) {
+  const column = columns.find(({ name }) => name === filter.column) ?? columns[0];
+  if (!column) return null;
+  const test = testOf(column.type, filter.text);
+  const choices = opsOf[column.type];
+  const choice = choices.find(({ op }) => op === test.op);
+  return (
+    <Group gap="xs" align="flex-end" role="group" aria-label={`Condition ${at}`}>
+      <NativeSelect
+        label="Column"
+        data={columns.map(({ name }) => name)}
+        value={column.name}
+        onChange={(event) => {
+          const next = columns.find(({ name }) => name === event.currentTarget.value);
+          if (next) onChange({ column: next.name, text: textOf(next.type, initialTest(next)) });
+        }}
+        w={{ base: '100%', xs: 180 }}
+      />
+      <NativeSelect
+        label="Test"
+        data={choices.map(({ op, label }) => ({ value: op, label }))}
+        value={test.op}
+        onChange={(event) => {
+          const op = event.currentTarget.value;
+          onChange({ column: column.name, text: textOf(column.type, { op, value: test.value }) });
+        }}
+        w={{ base: '100%', xs: 160 }}
+      />
+      {choice?.hint !== undefined && (
+        <TextInput
+          label="Value"
+          placeholder={choice.hint}
+          value={test.value}
+          onChange={(event) =>
+            onChange({
+              column: column.name,
+              text: textOf(column.type, { op: test.op, value: event.currentTarget.value }),
+            })
+          }
+          w={{ base: '100%', xs: 220 }}
+          autoComplete="off"
+        />
+      )}
+      <Button variant="subtle" color="gray" onClick={onRemove} aria-label={`Leave out condition ${at}`}>
+        <IconTrash size={16} aria-hidden />
+      </Button>
+    </Group>
+  );
+}
+
+const initialTest = ({ type }: Pick<ColumnView, 'type'>) => ({ op: opsOf[type][0]?.op ?? 'eq', value: '' });

@@ -1,0 +1,51 @@
+import { Button } from '@mantine/core';
+import { listMyApps } from '@svc/contract/app-lists.ts';
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { IconPlus } from '@tabler/icons-react';
+import { Link } from 'wouter';
+import { useTenant } from '../../api/me.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { AnswerView } from '../../parts/answer-view.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { AppList } from './app-list.tsx';
+
+/** The apps one owns, looks after with others, or was invited to. */
+export default function MyAppsPage() {
+  const tenant = useTenant();
+  const answer = useAnswer(listMyApps, { params: { tenantID: tenant.id }, query: {} });
+  const create = (
+    <Button
+      component={Link}
+      href={consolePaths.newApp(tenant.slug)}
+      leftSection={<IconPlus size={16} aria-hidden />}
+    >
+      New app
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="My apps"
+        lead="Yours, those you look after with others, and those you are invited to."
+        actions={create}
+      />
+      <AnswerView answer={answer}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty
+              title="No app yet"
+              command="svc apps bootstrap --template react --slug hello --execute --watch"
+              action={create}
+            >
+              An app has an address, a database of its own tables, storage and people who look after it. Begin
+              with a template and it runs within a minute.
+            </Empty>
+          ) : (
+            <AppList tenant={tenant.slug} apps={items} />
+          )
+        }
+      </AnswerView>
+    </>
+  );
+}

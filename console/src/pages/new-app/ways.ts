@@ -1,0 +1,2 @@
+export const ways = ['template', 'empty', 'fork'] as const;
+export type Way = (typeof ways)[number];

@@ -1,0 +1,75 @@
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { lazy, Suspense } from 'react';
+import { Redirect, Route, Switch, useLocation, useParams } from 'wouter';
+import { TenantProvider, useMe } from './api/me.ts';
+import { NoTenant } from './layout/no-tenant.tsx';
+import { NotFound } from './layout/not-found.tsx';
+import { PageBoundary } from './layout/page-boundary.tsx';
+import { Shell } from './layout/shell.tsx';
+import { Placeholder } from './parts/answer-view.tsx';
+
+/** Which page an address shows; each is loaded when it is first looked at. */
+const pages = {
+  catalogue: lazy(() => import('./pages/catalogue/page.tsx')),
+  apps: lazy(() => import('./pages/apps/page.tsx')),
+  newApp: lazy(() => import('./pages/new-app/page.tsx')),
+  app: lazy(() => import('./pages/app/page.tsx')),
+  reviews: lazy(() => import('./pages/reviews/page.tsx')),
+  review: lazy(() => import('./pages/review/page.tsx')),
+  grants: lazy(() => import('./pages/my-grants/page.tsx')),
+  notifications: lazy(() => import('./pages/notifications/page.tsx')),
+  tokens: lazy(() => import('./pages/tokens/page.tsx')),
+  sessions: lazy(() => import('./pages/sessions/page.tsx')),
+  admin: lazy(() => import('./pages/admin/page.tsx')),
+};
+
+export function Routes() {
+  return (
+    <Switch>
+      <Route path="/" component={Home} />
+      <Route path="/t/:tenant/*?" component={TenantPages} />
+      <Route component={NotFound} />
+    </Switch>
+  );
+}
+
+function Home() {
+  const { tenants } = useMe();
+  const [first] = tenants;
+  return first ? <Redirect to={consolePaths.catalogue(first.slug)} replace /> : <NoTenant />;
+}
+
+function TenantPages() {
+  const { tenants } = useMe();
+  const { tenant: asked } = useParams<{ tenant: string }>();
+  const [path] = useLocation();
+  const tenant = tenants.find(({ id, slug }) => slug === asked || id === asked);
+  if (!tenant) return <NotFound />;
+  return (
+    <TenantProvider value={tenant}>
+      <Shell key={tenant.id}>
+        <PageBoundary at={path}>
+          <Suspense fallback={<Placeholder lines={6} />}>
+            <Switch>
+              <Route path="/t/:tenant">
+                <Redirect to={consolePaths.catalogue(tenant.slug)} replace />
+              </Route>
+              <Route path="/t/:tenant/catalogue" component={pages.catalogue} />
+              <Route path="/t/:tenant/apps" component={pages.apps} />
+              <Route path="/t/:tenant/apps/new" component={pages.newApp} />
+              <Route path="/t/:tenant/apps/:app/:tab?/:part?" component={pages.app} />
+              <Route path="/t/:tenant/reviews" component={pages.reviews} />
+              <Route path="/t/:tenant/reviews/:request" component={pages.review} />
+              <Route path="/t/:tenant/grants" component={pages.grants} />
+              <Route path="/t/:tenant/notifications" component={pages.notifications} />
+              <Route path="/t/:tenant/tokens" component={pages.tokens} />
+              <Route path="/t/:tenant/sessions" component={pages.sessions} />
+              <Route path="/t/:tenant/admin/:tab?/:part?" component={pages.admin} />
+              <Route component={NotFound} />
+            </Switch>
+          </Suspense>
+        </PageBoundary>
+      </Shell>
+    </TenantProvider>
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Where the console shows what. `svc open`, e-mails and notifications lead people to these paths, so they stay what they
+ * are once they are out.
+ */
+export const consolePaths = {
+  home: '/',
+  tokens: (tenant: string) => of(tenant, 'tokens'),
+  sessions: (tenant: string) => of(tenant, 'sessions'),
+  catalogue: (tenant: string) => of(tenant, 'catalogue'),
+  apps: (tenant: string) => of(tenant, 'apps'),
+  newApp: (tenant: string) => of(tenant, 'apps', 'new'),
+  app: (tenant: string, app: string, tab: AppTab = 'overview') => of(tenant, 'apps', app, tab),
+  deployment: (tenant: string, app: string, id: string) => of(tenant, 'apps', app, 'deployments', id),
+  table: (tenant: string, app: string, table: string) => of(tenant, 'apps', app, 'tables', table),
+  release: (tenant: string, app: string, id: string) => of(tenant, 'apps', app, 'releases', id),
+  reviews: (tenant: string) => of(tenant, 'reviews'),
+  review: (tenant: string, id: string) => of(tenant, 'reviews', id),
+  grants: (tenant: string) => of(tenant, 'grants'),
+  notifications: (tenant: string) => of(tenant, 'notifications'),
+  admin: (tenant: string, tab: AdminTab = 'members') => of(tenant, 'admin', tab),
+};
+
+/** Everything the console answers for itself begins so; `/` leads there. */
+export const consolePrefix = '/t/';
+
+export const appTabs = [
+  'overview',
+  'deployments',
+  'logs',
+  'metrics',
+  'tables',
+  'releases',
+  'domains',
+  'storage',
+  'people',
+  'environment',
+  'settings',
+] as const;
+export type AppTab = (typeof appTabs)[number];
+
+export const adminTabs = [
+  'members',
+  'categories',
+  'connectors',
+  'presets',
+  'grants',
+  'policies',
+  'settings',
+  'audit',
+] as const;
+export type AdminTab = (typeof adminTabs)[number];
+
+function of(tenant: string, ...rest: string[]): string {
+  return consolePrefix + [tenant, ...rest].map(encodeURIComponent).join('/');
+}
