@@ -207,7 +207,7 @@ describe('a deleted app', () => {
     await move('delete', id);
     const { operations } = await readDocument(world.tenant.server);
     const below = operations.filter(({ path }) => path.includes('{app}'));
-    const left = ['apps.get', 'apps.delete', 'apps.restore', 'apps.purge', 'rawDb.get'];
+    const left = ['apps.get', 'apps.delete', 'apps.restore', 'apps.purge', 'rawDb.get', 'audit.listOfApp'];
     expect(below.map((it) => it.id)).toEqual(expect.arrayContaining(left));
     const answers: string[] = [];
     for (const operation of below) {

@@ -61,7 +61,13 @@ describe('svc apps create', () => {
       ...{ icon_url: 'https://example.test/l.png', icon_dark_url: 'https://example.test/d.png' },
       ...{ deployment_status: 'draft', operating_status: 'dev', runtime: 'none', record: 'active' },
     });
-    expect(await answer(svc, 'apps', 'get', made.id)).toEqual(made);
+    const { port } = new URL(world.tenant.server.baseUrl);
+    expect(await answer(svc, 'apps', 'get', made.id)).toEqual({
+      ...made,
+      url: `http://${slug}-host.apps.localhost:${port}/`,
+      relation: 'owner',
+      owner_name: expect.stringMatching(/./),
+    });
   });
 
   test('takes a file, of fields in YAML or JSON or svc.yaml itself; flags win over it', async () => {

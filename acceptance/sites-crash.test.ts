@@ -224,9 +224,10 @@ async function sweptClean(server: RunningServer, site: SiteGround): Promise<stri
   await database.query(`update svc.static_blobs set stored_at = stored_at - interval '3 days'`);
   const old = new Date(Date.now() - 3 * 86_400_000);
   for (const path of pathsIn(folder)) utimesSync(path, old, old);
-  const sweeps = await database.query(`select name from pgboss.schedule where name like 'releases.%'`);
-  expect(sweeps.length).toBeGreaterThan(0);
-  for (const { name } of sweeps) await database.query('insert into pgboss.job (name) values ($1)', [name]);
+  const due = await database.query(
+    `insert into pgboss.job (name, data) select name, data from pgboss.schedule where key like 'releases.%' returning name`,
+  );
+  expect(due.length).toBeGreaterThan(0);
   await until(
     'the store holds what rows name and nothing else',
     async () => JSON.stringify(found()) === JSON.stringify(await wanted()) && (await unreferenced()) === 0,

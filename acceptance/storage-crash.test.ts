@@ -105,7 +105,9 @@ async function leavesNothing(server: RunningServer, { app }: Ground): Promise<vo
   const [open] = await database.query('select count(*)::int as count from svc.storage_uploads');
   expect(open?.count).toBeGreaterThan(0);
   await database.query("update svc.storage_uploads set started_at = now() - interval '25 hours'");
-  await database.query("insert into pgboss.job (name) values ('storage.forgetUploads')");
+  await database.query(
+    `insert into pgboss.job (name, data) select name, data from pgboss.schedule where key = 'storage.forgetUploads'`,
+  );
   await until(
     'the store holds what is shown and nothing else',
     async () => {

@@ -5,7 +5,7 @@ import { finish, root, runParts, runTool } from './suites.ts';
 const needsMore =
   /testDatabase|openDatabase|freshDatabase|installations\(|temporaryFolder|(?:S3|Dns|Acme)Server|Bun\.spawn|child_process|playwright|[cC]onformance\(|[dD]ockerEngine|startEngine/;
 const quick: string[] = [];
-for await (const path of new Glob('{contract,server,cli,sdk,scripts}/**/*.test.ts').scan(root)) {
+for await (const path of new Glob('{contract,server,cli,sdk,console,scripts}/**/*.test.ts').scan(root)) {
   if (!path.includes('node_modules') && !needsMore.test(await Bun.file(`${root}/${path}`).text()))
     quick.push(`./${path}`);
 }

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { type FailedTest, failedTests } from './failed-tests.ts';
 
 export const root = resolve(import.meta.dir, '..');
 
@@ -9,6 +10,7 @@ export interface Outcome {
   skipped: number;
   exitCode: number;
   seconds: number;
+  failures: readonly FailedTest[];
 }
 
 /**
@@ -55,7 +57,10 @@ export async function runTests(
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
   const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
   const count = (word: string) => Number(plain.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0);
-  return { name, passed: count('pass'), failed: count('fail'), skipped: count('skip'), exitCode, seconds };
+  return {
+    ...{ name, passed: count('pass'), failed: count('fail'), skipped: count('skip'), exitCode, seconds },
+    failures: failedTests(plain),
+  };
 }
 
 export async function runTool(name: string, command: readonly string[]): Promise<Outcome> {
@@ -75,6 +80,7 @@ export async function runTool(name: string, command: readonly string[]): Promise
     skipped: 0,
     exitCode,
     seconds,
+    failures: [],
   };
 }
 
@@ -90,5 +96,9 @@ export function finish(outcomes: readonly Outcome[]): never {
   const bad = outcomes.some((outcome) => outcome.exitCode !== 0);
   const unseen = outcomes.filter((outcome) => outcome.exitCode !== 0 && outcome.failed === 0).length;
   console.log(`${sum('passed')} passed, ${sum('failed') + unseen} failed, ${sum('skipped')} skipped`);
+  // Of a long output often only the end is kept: what has to be known stands there.
+  const failures = outcomes.flatMap((outcome) => outcome.failures);
+  for (const { name, text } of failures) console.log(`\nfailed: ${name}\n${text}`);
+  if (failures.length > 1) console.log(`\n${failures.map(({ name }) => `failed: ${name}`).join('\n')}`);
   process.exit(bad ? 1 : 0);
 }

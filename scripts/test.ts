@@ -7,10 +7,14 @@ const outcomes: Outcome[] = [];
 if (words.length > 0) {
   outcomes.push(await runTests('tests', ['--timeout', '240000', ...words]));
 } else {
-  outcomes.push(await runTool('types', ['tsc', '--noEmit', '-p', '.']));
-  outcomes.push(await runTool('style', ['biome', 'check', '--error-on-warnings', '.']));
+  outcomes.push(
+    ...(await Promise.all([
+      runTool('types', ['tsc', '--noEmit', '-p', '.']),
+      runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
+    ])),
+  );
   // As folders: a bare word would also choose files of others whose names hold it.
-  const inside = ['./contract', './server', './cli', './sdk/src', './scripts'];
+  const inside = ['./contract', './server', './cli', './sdk/src', './console/src', './scripts'];
   outcomes.push(...(await runParts('unit and slices', 2, ['--timeout', '120000', ...inside])));
   // These wait for programs as much as they work: one more than a small machine has cores. Some go over all commands or
   // operations in one test.

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
-import { temporaryFolder } from './server.ts';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { atEnd } from './server.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   (path) => existsSync(path),
@@ -10,17 +9,26 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
 export const hasChromium = executablePath !== undefined;
 export const needsChromium = /\bchromium\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
+let launched: Promise<Browser> | undefined;
+
 /** A real browser with a new, empty profile; it talks to nobody but the page's own server. */
-export function openChromium(options: {
+export async function openChromium(options: {
   width: number;
   height: number;
   colorScheme?: 'light' | 'dark';
 }): Promise<BrowserContext> {
-  return chromium.launchPersistentContext(join(temporaryFolder(), 'profile'), {
-    executablePath: executablePath ?? '',
-    headless: true,
+  // To start it takes longer than most of what is done with it: profiles are apart, the program is one.
+  launched ??= launch();
+  return (await launched).newContext({
     viewport: { width: options.width, height: options.height },
     colorScheme: options.colorScheme ?? 'light',
+  });
+}
+
+async function launch(): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: executablePath ?? '',
+    headless: true,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -31,4 +39,10 @@ export function openChromium(options: {
       '--disable-sync',
     ],
   });
+  atEnd(() => browser.close());
+  // One that has ended is of no use to those who come.
+  browser.on('disconnected', () => {
+    launched = undefined;
+  });
+  return browser;
 }

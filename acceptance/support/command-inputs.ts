@@ -8,10 +8,13 @@ import { deploymentInputs } from './command-inputs/deployments.ts';
 import { domainInputs } from './command-inputs/domains.ts';
 import { gitInputs } from './command-inputs/git.ts';
 import { iconInputs } from './command-inputs/icons.ts';
+import { notificationInputs } from './command-inputs/notifications.ts';
 import { ownerInputs } from './command-inputs/owners.ts';
+import { publicationInputs } from './command-inputs/publications.ts';
 import { rawDbInputs } from './command-inputs/raw-db.ts';
 import { staticSiteInputs } from './command-inputs/static-sites.ts';
 import { storageInputs } from './command-inputs/storage.ts';
+import { tenantInputs } from './command-inputs/tenants.ts';
 import {
   adminsApp,
   bystanderInside,
@@ -71,7 +74,9 @@ const inputs: Readonly<Record<string, Inputs>> = {
   ...appInputs,
   ...appLifeInputs,
   ...categoryInputs,
+  ...notificationInputs,
   ...ownerInputs,
+  ...publicationInputs,
   ...rawDbInputs,
   ...storageInputs,
   ...domainInputs,
@@ -171,6 +176,7 @@ const inputs: Readonly<Record<string, Inputs>> = {
   'exit-codes': none,
   version: none,
   ...appMetricsInputs,
+  ...tenantInputs,
 };
 
 /** A folder of its own: a login that others use must not be ended, nor another take its place. */

@@ -10,10 +10,13 @@ import { deploymentReach } from './reach/deployments.ts';
 import { domainReach } from './reach/domains.ts';
 import { gitReach } from './reach/git.ts';
 import { iconReach } from './reach/icons.ts';
+import { notificationReach } from './reach/notifications.ts';
 import { ownerReach } from './reach/owners.ts';
+import { publicationReach } from './reach/publications.ts';
 import { rawDbReach } from './reach/raw-db.ts';
 import { staticSiteReach } from './reach/static-sites.ts';
 import { storageReach } from './reach/storage.ts';
+import { tenantReach } from './reach/tenants.ts';
 import { visitorReach } from './reach/visitors.ts';
 import { newApp, type World } from './world.ts';
 
@@ -68,6 +71,7 @@ export const reach: Readonly<Record<string, Reach>> = {
   }),
   'presets.delete': async (world) => one(world, 'presetID', await newPreset(world)),
   'grants.mine': inTenant,
+  'grants.terms': inTenant,
   'grants.list': inTenant,
   'grants.create': async (world) => ({ ...whole(world), body: await grant(world) }),
   'grants.get': async (world) => one(world, 'grantID', await newGrant(world)),
@@ -141,9 +145,12 @@ export const reach: Readonly<Record<string, Reach>> = {
   ...appLifeReach,
   ...bootstrapReach,
   ...categoryReach,
+  ...notificationReach,
   ...ownerReach,
+  ...publicationReach,
   ...rawDbReach,
   ...storageReach,
+  ...tenantReach,
   ...domainReach,
   ...gitReach,
   ...deploymentReach,

@@ -55,6 +55,13 @@ function quickFolder(): string {
   return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
 }
 
+const ends: (() => Promise<unknown>)[] = [];
+
+/** What is there for all files is ended behind the last of them. */
+export function atEnd(end: () => Promise<unknown>): void {
+  ends.push(end);
+}
+
 /** What a test keeps open beside a server is ended with it. */
 export function endWith(server: RunningServer, end: () => Promise<unknown>): void {
   beside.set(server, [...(beside.get(server) ?? []), end]);
@@ -186,6 +193,7 @@ export function sharedServer(): Promise<RunningServer> {
 
 /** Called once, after all tests: see `setup.ts`. */
 export async function stopEverything(): Promise<void> {
+  await Promise.all(ends.map((end) => end()));
   await Promise.all([...running.keys()].map((server) => server.stop()));
   // Those opened on a server that had already ended.
   await Promise.all([...beside.keys()].map(endBeside));

@@ -78,6 +78,7 @@ export const clientCodes = {
   file_unreadable: { exit: 2, title: 'A file can not be read' },
   file_exists: { exit: 6, title: 'A file is there already' },
   no_device_code: { exit: 5, title: 'No code is kept' },
+  nothing_to_open: { exit: 5, title: 'There is nothing to open' },
   nothing_to_resume: { exit: 5, title: 'No import of this file is known' },
   import_unfinished: { exit: 6, title: 'An import of this file was begun and not finished' },
   output_failed: { exit: 1, title: 'The output can not be written' },

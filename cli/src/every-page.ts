@@ -9,14 +9,18 @@ interface Page {
 }
 
 /** Follows a listing to its end, by page or by cursor, and answers as one page that holds everything. */
-export async function everyPage(ctx: Ctx, endpoint: Endpoint, input: Input<Shape>): Promise<unknown> {
+export async function everyPage<S extends Shape>(
+  ctx: Ctx,
+  endpoint: Endpoint<S>,
+  input: Input<S>,
+): Promise<unknown> {
   const client = await ctx.client();
   const items = new Map<unknown, unknown>();
   const { limit: _, ...asked } = { limit: undefined, ...(input.query as object | undefined) };
   let query: Record<string, unknown> = { ...asked, per_page: perPageMax };
   const shows = !ctx.globals.quiet && (await ctx.io.isTerminal('stderr'));
   for (let page = 1; ; page += 1) {
-    const next = { ...input, query } as unknown as Input<Shape>;
+    const next: Input<S> = { ...input, query };
     const answer = (await client.call(endpoint, next, { signal: ctx.signal })) as Page;
     for (const item of answer.items) items.set(identity(item), item);
     const last =

@@ -14,6 +14,7 @@ const steps: Record<ErrorCode, string> = {
   cross_site_request: 'Send a token instead of a cookie.',
   url_expired: 'Run the command again, or ask for a new address with svc apps storage get-url.',
   self_approval: 'Ask another admin of the tenant to approve it.',
+  self_review: 'Ask an admin of the tenant who did not ask for it.',
   not_in_manifest: 'Deploy again; the files have changed since they were listed.',
   not_found: 'Check the id and the tenant (svc whoami); the list command shows what there is.',
   method_not_allowed: 'Check SVC_BASE_URL, and that svc and the server are of the same version.',
@@ -21,7 +22,8 @@ const steps: Record<ErrorCode, string> = {
   request_timeout: 'Try again; where the line is slow, send less at a time.',
   invalid_state_transition: 'Look at its present state first; its get command shows it.',
   immutable_field: 'Leave this field as it is, or make a new one that has it.',
-  visibility_widen_not_allowed: 'Here it can only become narrower; showing it to more people takes a review.',
+  visibility_widen_not_allowed:
+    'Here it can only become narrower; svc publish asks for a review that makes it wider.',
   policy_in_use: 'svc grants list shows the grants; revoke those that name the policy first.',
   connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
   preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',
@@ -37,6 +39,12 @@ const steps: Record<ErrorCode, string> = {
   nothing_deployed: 'Deploy it first.',
   no_successful_deployment: 'Deploy it first.',
   deploy_in_progress: 'Wait until the deployment has ended.',
+  not_wider: 'svc apps get <app> shows who sees it; svc apps update --visibility makes it narrower.',
+  request_open:
+    'svc review history --app <app> shows it; svc review withdraw <request> --execute takes it back.',
+  stale_deployment:
+    'Ask for a review of what is deployed now: svc publish --app <app> --visibility <visibility> --execute.',
+  settled: 'svc review get <request> shows what became of it; svc publish asks once more.',
   app_suspended: 'svc apps resume <app> --execute runs it again.',
   no_source: 'Connect a repository with svc apps git connect, or deploy a folder: svc deploy --from-dir .',
   not_cancelable: 'svc deployments get <id> --app <app> shows how it stands.',
@@ -176,6 +184,16 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
   'apps static releases promote-reject': {
     self_approval:
       'To withdraw it, stage another release, or svc apps static site staging disable --app <app> --execute.',
+  },
+  review: {
+    not_found: 'Check the id and the tenant (svc whoami); svc review history --app <app> shows the requests.',
+  },
+  'review reject': {
+    self_review: 'To take it back: svc review withdraw <request> --execute.',
+  },
+  publish: {
+    stale_deployment:
+      'svc deployments list --app <app> shows what is live; without --deployment-id it is that.',
   },
   'tables grants issue': {
     unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',

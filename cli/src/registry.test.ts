@@ -13,6 +13,8 @@ const commands = await Promise.all(commandWords.map(loadCommand));
 
 /** Endpoints without a command, and why. */
 const withoutCommand: Record<string, string> = {
+  'audit.list': 'audit list asks for it',
+  'audit.listOfApp': 'audit list --app asks for it',
   'bootstraps.get': 'apps bootstrap-status asks for it, and may look on',
   'bootstraps.start': 'apps bootstrap asks for it, and may wait for a person and for the run',
   'git.begin': 'apps git connect asks for it, where the app of the git host is not installed',
@@ -28,7 +30,10 @@ const withoutCommand: Record<string, string> = {
   'deployments.grantUpload': 'deploy --from-dir asks for it',
   'deployments.logs': 'deployments logs asks for it, page by page',
   'deployments.rollback': 'deployments rollback asks for it, and waits for what it began',
+  'grants.terms': 'the console asks for it, to show grants by name; grants mine tells the ids',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
+  'publications.listOfApp': 'review history --app asks for it',
+  'releases.file': 'the console asks for it, to show what has changed in a file',
   'releases.grantUpload': 'apps static deploy asks for it, when an address has expired',
   'sites.startAuth': 'apps static auth start asks for it, and there is nothing to preview',
   'storage.copy': 'apps storage cp asks for it, and does more than one call',

@@ -31,6 +31,8 @@ import * as identityShapes from './identity.shapes.ts';
 import * as identity from './identity.ts';
 import * as inspectionShapes from './inspection.shapes.ts';
 import * as inspection from './inspection.ts';
+import * as notificationShapes from './notifications.shapes.ts';
+import * as notifications from './notifications.ts';
 import * as ownerShapes from './owners.shapes.ts';
 import * as owners from './owners.ts';
 import * as presetShapes from './presets.shapes.ts';
@@ -39,6 +41,8 @@ import * as rawDbShapes from './raw-db.shapes.ts';
 import * as rawDb from './raw-db.ts';
 import * as resourcePresetShapes from './resource-presets.shapes.ts';
 import * as resourcePresets from './resource-presets.ts';
+import * as reviewShapes from './review.shapes.ts';
+import * as review from './review.ts';
 import * as rowShapes from './rows-endpoints.shapes.ts';
 import * as rows from './rows-endpoints.ts';
 import * as staticSiteShapes from './static-sites.shapes.ts';
@@ -61,6 +65,7 @@ export interface ContractEntry {
 export const contract: readonly ContractEntry[] = [
   ...pair(identity, identityShapes),
   ...pair(tenants, tenantShapes),
+  ...pair(notifications, notificationShapes),
   ...pair(connectors, connectorShapes),
   ...pair(presets, presetShapes),
   ...pair(grants, grantShapes),
@@ -84,6 +89,7 @@ export const contract: readonly ContractEntry[] = [
   ...pair(gitHost, gitHostShapes),
   ...pair(gitConnections, gitConnectionShapes),
   ...pair(bootstrap, bootstrapShapes),
+  ...pair(review, reviewShapes),
 ];
 
 /** The row path's own, which no router but `/data/…` itself answers. */

@@ -9,6 +9,8 @@ import { chars, page, pageQuery, ref, tenantParams, text, wholeNumber } from './
 export const ListedApp = App.omit({ description: true });
 /** With what the caller is to it. */
 export const OwnApp = ListedApp.extend({ relation: z.enum(['owner', 'co_owner', 'member']) });
+/** With whom to turn to. */
+export const DiscoveredApp = ListedApp.extend({ owner_name: z.string() });
 
 const words = chars(1, searchCharsMax).meta({
   description: 'Words of its name, slug, summary or description.',
@@ -69,7 +71,7 @@ export const discoverApps = {
       .optional()
       .meta({ description: '`relevance` (with q) or `-created_at` when absent.' }),
   }),
-  answer: page(ListedApp).extend({ capped }),
+  answer: page(DiscoveredApp).extend({ capped }),
 };
 export const searchApps = {
   params: tenantParams,

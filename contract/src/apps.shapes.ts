@@ -12,6 +12,7 @@ import {
   operatingStatuses,
   reservedSlugs,
   reservedSubdomains,
+  reviewStatuses,
   urlCharsMax,
   visibilities,
 } from './apps.ts';
@@ -52,7 +53,7 @@ export const App = z.object({
   runtime: z.enum(['none', 'running', 'suspended']),
   deployment_status: z.enum(deploymentStatuses),
   operating_status: z.enum(operatingStatuses),
-  review_status: z.string(),
+  review_status: z.string().meta({ description: `${reviewStatuses.join(', ')}; more may come.` }),
   deleted_at: timestamp.nullable(),
   purge_after: timestamp.nullable().meta({ description: 'A deleted app is purged after this.' }),
   created_at: timestamp,
@@ -141,7 +142,17 @@ export const updateApp = {
     .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
   answer: App.extend({ changed: unchanged }),
 };
-export const getApp = { params: appParams, answer: App };
+export const getApp = {
+  params: appParams,
+  answer: App.extend({
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its host below the apps domain, also while nothing answers there; null: none.' }),
+    relation: z.enum(['owner', 'co_owner', 'member', 'none']).meta({ description: 'What you are to it.' }),
+    owner_name: z.string().meta({ description: 'Of its representative owner: whom to turn to.' }),
+  }),
+};
 const parts = z.record(z.string(), z.unknown());
 export const getAppDocument = {
   params: appParams,

@@ -14,10 +14,11 @@ export const authModes = ['cookie', 'bearer', 'api_key', 'anonymous'] as const;
 export const deployMethods = ['docker', 'compose', 'static'] as const;
 export const deploymentStatuses = ['draft', 'deployed', 'archived'] as const;
 export const operatingStatuses = ['live', 'dev', 'archived'] as const;
-/** Of the latest request to publish; more may come. */
-export const reviewStatuses = [
-  ...['none', 'pending', 'approved', 'rejected', 'withdrawn', 'superseded', 'expired'],
-] as const;
+/**
+ * By the latest request to publish: it waits, or was rejected. Once it came to nothing else, `approved` stands where an
+ * earlier one has shown the app beyond its owners, and `none` where the app is private.
+ */
+export const reviewStatuses = ['none', 'pending', 'approved', 'rejected'] as const;
 export const coOwnersMax = 50;
 /** How long a name that was given up is kept for the tenant that had it. */
 export const namesReservedDays = 30;

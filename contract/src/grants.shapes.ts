@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Connector } from './connectors.shapes.ts';
 import {
   grantSources,
   grantStatuses,
@@ -8,6 +9,7 @@ import {
   scopeEntriesMax,
   subjectKinds,
 } from './grants.ts';
+import { Preset } from './presets.shapes.ts';
 import { chars, instantOrNone, page, pageQuery, ref, tenantParams, text, unchanged, uuid } from './shapes.ts';
 
 /** The 18 fields in the order of the spec; every one a string or an array of strings, unset ones empty. */
@@ -45,12 +47,21 @@ const grantParams = tenantParams.extend({ grantID: uuid });
 
 export const listMyGrants = { params: tenantParams, answer: z.array(Grant) };
 
+export const getMyGrantTerms = {
+  params: tenantParams,
+  answer: z.object({
+    connectors: z.array(Connector.pick({ id: true, slug: true, name: true, kind: true, description: true })),
+    presets: z.array(Preset.pick({ id: true, name: true, actions: true, description: true })),
+  }),
+};
+
 export const listGrants = {
   params: tenantParams,
   query: pageQuery.extend({
     status: z.enum(grantStatuses).optional(),
     subject_id: ref.optional(),
     connector_id: ref.optional(),
+    policy_id: uuid.optional(),
   }),
   answer: page(Grant),
 };

@@ -38,6 +38,18 @@ export const listMyGrants = endpoint<typeof shapes.listMyGrants>()({
   status: 200,
 });
 
+/** Connectors and presets are for admins to look after; who holds a grant learns what it speaks of. */
+export const getMyGrantTerms = endpoint<typeof shapes.getMyGrantTerms>()({
+  id: 'grants.terms',
+  method: 'GET',
+  path: '/api/v1/tenants/{tenantID}/me/grants/terms',
+  summary: "The connectors and presets that the caller's own active grants name",
+  kind: 'read',
+  authority: member,
+  who: who('O:own C:own A:own M:own P:n N:n X:n'),
+  status: 200,
+});
+
 export const listGrants = endpoint<typeof shapes.listGrants>()({
   id: 'grants.list',
   method: 'GET',

@@ -4,12 +4,14 @@ import { visibilities } from './apps.ts';
 import { page, pageQuery, ref, text, timestamp, unchanged, uuid } from './shapes.ts';
 import { SiteConfig } from './site-config.shapes.ts';
 import { retiredSiteKeys } from './site-config.ts';
-import { releaseFileBytesMax, releaseFilesMax } from './site-paths.ts';
+import { releaseFileBytesMax, releaseFilesMax, sitePathBytesMax } from './site-paths.ts';
 import {
+  fileChanges,
   promotionStatuses,
   promotionTextCharsMax,
   releaseRoles,
   releaseStates,
+  releaseTextBytesMax,
   releaseVersionCharsMax,
 } from './static-sites.ts';
 
@@ -112,6 +114,42 @@ export const listReleaseFiles = {
   params: releaseParams,
   query: pageQuery,
   answer: page(z.object({ path: z.string(), sha256: z.string(), size: z.int() })),
+};
+export const diffRelease = {
+  params: releaseParams,
+  query: pageQuery.extend({
+    against: uuid.optional().meta({ description: 'A release of the same site; absent: what visitors see.' }),
+    change: z
+      .enum([...fileChanges, 'different'])
+      .optional()
+      .meta({ description: 'Only those; `different`: all but `same`.' }),
+  }),
+  answer: page(
+    z.object({
+      path: z.string(),
+      change: z.enum(fileChanges),
+      sha256: z.string().nullable(),
+      size: z.int().nullable(),
+      before_sha256: z.string().nullable(),
+      before_size: z.int().nullable(),
+    }),
+  ).extend({
+    against: uuid.nullable().meta({ description: 'Null: there is nothing that visitors see.' }),
+    counts: z.object({ added: z.int(), removed: z.int(), changed: z.int(), same: z.int() }),
+  }),
+};
+export const getReleaseFile = {
+  params: releaseParams,
+  query: z.strictObject({ path: text.min(1).max(sitePathBytesMax) }),
+  answer: z.object({
+    path: z.string(),
+    sha256: z.string(),
+    size: z.int(),
+    text: z
+      .string()
+      .nullable()
+      .meta({ description: `Null: it is not UTF-8, or larger than ${releaseTextBytesMax} bytes.` }),
+  }),
 };
 export const createRelease = {
   params: appParams,

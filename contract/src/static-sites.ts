@@ -7,6 +7,8 @@ export const promotionTextCharsMax = 2_000;
 export const uploadGrantSeconds = 900;
 /** A draft that is not finalized by then is given up. */
 export const draftHoursMax = 12;
+/** Larger files of a release are compared by their sums alone. */
+export const releaseTextBytesMax = 200 * 1024;
 /** Of one site at a time. */
 export const draftsMax = 50;
 /** Releases without a part to play that are kept, the newest ones. */
@@ -21,6 +23,8 @@ export const stagingSuffix = '--staging';
 export const releaseStates = ['draft', 'finalized', 'revoked', 'abandoned', 'expired'] as const;
 /** What a release is to its site; none, or several at once. */
 export const releaseRoles = ['staged', 'promote_requested', 'active', 'superseded'] as const;
+/** What became of a file between two releases. */
+export const fileChanges = ['added', 'removed', 'changed', 'same'] as const;
 export const promotionStatuses = ['pending', 'approved', 'rejected', 'stale', 'canceled'] as const;
 
 const owners = { credential: 'login', role: 'tenant_member', outsider: 'not_found', app: 'owners' } as const;
@@ -127,6 +131,30 @@ export const listReleaseFiles = endpoint<typeof shapes.listReleaseFiles>()({
   errors: ['not_found'],
 });
 
+/** Against another release of the site, or against what visitors see. */
+export const diffRelease = endpoint<typeof shapes.diffRelease>()({
+  id: 'releases.diff',
+  method: 'GET',
+  path: `${one}/diff`,
+  summary: 'What became of each file since another release, by default the one that visitors see',
+  kind: 'read',
+  ...governed,
+  status: 200,
+  errors: ['not_found'],
+});
+
+/** An admin reads what is theirs to review, and nothing else of an app. */
+export const getReleaseFile = endpoint<typeof shapes.getReleaseFile>()({
+  id: 'releases.file',
+  method: 'GET',
+  path: `${one}/file`,
+  summary: 'One file of a release, with its text where it is one',
+  kind: 'read',
+  ...governed,
+  status: 200,
+  errors: ['not_found'],
+});
+
 export const createRelease = endpoint<typeof shapes.createRelease>()({
   id: 'releases.create',
   method: 'POST',
@@ -215,6 +243,8 @@ export const requestPromotion = endpoint<typeof shapes.requestPromotion>()({
   ...ownersOnly,
   status: 200,
   errors: [...shown, 'not_staged', 'promotion_pending'],
+  // Each is an e-mail to every admin.
+  perMinuteMax: 60,
 });
 
 export const approvePromotion = endpoint<typeof shapes.approvePromotion>()({

@@ -101,6 +101,10 @@ export const TableGrant = z.object({
   table_id: uuid,
   principal_type: z.enum(principalTypes),
   principal_id: z.string(),
+  principal_name: z.string().meta({
+    description:
+      'The e-mail address of a person, the slug of an app, or the role; empty where they are no more.',
+  }),
   actions: z.array(z.enum(tableActions)),
   created_by: z.string(),
   created_at: timestamp,
@@ -110,7 +114,13 @@ const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
 const indexName = name.meta({ description: 'Made from the columns when absent.' });
 
-export const listTables = { params: appParams, query: pageQuery, answer: page(Table) };
+export const listTables = {
+  params: appParams,
+  query: pageQuery,
+  answer: page(
+    Table.extend({ grants: z.int().meta({ description: 'How many table grants let others reach it.' }) }),
+  ),
+};
 export const createTable = {
   params: appParams,
   body: z.strictObject({

@@ -1,7 +1,20 @@
 import { z } from 'zod';
+import { appParams } from './apps.shapes.ts';
 import { tenantRoles, userStatuses } from './identity.ts';
 import { resourceTiers } from './limits.ts';
-import { empty, page, pageQuery, tenantParams, text, timestamp, uuid, wholeNumber } from './shapes.ts';
+import {
+  chars,
+  empty,
+  page,
+  pageQuery,
+  tenantParams,
+  text,
+  timestamp,
+  unchanged,
+  uuid,
+  wholeNumber,
+} from './shapes.ts';
+import { tenantNameCharsMax } from './tenants.ts';
 
 export const Tenant = z.object({
   id: uuid,
@@ -39,15 +52,33 @@ const memberParams = tenantParams.extend({ userID: uuid });
 
 export const listTenants = { query: pageQuery, answer: page(OwnTenant) };
 export const getTenant = { params: tenantParams, answer: OwnTenant };
-export const listMembers = { params: tenantParams, query: pageQuery, answer: page(Member) };
+export const updateTenant = {
+  params: tenantParams,
+  body: z
+    .strictObject({
+      name: chars(1, tenantNameCharsMax),
+      max_resource_tier: z.enum(resourceTiers).meta({
+        description: 'Judged when a tier is chosen: apps that have a larger one keep it.',
+      }),
+    })
+    .partial()
+    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  answer: OwnTenant.extend({ changed: unchanged }),
+};
+export const listMembers = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    q: text.min(1).max(200).optional().meta({ description: 'Part of a name or of an e-mail address.' }),
+  }),
+  answer: page(Member),
+};
 export const setMember = {
   params: memberParams,
   body: z.strictObject({ role: z.enum(tenantRoles) }),
   answer: Member,
 };
 export const removeMember = { params: memberParams, answer: empty };
-export const listAuditEntries = {
-  params: tenantParams,
+const auditList = {
   query: z.strictObject({
     cursor: text.max(200).optional(),
     per_page: wholeNumber(1, 200).default(50),
@@ -56,3 +87,5 @@ export const listAuditEntries = {
   }),
   answer: z.object({ items: z.array(AuditEntry), next_cursor: z.string().nullable() }),
 };
+export const listAuditEntries = { params: tenantParams, ...auditList };
+export const listAppAuditEntries = { params: appParams, ...auditList };

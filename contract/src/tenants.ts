@@ -1,8 +1,11 @@
 import { endpoint, who } from './endpoint.ts';
 import type * as shapes from './tenants.shapes.ts';
 
+export const tenantNameCharsMax = 200;
+
 const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
 const admin = { credential: 'login', role: 'tenant_admin', outsider: 'not_found' } as const;
+const governedApp = { ...member, app: 'owners_or_admin', deletedApp: 'reached' } as const;
 
 export const listTenants = endpoint<typeof shapes.listTenants>()({
   id: 'tenants.list',
@@ -23,6 +26,17 @@ export const getTenant = endpoint<typeof shapes.getTenant>()({
   kind: 'read',
   authority: member,
   who: who('O:y C:y A:y M:y P:n N:n X:n'),
+  status: 200,
+});
+
+export const updateTenant = endpoint<typeof shapes.updateTenant>()({
+  id: 'tenants.update',
+  method: 'PATCH',
+  path: '/api/v1/tenants/{tenantID}',
+  summary: 'Change the name of a tenant, or the largest tier its apps may have',
+  kind: 'mutate',
+  authority: admin,
+  who: who('O:n C:n A:y M:n P:n N:n X:n'),
   status: 200,
 });
 
@@ -70,4 +84,17 @@ export const listAuditEntries = endpoint<typeof shapes.listAuditEntries>()({
   authority: admin,
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   status: 200,
+});
+
+/** What is told of an app's own things; what admins do elsewhere in the tenant is for admins. */
+export const listAppAuditEntries = endpoint<typeof shapes.listAppAuditEntries>()({
+  id: 'audit.listOfApp',
+  method: 'GET',
+  path: '/api/v1/tenants/{tenantID}/apps/{app}/audit',
+  summary: 'What was changed of an app, newest first',
+  kind: 'read',
+  authority: governedApp,
+  who: who('O:y C:y A:y M:n P:n N:n X:n'),
+  status: 200,
+  errors: ['not_found'],
 });

@@ -223,3 +223,27 @@ test('the Docker engine is the one of the machine unless another is named', () =
   ])
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
+
+test('e-mails are sent by a server and from an address, or not at all', () => {
+  expect(readConfig({}).mail).toBeNull();
+  const env = { SVC_SMTP_URL: 'smtps://u:p@mail.example', SVC_MAIL_FROM: 'svc <svc@example.com>' };
+  expect(readConfig(env).mail).toEqual({
+    ...{ host: 'mail.example', port: 465, tls: 'from the start', login: { user: 'u', password: 'p' } },
+    from: { name: 'svc', address: 'svc@example.com' },
+  });
+  for (const [wrong, variable] of [
+    [{ ...env, SVC_MAIL_FROM: '' }, 'SVC_MAIL_FROM'],
+    [{ ...env, SVC_SMTP_URL: '' }, 'SVC_SMTP_URL'],
+    [{ ...env, SVC_SMTP_URL: 'mail.example:25' }, 'SVC_SMTP_URL'],
+    [{ ...env, SVC_MAIL_FROM: 'svc' }, 'SVC_MAIL_FROM'],
+  ] as const) {
+    const refusal = (() => {
+      try {
+        readConfig(wrong);
+      } catch (error) {
+        return error instanceof ConfigError ? error.variable : error;
+      }
+    })();
+    expect(refusal).toBe(variable);
+  }
+});

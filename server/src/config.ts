@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { DnsOptions } from './drivers/dns/open-dns.ts';
 import { parseDnsServers } from './drivers/dns/parse-dns-servers.ts';
+import { type MailPlace, parseMailFrom, parseSmtpUrl } from './drivers/mail/parse-mail-place.ts';
 import type { DockerOptions } from './drivers/runtime/docker/docker-runtime.ts';
 import type { ControlGroupsUse } from './drivers/runtime/process/control-groups.ts';
 import type { Surroundings } from './drivers/runtime/process/environment.ts';
@@ -27,6 +28,8 @@ export interface Config {
   https: HttpsConfig | null;
   /** Who gives certificates for custom domains; null: nobody is asked. */
   acme: AcmeConfig | null;
+  /** Who takes e-mails; null: none are sent. */
+  mail: MailPlace | null;
   /** Reverse proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   dataDir: string;
@@ -126,6 +129,7 @@ export function readConfig(env: Environment): Config {
     domains: domainsOf(env),
     https: httpsOf(env, port, edgePortOf(env, port)),
     acme: acmeOf(env),
+    mail: mailOf(env),
     trustedProxies: trustedProxiesOf(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: databaseUrlOf(env, 'SVC_DATABASE_URL'),
@@ -263,6 +267,26 @@ function acmeOf(env: Environment): AcmeConfig | null {
   if (email && !/^[^\s@,?]+@[^\s@,?]+$/.test(email))
     throw new ConfigError('SVC_ACME_EMAIL', 'must be an e-mail address.');
   return { directory, email: email || null, caFile: caFile ? resolve(caFile) : null };
+}
+
+function mailOf(env: Environment): MailPlace | null {
+  const { SVC_SMTP_URL: url, SVC_MAIL_FROM: from } = env;
+  if (!url && !from) return null;
+  if (!url) throw new ConfigError('SVC_SMTP_URL', 'is needed with SVC_MAIL_FROM.');
+  if (!from) throw new ConfigError('SVC_MAIL_FROM', 'is needed with SVC_SMTP_URL.');
+  return {
+    ...readOrRefuse('SVC_SMTP_URL', () => parseSmtpUrl(url)),
+    from: readOrRefuse('SVC_MAIL_FROM', () => parseMailFrom(from)),
+  };
+}
+
+function readOrRefuse<T>(variable: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError(variable, error.message);
+  }
 }
 
 function trustedProxiesOf(env: Environment): TrustedProxies {

@@ -15,6 +15,8 @@ import { createCertificates } from './certificates/create-certificates.ts';
 import { followCertificates } from './certificates/follow-certificates.ts';
 import { createServedCertificates } from './certificates/served-certificates.ts';
 import type { Config } from './config.ts';
+import { consoleSources } from './console/console-sources.ts';
+import { type Console, createConsole } from './console/create-console.ts';
 import { discardArtifact, discardTopic } from './deployments/expire-artifacts.ts';
 import { imageKey } from './deployments/image-key.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
@@ -26,6 +28,7 @@ import { type Database, openDatabase } from './drivers/database/database.ts';
 import { openDns } from './drivers/dns/open-dns.ts';
 import { clearGitWork } from './drivers/git-client/clear-git-work.ts';
 import { createGitClient } from './drivers/git-client/create-git-client.ts';
+import { openSmtpMail } from './drivers/mail/smtp-mail.ts';
 import { openObjectStore } from './drivers/object-store/object-store.ts';
 import { createRowDatabase } from './drivers/row-database/row-database.ts';
 import { openRuntime } from './drivers/runtime/open-runtime.ts';
@@ -47,11 +50,13 @@ import { createIcons } from './icons/create-icons.ts';
 import { removeIconObjects } from './icons/remove-objects.ts';
 import { createAuthenticate } from './identity/authenticate.ts';
 import { createFindCredential } from './identity/find-credential.ts';
-import { createIdentityProvider } from './identity/provider.ts';
+import { providerWhenAsked } from './identity/provider-when-asked.ts';
 import { closeLocalLogin, openLocalLogin } from './local-login.ts';
 import { createLogSink } from './logs/log-sink.ts';
 import { createLogWaits } from './logs/log-waits.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
+import { mailNotification } from './notifications/mail-notification.ts';
+import { mailTopic } from './notifications/mail-topic.ts';
 import { createApi } from './plumbing/api.ts';
 import type { ChainHead } from './plumbing/audit.ts';
 import { anchorsFile, keepAnchors } from './plumbing/audit-anchors.ts';
@@ -93,6 +98,7 @@ import { createSiteAuth } from './visitors/site-auth.ts';
 
 export interface Platform {
   handle: Handle;
+  console: Console;
   /** Hosts of sites. */
   sites: HostHandle;
   edge: Edge;
@@ -126,6 +132,7 @@ export async function startPlatform(
     });
     const control = openControlDatabase(database.controlUrl, {
       connectionsMax: controlConnectionsMax,
+      connecting: 'patient',
       onError: (error) => log.warn({ err: error }, 'an idle database connection was lost'),
     });
     undo.unshift(control.close);
@@ -183,6 +190,10 @@ export async function startPlatform(
         [removeHookTopic]: removeHook(git),
         [removeFolderTopic]: removeFolder(config.dataDir),
         [discardTopic]: discardArtifact({ db, runtime }),
+        [mailTopic]: mailNotification({
+          ...{ db, log, baseUrl: config.baseUrl, now: () => new Date() },
+          mail: config.mail && openSmtpMail(config.mail),
+        }),
         'domains.tellLoss': tellLoss(() => ({ db, outbox, log })),
         'static.removeBlobs': removeBlobs({ objects }),
         'static.discardApp': removeFilesOfSite({ objects }),
@@ -190,6 +201,7 @@ export async function startPlatform(
         'storage.discardApp': removeObjectsOfApp({ db, objects }),
         'sources.discardApp': removeSourcesOfApp({ objects }),
       },
+      lanes: { mail: [mailTopic] },
       sweeps: [
         ...sweepsOf(() => ({
           ...{ db, rows, rowsDb: rows.db ?? db, objects, domains, ordering, outbox, log, runtime },
@@ -219,7 +231,7 @@ export async function startPlatform(
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
     undo.unshift(async () => closeLocalLogin(config, localSecret));
 
-    const provider = await createIdentityProvider({
+    const provider = await providerWhenAsked({
       db,
       baseUrl: config.baseUrl,
       appsDomain: config.appsDomain,
@@ -259,7 +271,7 @@ export async function startPlatform(
         onCommitted: invalidation.tell,
         checkAnswers: config.checkAnswers,
       },
-      routesOf({ ...config, raw, urlKey, domains, git, bootstrap, runtime, logWaits }),
+      routesOf({ ...config, raw, urlKey, domains, git, bootstrap, runtime, logWaits, objects }),
     );
     const rowDb = createRowDatabase({
       url: database.rowsUrl,
@@ -378,6 +390,7 @@ export async function startPlatform(
       copies: config.databaseUrl === undefined ? 'one' : 'many',
     });
     undo.unshift(() => deployments.stop());
+    const consolePages = createConsole({ sources: consoleSources, baseUrl: config.baseUrl });
     const handle = createFront({
       config,
       challengeAnswer,
@@ -386,6 +399,7 @@ export async function startPlatform(
       gitWebhook: createWebhookReceiver({ ...git, outbox, log }),
       metrics,
       api,
+      console: consolePages,
       icons,
       objects: objectsHandler,
       uploads,
@@ -398,12 +412,14 @@ export async function startPlatform(
     const bootstraps = createBootstrapWorker(bootstrap, { invalidation });
     bootstraps.start();
     undo.unshift(() => bootstraps.stop());
+    control.isStarted();
     const stopNow = () => {
       raw.stopNow();
       database.stopNow();
     };
     return {
       handle,
+      console: consolePages,
       sites: createSiteHandle({ ...config, edge, count: metrics.site }),
       edge,
       direct,

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
 import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
 import { memoryDns, testPlace } from './domains/testing.ts';
+import type { ObjectStore } from './drivers/object-store/object-store.ts';
 import { createRawDatabases } from './drivers/raw-database/raw-databases.ts';
 import { serverAt } from './drivers/raw-database/raw-server.ts';
 import type { GitParts } from './git-connections/git-parts.ts';
@@ -24,6 +25,7 @@ test('the routes of the server are the endpoints of the contract: none missing, 
     bootstrap: {} as BootstrapParts,
     runtime: { kind: 'process', refuses: async () => null },
     logWaits: createLogWaits({ onChange: () => {} }),
+    objects: {} as ObjectStore,
   })
     .map((route) => route.endpoint.id)
     .sort();

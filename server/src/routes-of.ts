@@ -3,7 +3,7 @@ import { appEnvRoutes } from './app-env/routes.ts';
 import { appMetricsRoutes } from './app-metrics/routes.ts';
 import { appLifeRoutes } from './apps/life-routes.ts';
 import { ownerRoutes } from './apps/owner-routes.ts';
-import { appRoutes } from './apps/routes.ts';
+import { appRoutesAt } from './apps/routes.ts';
 import type { BootstrapParts } from './bootstrap/bootstrap-parts.ts';
 import { bootstrapRoutes } from './bootstrap/routes.ts';
 import { categoryRoutes } from './categories/routes.ts';
@@ -14,6 +14,7 @@ import { detectRoutes } from './detect/routes.ts';
 import type { DomainsPlace } from './domains/domains-place.ts';
 import { findActiveHost } from './domains/find-active-host.ts';
 import { domainRoutes } from './domains/routes.ts';
+import type { ObjectStore } from './drivers/object-store/object-store.ts';
 import type { RawDatabases } from './drivers/raw-database/raw-databases.ts';
 import type { Runtime } from './drivers/runtime/runtime.ts';
 import type { GitParts } from './git-connections/git-parts.ts';
@@ -24,11 +25,13 @@ import { inspectionRoutes } from './inspection/routes.ts';
 import type { LogWaits } from './logs/log-waits.ts';
 import { logRoutes } from './logs/routes.ts';
 import { meRoutes } from './me/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { patRoutes } from './pats/routes.ts';
 import type { Route } from './plumbing/route.ts';
 import { presetRoutes } from './presets/routes.ts';
 import { rawDbRoutes } from './raw-db/routes.ts';
 import { resourcePresetRoutes } from './resource-presets/routes.ts';
+import { reviewRoutes } from './review/routes.ts';
 import { documentRoutes } from './rows/document-routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { sourceRoutes } from './sources/routes.ts';
@@ -51,6 +54,7 @@ export const routesOf = ({
   https,
   runtime,
   logWaits,
+  objects,
 }: Pick<Config, 'baseUrl' | 'appsDomain'> & {
   https?: Config['https'];
   raw: RawDatabases;
@@ -60,16 +64,18 @@ export const routesOf = ({
   bootstrap: BootstrapParts;
   runtime: Pick<Runtime, 'refuses' | 'kind'>;
   logWaits: LogWaits;
+  objects: ObjectStore;
 }): readonly Route[] => [
   ...meRoutes,
   ...sessionRoutes,
   ...patRoutes,
   ...tenantRoutes,
+  ...notificationRoutes,
   ...connectorRoutes,
   ...presetRoutes,
   ...grantRoutes,
   ...accessPolicyRoutes,
-  ...appRoutes,
+  ...appRoutesAt({ baseUrl, appsDomain }),
   ...appMetricsRoutes,
   ...appLifeRoutes({ runtime }),
   ...categoryRoutes,
@@ -79,7 +85,7 @@ export const routesOf = ({
   ...inspectionRoutes,
   ...tableRoutes,
   ...storageRoutes({ baseUrl, urlKey }),
-  ...staticSiteRoutes({ baseUrl, appsDomain, urlKey }),
+  ...staticSiteRoutes({ baseUrl, appsDomain, urlKey, objects }),
   ...rawDbRoutes({ raw }),
   ...iconRoutes({ baseUrl, key: urlKey }),
   ...documentRoutes({ baseUrl }),
@@ -92,5 +98,6 @@ export const routesOf = ({
   ...detectRoutes(git),
   ...ownTemplateRoutes(git),
   ...bootstrapRoutes(bootstrap),
+  ...reviewRoutes(bootstrap),
   ...visitorRoutes({ baseUrl, appsDomain, httpsPort: https?.port ?? null, appAtDomain: findActiveHost }),
 ];

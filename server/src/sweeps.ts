@@ -14,10 +14,12 @@ import { sweepIconObjects, sweepIcons } from './icons/sweep-icons.ts';
 import { sweepLoginAttempts } from './identity/login-attempts.ts';
 import { sweepOauthModels } from './identity/oauth-adapter.ts';
 import { sweepLogs } from './logs/sweep-logs.ts';
+import { sweepNotifications } from './notifications/sweep-notifications.ts';
 import type { Db } from './plumbing/db.ts';
 import { forgetOldKeys } from './plumbing/idempotency.ts';
 import { asOperator, type OperatorParts } from './plumbing/operator.ts';
-import type { Sweep } from './plumbing/outbox.ts';
+import type { Sweep } from './plumbing/run-sweeps.ts';
+import { expireRequests } from './review/expire-requests.ts';
 import { forgetOldRowKeys } from './rows/forget-old-row-keys.ts';
 import { sweepSources } from './sources/sweep-sources.ts';
 import { sweepBlobObjects } from './static-sites/sweep-blob-objects.ts';
@@ -34,7 +36,7 @@ export interface SweepParts extends OperatorParts {
   runtime: Pick<Runtime, 'kind' | 'artifacts' | 'discard'>;
 }
 
-/** What is done by the clock; each is run by one copy of the server at a time and may run twice. */
+/** What is done by the clock. Each may run twice, and in two copies of the server at once. */
 export function sweepsOf(parts: () => SweepParts): Sweep[] {
   return [
     { name: 'grants.expire', cron: '* * * * *', run: () => sweepGrants(parts()) },
@@ -77,8 +79,14 @@ export function sweepsOf(parts: () => SweepParts): Sweep[] {
       run: () => sweepSources(parts(), { now: new Date() }),
     },
     { name: 'deployments.artifacts', cron: '2 * * * *', run: () => sweepArtifacts(parts()) },
+    { name: 'publications.expire', cron: '*/10 * * * *', run: () => expireRequests(parts()) },
     { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(parts()) },
     { name: 'metrics.sweep', cron: '52 * * * *', run: () => sweepAppMetrics(parts().db) },
+    {
+      name: 'notifications.sweep',
+      cron: '47 3 * * *',
+      run: async () => void (await sweepNotifications(parts().db, { now: new Date() })),
+    },
     { name: 'names.forget', cron: '27 3 * * *', run: () => forgetOldNames(parts().db) },
     { name: 'outbox.forget', cron: '17 3 * * *', run: () => forgetDoneEffects(parts()) },
   ];

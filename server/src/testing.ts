@@ -26,7 +26,12 @@ let template: Promise<string> | undefined;
 export async function testDatabase(): Promise<TestDatabase> {
   template ??= makeTemplate();
   const fresh = await freshDatabase({ template: await template });
-  const control = openControlDatabase(fresh.controlUrl, { connectionsMax: 20, onError: () => {} });
+  const control = openControlDatabase(fresh.controlUrl, {
+    connectionsMax: 20,
+    // Test files share the machine with others.
+    connecting: 'patient',
+    onError: () => {},
+  });
   return {
     url: fresh.controlUrl,
     rowsUrl: fresh.rowsUrl,

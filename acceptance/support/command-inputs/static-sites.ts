@@ -26,6 +26,7 @@ export const staticSiteInputs: Readonly<Record<string, Inputs>> = {
   'apps static releases list': async (world) => of((await withRelease(world)).site),
   'apps static releases get': async (world) => (await withRelease(world)).line,
   'apps static releases files': async (world) => (await withRelease(world)).line,
+  'apps static releases diff': async (world) => (await withRelease(world)).line,
   'apps static releases create': async (world) => [
     ...[...of(await newSite(world)), '--body-json', JSON.stringify(bodyOf(`<p>${Bun.randomUUIDv7()}`))],
   ],

@@ -3,6 +3,7 @@ import type { Reached } from '../reach.ts';
 import { done } from '../rows-proof.ts';
 import { createDraft, newRelease, type SiteFiles, sendMissing } from '../sites.ts';
 import { newApp, type World } from '../world.ts';
+import { newCoOwner } from './publications.ts';
 
 const page: SiteFiles = { 'index.html': '<h1>Home</h1>' };
 
@@ -45,10 +46,10 @@ async function staged(world: World): Promise<Reached & { site: Awaited<ReturnTyp
   return { params: { ...site.params, release: id }, site };
 }
 
-/** Asked for by an owner that is not the one who decides. */
-const requested = async (world: World, letter: Letter): Promise<Reached> => {
+/** Asked for by an owner who is none of those that decide. */
+const requested = async (world: World, _: Letter): Promise<Reached> => {
   const { params, site } = await staged(world);
-  await site.move(params.release!, 'promote-request', letter === 'O' ? world.people.C : world.people.O);
+  await site.move(params.release!, 'promote-request', await newCoOwner(world, site.params.app));
   return { params };
 };
 
@@ -68,6 +69,11 @@ export const staticSiteReach: Readonly<Record<string, (world: World, letter: Let
   'releases.list': inSite,
   'releases.get': finalized,
   'releases.files': finalized,
+  'releases.diff': finalized,
+  // What is staged is for reviewers to read.
+  'releases.file': async (world) => ({
+    params: { ...(await staged(world)).params, '?path': 'index.html' },
+  }),
   'releases.create': async (world) => ({
     ...(await inSite(world)),
     body: { files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }] },

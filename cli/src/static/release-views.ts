@@ -29,6 +29,7 @@ export const draftView: View = {
 };
 
 export const releaseFileView: View = { columns: ['path', 'size', 'sha256'] };
+export const releaseDiffView: View = { columns: ['change', 'path', 'size', 'before_size'] };
 
 const promotion = ['id', 'release_id', 'status', 'note', 'requested_by', 'requested_at', 'reason'] as const;
 

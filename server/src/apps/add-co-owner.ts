@@ -1,5 +1,7 @@
 import { coOwnersMax } from '@svc/contract/apps.ts';
+import { consolePaths } from '@svc/contract/console-paths.ts';
 import { userTag } from '../identity/tags.ts';
+import { notify } from '../notifications/notify.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { appTag } from '../tables/catalogue.ts';
@@ -46,6 +48,12 @@ export async function addCoOwner(
   });
   ctx.audit({ action: 'coOwners.add', appId: app.id, target, before: { co_owner: null }, after: shown });
   await endAppMembership(ctx, { app, person });
+  await notify(ctx, {
+    ...{ tenantId: ctx.tenant.id, appId: app.id, kind: 'co_owner_added', userIds: [person.id] },
+    title: `You are a co-owner of ${app.name}`,
+    text: `${ctx.caller.email} has made you one. You can deploy, publish and configure the app.`,
+    path: consolePaths.app(ctx.tenant.slug, app.slug),
+  });
   ctx.changed(appTag(app.id));
   ctx.changed(userTag(person.id));
   return recordOf(person, ctx.now);

@@ -2,6 +2,7 @@ import type { discoverApps as shape } from '@svc/contract/app-lists.shapes.ts';
 import type { z } from 'zod';
 import type { TenantCtx } from '../plumbing/context.ts';
 import { pageAnswer, windowOf } from '../plumbing/paging.ts';
+import { findUsers } from '../users/find-users.ts';
 import { categoryFilter } from './category-filter.ts';
 import { cappedIf, sortOf } from './list-apps.ts';
 import { type AppQuery, listAppRows } from './list-store.ts';
@@ -29,7 +30,12 @@ export async function discoverApps(ctx: TenantCtx, query: z.output<typeof shape.
     },
   };
   const { rows, total } = await listAppRows(ctx.db, asked, windowOf(paged));
-  return { ...pageAnswer(paged, rows.map(listedApp), total), ...cappedIf(asked, total) };
+  const owners = await findUsers(ctx, { ids: [...new Set(rows.map(({ owner_id }) => owner_id))] });
+  const items = rows.map((row) => ({
+    ...listedApp(row),
+    owner_name: owners.get(row.owner_id)?.name ?? '',
+  }));
+  return { ...pageAnswer(paged, items, total), ...cappedIf(asked, total) };
 }
 
 function daysBefore(now: Date, days: number | undefined): Date | undefined {

@@ -272,7 +272,7 @@ describe('a search', () => {
 
 describe('discover', () => {
   test('shows active apps that are open to the caller, not what an admin merely governs', async () => {
-    const { make, slugs, idOf, member } = await world();
+    const { get, make, slugs, idOf, member } = await world();
     await make(
       { slug: 'mine' },
       { slug: 'open', set: { visibility: 'public' } },
@@ -291,6 +291,8 @@ describe('discover', () => {
     );
     expect(await slugs('admin', '/apps/discover?created_within_days=9')).toEqual(['world']);
     expect(await slugs('admin', '/apps/discover?limit=1&per_page=5')).toEqual(['world']);
+    const { items } = (await get('admin', '/apps/discover?limit=1')).body;
+    expect(items).toMatchObject([{ slug: 'world', owner_name: 'Someone' }]);
   });
 });
 

@@ -7,15 +7,15 @@ import { addCoOwner } from './add-co-owner.ts';
 import { checkAvailability } from './check-availability.ts';
 import { createApp } from './create-app.ts';
 import { discoverApps } from './discover-apps.ts';
-import { getApp } from './get-app.ts';
 import { listApps } from './list-apps.ts';
 import { listCoOwners } from './list-co-owners.ts';
 import { listOwnApps } from './list-own-apps.ts';
 import { removeCoOwner } from './remove-co-owner.ts';
 import { searchApps } from './search-apps.ts';
+import { type AppPlaces, showApp } from './show-app.ts';
 import { updateApp } from './update-app.ts';
 
-export const appRoutes: Route[] = [
+export const appRoutesAt = (places: AppPlaces): Route[] => [
   route(lists.listApps, listShapes.listApps, (ctx, { query }) => listApps(ctx, query)),
   route(lists.discoverApps, listShapes.discoverApps, (ctx, { query }) => discoverApps(ctx, query)),
   route(lists.searchApps, listShapes.searchApps, (ctx, { query }) => searchApps(ctx, query)),
@@ -36,10 +36,13 @@ export const appRoutes: Route[] = [
   ),
   route(endpoints.updateApp, shapes.updateApp, (ctx, { body }) => updateApp(ctx, body)),
   route(endpoints.createApp, shapes.createApp, (ctx, { body }) => createApp(ctx, body)),
-  route(endpoints.getApp, shapes.getApp, (ctx) => getApp(ctx)),
+  route(endpoints.getApp, shapes.getApp, (ctx) => showApp(ctx, places)),
   route(endpoints.listCoOwners, shapes.listCoOwners, (ctx, { query }) => listCoOwners(ctx, query)),
   route(endpoints.addCoOwner, shapes.addCoOwner, (ctx, { body }) => addCoOwner(ctx, { user: body.user_id })),
   route(endpoints.removeCoOwner, shapes.removeCoOwner, (ctx, { params }) =>
     removeCoOwner(ctx, { user: params.userID }),
   ),
 ];
+
+/** Where no app is served, so that none has an address. */
+export const appRoutes: Route[] = appRoutesAt(null);

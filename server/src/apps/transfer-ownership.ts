@@ -1,4 +1,6 @@
+import { consolePaths } from '@svc/contract/console-paths.ts';
 import { userTag } from '../identity/tags.ts';
+import { notify } from '../notifications/notify.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { rotateRawDbsKnownTo } from '../raw-db/rotate-known-to.ts';
@@ -9,6 +11,7 @@ import type { UserRecord } from '../users/rules.ts';
 import { endAppMembership } from './end-app-membership.ts';
 import { type HeldApp, holdApp } from './hold-app.ts';
 import { saveOwner } from './members-store.ts';
+import { ownerIdsOf } from './owner-ids-of.ts';
 import { type OwnerRecord, ownerObstacle } from './rules.ts';
 import { deleteCoOwnerRow, insertCoOwnerRow, listCoOwnerRows } from './store.ts';
 
@@ -50,6 +53,7 @@ export async function transferOwnership(ctx: AppMutationCtx, { to }: { to: strin
   await endAppMembership(ctx, { app, person: next });
   if (stays) await makeCoOwner(ctx, app, previous);
   else await rotateRawDbsKnownTo(ctx, { tenantId: ctx.tenant.id, userId: previous.id, appId: app.id });
+  await tellOwners(ctx, app, { next, previous });
   warnOf(ctx, { obstacle, next, previous, stays: stays !== null });
   for (const tag of [appTag(app.id), userTag(next.id), userTag(previous.id)]) ctx.changed(tag);
   const since = ctx.now.toISOString();
@@ -109,6 +113,22 @@ function auditCoOwner(
     target: { kind: 'app', id: app.id, name: app.slug },
     before: { co_owner: before },
     after: { co_owner: after },
+  });
+}
+
+/** All who own it now; who has represented it is among them, or is told all the same. */
+async function tellOwners(
+  ctx: AppMutationCtx,
+  app: HeldApp,
+  { next, previous }: { next: UserRecord; previous: UserRecord },
+): Promise<void> {
+  const owners = await ownerIdsOf(ctx.db, { tenantId: ctx.tenant.id, appId: app.id });
+  await notify(ctx, {
+    ...{ tenantId: ctx.tenant.id, appId: app.id, kind: 'ownership_transferred' },
+    userIds: [...owners, previous.id].filter((id) => id !== ctx.caller.userId),
+    title: `${app.name} has another owner: ${next.email}`,
+    text: `${ctx.caller.email} has handed it over. Before, ${previous.email} was its representative owner.`,
+    path: consolePaths.app(ctx.tenant.slug, app.slug, 'people'),
   });
 }
 

@@ -6,14 +6,17 @@ import type { AppMutationCtx } from '../plumbing/context.ts';
 import { ownsApp } from '../plumbing/is-enough.ts';
 import { fail } from '../plumbing/problem.ts';
 import { resizeRawDatabase } from '../raw-db/resize-raw-database.ts';
+import { nothingTold, type Told } from '../review/end-request.ts';
+import { withdrawOpenRequest } from '../review/withdraw-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { checkTier } from './check-tier.ts';
 import { taken } from './create-app.ts';
 import { type HeldApp, holdApp } from './hold-app.ts';
+import { markAsShown } from './mark-reviewed.ts';
 import { isKeptForOthers, keepSubdomain } from './names-store.ts';
 import { resolveCategory } from './resolve-category.ts';
 import { type AppRecord, appRecord, settingsOf, widens } from './rules.ts';
-import { type AppRow, updateAppRow } from './store.ts';
+import { type AppRow, findAppRow, updateAppRow } from './store.ts';
 
 type Input = z.output<typeof shape.body>;
 
@@ -29,19 +32,33 @@ export async function updateApp(ctx: AppMutationCtx, input: Input): Promise<AppR
   const set = await changesOf(ctx, app, input);
   const before = { name: app.name, ...settingsOf(app) };
   const changes = canonicalJson({ ...before, ...set }) !== canonicalJson(before);
-  const row = changes ? await save(ctx, app, set) : app;
+  const saved = changes ? await save(ctx, app, set) : app;
+  const { publication, row } = await takeBack(ctx, app, saved);
   ctx.audit({
     action: 'apps.update',
     appId: app.id,
     target: { kind: 'app', id: app.id, name: app.slug },
-    before,
-    after: { name: row.name, ...settingsOf(row) },
+    before: { ...before, ...publication.before },
+    after: { name: row.name, ...settingsOf(row), ...publication.after },
   });
   if (row.resource_preset !== app.resource_preset)
     await resizeRawDatabase(ctx, { tenantId: ctx.tenant.id, appId: app.id, preset: row.resource_preset });
   if (!changes) return { ...appRecord(row), changed: false };
   ctx.changed(appTag(app.id));
   return appRecord(row);
+}
+
+/** A request to show it to more people is of an app that was as wide as it was; who makes it narrower takes that back. */
+async function takeBack(
+  ctx: AppMutationCtx,
+  app: HeldApp,
+  saved: AppRow,
+): Promise<{ publication: Told; row: AppRow }> {
+  if (!widens(saved.visibility, app.visibility)) return { publication: nothingTold, row: saved };
+  const place = { tenantId: ctx.tenant.id, appId: app.id };
+  const publication = await withdrawOpenRequest(ctx, place, { why: 'narrowed' });
+  await markAsShown(ctx, place);
+  return { publication, row: (await findAppRow(ctx.db, ctx.tenant.id, app.id)) ?? saved };
 }
 
 /** The same value again is no change, so a whole record may be sent back. */

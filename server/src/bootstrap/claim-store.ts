@@ -23,6 +23,12 @@ export async function claimRun(db: Db): Promise<Claim | null> {
   return rows[0] ?? null;
 }
 
+/** One that waits, or that somebody works on who may fall silent. Those that await approval may be late in giving up. */
+export async function isAnyOpen(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from svc.bootstrap_runs where state = 'running' limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 export async function renewClaim(db: Db, { tenantId, runId, holder }: Claim): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update svc.bootstrap_runs set lease_until = now() + make_interval(secs => ${leaseSeconds})

@@ -1,7 +1,7 @@
 import type { Invalidation } from '../plumbing/invalidation.ts';
 import { createLeasedWorker, type LeasedWorker } from '../plumbing/leased-work.ts';
 import { type BootstrapParts, workTag } from './bootstrap-parts.ts';
-import { claimRun, renewClaim } from './claim-store.ts';
+import { claimRun, isAnyOpen, renewClaim } from './claim-store.ts';
 import { giveUpUnapproved } from './give-up-unapproved.ts';
 import { workOnRun } from './work-on-run.ts';
 
@@ -22,6 +22,7 @@ export function createBootstrapWorker(
       if (!claim) await giveUpUnapproved(parts);
       return claim;
     },
+    isAnyOpen: () => isAnyOpen(parts.db),
     renew: (claim) => renewClaim(parts.db, claim),
     work: (claim, signal) => workOnRun(parts, claim, signal),
     atOnceMax,
@@ -29,7 +30,8 @@ export function createBootstrapWorker(
     renewEveryMs,
   });
   invalidation?.onChange((tag) => {
-    if (tag === workTag) worker.wake();
+    // Null: something may have been missed.
+    if (tag === workTag || tag === null) worker.wake();
   });
   return worker;
 }

@@ -136,6 +136,7 @@ test('two copies share the runs: each is done once, by whichever of them', async
   const worked: string[] = [];
   const copy = () =>
     createLeasedWorker({
+      isAnyOpen: async () => true,
       ...{ name: 'test', log: place.parts.log, atOnceMax: 3, lookEveryMs: 50, renewEveryMs: 5_000 },
       claim: () => claimRun(database.db),
       renew: (claim) => renewClaim(database.db, claim),

@@ -214,7 +214,7 @@ export function settleDeployments(
       where tenant_id = ${tenantId} and state = 'queued'`
       .execute(db)
       .catch(() => {});
-  }, 20);
+  }, 50);
   return { stop: () => clearInterval(timer) };
 }
 
@@ -250,11 +250,13 @@ export async function until<T>(
   ask: () => Promise<T | null | undefined | false>,
   millisecondsMax = 30_000,
 ): Promise<T> {
-  for (const deadline = performance.now() + millisecondsMax; ; ) {
+  const deadline = performance.now() + millisecondsMax;
+  // Less often after a while: to ask is work as well.
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
     const answer = await ask();
     if (answer) return answer;
     if (performance.now() > deadline) throw new Error(`In ${millisecondsMax} ms it did not happen: ${what}.`);
-    await Bun.sleep(10);
+    await Bun.sleep(pauseMs);
   }
 }
 

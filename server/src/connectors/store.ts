@@ -31,6 +31,18 @@ export function findConnectorRow(db: Db, tenantId: string, ref: string): Promise
   return byRef(db, tenantId, ref).executeTakeFirst();
 }
 
+export function findConnectorRows(db: Db, tenantId: string, ids: readonly string[]): Promise<ConnectorRow[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return db
+    .withTables<Tables>()
+    .selectFrom('connectors')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .orderBy('name')
+    .execute();
+}
+
 export function lockConnectorRow(tx: Tx, tenantId: string, ref: string): Promise<ConnectorRow | undefined> {
   return byRef(tx, tenantId, ref).forUpdate().executeTakeFirst();
 }

@@ -6,7 +6,7 @@ import { environmentKept } from './environment-kept.ts';
 import type { Instances } from './instances.ts';
 import { renewEveryMs, tenantsWithMost } from './rules.ts';
 import { secretsOf } from './secrets-of.ts';
-import { type Claimed, claimDeployment, letGo, renewLease } from './work-store.ts';
+import { type Claimed, claimDeployment, isAnyOpen, letGo, renewLease } from './work-store.ts';
 
 export interface DeploymentWorker extends LeasedWorker {
   /** Somebody may have canceled one that is under way here. */
@@ -68,6 +68,7 @@ export function createDeploymentWorker(parts: DeploymentParts, instances: Instan
 
   const worker: LeasedWorker = createLeasedWorker<Claimed>({
     ...{ name: 'deployments', log, atOnceMax: atOnceMax.all, lookEveryMs, renewEveryMs, renew, claim },
+    isAnyOpen: () => isAnyOpen(db),
     async work(claimed, leased) {
       const before = underWay.get(claimed.id);
       const leave = new AbortController();

@@ -8,6 +8,7 @@ import { expireArtifacts } from './expire-artifacts.ts';
 import { giveUpInstancesOf } from './instances-store.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
 import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
+import { tellOfFailure } from './tell-of-failure.ts';
 
 type Held = Pick<ClaimedWork, 'parts' | 'claimed'>;
 
@@ -46,6 +47,7 @@ export async function endDeployment(work: Held, ending: Ending): Promise<void> {
       before: { state: row.state },
       after: { state: ending.state, ...(failure && { failure: failure.code, step: failure.step }) },
     });
+    if (failure) await tellOfFailure(ctx, { slug, row }, failure);
     ctx.changed(workTag);
     ctx.changed(`logs:${row.id}`);
   });

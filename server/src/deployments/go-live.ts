@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { markDeployed } from '../apps/mark-deployed.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { expireArtifacts } from './expire-artifacts.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
@@ -26,12 +27,17 @@ export async function goLive(
   await markDeployed(ctx, place);
   if (row.kind === 'resume') await markResumed(ctx, place);
   await expireArtifacts(ctx, place);
+  const shown =
+    releaseId === null
+      ? ({ kind: 'deployment', id: row.id } as const)
+      : ({ kind: 'release', id: releaseId } as const);
+  const publication = await supersedeOpenRequest(ctx, place, { shown });
   ctx.audit({
     action: 'deployments.live',
     appId: row.app_id,
     target: { kind: 'deployment', id: row.id, name: deploymentName(slug, row) },
-    before: { state: row.state, live: before?.id ?? null },
-    after: { state: 'live', live: row.id, digest: row.digest },
+    before: { state: row.state, live: before?.id ?? null, ...publication.before },
+    after: { state: 'live', live: row.id, digest: row.digest, ...publication.after },
   });
   ctx.changed(appTag(row.app_id));
   ctx.changed(workTag);

@@ -151,6 +151,15 @@ export async function listUnserved(db: Db, runtime: string): Promise<Unserved[]>
   return rows;
 }
 
+/** Here or at another copy of the server, which may fall silent; also what only has to end. */
+export async function isAnythingToRun(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ is: boolean }>`
+    select exists (select from svc.app_instances) or exists (
+      select from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+      where a.record = 'active' and a.runtime = 'running' and d.method <> 'static') as is`.execute(db);
+  return rows[0]?.is === true;
+}
+
 /** Puts the app in line, then asks again whether it is still so; what is left of those who ran it is forgotten. */
 export async function takeOver(tx: Db, { tenantId, appId, deploymentId }: Unserved): Promise<boolean> {
   await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(

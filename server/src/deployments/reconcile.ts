@@ -13,6 +13,7 @@ import {
   forgetLostInstances,
   type InstanceRow,
   insertInstanceRow,
+  isAnythingToRun,
   listInstancesAt,
   listUnserved,
   saveReady,
@@ -39,6 +40,8 @@ export interface ReconcilingOptions {
 type Parts = Pick<DeploymentParts, 'db' | 'log' | 'runtime'>;
 
 const lookEveryMs = 2_000;
+/** Where nothing runs and nothing should, nothing changes by itself. */
+const quietMs = 15_000;
 const confirmEveryMs = 5_000;
 const strayEveryMs = 10_000;
 const sampleEveryMs = 10_000;
@@ -65,19 +68,22 @@ export function createReconciliation(
     sampled: Number.NEGATIVE_INFINITY,
   };
   let timer: Timer | undefined;
-  let looking: Promise<void> | null = null;
+  let looking: Promise<unknown> | null = null;
   let isWoken = false;
 
   function wake(): void {
     if (stopping.signal.aborted) return;
     isWoken = true;
-    looking ??= look().finally(() => {
+    clearTimeout(timer);
+    looking ??= look().then((nextMs) => {
       looking = null;
       if (isWoken) wake();
+      else if (!stopping.signal.aborted) timer = setTimeout(wake, nextMs);
     });
   }
 
-  async function look(): Promise<void> {
+  /** After how long to look again, if nobody wakes us before. */
+  async function look(): Promise<number> {
     isWoken = false;
     try {
       for (const appId of await drainUnwanted(db, runtime.node)) await tell(appId);
@@ -87,9 +93,11 @@ export function createReconciliation(
       if (isDue('sampled', sampleEveryMs)) background('sample', parts.sample);
       for (const row of rows) if (row.state === 'draining') drain(row);
       for (const app of await listUnserved(db, runtime.kind)) serve(app);
+      if (!(await isAnythingToRun(db))) return quietMs;
     } catch (error) {
       if (!stopping.signal.aborted) log.warn({ err: error }, 'could not see to what apps run');
     }
+    return lookEveryMs;
   }
 
   function isDue(what: keyof typeof last, everyMs: number): boolean {
@@ -208,7 +216,6 @@ export function createReconciliation(
 
   return {
     start() {
-      timer = setInterval(wake, lookEveryMs);
       runtime.onTurn?.(() => {
         last.confirmed = Number.NEGATIVE_INFINITY;
         wake();
@@ -221,8 +228,8 @@ export function createReconciliation(
       wake();
     },
     async stop() {
-      clearInterval(timer);
       stopping.abort(new Error('The server is stopping.'));
+      clearTimeout(timer);
       await looking;
       await Promise.allSettled([...doing.values()]);
     },

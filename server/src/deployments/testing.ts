@@ -179,11 +179,12 @@ export async function until<T>(
   tell: (value: T) => string = (value) => JSON.stringify(value),
 ): Promise<T> {
   const begun = performance.now();
-  for (;;) {
+  // Less often after a while: to ask is work as well.
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
     const value = await ask();
     if (isEnough(value)) return value;
     if (performance.now() - begun > patienceMs) throw new Error(`Waited in vain: it ${tell(value)}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

@@ -59,6 +59,12 @@ export async function claimDeployment(
   }
 }
 
+/** One that waits, or that somebody works on who may fall silent. */
+export async function isAnyOpen(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from svc.deployments where ended_at is null limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /** `lost`: it is another's by now. */
 export async function renewLease(db: Db, { id, lease }: Claimed): Promise<'held' | 'cancel_asked' | 'lost'> {
   const { rows } = await sql<{ cancel: boolean }>`

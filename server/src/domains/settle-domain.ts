@@ -16,6 +16,7 @@ import { domainsTag } from './list-active-hosts.ts';
 import { disconnected, type Looked, moveDomain } from './schedule.ts';
 import { type Check, type DomainRow, lockActiveRow, saveDomainRow } from './store.ts';
 import { tellLossTopic } from './tell-loss.ts';
+import { tellOfDisconnection, tellOfFailing } from './tell-owners.ts';
 
 /** A domain under its lock and that of its host, by what its name servers said. */
 export async function settleDomain(
@@ -54,11 +55,21 @@ export async function settleDomain(
   // What one that waits still lacks, the clock finds out again and again.
   const isNews = by === 'person' || row.status === 'active' || saved.status !== row.status;
   if (isNews) auditCheck(ctx, row, saved);
+  await tellOfTurn(ctx, row, saved);
   if (saved.status !== row.status) {
     ctx.changed(domainsTag);
     ctx.changed(appTag(row.app_id));
   }
   return saved;
+}
+
+/** Before it is disconnected, and when it is. */
+async function tellOfTurn(ctx: MutationCtx, row: DomainRow, saved: DomainRow): Promise<void> {
+  const { disconnected_for: why } = saved;
+  if (saved.status === 'disconnected' && why !== null && row.status !== 'disconnected')
+    await tellOfDisconnection(ctx, { ...saved, why });
+  else if (row.status === 'active' && row.wrong_checks === 0 && saved.wrong_checks > 0)
+    await tellOfFailing(ctx, saved);
 }
 
 function auditCheck(ctx: MutationCtx, row: DomainRow, saved: DomainRow): void {

@@ -1,10 +1,11 @@
 import { asOperator, type OperatorParts } from '../plumbing/operator.ts';
 import type { Effect } from '../plumbing/outbox.ts';
 import { takeUntoldLoss } from './store.ts';
+import { tellOfDisconnection } from './tell-owners.ts';
 
 export const tellLossTopic = 'domains.tellLoss';
 
-/** Who lost a host to another app finds it in their own audit. */
+/** Who lost a host to another app is told, and finds it in their own audit. */
 export function tellLoss(parts: () => OperatorParts): Effect {
   return async (payload) => {
     const [tenantId, appId, id, host] = ['tenantId', 'appId', 'domainId', 'host'].map((key) =>
@@ -22,6 +23,7 @@ export function tellLoss(parts: () => OperatorParts): Effect {
         before: { status: 'active', disconnected_for: null },
         after: { status: 'disconnected', disconnected_for: 'claimed_elsewhere' },
       });
+      await tellOfDisconnection(ctx, { tenant_id: tenantId, app_id: appId, host, why: 'claimed_elsewhere' });
     });
   };
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../plumbing/db.ts';
 import { createLeasedWorker, type LeasedWorker } from '../plumbing/leased-work.ts';
 import { unseal } from '../plumbing/seal.ts';
-import { type ClaimedDelivery, claimDelivery, endDelivery, renewDelivery } from './hooks-store.ts';
+import { type ClaimedDelivery, claimDelivery, endDelivery, isAnyOpen, renewDelivery } from './hooks-store.ts';
 
 const answerMsMax = 10_000;
 const leaseSeconds = 15;
@@ -24,6 +24,7 @@ export function createHookDeliveries(parts: DeliveryParts): LeasedWorker {
     name: 'git-host.deliveries',
     log: parts.log,
     claim: () => claimDelivery(parts.db, leaseSeconds),
+    isAnyOpen: () => isAnyOpen(parts.db),
     renew: ({ id }) => renewDelivery(parts.db, id, leaseSeconds),
     async work(delivery, signal) {
       const status = await deliver(parts, delivery, signal);

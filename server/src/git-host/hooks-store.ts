@@ -133,6 +133,15 @@ export async function claimDelivery(db: Db, leaseSeconds: number): Promise<Claim
   return rows[0] ?? null;
 }
 
+/** One that is to be told, now or again later. */
+export async function isAnyOpen(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.git_host_deliveries where next_try_at < now() + interval '15 seconds' limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
 /** False: the hook, or what was to be told, is gone. */
 export async function renewDelivery(db: Db, id: string, leaseSeconds: number): Promise<boolean> {
   const { numAffectedRows } = await sql`

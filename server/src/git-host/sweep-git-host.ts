@@ -1,4 +1,4 @@
-import type { Sweep } from '../plumbing/outbox.ts';
+import type { Sweep } from '../plumbing/run-sweeps.ts';
 import { deleteOldDeviceCodes } from './device-store.ts';
 import type { GitHostParts } from './git-host-parts.ts';
 import { deleteOldDeliveries } from './hooks-store.ts';

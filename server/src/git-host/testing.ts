@@ -212,10 +212,12 @@ export async function newWorkingCopy(host: TestGitHost, name: string): Promise<s
 
 /** Asks again until it is so. */
 export async function until<T>(ask: () => Promise<T | null | undefined | false>, msMax = 30_000): Promise<T> {
-  for (const deadline = performance.now() + msMax; ; ) {
+  const deadline = performance.now() + msMax;
+  // Less often after a while: to ask is work as well.
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
     const answer = await ask();
     if (answer) return answer;
     if (performance.now() > deadline) throw new Error(`In ${msMax} ms it did not happen.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -15,6 +15,8 @@ import {
 } from '../testing.ts';
 import { createGrant } from './create-grant.ts';
 import { expireGrants } from './expire-grants.ts';
+import { getMyGrantTerms } from './get-my-grant-terms.ts';
+import { listGrants } from './list-grants.ts';
 import { listMyGrants } from './list-my-grants.ts';
 import { replaceGrantScope } from './replace-grant-scope.ts';
 import { revokeGrant } from './revoke-grant.ts';
@@ -75,15 +77,15 @@ async function policyOf(t: TestTenant): Promise<string> {
   return policy.id;
 }
 
-const mine = (t: TestTenant) =>
-  listMyGrants({
-    db: database.db,
-    now: new Date(),
-    requestId: 'test',
-    log: undefined as never,
-    caller: t.member,
-    tenant: t.tenant,
-  });
+const membersContext = (t: TestTenant) => ({
+  db: database.db,
+  now: new Date(),
+  requestId: 'test',
+  log: undefined as never,
+  caller: t.member,
+  tenant: t.tenant,
+});
+const mine = (t: TestTenant) => listMyGrants(membersContext(t));
 
 describe('grants', () => {
   test('a grant has the 18 fields of the spec in their order, all strings or arrays of strings', async () => {
@@ -109,6 +111,29 @@ describe('grants', () => {
       database.db,
     );
     expect((await mine(t)).map((grant) => grant.id)).toEqual([made[1]!, made[3]!, made[2]!, made[0]!]);
+  });
+
+  test('grants are listed by a policy that they name', async () => {
+    const t = await newTenant(database.db);
+    const [policy, other] = [await policyOf(t), await policyOf(t)];
+    const grant = await grantTo(t, { policyIds: [other, policy] });
+    await grantTo(t, { policyIds: [other] });
+    const found = await listGrants(membersContext(t), { page: 1, per_page: 50, policy_id: policy });
+    expect([found.total, found.items.map(({ id }) => id)]).toEqual([1, [grant.id]]);
+  });
+
+  test('a member learns what their active grants name, and nothing else', async () => {
+    const t = await newTenant(database.db);
+    const [held, ended] = [await connectorOf(t), await connectorOf(t)];
+    await connectorOf(t);
+    await grantTo(t, { connector: held });
+    const over = await grantTo(t, { connector: ended });
+    await change(t, (ctx) => revokeGrant(ctx, { grantId: over.id, reason: '' }));
+    const terms = await getMyGrantTerms(membersContext(t));
+    expect(terms.connectors.map(({ id }) => id)).toEqual([held]);
+    expect(terms.presets).toEqual([
+      { id: 'reader', name: 'reader', actions: ['read'], description: 'May read.' },
+    ]);
   });
 
   test("another tenant's grants are not there to be read, changed or revoked", async () => {

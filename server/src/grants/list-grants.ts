@@ -13,7 +13,7 @@ export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.qu
     query.connector_id === undefined ? undefined : await connectorIdOf(ctx, query.connector_id);
   // A name that belongs to nothing is in no grant.
   if (subjectId === null || connectorId === null) return pageAnswer(query, [], 0);
-  const filter = { status: query.status, subjectId, connectorId };
+  const filter = { status: query.status, subjectId, connectorId, policyId: query.policy_id };
   const { rows, total } = await listGrantRows(ctx.db, ctx.tenant.id, filter, windowOf(query));
   return pageAnswer(query, rows.map(grantRecord), total);
 }

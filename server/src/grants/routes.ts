@@ -4,6 +4,7 @@ import { type Route, route } from '../plumbing/route.ts';
 import { checkAccess } from './check-access.ts';
 import { createGrant } from './create-grant.ts';
 import { getGrant } from './get-grant.ts';
+import { getMyGrantTerms } from './get-my-grant-terms.ts';
 import { listGrants } from './list-grants.ts';
 import { listMyGrants } from './list-my-grants.ts';
 import { replaceGrantScope } from './replace-grant-scope.ts';
@@ -11,6 +12,7 @@ import { revokeGrant } from './revoke-grant.ts';
 
 export const grantRoutes: Route[] = [
   route(endpoints.listMyGrants, shapes.listMyGrants, (ctx) => listMyGrants(ctx)),
+  route(endpoints.getMyGrantTerms, shapes.getMyGrantTerms, (ctx) => getMyGrantTerms(ctx)),
   route(endpoints.listGrants, shapes.listGrants, (ctx, { query }) => listGrants(ctx, query)),
   route(endpoints.createGrant, shapes.createGrant, (ctx, { body }) => createGrant(ctx, body)),
   route(endpoints.getGrant, shapes.getGrant, (ctx, { params }) => getGrant(ctx, { grantId: params.grantID })),

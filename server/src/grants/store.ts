@@ -35,6 +35,7 @@ export type GrantRecord = z.output<typeof Grant>;
 const isOver = sql<boolean>`(expires_at is not null and expires_at <= clock_timestamp())`;
 const statusNow = sql<GrantStatus>`case when status = 'active' and ${isOver} then 'expired' else status end`;
 const isActiveNow = sql<boolean>`status = 'active' and not ${isOver}`;
+const names = (policyId: string) => sql<boolean>`policy_ids @> array[${policyId}::text]`;
 
 export async function listActiveGrantRows(db: Db, tenantId: string, subjectId: string): Promise<GrantRow[]> {
   return newestFirst(grantsOf(db, tenantId))
@@ -52,6 +53,7 @@ export async function listGrantRows(
     status?: GrantStatus | undefined;
     subjectId?: string | undefined;
     connectorId?: string | undefined;
+    policyId?: string | undefined;
   },
   window: Window,
 ): Promise<{ rows: GrantRow[]; total: number }> {
@@ -59,6 +61,7 @@ export async function listGrantRows(
   if (filter.status !== undefined) query = query.where(statusNow, '=', filter.status);
   if (filter.subjectId !== undefined) query = query.where('subject_id', '=', filter.subjectId);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
+  if (filter.policyId !== undefined) query = query.where(names(filter.policyId));
   const rows = await newestFirst(withStatusNow(query)).limit(window.limit).offset(window.offset).execute();
   const { total } = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total };
@@ -167,7 +170,7 @@ export async function activeIds(
     .where(isActiveNow)
     .orderBy('id')
     .limit(limit);
-  if ('policyId' in user) query = query.where(sql<boolean>`policy_ids @> array[${user.policyId}::text]`);
+  if ('policyId' in user) query = query.where(names(user.policyId));
   else if ('connectorId' in user) query = query.where('connector_id', '=', user.connectorId);
   else query = query.where('preset_id', '=', user.presetId);
   return (await query.execute()).map((row) => row.id);

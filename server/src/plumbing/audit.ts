@@ -199,7 +199,13 @@ async function breaksOfChain(
 export async function auditEntriesBefore(
   db: Db,
   tenantId: string,
-  page: { beforeSeq: number | null; limit: number; action: string | undefined; targetId: string | undefined },
+  page: {
+    beforeSeq: number | null;
+    limit: number;
+    action: string | undefined;
+    targetId: string | undefined;
+    appId: string | undefined;
+  },
 ): Promise<AuditEntriesTable[]> {
   let query = db
     .withTables<Tables>()
@@ -211,6 +217,8 @@ export async function auditEntriesBefore(
   if (page.beforeSeq !== null) query = query.where('seq', '<', page.beforeSeq);
   if (page.action !== undefined) query = query.where('action', '=', page.action);
   if (page.targetId !== undefined) query = query.where('target_id', '=', page.targetId);
+  // Said as the index has it, which leaves out what belongs to no app.
+  if (page.appId !== undefined) query = query.where('app_id', '=', page.appId).where('app_id', '<>', '');
   return query.execute();
 }
 

@@ -13,6 +13,8 @@ export type Tx = ControlledTransaction<{}>;
 export interface ControlDatabase {
   db: Db;
   pool: pg.Pool;
+  /** Requests are answered from now on: nobody waits long for a connection any more. */
+  isStarted(): void;
   close(): Promise<void>;
 }
 
@@ -20,11 +22,15 @@ const statementMsMax = 5_000;
 const lockMsMax = 2_000;
 const idleInTransactionMsMax = 10_000;
 const connectMsMax = 4_000;
+/** A machine that has just begun to work is slow; to give up then would end the server. */
+const firstConnectMsMax = 30_000;
 
 export function openControlDatabase(
   url: string,
   options: {
     connectionsMax: number;
+    /** `patient`: until it is told that it is started. */
+    connecting?: 'patient';
     /** For the operator's tool, which nobody waits behind, there is none. */
     statementMsMax?: number | 'none';
     onError: (error: Error) => void;
@@ -34,7 +40,7 @@ export function openControlDatabase(
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connectionsMax,
-    connectionTimeoutMillis: connectMsMax,
+    connectionTimeoutMillis: options.connecting === 'patient' ? firstConnectMsMax : connectMsMax,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     // The server's own limit does not help when the network is cut without a word.
@@ -52,7 +58,10 @@ export function openControlDatabase(
   pool.on('connect', (client) => client.on('error', () => {}));
   // biome-ignore lint/complexity/noBannedTypes: see Db.
   const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema('svc');
-  return { db, pool, close: () => db.destroy() };
+  const isStarted = () => {
+    pool.options.connectionTimeoutMillis = connectMsMax;
+  };
+  return { db, pool, isStarted, close: () => db.destroy() };
 }
 
 /** int8 as a number: the control plane's only ones are sequence numbers and counts, far below 2^53. */

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 
 const channel = 'svc_changed';
 const reconnectMs = 250;
+/** For the first connection, by which the server starts or does not. */
+const startMsMax = 30_000;
 /** A connection cut without a word looks open: asked this often, and given this long to answer. */
 const heartbeatMs = 400;
 const heartbeatAnswerMs = 500;
@@ -77,7 +79,16 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
     isLive: () => live,
     onChange: (listener) => void listeners.push(listener),
     tell,
-    start: connect,
+    async start() {
+      const deadline = performance.now() + startMsMax;
+      await connect().catch(async (error: unknown) => {
+        // It goes on trying by itself.
+        while (!live && !stopped) {
+          if (performance.now() > deadline) throw error;
+          await Bun.sleep(reconnectMs);
+        }
+      });
+    },
     async stop() {
       stopped = true;
       live = false;

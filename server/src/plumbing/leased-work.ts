@@ -14,6 +14,8 @@ export interface LeasedWork<T> {
   renew(item: T): Promise<boolean>;
   /** What it throws is logged; the lease runs out and the row is claimed again. Aborted also when this copy stops. */
   work(item: T, signal: AbortSignal): Promise<void>;
+  /** Whether there is a row that may become due by the clock alone. What comes new is told with a wake-up. */
+  isAnyOpen(): Promise<boolean>;
   atOnceMax: number;
   lookEveryMs: number;
   renewEveryMs: number;
@@ -26,29 +28,35 @@ export interface LeasedWorker {
   stop(): Promise<void>;
 }
 
+/** With nothing open, this is how long one waits whose wake-up was lost. */
+const quietMs = 15_000;
+
 export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
   const { log, name } = options;
   const underWay = new Set<Promise<void>>();
   const stopping = new AbortController();
   let timer: Timer | undefined;
-  let looking: Promise<void> | null = null;
+  let looking: Promise<unknown> | null = null;
   let isWoken = false;
 
   function wake(): void {
     if (stopping.signal.aborted) return;
     isWoken = true;
-    looking ??= look().finally(() => {
+    clearTimeout(timer);
+    looking ??= look().then((nextMs) => {
       looking = null;
       if (isWoken) wake();
+      else if (!stopping.signal.aborted) timer = setTimeout(wake, nextMs);
     });
   }
 
-  async function look(): Promise<void> {
+  /** After how long to look again, if nobody wakes us before. */
+  async function look(): Promise<number> {
     isWoken = false;
     try {
       while (!stopping.signal.aborted && underWay.size < options.atOnceMax) {
         const item = await options.claim();
-        if (item === null) return;
+        if (item === null) return (await options.isAnyOpen()) ? options.lookEveryMs : quietMs;
         const doing: Promise<void> = carryOut(item).finally(() => {
           underWay.delete(doing);
           wake();
@@ -58,6 +66,7 @@ export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
     } catch (error) {
       log.warn({ err: error, work: name }, 'could not look for work');
     }
+    return options.lookEveryMs;
   }
 
   async function carryOut(item: T): Promise<void> {
@@ -82,14 +91,11 @@ export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
   }
 
   return {
-    start() {
-      timer = setInterval(wake, options.lookEveryMs);
-      wake();
-    },
+    start: wake,
     wake,
     async stop() {
-      clearInterval(timer);
       stopping.abort(new Error('The server is stopping.'));
+      clearTimeout(timer);
       await looking;
       await Promise.allSettled([...underWay]);
     },

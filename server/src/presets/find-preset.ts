@@ -11,3 +11,11 @@ export async function actionsByPreset(db: Db, tenantId: string): Promise<Map<str
   const rows = await listPresetRows(db, tenantId);
   return new Map([...builtInRecords, ...rows].map((preset) => [preset.id, preset.actions]));
 }
+
+/** What holders of grants may know of presets. */
+export async function presetsNamed(db: Db, tenantId: string, ids: readonly string[]) {
+  const rows = await listPresetRows(db, tenantId);
+  return [...builtInRecords, ...rows]
+    .filter(({ id }) => ids.includes(id))
+    .map(({ id, name, actions, description }) => ({ id, name, actions, description }));
+}

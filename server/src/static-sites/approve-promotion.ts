@@ -1,13 +1,14 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
-import { soleAdminOf } from '../tenants/sole-admin-of.ts';
+import { judgeApprover } from '../tenants/judge-approver.ts';
 import { holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
-import { closePromotionRow, findLatestPromotionRow, type PromotionRow } from './promotion-store.ts';
+import { closePromotionRow, findLatestPromotionRow } from './promotion-store.ts';
 import { updateReleaseRow } from './release-store.ts';
 import { digestOf, isAsRequested, releaseName, requireFinalized, reviewedFor } from './rules.ts';
 import { isShown, showRelease } from './show-release.ts';
 import type { SitePlaces } from './site-urls.ts';
+import { tellOfDecision } from './tell-of-promotion.ts';
 
 /** What was reviewed is shown, if it is still what is staged: the very files and configuration, nothing else. */
 export async function approvePromotion(
@@ -32,7 +33,10 @@ export async function approvePromotion(
     ctx.audit({ ...audited, before: {}, after: {} });
     return unmovedAnswer(ctx, held, { pointer: 'active', places });
   }
-  const approval = await judgeApprover(ctx, open);
+  const approval = await judgeApprover(ctx, {
+    requestedBy: open.requested_by,
+    refusal: 'self_approval',
+  });
   if (!isAsRequested(open, site, release)) throw fail('staging_changed');
   const decided = {
     status: 'approved',
@@ -53,16 +57,6 @@ export async function approvePromotion(
       ...change.after,
     },
   });
+  await tellOfDecision(ctx, held, { outcome: 'approved', words: note });
   return movedAnswer(ctx, held, { pointer: 'active', places });
-}
-
-/** Never who asked for it, unless there is nobody else; then it is on record. */
-async function judgeApprover(
-  ctx: AppMutationCtx,
-  { requested_by }: PromotionRow,
-): Promise<{ self_approved?: true }> {
-  if (requested_by !== ctx.caller.userId) return {};
-  if ((await soleAdminOf(ctx.db, ctx.tenant.id)) !== ctx.caller.userId) throw fail('self_approval');
-  ctx.warn('You asked for this yourself. You are the only admin of the tenant, so you may; it is on record.');
-  return { self_approved: true };
 }

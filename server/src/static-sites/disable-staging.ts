@@ -1,4 +1,5 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { holdSite } from './hold-site.ts';
 import { closePromotionRow } from './promotion-store.ts';
@@ -23,12 +24,21 @@ export async function disableStaging(ctx: AppMutationCtx, places: SitePlaces) {
     });
     ctx.changed(appTag(app.id));
   }
+  const publication = await supersedeOpenRequest(ctx, place);
   ctx.audit({
     action: 'sites.disableStaging',
     appId: app.id,
     target: { kind: 'site', id: app.id, name: app.slug },
-    before: { staging_enabled, staged_release_id, ...(closed ? { promotion: 'pending' } : {}) },
-    after: { staging_enabled: false, staged_release_id: null, ...(closed ? { promotion: 'stale' } : {}) },
+    before: {
+      ...{ staging_enabled, staged_release_id },
+      ...(closed ? { promotion: 'pending' } : {}),
+      ...publication.before,
+    },
+    after: {
+      ...{ staging_enabled: false, staged_release_id: null },
+      ...(closed ? { promotion: 'stale' } : {}),
+      ...publication.after,
+    },
   });
   const answer = await siteAnswer(ctx.db, place, { subdomain: app.subdomain, places });
   return staging_enabled ? answer : { ...answer, changed: false as const };

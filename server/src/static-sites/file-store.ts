@@ -53,6 +53,21 @@ export async function listFileRows(
   return { rows, total: counts[0]?.total ?? 0 };
 }
 
+/** With where its bytes are; undefined also where they have not arrived. */
+export async function findStoredFile(
+  db: Db,
+  { tenantId, appId }: AppPlace,
+  { releaseId, path }: { releaseId: string; path: string },
+): Promise<(FileRow & { blob_id: string }) | undefined> {
+  const { rows } = await sql<FileRow & { blob_id: string }>`
+    select f.path, f.sha256, f.size, b.blob_id from svc.static_files f
+    join svc.static_releases r on r.id = f.release_id
+    join svc.static_blobs b on b.tenant_id = r.tenant_id and b.app_id = r.app_id and b.sha256 = f.sha256
+    where r.tenant_id = ${tenantId} and r.app_id = ${appId} and f.release_id = ${releaseId}
+      and f.path = ${path}`.execute(db);
+  return rows[0];
+}
+
 export async function deleteFileRows(
   tx: Tx,
   { tenantId, appId }: AppPlace,

@@ -4,6 +4,7 @@ import { holdRelease } from './hold-release.ts';
 import { closePromotionRow, findLatestPromotionRow } from './promotion-store.ts';
 import { promotionRecord } from './records.ts';
 import { releaseName } from './rules.ts';
+import { tellOfDecision } from './tell-of-promotion.ts';
 
 /** It stays staged. Whoever asked for it can not be the one who looked at it. */
 export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id: string; reason: string }) {
@@ -31,5 +32,6 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
     before: { promotion: 'pending' },
     after: { promotion: 'rejected', promotion_id: open.id, reason },
   });
+  await tellOfDecision(ctx, held, { outcome: 'rejected', words: reason });
   return promotionRecord({ ...open, ...decided });
 }

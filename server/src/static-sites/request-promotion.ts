@@ -4,6 +4,7 @@ import { holdRelease } from './hold-release.ts';
 import { closePromotionRow, insertPromotionRow, type PromotionRow } from './promotion-store.ts';
 import { promotionRecord } from './records.ts';
 import { digestOf, isAsRequested, releaseName, requireFinalized } from './rules.ts';
+import { tellReviewers } from './tell-of-promotion.ts';
 
 /** Asks for a review of exactly what is staged now. */
 export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: string; note: string }) {
@@ -45,5 +46,6 @@ export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: 
     before: { promotion: null },
     after: { promotion: 'pending', promotion_id: promotion.id, digest: promotion.digest, note },
   });
+  await tellReviewers(ctx, held, { note });
   return promotionRecord(promotion);
 }

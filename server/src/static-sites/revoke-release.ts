@@ -1,5 +1,6 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { type HeldRelease, holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
@@ -38,10 +39,11 @@ export async function revokeRelease(ctx: AppMutationCtx, { id }: { id: string },
     id: release.id,
     set: { state: 'revoked', revoked_by: ctx.caller.userId, revoked_at: ctx.now },
   });
+  const publication = await supersedeOpenRequest(ctx, place);
   ctx.audit({
     ...audited,
-    before: { state: release.state, ...cleared.before },
-    after: { state: 'revoked', ...cleared.after },
+    before: { state: release.state, ...cleared.before, ...publication.before },
+    after: { state: 'revoked', ...cleared.after, ...publication.after },
   });
   ctx.changed(appTag(place.appId));
   return movedAnswer(ctx, held, { pointer: null, places });

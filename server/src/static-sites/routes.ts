@@ -1,13 +1,16 @@
 import * as shapes from '@svc/contract/static-sites.shapes.ts';
 import * as endpoints from '@svc/contract/static-sites.ts';
+import type { ObjectStore } from '../drivers/object-store/object-store.ts';
 import { type Route, route } from '../plumbing/route.ts';
 import { activateRelease } from './activate-release.ts';
 import { approvePromotion } from './approve-promotion.ts';
 import { createRelease } from './create-release.ts';
+import { diffRelease } from './diff-release.ts';
 import { disableStaging } from './disable-staging.ts';
 import { enableStaging } from './enable-staging.ts';
 import { finalizeRelease } from './finalize-release.ts';
 import { getRelease } from './get-release.ts';
+import { getReleaseFile } from './get-release-file.ts';
 import { getSite } from './get-site.ts';
 import { grantUpload } from './grant-upload.ts';
 import { listReleaseFiles } from './list-release-files.ts';
@@ -22,7 +25,7 @@ import { unpublishSite } from './unpublish-site.ts';
 import type { SiteParts } from './upload-grant.ts';
 
 /** All of static sites but how a visitor comes in. */
-export const staticSiteRoutes = (parts: SiteParts): Route[] => [
+export const staticSiteRoutes = (parts: SiteParts & { objects: Pick<ObjectStore, 'get'> }): Route[] => [
   route(endpoints.getSite, shapes.getSite, (ctx) => getSite(ctx, parts)),
   route(endpoints.setSite, shapes.setSite, (ctx, { body }) => setSite(ctx, body, parts)),
   route(endpoints.enableStaging, shapes.enableStaging, (ctx) => enableStaging(ctx, parts)),
@@ -34,6 +37,12 @@ export const staticSiteRoutes = (parts: SiteParts): Route[] => [
   ),
   route(endpoints.listReleaseFiles, shapes.listReleaseFiles, (ctx, { params, query }) =>
     listReleaseFiles(ctx, { id: params.release, ...query }),
+  ),
+  route(endpoints.diffRelease, shapes.diffRelease, (ctx, { params, query }) =>
+    diffRelease(ctx, { id: params.release, ...query }),
+  ),
+  route(endpoints.getReleaseFile, shapes.getReleaseFile, (ctx, { params, query }) =>
+    getReleaseFile(ctx, { id: params.release, ...query }, parts),
   ),
   route(endpoints.createRelease, shapes.createRelease, (ctx, { body }) => createRelease(ctx, body, parts)),
   route(endpoints.grantUpload, shapes.grantUpload, (ctx, { params }) =>

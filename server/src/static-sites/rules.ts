@@ -3,6 +3,7 @@ import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { releasesKeptMax } from '@svc/contract/static-sites.ts';
 import { canonicalJson, sha256 } from '../plumbing/canonical.ts';
 import type { AppAccess } from '../plumbing/context.ts';
+import { ownsApp } from '../plumbing/is-enough.ts';
 import { fail } from '../plumbing/problem.ts';
 import type { FileRow } from './file-store.ts';
 import type { PromotionRow } from './promotion-store.ts';
@@ -119,6 +120,21 @@ export function isAsRequested(
     promotion.generation === site.generation &&
     promotion.digest === digestOf(release)
   );
+}
+
+/**
+ * Owners read every file. Somebody who only governs reads what is theirs to judge now: what the staging host shows them,
+ * what waits for a review, and what people beyond the owners see. That it was reviewed once is no grant for ever.
+ */
+export function mayReadFiles(
+  { relation, visibility }: Pick<AppAccess, 'relation' | 'visibility'>,
+  site: (Pointers & Pick<SiteRow, 'staging_enabled' | 'is_published'>) | undefined,
+  release: Pick<ReleaseRow, 'id'> & { waits: boolean },
+): boolean {
+  if (ownsApp(relation) || release.waits) return true;
+  const isStaged = site?.staging_enabled === true && site.staged_release_id === release.id;
+  const isShown = site?.is_published === true && site.active_release_id === release.id;
+  return isStaged || (isShown && visibility !== 'private');
 }
 
 export function refuseArchived({ record }: Pick<AppAccess, 'record'>): void {

@@ -3,6 +3,7 @@ import type { setSite as shape } from '@svc/contract/static-sites.shapes.ts';
 import type { z } from 'zod';
 import { isSame } from '../plumbing/canonical.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import { checkConfigSize } from './check-config-size.ts';
 import { type HeldSite, holdSite } from './hold-site.ts';
@@ -80,6 +81,7 @@ async function serveAnew(
   });
   const open = await findOpenPromotionRow(ctx.db, place);
   const isStale = open !== undefined && isTouched(open.release_id);
+  const publication = await supersedeOpenRequest(ctx, place);
   if (isStale) await closePromotionRow(ctx.db, place, { status: 'stale', decided_at: ctx.now });
   ctx.changed(appTag(app.id));
   const isStagedKept = differing(releases).some(
@@ -97,10 +99,11 @@ async function serveAnew(
       ...(isReviewLost ? [reviewIsLost] : []),
       ...(isStale ? [promotionIsGivenUp] : []),
     ],
-    before: isStale ? { promotion: 'pending' } : {},
+    before: { ...(isStale ? { promotion: 'pending' } : {}), ...publication.before },
     after: {
       ...(names.length > 0 ? { served_anew: names } : {}),
       ...(isStale ? { promotion: 'stale' } : {}),
+      ...publication.after,
     },
   };
 }

@@ -1,6 +1,7 @@
 import { markDeployed } from '../apps/mark-deployed.ts';
 import { releaseBecameActive } from '../deployments/release-became-active.ts';
-import type { AppMutationCtx } from '../plumbing/context.ts';
+import type { MutationCtx } from '../plumbing/context.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { expireReleases } from './expire-releases.ts';
 import type { HeldRelease } from './hold-release.ts';
 import { updateReleaseRow } from './release-store.ts';
@@ -15,7 +16,7 @@ export interface PointerChange {
 
 /** For who may: visitors see the release from now on, all of it and nothing else. */
 export async function showRelease(
-  ctx: AppMutationCtx,
+  ctx: MutationCtx,
   { app, place, site, release }: HeldRelease,
 ): Promise<PointerChange> {
   warnOfDeploy(ctx, app, { pointer: 'active', site });
@@ -24,15 +25,17 @@ export async function showRelease(
   await updateReleaseRow(ctx.db, place, { id: release.id, set: { activated_at: ctx.now } });
   await markDeployed(ctx, place);
   await releaseBecameActive(ctx, { ...place, releaseId: release.id });
+  const publication = await supersedeOpenRequest(ctx, place, { shown: { kind: 'release', id: release.id } });
   const expired = await expireReleases(ctx, place);
   if (expired.length > 0) ctx.warn(`No longer kept: ${expired.join(', ')}.`);
   const { active_release_id, is_published } = site;
   return {
-    before: { active_release_id, published: is_published },
+    before: { active_release_id, published: is_published, ...publication.before },
     after: {
       active_release_id: set.active_release_id,
       published: true,
       ...(expired.length > 0 ? { expired } : {}),
+      ...publication.after,
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
 import type { HeldRelease } from './hold-release.ts';
 import { closePromotionRow } from './promotion-store.ts';
@@ -20,8 +21,17 @@ export async function stageHeldRelease(
     updated_at: ctx.now,
   });
   ctx.changed(appTag(place.appId));
+  const publication = await supersedeOpenRequest(ctx, place);
   return {
-    before: { staged_release_id: site.staged_release_id, ...(open ? { promotion: open.status } : {}) },
-    after: { staged_release_id: release.id, ...(open ? { promotion: 'stale' } : {}) },
+    before: {
+      staged_release_id: site.staged_release_id,
+      ...(open ? { promotion: open.status } : {}),
+      ...publication.before,
+    },
+    after: {
+      staged_release_id: release.id,
+      ...(open ? { promotion: 'stale' } : {}),
+      ...publication.after,
+    },
   };
 }

@@ -19,6 +19,7 @@ import { sha256 } from '../plumbing/canonical.ts';
 import type { AppAccess, Caller, TenantAccess } from '../plumbing/context.ts';
 import { listenForChanges } from '../plumbing/invalidation.ts';
 import { Failure, problemResponse } from '../plumbing/problem.ts';
+import type { Route } from '../plumbing/route.ts';
 import { createIssuerAccess } from '../storage/issuer-access.ts';
 import { newTenant, newUser, silentLog, type TestDatabase } from '../testing.ts';
 import { staticSiteRoutes } from './routes.ts';
@@ -40,6 +41,7 @@ export interface SitesCopy extends ServerCopy {
 export async function copyWithSites(
   database: TestDatabase,
   wrap: (objects: ObjectStore) => ObjectStore = (objects) => objects,
+  more: readonly Route[] = [],
 ): Promise<SitesCopy> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-sites-'));
   const objects = wrap(openFileStore(folder));
@@ -47,7 +49,8 @@ export async function copyWithSites(
     ...peopleRoutes,
     ...appRoutes,
     ...appLifeRoutes({ runtime: { kind: 'process' } }),
-    ...staticSiteRoutes(testPlaces),
+    ...staticSiteRoutes({ ...testPlaces, objects }),
+    ...more,
   ]);
   const changes = listenForChanges({ url: database.url, log: silentLog });
   await changes.start();

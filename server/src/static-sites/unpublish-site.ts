@@ -2,6 +2,7 @@ import { holdApp } from '../apps/hold-app.ts';
 import { markUndeployed } from '../apps/mark-deployed.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { siteAnswer } from './site-answer.ts';
 import { lockSiteRow, updateSiteRow } from './site-store.ts';
 import type { SitePlaces } from './site-urls.ts';
@@ -16,12 +17,13 @@ export async function unpublishSite(ctx: AppMutationCtx, places: SitePlaces) {
     await updateSiteRow(ctx.db, place, { is_published: false, updated_at: ctx.now });
     await markUndeployed(ctx, place);
   }
+  const publication = await supersedeOpenRequest(ctx, place);
   ctx.audit({
     action: 'sites.unpublish',
     appId: app.id,
     target: { kind: 'site', id: app.id, name: app.slug },
-    before: { published: site.is_published },
-    after: { published: false },
+    before: { published: site.is_published, ...publication.before },
+    after: { published: false, ...publication.after },
   });
   const answer = await siteAnswer(ctx.db, place, { subdomain: app.subdomain, places });
   return site.is_published ? answer : { ...answer, changed: false as const };

@@ -54,6 +54,21 @@ export async function countTableGrantsOfApp(db: Db, tenantId: string, appId: str
   return total;
 }
 
+/** Of each of these tables; those without any are left out. */
+export async function countTableGrantsByTable(
+  db: Db,
+  tenantId: string,
+  tableIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (tableIds.length === 0) return new Map();
+  const rows = await grantsOf(db, tenantId)
+    .select(['table_id', (e) => e.fn.countAll<number>().as('total')])
+    .where('table_id', 'in', tableIds)
+    .groupBy('table_id')
+    .execute();
+  return new Map(rows.map((row) => [row.table_id, row.total]));
+}
+
 export async function insertTableGrantRow(tx: Tx, row: TableGrantRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('table_grants').values(row).execute();
 }

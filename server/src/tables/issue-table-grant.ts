@@ -8,14 +8,14 @@ import { holdMember } from '../tenants/find-member.ts';
 import { tableTag } from './catalogue.ts';
 import { insertTableGrantRow, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
 import { lockTable } from './lock-table.ts';
-import { auditedTableGrant, tableGrantRecord } from './table-grant-record.ts';
+import { auditedTableGrant, type TableGrantRecord, tableGrantRecords } from './table-grant-record.ts';
 
 type Principal = Pick<z.output<typeof shape.body>, 'principal_type' | 'principal_id'>;
 
 export async function issueTableGrant(
   ctx: AppMutationCtx,
   input: { table: string; grant: z.output<typeof shape.body> },
-) {
+): Promise<TableGrantRecord> {
   const table = await lockTable(ctx, input.table);
   const { principal_type, actions } = input.grant;
   const principal_id = await principalId(ctx, input.grant);
@@ -49,7 +49,9 @@ export async function issueTableGrant(
     after: auditedTableGrant(table, row),
   });
   ctx.changed(tableTag(table.id));
-  return tableGrantRecord(row);
+  const [record] = await tableGrantRecords(ctx, [row]);
+  if (!record) throw new Error('One row is one record.');
+  return record;
 }
 
 /** Of the same tenant always: rows reach nobody outside it. */

@@ -42,6 +42,7 @@ describe('a table grant', () => {
       table_id: t.tableId,
       principal_type: 'user',
       principal_id: t.admin.userId,
+      principal_name: t.admin.email,
       actions: ['read', 'write'],
       created_by: t.owner.userId,
       created_at: expect.any(String),
@@ -49,8 +50,17 @@ describe('a table grant', () => {
     expect(issued.map(({ body }) => body.principal_id)).toEqual([
       ...[t.admin.userId, colleague.userId, other.id, third.id, 'tenant_member', 'tenant_admin'],
     ]);
+    expect(issued.slice(1).map(({ body }) => body.principal_name)).toEqual([
+      ...[colleague.email, other.slug, third.slug, 'tenant_member', 'tenant_admin'],
+    ]);
     const listed = (await t.call('GET', '/a/grants')).body;
     expect(listed).toEqual({ items: issued.map(({ body }) => body), page: 1, per_page: 50, total: 6 });
+    await t.table('b');
+    const tables = (await t.call('GET', '')).body.items;
+    expect(tables.map(({ name, grants }: { name: string; grants: number }) => [name, grants])).toEqual([
+      ['a', 6],
+      ['b', 0],
+    ]);
     expect(await tableGrantsOf(database.db, t.tableId)).toContainEqual({
       ...{ principalType: 'app', principalId: third.id, actions: ['write'] },
     });

@@ -68,6 +68,20 @@ test('an admin adds a user, changes the role and takes the user out again', asyn
   });
 });
 
+test('members are found by a part of their name or address, taken as it is written', async () => {
+  const { tenant, member, path, login } = await world();
+  const user = await newUser(db, tenant.id);
+  const found = async (q: string) => {
+    const { body } = await server.call(login, 'GET', `${path}?q=${encodeURIComponent(q)}`);
+    expect(body.total).toBe(body.items.length);
+    return body.items.map((one: { user_id: string }) => one.user_id);
+  };
+  expect(await found(user.email.toUpperCase())).toEqual([user.userId]);
+  expect(await found(member.email.slice(0, -4))).toEqual([member.userId]);
+  expect(await found('%')).toEqual([]);
+  expect((await server.call(login, 'GET', `${path}?q=`)).status).toBe(400);
+});
+
 test('setting the role someone has changes nothing and leaves no entry', async () => {
   const { tenant, member, path, login } = await world();
   const answer = await server.call(login, 'PUT', `${path}/${member.userId}`, { role: 'tenant_member' });

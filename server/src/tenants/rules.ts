@@ -1,5 +1,6 @@
 import { slugPattern } from '@svc/contract/limits.ts';
 import type { Member, Tenant } from '@svc/contract/tenants.shapes.ts';
+import { tenantNameCharsMax } from '@svc/contract/tenants.ts';
 import type { z } from 'zod';
 import { fail, invalid } from '../plumbing/problem.ts';
 import { isUuid } from '../plumbing/ref.ts';
@@ -7,8 +8,6 @@ import type { MemberRow, TenantRow } from './store.ts';
 
 export type TenantRecord = z.output<typeof Tenant>;
 export type MemberRecord = z.output<typeof Member>;
-
-const nameCharsMax = 200;
 
 /** A slug in the form of a UUID would stand for two tenants at once. */
 export function checkedSlug(slug: string): string {
@@ -21,8 +20,8 @@ export function checkedSlug(slug: string): string {
 
 export function checkedTenantName(text: string): string {
   const name = text.trim();
-  if (name !== '' && [...name].length <= nameCharsMax && !/\p{Cc}/u.test(name)) return name;
-  throw invalid('name', `must be 1 to ${nameCharsMax} printable characters`);
+  if (name !== '' && [...name].length <= tenantNameCharsMax && !/\p{Cc}/u.test(name)) return name;
+  throw invalid('name', `must be 1 to ${tenantNameCharsMax} printable characters`);
 }
 
 /** Whether a text can name a tenant at all; what can not is never looked up. */

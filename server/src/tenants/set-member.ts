@@ -17,6 +17,7 @@ import {
   saveMembership,
   type TenantRole,
 } from './store.ts';
+import { tellFormerAdmin } from './tell-former-admin.ts';
 
 /**
  * Adds a user, changes a role or, with `none`, takes the user out with all they were granted and co-owned. For the
@@ -57,6 +58,7 @@ export async function setMember(
     before: before ? { role: before.role } : null,
     after: after ? { role: after.role } : null,
   });
+  await tellFormerAdmin(ctx, { tenantId, userId, before: before?.role, after: after?.role });
   // After the membership: who makes a grant or a token holds it, so what they made is there to be found.
   if (!after) {
     await revokeGrantsOf(ctx, { tenantId, userId, reason: 'The member was removed.' });

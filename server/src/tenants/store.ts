@@ -1,5 +1,6 @@
 import type { tenantRoles, userStatuses } from '@svc/contract/identity.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../plumbing/db.ts';
 import type { Window } from '../plumbing/paging.ts';
 import { isUuid } from '../plumbing/ref.ts';
@@ -96,17 +97,25 @@ export async function lockMembersOf(tx: Tx, tenantId: string): Promise<boolean> 
   return row !== undefined;
 }
 
-export async function listMemberRows(db: Db, tenantId: string, window: Window) {
-  const query = members(db, tenantId);
+export async function listMemberRows(
+  db: Db,
+  tenantId: string,
+  { q }: { q: string | undefined },
+  window: Window,
+) {
+  let query = members(db, tenantId);
+  if (q !== undefined) query = query.where(isIn(q));
   const rows = await query.orderBy('users.email').limit(window.limit).offset(window.offset).execute();
-  const { total } = await db
-    .withTables<Tables>()
-    .selectFrom('memberships')
+  const { total } = await query
+    .clearSelect()
     .select((e) => e.fn.countAll<number>().as('total'))
-    .where('tenant_id', '=', tenantId)
     .executeTakeFirstOrThrow();
   return { rows, total };
 }
+
+/** Not by a pattern: what was typed is looked for as it is, `%` and `_` too. */
+const isIn = (q: string) =>
+  sql<boolean>`(strpos(lower(users.email), lower(${q})) > 0 or strpos(lower(users.name), lower(${q})) > 0)`;
 
 export type MemberRow = Awaited<ReturnType<typeof listMemberRows>>['rows'][number];
 

@@ -5,6 +5,7 @@ import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { dataDir } from './data-dir.ts';
 import { gitHost } from './git-host.ts';
+import { mail } from './mail.ts';
 import { migrations } from './migrations.ts';
 import { objectStore } from './object-store.ts';
 import { openidProvider } from './openid-provider.ts';
@@ -23,6 +24,7 @@ export const checks: readonly Check[] = [
   server,
   openidProvider,
   certificates,
+  mail,
   runtime,
   migrations,
   rowsRole,

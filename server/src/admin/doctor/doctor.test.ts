@@ -64,6 +64,7 @@ test('a healthy system has no problems, and every check says something', async (
     'server',
     'openid provider',
     'certificates',
+    'mail',
     'runtime',
     'database',
     'migrations',

@@ -1,0 +1,12 @@
+import type { Ctx } from '../context.ts';
+import { plain } from '../output.ts';
+
+/** Behind a request: nothing is shown yet, and who has to do what now. */
+export function requestedNote(ctx: Ctx, made: unknown): void {
+  const { id, changed } = Object(made) as { id?: unknown; changed?: unknown };
+  if (changed === false) ctx.note('This was asked for before; it waits for its review.');
+  ctx.note(
+    'Who sees the app stays as it is until somebody else has approved this. Next, an admin of the tenant runs\n' +
+      `  svc review approve ${plain(String(id))} --execute`,
+  );
+}

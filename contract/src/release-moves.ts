@@ -1,0 +1,109 @@
+import { visibilities } from './apps.ts';
+import type { ErrorCode } from './error-codes.ts';
+import type { releaseRoles, releaseStates } from './static-sites.ts';
+
+/**
+ * What may be done with a release of a site, so that whoever offers it can say beforehand why not. The server asks its
+ * own rules; a test holds the two against each other.
+ */
+export const releaseMoveNames = [
+  ...(['finalize', 'stage', 'requestPromotion', 'approvePromotion', 'rejectPromotion'] as const),
+  ...(['activate', 'rollback', 'revoke'] as const),
+] as const;
+export type ReleaseMove = (typeof releaseMoveNames)[number];
+type ReleaseState = (typeof releaseStates)[number];
+
+export interface ReleaseSituation {
+  release: {
+    state: ReleaseState;
+    roles: readonly (typeof releaseRoles)[number][];
+    reviewed_for: (typeof visibilities)[number] | null;
+  };
+  site: { published: boolean; staging_enabled: boolean };
+  app: { record: string; visibility: (typeof visibilities)[number] };
+}
+
+/** `same`: a repeat, which changes nothing. A code refuses. */
+export type ReleaseMoved = 'moves' | 'same' | ErrorCode;
+
+/** Of what is not finalized it is the state alone that counts. */
+const byState: Readonly<
+  Record<Exclude<ReleaseState, 'finalized'>, Readonly<Record<ReleaseMove, ReleaseMoved>>>
+> = {
+  draft: { ...all('release_not_finalized'), ...unasked(), ...noTarget(), finalize: 'moves', revoke: 'moves' },
+  revoked: { ...all('release_revoked'), ...unasked(), revoke: 'same' },
+  abandoned: {
+    ...{ ...all('release_not_finalized'), ...unasked(), ...noTarget() },
+    ...({ finalize: 'release_not_draft', revoke: 'same' } as const),
+  },
+  expired: {
+    ...{ ...all('release_not_finalized'), ...unasked(), ...noTarget() },
+    finalize: 'release_not_draft',
+  },
+};
+
+/** Where a move leads, whoever makes it. */
+export function moveRelease(move: ReleaseMove, situation: ReleaseSituation): ReleaseMoved {
+  const { release, app } = situation;
+  if (app.record !== 'active' && !whileArchived.has(move)) return 'app_not_active';
+  return release.state === 'finalized' ? ofFinalized[move](situation) : byState[release.state][move];
+}
+
+/** What stops something is possible as long as there is something to stop. */
+const whileArchived: ReadonlySet<ReleaseMove> = new Set(['rejectPromotion', 'revoke']);
+
+const ofFinalized: Readonly<Record<ReleaseMove, (situation: ReleaseSituation) => ReleaseMoved>> = {
+  finalize: () => 'same',
+  stage: ({ site, release }) => {
+    if (!site.staging_enabled) return 'staging_disabled';
+    return release.roles.includes('staged') ? 'same' : 'moves';
+  },
+  requestPromotion: ({ release: { roles } }) => {
+    if (!roles.includes('staged')) return 'not_staged';
+    return roles.includes('promote_requested') ? 'promotion_pending' : 'moves';
+  },
+  approvePromotion: decide,
+  rejectPromotion: decide,
+  activate: show,
+  rollback: (situation) => {
+    const { roles } = situation.release;
+    const wasShown = roles.includes('active') || roles.includes('superseded');
+    return wasShown ? show(situation) : 'not_rollback_target';
+  },
+  revoke: (situation) => (isShown(situation) ? 'release_active' : 'moves'),
+};
+
+function decide({ release }: ReleaseSituation): ReleaseMoved {
+  return release.roles.includes('promote_requested') ? 'moves' : 'not_pending';
+}
+
+/** Beyond the owners, only what was reviewed for as many people; what is shown already may be shown again. */
+function show(situation: ReleaseSituation): ReleaseMoved {
+  const { release, app } = situation;
+  if (isShown(situation)) return 'same';
+  const { reviewed_for } = release;
+  const isReviewed =
+    reviewed_for !== null && visibilities.indexOf(reviewed_for) >= visibilities.indexOf(app.visibility);
+  return app.visibility === 'private' || release.roles.includes('active') || isReviewed
+    ? 'moves'
+    : 'promotion_required';
+}
+
+function isShown({ release, site }: ReleaseSituation): boolean {
+  return site.published && release.roles.includes('active');
+}
+
+function all(code: ErrorCode): Record<ReleaseMove, ReleaseMoved> {
+  return Object.fromEntries(releaseMoveNames.map((name) => [name, code])) as Record<
+    ReleaseMove,
+    ReleaseMoved
+  >;
+}
+
+function unasked() {
+  return { rejectPromotion: 'not_pending' } as const;
+}
+
+function noTarget() {
+  return { rollback: 'not_rollback_target' } as const;
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { heardAfterMs } from '../identity/testing.ts';
+import type { SitesCopy } from '../static-sites/testing.ts';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import { copyWithReview, reviewWorld } from './testing.ts';
+
+let database: TestDatabase;
+let server: SitesCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyWithReview(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+test('an admin reads files of a private app for as long as its publication waits for a review', async () => {
+  const { call, asked, decide } = await reviewWorld(database, server);
+  const { active_release } = (await call('GET', '/site')).body;
+  const read = async () =>
+    (await call('GET', `/releases/${active_release.id}/file?path=index.html`, undefined, 'admin')).status;
+  expect(await read()).toBe(403);
+  const request = await asked();
+  expect(await read()).toBe(200);
+  await decide(request, 'withdraw', 'owner');
+  expect(await read()).toBe(403);
+});
+
+test('an admin reads files of what is shown beyond the owners, for as long as it is', async () => {
+  const world = await reviewWorld(database, server);
+  const { active_release } = (await world.call('GET', '/site')).body;
+  const file = `/releases/${active_release.id}/file?path=index.html`;
+  const isRead = async () => (await world.call('GET', file, undefined, 'admin')).status === 200;
+  const isRefused = async () => !(await isRead());
+  // How many see an app is kept in memory: a change is heard of within a second.
+  await world.decide(await world.asked(), 'approve');
+  expect(await heardAfterMs([isRefused])).toBeLessThan(1_000);
+  await world.ofApp('PATCH', '', { visibility: 'private' });
+  expect(await heardAfterMs([isRead])).toBeLessThan(1_000);
+  await world.decide(await world.asked(), 'approve');
+  expect(await heardAfterMs([isRefused])).toBeLessThan(1_000);
+  await world.call('POST', '/site/unpublish');
+  expect(await isRead()).toBe(false);
+});
+
+test('an admin reads files of what is staged, and of what was published before no more', async () => {
+  const world = await reviewWorld(database, server);
+  const read = async (id: string) =>
+    (await world.call('GET', `/releases/${id}/file?path=index.html`, undefined, 'admin')).status;
+  const first = (await world.call('GET', '/site')).body.active_release.id;
+  await world.decide(await world.asked(), 'approve');
+  await world.call('POST', '/site/staging/enable');
+  const next = await world.release({ 'index.html': 'two' });
+  expect(await read(next)).toBe(403);
+  await world.move(next, 'stage');
+  expect(await read(next)).toBe(200);
+  await world.move(next, 'promote-request');
+  await world.move(next, 'promote-approve', 'admin');
+  expect([await read(next), await read(first)]).toEqual([200, 403]);
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { releaseTextBytesMax } from '@svc/contract/static-sites.ts';
+import { type TestDatabase, testDatabase } from '../testing.ts';
+import { copyWithSites, type SitesCopy, siteWorld, type Who } from './testing.ts';
+
+let database: TestDatabase;
+let server: SitesCopy;
+beforeAll(async () => {
+  database = await testDatabase();
+  server = await copyWithSites(database);
+});
+afterAll(async () => {
+  await server.stop();
+  await database.close();
+});
+
+test('a release is compared with what visitors see, or with any other, by the sums of its files', async () => {
+  const { call, release, move } = await siteWorld(database, server);
+  const first = await release({ 'a.html': 'a', 'b.html': 'b', 'gone.html': 'gone' });
+  const second = await release({ 'a.html': 'a', 'b.html': 'B', 'new.html': 'new' });
+  const diff = async (query = '', who: Who = 'owner') =>
+    (await call('GET', `/releases/${second}/diff${query}`, undefined, who)).body;
+  expect(await diff()).toMatchObject({
+    against: null,
+    counts: { added: 3, removed: 0, changed: 0, same: 0 },
+  });
+  await move(first, 'activate');
+  const told = await diff('', 'admin');
+  expect(told).toMatchObject({
+    ...{ against: first, total: 4 },
+    counts: { added: 1, removed: 1, changed: 1, same: 1 },
+  });
+  const each = told.items.map((item: Record<string, unknown>) => [item.path, item.change]);
+  expect(each).toEqual([
+    ['a.html', 'same'],
+    ['b.html', 'changed'],
+    ['gone.html', 'removed'],
+    ['new.html', 'added'],
+  ]);
+  expect(told.items[1]).toMatchObject({ size: 1, before_size: 1 });
+  expect(told.items[2]).toMatchObject({ sha256: null, size: null, before_size: 4 });
+  const page = await diff('?change=different&per_page=2&page=2');
+  expect([page.total, page.items.length, page.items[0].path]).toEqual([3, 1, 'new.html']);
+  expect(await diff(`?against=${second}`)).toMatchObject({
+    counts: { added: 0, removed: 0, changed: 0, same: 3 },
+  });
+});
+
+test('releases of another site are not there to be compared with', async () => {
+  const [here, there] = [await siteWorld(database, server), await siteWorld(database, server)];
+  const [own, foreign] = [await here.release({ a: 'a' }), await there.release({ a: 'b' })];
+  const answers = [
+    await here.call('GET', `/releases/${own}/diff?against=${foreign}`),
+    await here.call('GET', `/releases/${foreign}/diff`),
+    await here.call('GET', `/releases/${foreign}/file?path=a`),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+});
+
+test('owners read the text of every file; what is no text, or too long, comes without', async () => {
+  const { call, release } = await siteWorld(database, server);
+  const long = 'x'.repeat(releaseTextBytesMax + 1);
+  const id = await release({ 'a b/ü.html': '<b>\ufeffü</b>', 'odd.bin': 'a\0b', 'long.txt': long });
+  const file = async (path: string) =>
+    (await call('GET', `/releases/${id}/file?path=${encodeURIComponent(path)}`)).body;
+  expect(await file('a b/ü.html')).toMatchObject({ path: 'a b/ü.html', size: 12, text: '<b>\ufeffü</b>' });
+  expect(await file('odd.bin')).toMatchObject({ size: 3, text: null });
+  expect(await file('long.txt')).toMatchObject({ size: releaseTextBytesMax + 1, text: null });
+  expect(await file('absent.html')).toMatchObject({ status: 404 });
+  expect(await file('a\0b')).toMatchObject({ status: 400, errors: [{ field: 'path' }] });
+});
+
+test('an admin reads files of what is staged or shown beyond the owners, and no others', async () => {
+  const { call, release, move } = await siteWorld(database, server, { visibility: 'public' });
+  const [staged, kept] = [await release({ 'index.html': 'one' }), await release({ 'index.html': 'two' })];
+  const read = async (id: string, who: Who) =>
+    (await call('GET', `/releases/${id}/file?path=index.html`, undefined, who)).status;
+  expect([await read(staged, 'admin'), await read(staged, 'coOwner')]).toEqual([403, 200]);
+  await call('POST', '/site/staging/enable');
+  await move(staged, 'stage');
+  expect([await read(staged, 'admin'), await read(kept, 'admin')]).toEqual([200, 403]);
+  await move(staged, 'promote-request');
+  await move(staged, 'promote-approve', 'admin');
+  await move(kept, 'stage');
+  expect([await read(staged, 'admin'), await read(kept, 'admin')]).toEqual([200, 200]);
+  await call('POST', '/site/staging/disable');
+  expect([await read(staged, 'admin'), await read(kept, 'admin')]).toEqual([200, 403]);
+  expect(await read(staged, 'member')).toBe(403);
+});
