@@ -23,13 +23,13 @@ beforeAll(async () => {
 const page = (path: string) => `${site.server.baseUrl}/t/${site.tenant.slug}${path}`;
 
 /** A folder with an opener as a desktop has it, which writes down what it was started with. */
-function desktop(person = site.owner) {
+function desktop(person = site.owner, { first = ':' } = {}) {
   const folder = temporaryFolder();
   const record = join(folder, 'opened');
   const opener = join(folder, 'xdg-open');
   writeFileSync(
     opener,
-    `#!/bin/sh\nfor it in "$@"; do printf '%s\\n' "$it"; done > ${record}.new && mv ${record}.new ${record}\n`,
+    `#!/bin/sh\n${first}\nfor it in "$@"; do printf '%s\\n' "$it"; done > ${record}.new && mv ${record}.new ${record}\n`,
   );
   chmodSync(opener, 0o755);
   const env: Record<string, string | undefined> = {
@@ -89,6 +89,14 @@ describe('svc open at a terminal', () => {
       opened: true,
     });
     expect(await opened()).toBe(`${site.server.baseUrl}/\n`);
+  });
+
+  test('leaves the opener running when the terminal closes behind it', async () => {
+    const closed = join(temporaryFolder(), 'closed');
+    const { env, opened } = desktop(site.owner, { first: `until [ -e ${closed} ]; do sleep 0.02; done` });
+    await atTerminal(['reviews'], env);
+    writeFileSync(closed, '');
+    expect(await opened()).toBe(`${page('/reviews')}\n`);
   });
 
   test.each<[string, string[], Record<string, string | undefined>]>([

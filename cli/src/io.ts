@@ -103,12 +103,16 @@ function keepLoopbackDirect(env: Env): void {
   process.env.no_proxy = direct;
 }
 
-/** Starts the browser and does not wait for it. Over ssh, or without a display, there is none here. */
+/**
+ * Starts the browser and does not wait for it: in a session of its own, or it would die with a terminal that closes
+ * when the command ends. Over ssh, or without a display, there is none here.
+ */
 async function openBrowser(url: string, env: Env): Promise<boolean> {
   const program = openerOf(env);
   if (program === null) return false;
   try {
-    const opener = Bun.spawn([...program, url], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+    const quiet = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const;
+    const opener = Bun.spawn([...program, url], { ...quiet, detached: true });
     opener.unref();
     return true;
   } catch {
