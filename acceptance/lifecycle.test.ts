@@ -88,6 +88,8 @@ describe('a data dir', () => {
     expect(second.output()).not.toContain('Made tenant');
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
+    // Neither did anything to worry about when it was told to stop.
+    for (const { output } of [first, second]) expect(output()).not.toMatch(/"level":"(?:warn|error|fatal)"/);
   });
 
   test('survives kill -9 of the server; the database it left running is taken over', async () => {

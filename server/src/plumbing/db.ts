@@ -52,8 +52,12 @@ export function openControlDatabase(
     options: '-c search_path=svc,public -c pg_trgm.word_similarity_threshold=0.4',
     types: { getTypeParser },
   });
-  // Without a listener, a connection that the server ends while idle would end the process.
-  pool.on('error', options.onError);
+  let isClosing = false;
+  // Without a listener, a connection that the server ends while idle would end the process. Those that we close
+  // ourselves may be ended from there at the same moment, when the database stops with us: that is no loss.
+  pool.on('error', (error) => {
+    if (!isClosing) options.onError(error);
+  });
   // The same for one that is lost while a transaction holds it, between two of its statements: the next one fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   // biome-ignore lint/complexity/noBannedTypes: see Db.
@@ -61,7 +65,11 @@ export function openControlDatabase(
   const isStarted = () => {
     pool.options.connectionTimeoutMillis = connectMsMax;
   };
-  return { db, pool, isStarted, close: () => db.destroy() };
+  const close = () => {
+    isClosing = true;
+    return db.destroy();
+  };
+  return { db, pool, isStarted, close };
 }
 
 /** int8 as a number: the control plane's only ones are sequence numbers and counts, far below 2^53. */

@@ -39,7 +39,11 @@ export function createOutbox(options: {
     // Queues live as long as the schema; a restart of the database must not end the server.
     persistWarnings: false,
   });
-  boss.on('error', (error) => log.warn({ err: error }, 'queue'));
+  let isStopped = false;
+  boss.on('error', (error) => {
+    // Its connections may still be closing when the database is stopped next.
+    if (!isStopped) log.warn({ err: error }, 'queue');
+  });
   let running: RunningSweeps | null = null;
   const lanes = Object.entries(options.lanes ?? {}).map(([name, topics]) => ({
     queue: `${commonQueue}.${name}`,
@@ -150,6 +154,7 @@ export function createOutbox(options: {
     async stop() {
       await running?.stop();
       await boss.stop({ graceful: true, timeout: 5_000 });
+      isStopped = true;
     },
   };
 }
