@@ -1,5 +1,5 @@
-import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core';
-import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { Group, Text } from '@mantine/core';
+import { CopyButtonFor } from './copy-button-for.tsx';
 
 /** Something people take elsewhere: an id, a record, an address. */
 export function CopyText({
@@ -17,15 +17,7 @@ export function CopyText({
       <Text span size={size} className="mono" miw={0} style={{ overflowWrap: 'anywhere' }}>
         {value}
       </Text>
-      <CopyButton value={value}>
-        {({ copied, copy }) => (
-          <Tooltip label={copied ? 'Copied' : 'Copy'}>
-            <ActionIcon variant="subtle" color="gray" size="sm" onClick={copy} aria-label={`Copy ${label}`}>
-              {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </CopyButton>
+      <CopyButtonFor value={value} label={label} />
     </Group>
   );
 }

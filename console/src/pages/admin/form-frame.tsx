@@ -1,8 +1,8 @@
-import { Button, Group, Paper, Stack, Title } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { ProblemAlert } from '../../parts/problem-alert.tsx';
+import { FormCard } from '../../parts/form-card.tsx';
 
 /** A form with an address of its own: its button asks the server what would happen. */
 export function FormFrame({
@@ -27,34 +27,26 @@ export function FormFrame({
   return (
     <Stack gap="md">
       <BackLink {...back} />
-      <Paper withBorder p={{ base: 'md', sm: 'lg' }} radius="md">
-        <form
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault();
-            onSubmit();
-          }}
-        >
-          <Stack>
-            <Title order={2} size="h4">
-              {title}
-            </Title>
-            {children}
-            {change.problem !== null && <ProblemAlert error={change.problem} />}
-            <Group justify="space-between">
-              <Group>
-                <Button type="submit" loading={change.isBusy}>
-                  {submit}
-                </Button>
-                <Button component={Link} href={back.to} variant="default">
-                  Cancel
-                </Button>
-              </Group>
-              {actions}
+      <FormCard
+        title={title}
+        change={change}
+        onSubmit={onSubmit}
+        buttons={
+          <Group justify="space-between">
+            <Group>
+              <Button type="submit" loading={change.isBusy}>
+                {submit}
+              </Button>
+              <Button component={Link} href={back.to} variant="default">
+                Cancel
+              </Button>
             </Group>
-          </Stack>
-        </form>
-      </Paper>
+            {actions}
+          </Group>
+        }
+      >
+        {children}
+      </FormCard>
     </Stack>
   );
 }

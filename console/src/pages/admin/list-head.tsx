@@ -1,7 +1,6 @@
-import { Button, Group } from '@mantine/core';
-import { IconPlus } from '@tabler/icons-react';
+import { Group } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import { NewButton } from '../../parts/new-button.tsx';
 
 /** Above a list: its filters, and the way to a new one. */
 export function ListHead({ to, label, children }: { to: string; label: string; children?: ReactNode }) {
@@ -12,13 +11,5 @@ export function ListHead({ to, label, children }: { to: string; label: string; c
       </Group>
       <NewButton to={to} label={label} />
     </Group>
-  );
-}
-
-export function NewButton({ to, label }: { to: string; label: string }) {
-  return (
-    <Button component={Link} href={to} leftSection={<IconPlus size={16} aria-hidden />}>
-      {label}
-    </Button>
   );
 }

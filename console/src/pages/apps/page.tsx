@@ -1,12 +1,10 @@
-import { Button } from '@mantine/core';
 import { listMyApps } from '@svc/contract/app-lists.ts';
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { IconPlus } from '@tabler/icons-react';
-import { Link } from 'wouter';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { AnswerView } from '../../parts/answer-view.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import { NewButton } from '../../parts/new-button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AppList } from './app-list.tsx';
 
@@ -14,15 +12,7 @@ import { AppList } from './app-list.tsx';
 export default function MyAppsPage() {
   const tenant = useTenant();
   const answer = useAnswer(listMyApps, { params: { tenantID: tenant.id }, query: {} });
-  const create = (
-    <Button
-      component={Link}
-      href={consolePaths.newApp(tenant.slug)}
-      leftSection={<IconPlus size={16} aria-hidden />}
-    >
-      New app
-    </Button>
-  );
+  const create = <NewButton to={consolePaths.newApp(tenant.slug)} label="New app" />;
   return (
     <>
       <PageHead

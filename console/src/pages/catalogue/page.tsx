@@ -1,16 +1,13 @@
-import { Button, SimpleGrid, Stack, Text } from '@mantine/core';
+import { SimpleGrid, Stack, Text } from '@mantine/core';
 import { discoverApps } from '@svc/contract/app-lists.ts';
 import { listCategories } from '@svc/contract/categories.ts';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
-import { IconPlus } from '@tabler/icons-react';
-import { Link } from 'wouter';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { AnswerView } from '../../parts/answer-view.tsx';
+import { NewButton } from '../../parts/new-button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { PastTheEnd } from '../../parts/past-the-end.tsx';
+import { PagedList } from '../../parts/paged-list.tsx';
 import { AppCard } from './app-card.tsx';
 import { CatalogueFilters } from './catalogue-filters.tsx';
 import { CategoryChips } from './category-chips.tsx';
@@ -29,27 +26,15 @@ export default function CataloguePage() {
       <PageHead
         title="Catalogue"
         lead={`Apps of ${tenant.name} that are open to you.`}
-        actions={
-          <Button
-            component={Link}
-            href={consolePaths.newApp(tenant.slug)}
-            leftSection={<IconPlus size={16} aria-hidden />}
-          >
-            New app
-          </Button>
-        }
+        actions={<NewButton to={consolePaths.newApp(tenant.slug)} label="New app" />}
       />
       <Stack>
         <CatalogueFilters asked={asked} />
         <CategoryChips categories={categories} value={asked.category} onChange={asked.setCategory} />
-        <AnswerView answer={answer}>
-          {({ items, page, per_page: perPage, total, capped }) =>
-            items.length === 0 && page > 1 ? (
-              <PastTheEnd />
-            ) : items.length === 0 ? (
-              <NoApps asked={asked} />
-            ) : (
-              <div>
+        <div>
+          <PagedList answer={answer} empty={<NoApps asked={asked} />}>
+            {(items, { total, capped }) => (
+              <>
                 <Text size="sm" c="dimmed" mb="xs" role="status">
                   {total === 1 ? '1 app' : `${total} apps`}
                   {capped && ', and others that fit less well'}
@@ -64,11 +49,10 @@ export default function CataloguePage() {
                     />
                   ))}
                 </SimpleGrid>
-                <Pager page={page} perPage={perPage} total={total} />
-              </div>
-            )
-          }
-        </AnswerView>
+              </>
+            )}
+          </PagedList>
+        </div>
       </Stack>
     </>
   );

@@ -1,15 +1,12 @@
 import { Radio, SimpleGrid } from '@mantine/core';
 import { startBootstrap } from '@svc/contract/bootstrap.ts';
 import { listTemplates } from '@svc/contract/templates.ts';
-import { useState } from 'react';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useChange } from '../../change/use-change.ts';
 import { AnswerView } from '../../parts/answer-view.tsx';
 import { useSearchValue } from '../../parts/use-search-value.ts';
-import { type AppNames, namesOf, noNames } from './app-names.ts';
-import { NameFields } from './name-fields.tsx';
-import { RepoFields, repoBody, usualRepo } from './repo-fields.tsx';
+import { NamesAndRepo, useNamesAndRepo } from './names-and-repo.tsx';
 import type { StartedRun } from './started-run.ts';
 import { WayForm } from './way-form.tsx';
 
@@ -19,8 +16,7 @@ export function TemplateForm({ started }: { started: (run: StartedRun) => void }
   const params = { tenantID: tenant.id };
   const templates = useAnswer(listTemplates, { params, query: {} });
   const [chosen, setChosen] = useSearchValue('template');
-  const [names, setNames] = useState(noNames);
-  const [repo, setRepo] = useState(usualRepo);
+  const typed = useNamesAndRepo();
   const change = useChange(startBootstrap, {
     title: 'Make an app from a template',
     verb: 'Make the app',
@@ -29,13 +25,7 @@ export function TemplateForm({ started }: { started: (run: StartedRun) => void }
   });
   const first = templates.data?.items[0];
   const template = chosen || (first ? (first.alias ?? first.id) : '');
-  const submit = () => {
-    const { slug, subdomain } = namesOf(names);
-    void change.propose({
-      params,
-      body: { template, slug, name: names.name.trim() || slug, subdomain, ...repoBody(repo) },
-    });
-  };
+  const submit = () => void change.propose({ params, body: { template, ...typed.body } });
   return (
     <WayForm title="From a template" change={change} submit={submit}>
       <AnswerView answer={templates} lines={3}>
@@ -59,12 +49,7 @@ export function TemplateForm({ started }: { started: (run: StartedRun) => void }
           </Radio.Group>
         )}
       </AnswerView>
-      <NameFields
-        names={names}
-        set={(part: Partial<AppNames>) => setNames((old) => ({ ...old, ...part }))}
-        errorOf={change.errorOf}
-      />
-      <RepoFields repo={repo} set={setRepo} errorOf={change.errorOf} />
+      <NamesAndRepo typed={typed} errorOf={change.errorOf} />
     </WayForm>
   );
 }

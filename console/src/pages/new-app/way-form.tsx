@@ -1,6 +1,6 @@
-import { Button, Group, Paper, Stack, Title } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { ProblemAlert } from '../../parts/problem-alert.tsx';
+import { FormCard } from '../../parts/form-card.tsx';
 
 /** The form of one way; its button asks the server what would be made. */
 export function WayForm({
@@ -15,28 +15,20 @@ export function WayForm({
   children: ReactNode;
 }) {
   return (
-    <Paper withBorder p={{ base: 'md', sm: 'lg' }}>
-      <form
-        noValidate
-        aria-label={title}
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <Stack>
-          <Title order={2} size="h4">
-            {title}
-          </Title>
-          {children}
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group>
-            <Button type="submit" loading={change.isBusy}>
-              Preview the app
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Paper>
+    <FormCard
+      title={title}
+      label={title}
+      change={change}
+      onSubmit={submit}
+      buttons={
+        <Group>
+          <Button type="submit" loading={change.isBusy}>
+            Preview the app
+          </Button>
+        </Group>
+      }
+    >
+      {children}
+    </FormCard>
   );
 }

@@ -3,12 +3,10 @@ import { listPublications, type publicationFilters } from '@svc/contract/review.
 import { whyNot } from '../../api/may.ts';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { AnswerView } from '../../parts/answer-view.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { OnlyFor } from '../../parts/only-for.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { PastTheEnd } from '../../parts/past-the-end.tsx';
+import { PagedList } from '../../parts/paged-list.tsx';
 import { useQueryParam } from '../../parts/use-query-param.ts';
 import { usePage } from '../../parts/use-search-value.ts';
 import { RequestTable } from './request-table.tsx';
@@ -69,27 +67,21 @@ function ReviewList() {
           w={{ base: '100%', xs: 320 }}
         />
       </Group>
-      <AnswerView answer={answer}>
-        {({ items, page: shown, per_page: perPage, total }) =>
-          items.length === 0 && shown > 1 ? (
-            <PastTheEnd />
-          ) : items.length === 0 ? (
-            <Empty
-              title={status === 'pending' ? 'Nothing waits for you' : 'No such request'}
-              command={status === 'pending' ? 'svc review list' : 'svc review history'}
-            >
-              {status === 'pending'
-                ? 'When the owner of an app asks to show it to more people, the request stands here, and you are notified.'
-                : 'Choose another status to see other requests.'}
-            </Empty>
-          ) : (
-            <>
-              <RequestTable tenant={tenant.slug} requests={items} />
-              <Pager page={shown} perPage={perPage} total={total} />
-            </>
-          )
+      <PagedList
+        answer={answer}
+        empty={
+          <Empty
+            title={status === 'pending' ? 'Nothing waits for you' : 'No such request'}
+            command={status === 'pending' ? 'svc review list' : 'svc review history'}
+          >
+            {status === 'pending'
+              ? 'When the owner of an app asks to show it to more people, the request stands here, and you are notified.'
+              : 'Choose another status to see other requests.'}
+          </Empty>
         }
-      </AnswerView>
+      >
+        {(items) => <RequestTable tenant={tenant.slug} requests={items} />}
+      </PagedList>
     </Stack>
   );
 }

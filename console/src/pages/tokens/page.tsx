@@ -4,11 +4,9 @@ import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { AnswerView } from '../../parts/answer-view.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { PastTheEnd } from '../../parts/past-the-end.tsx';
+import { PagedList } from '../../parts/paged-list.tsx';
 import { usePage, useSearchValue } from '../../parts/use-search-value.ts';
 import { NewToken } from './new-token.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
@@ -66,11 +64,10 @@ export default function TokensPage() {
             style={{ alignSelf: 'flex-start' }}
           />
         )}
-        <AnswerView answer={answer}>
-          {({ items, page: shown, per_page: perPage, total }) =>
-            items.length === 0 && shown > 1 ? (
-              <PastTheEnd />
-            ) : items.length === 0 ? (
+        <div>
+          <PagedList
+            answer={answer}
+            empty={
               <Empty
                 title={all ? 'Nobody has a token' : 'You have no token yet'}
                 command="svc pats create --name ci --actions read,write --execute"
@@ -81,14 +78,11 @@ export default function TokensPage() {
                   than you can at that moment.
                 </Text>
               </Empty>
-            ) : (
-              <div>
-                <TokenList tokens={items} whose={all ? 'everyone' : 'mine'} />
-                <Pager page={shown} perPage={perPage} total={total} />
-              </div>
-            )
-          }
-        </AnswerView>
+            }
+          >
+            {(items) => <TokenList tokens={items} whose={all ? 'everyone' : 'mine'} />}
+          </PagedList>
+        </div>
       </Stack>
       {secret !== null && <SecretDialog secret={secret} close={() => setSecret(null)} />}
     </>

@@ -1,11 +1,11 @@
 import { Accordion, Button, Group, Stack, TextInput } from '@mantine/core';
 import { listAuditEntries } from '@svc/contract/tenants.ts';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { client } from '../../../api/client.ts';
 import { useTenant } from '../../../api/me.ts';
 import { Placeholder } from '../../../parts/answer-view.tsx';
 import { Empty } from '../../../parts/empty.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { useCursorPages } from '../../../parts/use-cursor-pages.ts';
 import { useSearchText } from '../../../parts/use-search-text.ts';
 import { useSearchValue } from '../../../parts/use-search-value.ts';
 import { AuditItem } from './audit-item.tsx';
@@ -16,25 +16,15 @@ export default function AuditTab() {
   const [actionTyped, typeAction, action] = useSearchText('action');
   const [targetTyped, typeTarget, target] = useSearchText('target');
   const [open, setOpen] = useSearchValue('entry');
-  const pages = useInfiniteQuery({
-    queryKey: [listAuditEntries.id, tenant.id, action, target],
-    queryFn: ({ pageParam, signal }) =>
-      client.call(
-        listAuditEntries,
-        {
-          params: { tenantID: tenant.id },
-          query: {
-            ...(pageParam === null ? {} : { cursor: pageParam }),
-            ...(action === '' ? {} : { action }),
-            ...(target === '' ? {} : { target_id: target }),
-          },
-        },
-        { signal },
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
-  const entries = pages.data?.pages.flatMap(({ items }) => items) ?? [];
+  const filters = {
+    ...(action === '' ? {} : { action }),
+    ...(target === '' ? {} : { target_id: target }),
+  };
+  const params = { tenantID: tenant.id };
+  const pages = useCursorPages([listAuditEntries.id, params, filters], (cursor, signal) =>
+    client.call(listAuditEntries, { params, query: { ...filters, ...cursor } }, { signal }),
+  );
+  const entries = pages.items ?? [];
   return (
     <Stack>
       <Group align="flex-end" gap="sm">
@@ -56,9 +46,9 @@ export default function AuditTab() {
           w={{ base: '100%', sm: 340 }}
         />
       </Group>
-      {pages.isError && <ProblemAlert error={pages.error} retry={() => void pages.refetch()} />}
-      {pages.isPending && <Placeholder lines={8} />}
-      {pages.isSuccess && entries.length === 0 && (
+      {pages.error && <ProblemAlert error={pages.error} retry={pages.retry} />}
+      {pages.items === undefined && !pages.error && <Placeholder lines={8} />}
+      {pages.items?.length === 0 && (
         <Empty title="No entry" command="svc audit list --json">
           {action === '' && target === ''
             ? 'Each change of the tenant is written here, in a chain that shows when somebody tampers with it.'
@@ -83,13 +73,9 @@ export default function AuditTab() {
           ))}
         </Accordion>
       )}
-      {pages.hasNextPage && (
+      {pages.more && (
         <Group justify="center">
-          <Button
-            variant="default"
-            loading={pages.isFetchingNextPage}
-            onClick={() => void pages.fetchNextPage()}
-          >
+          <Button variant="default" loading={pages.isMoreBusy} onClick={pages.more}>
             Load older entries
           </Button>
         </Group>

@@ -1,17 +1,17 @@
-import { Avatar, ColorSwatch, Group, Stack, Table, Text } from '@mantine/core';
+import { Avatar, ColorSwatch, Group, Text } from '@mantine/core';
 import { deleteCategory, listCategories } from '@svc/contract/categories.ts';
 import { useTenant } from '../../../api/me.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { useChange } from '../../../change/use-change.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { Empty } from '../../../parts/empty.tsx';
-import { LinkTo } from '../../../parts/link-to.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { NewButton } from '../../../parts/new-button.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { usePage } from '../../../parts/use-search-value.ts';
 import { adminPath } from '../admin-path.ts';
-import { ListHead, NewButton } from '../list-head.tsx';
+import { ListHead } from '../list-head.tsx';
+import { NameCell } from '../name-cell.tsx';
 import { RowButton } from '../row-button.tsx';
 
 export function CategoryList() {
@@ -26,85 +26,65 @@ export function CategoryList() {
   });
   const path = (part: string) => adminPath(tenant.slug, 'categories', part);
   return (
-    <AnswerView answer={answer}>
-      {({ items, page: shown, per_page: perPage, total }) =>
-        items.length === 0 && shown > 1 ? (
-          <PastTheEnd />
-        ) : total === 0 ? (
-          <Empty
-            title="No category yet"
-            command="svc categories create --name Finance --color '#1971c2' --execute"
-            action={<NewButton to={path('new')} label="New category" />}
-          >
-            Categories sort the catalogue. An owner puts each app into one of them, or into none.
-          </Empty>
-        ) : (
-          <>
-            <ListHead to={path('new')} label="New category" />
-            {remove.problem !== null && <ProblemAlert error={remove.problem} />}
-            <Table.ScrollContainer minWidth={560}>
-              <Table highlightOnHover verticalSpacing="sm" aria-label="Categories">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Category</Table.Th>
-                    <Table.Th>Slug</Table.Th>
-                    <Table.Th>Colour</Table.Th>
-                    <Table.Th>Order</Table.Th>
-                    <Table.Th>Actions</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map((category) => (
-                    <Table.Tr key={category.id}>
-                      <Table.Td>
-                        <Group gap="sm" wrap="nowrap">
-                          {category.icon_url && (
-                            <Avatar src={category.icon_url} size={32} radius="sm" alt="" />
-                          )}
-                          <Stack gap={0}>
-                            <LinkTo to={path(category.id)} fw={600}>
-                              {category.name}
-                            </LinkTo>
-                            {category.description && (
-                              <Text size="sm" c="dimmed" lineClamp={2}>
-                                {category.description}
-                              </Text>
-                            )}
-                          </Stack>
-                        </Group>
-                      </Table.Td>
-                      <Table.Td className="mono">{category.slug}</Table.Td>
-                      <Table.Td>
-                        {category.color === '' ? (
-                          'none'
-                        ) : (
-                          <Group gap={6} wrap="nowrap">
-                            <ColorSwatch color={category.color} size={16} />
-                            <Text span size="sm" className="mono">
-                              {category.color}
-                            </Text>
-                          </Group>
-                        )}
-                      </Table.Td>
-                      <Table.Td>{category.display_order}</Table.Td>
-                      <Table.Td>
-                        <RowButton
-                          verb="Delete"
-                          name={`category ${category.name}`}
-                          onClick={() =>
-                            void remove.propose({ params: { ...params, categoryID: category.id } })
-                          }
-                        />
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
-            <Pager page={shown} perPage={perPage} total={total} />
-          </>
-        )
+    <PagedList
+      answer={answer}
+      empty={
+        <Empty
+          title="No category yet"
+          command="svc categories create --name Finance --color '#1971c2' --execute"
+          action={<NewButton to={path('new')} label="New category" />}
+        >
+          Categories sort the catalogue. An owner puts each app into one of them, or into none.
+        </Empty>
       }
-    </AnswerView>
+    >
+      {(items) => (
+        <>
+          <ListHead to={path('new')} label="New category" />
+          {remove.problem !== null && <ProblemAlert error={remove.problem} />}
+          <DataTable
+            label="Categories"
+            minWidth={560}
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: 'Category',
+                cell: ({ id, name, description, icon_url: icon }) => (
+                  <Group gap="sm" wrap="nowrap">
+                    {icon && <Avatar src={icon} size={32} radius="sm" alt="" />}
+                    <NameCell to={path(id)} name={name} description={description} />
+                  </Group>
+                ),
+              },
+              { head: 'Slug', cell: ({ slug }) => slug, td: { className: 'mono' } },
+              { head: 'Colour', cell: ({ color }) => (color === '' ? 'none' : <Colour color={color} />) },
+              { head: 'Order', cell: (category) => category.display_order },
+              {
+                head: 'Actions',
+                cell: ({ id, name }) => (
+                  <RowButton
+                    verb="Delete"
+                    name={`category ${name}`}
+                    onClick={() => void remove.propose({ params: { ...params, categoryID: id } })}
+                  />
+                ),
+              },
+            ]}
+          />
+        </>
+      )}
+    </PagedList>
+  );
+}
+
+function Colour({ color }: { color: string }) {
+  return (
+    <Group gap={6} wrap="nowrap">
+      <ColorSwatch color={color} size={16} />
+      <Text span size="sm" className="mono">
+        {color}
+      </Text>
+    </Group>
   );
 }

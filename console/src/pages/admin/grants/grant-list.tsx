@@ -2,20 +2,19 @@ import { Select } from '@mantine/core';
 import { type GrantStatus, grantStatuses, listGrants } from '@svc/contract/grants.ts';
 import { useTenant } from '../../../api/me.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
 import { Empty } from '../../../parts/empty.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { NewButton } from '../../../parts/new-button.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { usePage, useSearchValue } from '../../../parts/use-search-value.ts';
 import { adminPath } from '../admin-path.ts';
-import { ListHead, NewButton } from '../list-head.tsx';
+import { ListHead } from '../list-head.tsx';
 import { MemberSelect } from '../member-select.tsx';
-import { useNames } from '../use-names.ts';
+import { useTenantNames } from '../use-tenant-names.ts';
 import { GrantTable } from './grant-table.tsx';
 
 export function GrantList() {
   const tenant = useTenant();
-  const { connectors } = useNames();
+  const { connectors } = useTenantNames();
   const [status, setStatus] = useSearchValue('status');
   const [subject, setSubject] = useSearchValue('subject');
   const [connector, setConnector] = useSearchValue('connector');
@@ -64,28 +63,22 @@ export function GrantList() {
           w={{ base: '100%', xs: 180 }}
         />
       </ListHead>
-      <AnswerView answer={answer}>
-        {({ items, page: shown, per_page: perPage, total }) =>
-          items.length === 0 && shown > 1 ? (
-            <PastTheEnd />
-          ) : items.length === 0 ? (
-            <Empty
-              title={isFiltered ? 'No grant is like that' : 'No grant yet'}
-              command="svc grants create --subject anna@example.com --connector warehouse --preset reader --execute"
-              action={<NewButton to={create} label="New grant" />}
-            >
-              {isFiltered
-                ? 'Clear a filter to see more.'
-                : 'A grant lets a member use a connector, with a preset of actions, within a scope. Without one nobody reaches it.'}
-            </Empty>
-          ) : (
-            <>
-              <GrantTable label="Grants" grants={items} />
-              <Pager page={shown} perPage={perPage} total={total} />
-            </>
-          )
+      <PagedList
+        answer={answer}
+        empty={
+          <Empty
+            title={isFiltered ? 'No grant is like that' : 'No grant yet'}
+            command="svc grants create --subject anna@example.com --connector warehouse --preset reader --execute"
+            action={<NewButton to={create} label="New grant" />}
+          >
+            {isFiltered
+              ? 'Clear a filter to see more.'
+              : 'A grant lets a member use a connector, with a preset of actions, within a scope. Without one nobody reaches it.'}
+          </Empty>
         }
-      </AnswerView>
+      >
+        {(items) => <GrantTable label="Grants" grants={items} />}
+      </PagedList>
     </>
   );
 }

@@ -12,7 +12,7 @@ import { adminPath } from '../admin-path.ts';
 import { Facts } from '../facts.tsx';
 import { BackLink } from '../form-frame.tsx';
 import { NoSuchThing } from '../no-such-thing.tsx';
-import { useNames } from '../use-names.ts';
+import { useTenantNames } from '../use-tenant-names.ts';
 import { GrantChanges } from './grant-changes.tsx';
 import type { GrantRecord } from './grant-table.tsx';
 
@@ -39,7 +39,7 @@ export function GrantView({ id }: { id: string }) {
 
 function GrantFacts({ grant }: { grant: GrantRecord }) {
   const tenant = useTenant();
-  const names = useNames();
+  const names = useTenantNames();
   const preset = names.presets.find((one) => one.id === grant.preset_id);
   const title = `${names.memberName(grant.subject_id)} on ${names.connectorName(grant.connector_id)}`;
   return (

@@ -6,7 +6,7 @@ import { adminPath } from '../admin-path.ts';
 import { FormFrame } from '../form-frame.tsx';
 import { MemberSelect } from '../member-select.tsx';
 import { useFormChange } from '../use-form-change.ts';
-import { useNames } from '../use-names.ts';
+import { useTenantNames } from '../use-tenant-names.ts';
 import { ScopeField } from './scope-field.tsx';
 import { readScope } from './scope-text.ts';
 
@@ -22,7 +22,7 @@ const empty = {
 
 export function NewGrant() {
   const tenant = useTenant();
-  const names = useNames();
+  const names = useTenantNames();
   const [draft, setDraft] = useState(empty);
   const set = (part: Partial<typeof empty>) => setDraft((before) => ({ ...before, ...part }));
   const [isTried, setTried] = useState(false);

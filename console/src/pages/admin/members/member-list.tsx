@@ -1,14 +1,13 @@
-import { Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Select, Stack, Text, TextInput } from '@mantine/core';
 import { listMembers, removeMember, setMember } from '@svc/contract/tenants.ts';
 import { IconSearch } from '@tabler/icons-react';
 import { useMe, useTenant } from '../../../api/me.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { useChange } from '../../../change/use-change.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
 import { CopyText } from '../../../parts/copy-text.tsx';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { Empty } from '../../../parts/empty.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { StateBadge } from '../../../parts/state-badge.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
@@ -56,85 +55,74 @@ export function MemberList() {
         // biome-ignore lint/suspicious/noArrayIndexKey: two that never change places.
         ({ problem }, at) => problem !== null && <ProblemAlert key={at} error={problem} />,
       )}
-      <AnswerView answer={answer}>
-        {({ items, page: shown, per_page: perPage, total }) =>
-          items.length === 0 && shown > 1 ? (
-            <PastTheEnd />
-          ) : items.length === 0 ? (
-            <Empty title="Nobody is named so" command="svc members list --q anna">
-              The search looks for a part of a name or of an e-mail address.
-            </Empty>
-          ) : (
-            <>
-              <Table.ScrollContainer minWidth={760}>
-                <Table highlightOnHover verticalSpacing="sm" aria-label="Members">
-                  <Table.Thead>
-                    <Table.Tr>
-                      <Table.Th>Member</Table.Th>
-                      <Table.Th>Role</Table.Th>
-                      <Table.Th>State</Table.Th>
-                      <Table.Th>Since</Table.Th>
-                      <Table.Th>User id</Table.Th>
-                      <Table.Th>Actions</Table.Th>
-                    </Table.Tr>
-                  </Table.Thead>
-                  <Table.Tbody>
-                    {items.map((member) => (
-                      <Table.Tr key={member.user_id}>
-                        <Table.Td>
-                          <Stack gap={0}>
-                            <Text fw={600}>
-                              {member.name}
-                              {member.user_id === me.id && ' (you)'}
-                            </Text>
-                            <Text size="sm" c="dimmed">
-                              {member.email}
-                            </Text>
-                          </Stack>
-                        </Table.Td>
-                        <Table.Td>
-                          <Select
-                            aria-label={`Role of ${member.name}`}
-                            data={roleData}
-                            value={member.role}
-                            onChange={(role) =>
-                              role &&
-                              void setRole.propose({
-                                params: params(member.user_id),
-                                body: { role: role as Role },
-                              })
-                            }
-                            allowDeselect={false}
-                            size="xs"
-                            w={120}
-                          />
-                        </Table.Td>
-                        <Table.Td>
-                          <StateBadge state={member.status} />
-                        </Table.Td>
-                        <Table.Td>
-                          <TimeText value={member.since} />
-                        </Table.Td>
-                        <Table.Td>
-                          <CopyText value={member.user_id} label={`user id of ${member.name}`} size="xs" />
-                        </Table.Td>
-                        <Table.Td>
-                          <RowButton
-                            verb="Remove"
-                            name={member.name}
-                            onClick={() => void remove.propose({ params: params(member.user_id) })}
-                          />
-                        </Table.Td>
-                      </Table.Tr>
-                    ))}
-                  </Table.Tbody>
-                </Table>
-              </Table.ScrollContainer>
-              <Pager page={shown} perPage={perPage} total={total} />
-            </>
-          )
+      <PagedList
+        answer={answer}
+        empty={
+          <Empty title="Nobody is named so" command="svc members list --q anna">
+            The search looks for a part of a name or of an e-mail address.
+          </Empty>
         }
-      </AnswerView>
+      >
+        {(items) => (
+          <DataTable
+            label="Members"
+            minWidth={760}
+            rows={items}
+            keyOf={(member) => member.user_id}
+            columns={[
+              {
+                head: 'Member',
+                cell: (member) => (
+                  <Stack gap={0}>
+                    <Text fw={600}>
+                      {member.name}
+                      {member.user_id === me.id && ' (you)'}
+                    </Text>
+                    <Text size="sm" c="dimmed">
+                      {member.email}
+                    </Text>
+                  </Stack>
+                ),
+              },
+              {
+                head: 'Role',
+                cell: (member) => (
+                  <Select
+                    aria-label={`Role of ${member.name}`}
+                    data={roleData}
+                    value={member.role}
+                    onChange={(role) =>
+                      role &&
+                      void setRole.propose({ params: params(member.user_id), body: { role: role as Role } })
+                    }
+                    allowDeselect={false}
+                    size="xs"
+                    w={120}
+                  />
+                ),
+              },
+              { head: 'State', cell: (member) => <StateBadge state={member.status} /> },
+              { head: 'Since', cell: (member) => <TimeText value={member.since} /> },
+              {
+                head: 'User id',
+                cell: (member) => (
+                  <CopyText value={member.user_id} label={`user id of ${member.name}`} size="xs" />
+                ),
+              },
+              {
+                head: 'Actions',
+                cell: (member) => (
+                  <RowButton
+                    verb="Remove"
+                    name={member.name}
+                    onClick={() => void remove.propose({ params: params(member.user_id) })}
+                  />
+                ),
+              },
+            ]}
+          />
+        )}
+      </PagedList>
     </>
   );
 }

@@ -22,7 +22,7 @@ import { LinkTo } from '../../../parts/link-to.tsx';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { adminPath } from '../admin-path.ts';
 import { MemberSelect } from '../member-select.tsx';
-import { shortId, useNames } from '../use-names.ts';
+import { shortId, useTenantNames } from '../use-tenant-names.ts';
 
 const reasons: Record<string, string> = {
   granted: 'An active grant covers it.',
@@ -34,7 +34,7 @@ const reasons: Record<string, string> = {
 /** Whether somebody may, and why. What is asked stands in the address, so that the answer can be sent on. */
 export function AccessCheck() {
   const tenant = useTenant();
-  const names = useNames();
+  const names = useTenantNames();
   const [search, setSearch] = useSearchParams();
   const asked = {
     subject: search.get('subject') ?? '',

@@ -1,7 +1,7 @@
-import { ActionIcon, Checkbox, Group, Select, TagsInput, TextInput } from '@mantine/core';
+import { Checkbox, Group, Select, TagsInput, TextInput } from '@mantine/core';
 import { type FilterOp, filterOps, isKeywords } from '@svc/contract/rows.ts';
-import { IconX } from '@tabler/icons-react';
 import { isTexts, opTexts } from './filter-texts.ts';
+import { RemovableRow } from './removable-row.tsx';
 import { type FilterTest, withOp } from './row-filter.ts';
 
 const opData = filterOps.map((value) => ({ value, label: opTexts[value] }));
@@ -19,41 +19,36 @@ export function FilterTestRow({
   onRemove: () => void;
 }) {
   return (
-    <Group gap="xs" wrap="nowrap" role="group" aria-label={place}>
-      <Group gap="xs" flex={1} miw={0}>
-        <TextInput
-          aria-label={`Column of ${place}`}
-          placeholder="column"
-          value={test.column}
-          onChange={(event) => onChange({ ...test, column: event.currentTarget.value })}
-          size="sm"
-          flex="1 1 120px"
-          classNames={{ input: 'mono' }}
-          maxLength={128}
-        />
-        <Checkbox
-          label="not"
-          aria-label={`not: negate ${place}`}
-          checked={test.negated}
-          onChange={(event) => onChange({ ...test, negated: event.currentTarget.checked })}
-          size="sm"
-        />
-        <Select
-          aria-label={`Operator of ${place}`}
-          data={opData}
-          value={test.op}
-          onChange={(op) => op && onChange(withOp(test, op as FilterOp))}
-          allowDeselect={false}
-          searchable
-          size="sm"
-          flex="0 1 190px"
-        />
-        <FilterValue test={test} place={place} onChange={(values) => onChange({ ...test, values })} />
-      </Group>
-      <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${place}`}>
-        <IconX size={16} aria-hidden />
-      </ActionIcon>
-    </Group>
+    <RemovableRow place={place} onRemove={onRemove}>
+      <TextInput
+        aria-label={`Column of ${place}`}
+        placeholder="column"
+        value={test.column}
+        onChange={(event) => onChange({ ...test, column: event.currentTarget.value })}
+        size="sm"
+        flex="1 1 120px"
+        classNames={{ input: 'mono' }}
+        maxLength={128}
+      />
+      <Checkbox
+        label="not"
+        aria-label={`not: negate ${place}`}
+        checked={test.negated}
+        onChange={(event) => onChange({ ...test, negated: event.currentTarget.checked })}
+        size="sm"
+      />
+      <Select
+        aria-label={`Operator of ${place}`}
+        data={opData}
+        value={test.op}
+        onChange={(op) => op && onChange(withOp(test, op as FilterOp))}
+        allowDeselect={false}
+        searchable
+        size="sm"
+        flex="0 1 190px"
+      />
+      <FilterValue test={test} place={place} onChange={(values) => onChange({ ...test, values })} />
+    </RemovableRow>
   );
 }
 

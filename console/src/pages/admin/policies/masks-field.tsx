@@ -1,18 +1,9 @@
-import {
-  ActionIcon,
-  Code,
-  Fieldset,
-  Group,
-  NumberInput,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Code, Fieldset, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { maskKinds, policyMasksMax } from '@svc/contract/access-policies.ts';
-import { IconPlus, IconX } from '@tabler/icons-react';
+import { IconPlus } from '@tabler/icons-react';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { type Mask, type MaskKind, maskTexts, otherArgs, withKind } from './mask-args.ts';
+import { RemovableRow } from './removable-row.tsx';
 
 export function MasksField({
   masks,
@@ -75,51 +66,46 @@ function MaskRow({
   const setArg = (name: string, value: string | number) =>
     onChange({ ...mask, args: { ...mask.args, [name]: value } });
   return (
-    <Group gap="xs" wrap="nowrap" role="group" aria-label={place}>
-      <Group gap="xs" flex={1} miw={0}>
+    <RemovableRow place={place} onRemove={onRemove}>
+      <TextInput
+        aria-label={`Column of ${place}`}
+        placeholder="column"
+        value={mask.column}
+        onChange={(event) => onChange({ ...mask, column: event.currentTarget.value })}
+        classNames={{ input: 'mono' }}
+        flex="1 1 140px"
+        maxLength={128}
+      />
+      <Select
+        aria-label={`Kind of ${place}`}
+        data={maskKinds.map((value) => ({ value, label: maskTexts[value] }))}
+        value={mask.kind}
+        onChange={(kind) => kind && onChange(withKind(mask, kind as MaskKind))}
+        allowDeselect={false}
+        flex="2 1 220px"
+      />
+      {mask.kind === 'partial' && (
+        <NumberInput
+          aria-label={`Characters that ${place} keeps`}
+          value={typeof mask.args.keep === 'number' ? mask.args.keep : 0}
+          onChange={(value) => setArg('keep', typeof value === 'number' ? value : 0)}
+          min={0}
+          max={1000}
+          allowDecimal={false}
+          suffix=" kept"
+          flex="1 1 110px"
+        />
+      )}
+      {mask.kind === 'constant' && (
         <TextInput
-          aria-label={`Column of ${place}`}
-          placeholder="column"
-          value={mask.column}
-          onChange={(event) => onChange({ ...mask, column: event.currentTarget.value })}
-          classNames={{ input: 'mono' }}
-          flex="1 1 140px"
-          maxLength={128}
+          aria-label={`Text of ${place}`}
+          value={String(mask.args.value ?? '')}
+          onChange={(event) => setArg('value', event.currentTarget.value)}
+          flex="1 1 110px"
+          maxLength={1000}
         />
-        <Select
-          aria-label={`Kind of ${place}`}
-          data={maskKinds.map((value) => ({ value, label: maskTexts[value] }))}
-          value={mask.kind}
-          onChange={(kind) => kind && onChange(withKind(mask, kind as MaskKind))}
-          allowDeselect={false}
-          flex="2 1 220px"
-        />
-        {mask.kind === 'partial' && (
-          <NumberInput
-            aria-label={`Characters that ${place} keeps`}
-            value={typeof mask.args.keep === 'number' ? mask.args.keep : 0}
-            onChange={(value) => setArg('keep', typeof value === 'number' ? value : 0)}
-            min={0}
-            max={1000}
-            allowDecimal={false}
-            suffix=" kept"
-            flex="1 1 110px"
-          />
-        )}
-        {mask.kind === 'constant' && (
-          <TextInput
-            aria-label={`Text of ${place}`}
-            value={String(mask.args.value ?? '')}
-            onChange={(event) => setArg('value', event.currentTarget.value)}
-            flex="1 1 110px"
-            maxLength={1000}
-          />
-        )}
-        {Object.keys(others).length > 0 && <Code>{JSON.stringify(others)}</Code>}
-      </Group>
-      <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${place}`}>
-        <IconX size={16} aria-hidden />
-      </ActionIcon>
-    </Group>
+      )}
+      {Object.keys(others).length > 0 && <Code>{JSON.stringify(others)}</Code>}
+    </RemovableRow>
   );
 }

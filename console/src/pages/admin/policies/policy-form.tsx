@@ -7,7 +7,7 @@ import { useDraft } from '../../../parts/use-draft.ts';
 import { ActionsField } from '../actions-field.tsx';
 import { adminPath } from '../admin-path.ts';
 import { FormFrame } from '../form-frame.tsx';
-import { useNames } from '../use-names.ts';
+import { useTenantNames } from '../use-tenant-names.ts';
 import { ColumnsField } from './columns-field.tsx';
 import { MasksField } from './masks-field.tsx';
 import { bodyOf, faultsOf, type PolicyDraft } from './policy-draft.ts';
@@ -27,7 +27,7 @@ export function PolicyForm({
   onSubmit: (body: PolicyDraft) => void;
 }) {
   const tenant = useTenant();
-  const { connectors } = useNames();
+  const { connectors } = useTenantNames();
   const { shown: draft, set, below } = useDraft(initial);
   const [filterFault, setFilterFault] = useState<string | null>(null);
   const [isTried, setTried] = useState(false);

@@ -1,11 +1,11 @@
-import { Button, Group, Paper, Select, Stack, TextInput, Title } from '@mantine/core';
+import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import { type getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
 import { useChange } from '../../../change/use-change.ts';
 import { ChangedBelow } from '../../../parts/changed-below.tsx';
 import { CopyText } from '../../../parts/copy-text.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { FormCard } from '../../../parts/form-card.tsx';
 import { useDraft } from '../../../parts/use-draft.ts';
 import { Facts } from '../facts.tsx';
 
@@ -20,52 +20,41 @@ export function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof get
   });
   return (
     <Stack maw={720}>
-      <Paper withBorder p="lg" radius="md">
-        <form
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault();
-            void change.propose({
-              params: { tenantID: tenant.id },
-              body: shown,
-            });
+      <FormCard
+        title="Tenant"
+        change={change}
+        onSubmit={() => void change.propose({ params: { tenantID: tenant.id }, body: shown })}
+        buttons={
+          <Group>
+            <Button type="submit" loading={change.isBusy}>
+              Save settings
+            </Button>
+          </Group>
+        }
+      >
+        <TextInput
+          label="Name"
+          description="What people see; the slug in addresses stays."
+          value={shown.name}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+          error={change.errorOf('name')}
+          maxLength={tenantNameCharsMax}
+          required
+        />
+        <Select
+          label="Largest resource tier"
+          description="Judged when a tier is chosen: apps that have a larger one keep it."
+          data={[...resourceTiers]}
+          value={shown.max_resource_tier}
+          onChange={(next) => {
+            const tier = resourceTiers.find((one) => one === next);
+            if (tier) set({ max_resource_tier: tier });
           }}
-        >
-          <Stack>
-            <Title order={2} size="h4">
-              Tenant
-            </Title>
-            <TextInput
-              label="Name"
-              description="What people see; the slug in addresses stays."
-              value={shown.name}
-              onChange={(event) => set({ name: event.currentTarget.value })}
-              error={change.errorOf('name')}
-              maxLength={tenantNameCharsMax}
-              required
-            />
-            <Select
-              label="Largest resource tier"
-              description="Judged when a tier is chosen: apps that have a larger one keep it."
-              data={[...resourceTiers]}
-              value={shown.max_resource_tier}
-              onChange={(next) => {
-                const tier = resourceTiers.find((one) => one === next);
-                if (tier) set({ max_resource_tier: tier });
-              }}
-              error={change.errorOf('max_resource_tier')}
-              allowDeselect={false}
-            />
-            <ChangedBelow fields={below} />
-            {change.problem !== null && <ProblemAlert error={change.problem} />}
-            <Group>
-              <Button type="submit" loading={change.isBusy}>
-                Save settings
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Paper>
+          error={change.errorOf('max_resource_tier')}
+          allowDeselect={false}
+        />
+        <ChangedBelow fields={below} />
+      </FormCard>
       <Facts
         label="The tenant for commands"
         facts={[

@@ -5,14 +5,14 @@ import { CopyText } from '../../../parts/copy-text.tsx';
 import { LinkTo } from '../../../parts/link-to.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
 import { useApp } from '../use-app.ts';
-import { useNames } from '../use-names.ts';
+import { usePersonNames } from '../use-person-names.ts';
 import type { Deployment } from './deployment-phases.ts';
 import { reasonText } from './deployment-texts.ts';
 
 /** Where it came from. */
 export function DeploymentFacts({ deployment: one }: { deployment: Deployment }) {
   const { app, tenant } = useApp();
-  const nameOf = useNames();
+  const nameOf = usePersonNames();
   const facts: [string, ReactNode][] = [
     ['Begun', <TimeText key="begun" value={one.created_at} />],
     ['By', nameOf(one.created_by) ?? reasonText(one)],

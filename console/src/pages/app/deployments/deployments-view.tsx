@@ -1,8 +1,6 @@
 import { Stack, Title } from '@mantine/core';
-import { AnswerView } from '../../../parts/answer-view.tsx';
 import { Empty } from '../../../parts/empty.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { usePage } from '../../../parts/use-search-value.ts';
 import { useApp } from '../use-app.ts';
 import { DeploymentTable } from './deployment-table.tsx';
@@ -13,8 +11,7 @@ const perPage = 20;
 
 export function DeploymentsView() {
   const { app } = useApp();
-  const page = usePage();
-  const answer = useDeployments({ page, per_page: perPage });
+  const answer = useDeployments({ page: usePage(), per_page: perPage });
   return (
     <Stack gap="lg">
       <GitCard />
@@ -22,23 +19,17 @@ export function DeploymentsView() {
         <Title order={2} size="h4">
           Deployments
         </Title>
-        <AnswerView answer={answer}>
-          {({ items, total }) =>
-            items.length === 0 && page > 1 ? (
-              <PastTheEnd />
-            ) : total === 0 ? (
-              <Empty title="Not deployed yet" command={`svc deploy --app ${app.slug} --from-dir . --execute`}>
-                Each push to the connected branch, each “Deploy now” and each folder that is sent becomes a
-                deployment: it is built, started, and only then put in the place of the one before.
-              </Empty>
-            ) : (
-              <>
-                <DeploymentTable deployments={items} />
-                <Pager page={page} perPage={perPage} total={total} />
-              </>
-            )
+        <PagedList
+          answer={answer}
+          empty={
+            <Empty title="Not deployed yet" command={`svc deploy --app ${app.slug} --from-dir . --execute`}>
+              Each push to the connected branch, each “Deploy now” and each folder that is sent becomes a
+              deployment: it is built, started, and only then put in the place of the one before.
+            </Empty>
           }
-        </AnswerView>
+        >
+          {(items) => <DeploymentTable deployments={items} />}
+        </PagedList>
       </Stack>
     </Stack>
   );

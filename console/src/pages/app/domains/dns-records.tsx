@@ -1,5 +1,6 @@
-import { Stack, Table, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { CopyText } from '../../../parts/copy-text.tsx';
+import { DataTable } from '../../../parts/data-table.tsx';
 import type { DomainView } from './domain-view.ts';
 
 const purposes: Record<DomainView['records'][number]['purpose'], string> = {
@@ -14,32 +15,26 @@ export function DnsRecords({ domain }: { domain: DomainView }) {
       <Text fw={600}>
         {domain.status === 'active' ? 'Records to keep' : 'Publish these records where the domain is managed'}
       </Text>
-      <Table.ScrollContainer minWidth={620}>
-        <Table aria-label={`DNS records of ${domain.host_unicode}`} verticalSpacing={4}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th w={70}>Type</Table.Th>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Value</Table.Th>
-              <Table.Th>What for</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {domain.records.map((record) => (
-              <Table.Tr key={`${record.type} ${record.name} ${record.value}`}>
-                <Table.Td style={{ whiteSpace: 'nowrap' }}>{record.type}</Table.Td>
-                <Table.Td>
-                  <CopyText value={record.name} label={`name of the ${record.type} record`} />
-                </Table.Td>
-                <Table.Td>
-                  <CopyText value={record.value} label={`value of the ${record.type} record`} />
-                </Table.Td>
-                <Table.Td>{purposes[record.purpose]}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable
+        label={`DNS records of ${domain.host_unicode}`}
+        minWidth={620}
+        highlightOnHover={false}
+        verticalSpacing={4}
+        rows={domain.records}
+        keyOf={({ type, name, value }) => `${type} ${name} ${value}`}
+        columns={[
+          { head: 'Type', cell: ({ type }) => type, th: { w: 70 }, td: { style: { whiteSpace: 'nowrap' } } },
+          {
+            head: 'Name',
+            cell: ({ type, name }) => <CopyText value={name} label={`name of the ${type} record`} />,
+          },
+          {
+            head: 'Value',
+            cell: ({ type, value }) => <CopyText value={value} label={`value of the ${type} record`} />,
+          },
+          { head: 'What for', cell: ({ purpose }) => purposes[purpose] },
+        ]}
+      />
     </Stack>
   );
 }

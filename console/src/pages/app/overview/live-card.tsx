@@ -7,14 +7,14 @@ import { LinkTo } from '../../../parts/link-to.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
 import { reasonText, sourceText } from '../deployments/deployment-texts.ts';
 import { useApp } from '../use-app.ts';
-import { useNames } from '../use-names.ts';
+import { usePersonNames } from '../use-person-names.ts';
 import { Card } from './card.tsx';
 import { LiveRelease } from './live-release.tsx';
 
 /** What visitors see, and where. */
 export function LiveCard() {
   const { app, tenant, params } = useApp();
-  const nameOf = useNames();
+  const nameOf = usePersonNames();
   const answer = useAnswer(
     listDeployments,
     { params, query: { state: 'live', per_page: 1 } },

@@ -1,7 +1,8 @@
-import { Code, Table, Text, Title } from '@mantine/core';
+import { Code, Text, Title } from '@mantine/core';
 import { listInspections } from '@svc/contract/inspection.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { AnswerView } from '../../../parts/answer-view.tsx';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
 import { useApp } from '../use-app.ts';
 
@@ -18,30 +19,20 @@ export function InspectionList() {
           <Title order={3} size="h5" mb="xs">
             What was read
           </Title>
-          <Table.ScrollContainer minWidth={420}>
-            <Table aria-label="What was read">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Who</Table.Th>
-                  <Table.Th>What</Table.Th>
-                  <Table.Th>Why</Table.Th>
-                  <Table.Th>When</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {items.map((entry) => (
-                  <Table.Tr key={entry.id}>
-                    <Table.Td>{entry.reader_email}</Table.Td>
-                    <Table.Td>{entry.what}</Table.Td>
-                    <Table.Td>{entry.reason}</Table.Td>
-                    <Table.Td>
-                      <TimeText value={entry.at} />
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <DataTable
+            label="What was read"
+            minWidth={420}
+            highlightOnHover={false}
+            verticalSpacing={7}
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              { head: 'Who', cell: (entry) => entry.reader_email },
+              { head: 'What', cell: ({ what }) => what },
+              { head: 'Why', cell: ({ reason }) => reason },
+              { head: 'When', cell: ({ at }) => <TimeText value={at} /> },
+            ]}
+          />
           {total > shownMax && (
             <Text size="sm" c="dimmed" mt="xs">
               The latest {shownMax} of {total}. All of them:{' '}

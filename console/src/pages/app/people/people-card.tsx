@@ -1,8 +1,6 @@
 import { listAppMembers } from '@svc/contract/owners.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
-import { Pager } from '../../../parts/pager.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { Section } from '../../../parts/section.tsx';
 import { usePage } from '../../../parts/use-search-value.ts';
 import { useApp } from '../use-app.ts';
@@ -17,14 +15,9 @@ export function PeopleCard() {
       title="People"
       lead="Owners change the app. Who is invited sees it as soon as it is shown by invitation."
     >
-      <AnswerView answer={answer}>
-        {({ items, page, per_page: perPage, total }) => (
-          <div>
-            {items.length === 0 && page > 1 ? <PastTheEnd /> : <PersonTable people={items} />}
-            {items.length > 0 && <Pager page={page} perPage={perPage} total={total} />}
-          </div>
-        )}
-      </AnswerView>
+      <div>
+        <PagedList answer={answer}>{(items) => <PersonTable people={items} />}</PagedList>
+      </div>
       <AddPerson />
     </Section>
   );

@@ -1,9 +1,10 @@
-import { Group, Stack, Table, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { removeCoOwner } from '@svc/contract/apps.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { type listAppMembers, removeAppMember } from '@svc/contract/owners.ts';
 import { useMe } from '../../../api/me.ts';
 import { useChange } from '../../../change/use-change.ts';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
@@ -35,52 +36,47 @@ export function PersonTable({ people }: { people: readonly Person[] }) {
     void (role === 'co_owner' ? endCoOwner : endMember).propose({ params: { ...params, userID } });
   return (
     <Stack gap="sm">
-      <Table.ScrollContainer minWidth={520}>
-        <Table verticalSpacing="sm" aria-label="People">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Is</Table.Th>
-              <Table.Th>Since</Table.Th>
-              <Table.Th>Actions</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {people.map((person) => (
-              <Table.Tr key={person.user_id}>
-                <Table.Td>
-                  <Stack gap={0}>
-                    <Text fw={600} size="sm">
-                      {person.name || person.email}
-                      {person.user_id === me.id && ' (you)'}
-                    </Text>
-                    <Text size="sm" c="dimmed">
-                      {person.email}
-                    </Text>
-                  </Stack>
-                </Table.Td>
-                <Table.Td>{roles[person.role]}</Table.Td>
-                <Table.Td>
-                  <TimeText value={person.since} />
-                </Table.Td>
-                <Table.Td>
-                  <Group>
-                    <MayButton
-                      size="compact-sm"
-                      variant="default"
-                      why={whyNotRemove(person, { id: me.id, role: tenant.role, relation: app.relation })}
-                      onClick={() => remove(person)}
-                      aria-label={`Remove ${person.name || person.email}`}
-                    >
-                      Remove
-                    </MayButton>
-                  </Group>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable
+        label="People"
+        minWidth={520}
+        highlightOnHover={false}
+        rows={people}
+        keyOf={(person) => person.user_id}
+        columns={[
+          {
+            head: 'Name',
+            cell: (person) => (
+              <Stack gap={0}>
+                <Text fw={600} size="sm">
+                  {person.name || person.email}
+                  {person.user_id === me.id && ' (you)'}
+                </Text>
+                <Text size="sm" c="dimmed">
+                  {person.email}
+                </Text>
+              </Stack>
+            ),
+          },
+          { head: 'Is', cell: ({ role }) => roles[role] },
+          { head: 'Since', cell: ({ since }) => <TimeText value={since} /> },
+          {
+            head: 'Actions',
+            cell: (person) => (
+              <Group>
+                <MayButton
+                  size="compact-sm"
+                  variant="default"
+                  why={whyNotRemove(person, { id: me.id, role: tenant.role, relation: app.relation })}
+                  onClick={() => remove(person)}
+                  aria-label={`Remove ${person.name || person.email}`}
+                >
+                  Remove
+                </MayButton>
+              </Group>
+            ),
+          },
+        ]}
+      />
       {endCoOwner.problem !== null && <ProblemAlert error={endCoOwner.problem} />}
       {endMember.problem !== null && <ProblemAlert error={endMember.problem} />}
     </Stack>

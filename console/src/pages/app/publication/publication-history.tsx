@@ -1,5 +1,6 @@
-import { Table, Text, Title } from '@mantine/core';
+import { Text, Title } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { LinkTo } from '../../../parts/link-to.tsx';
 import { StateBadge } from '../../../parts/state-badge.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
@@ -15,40 +16,35 @@ export function PublicationHistory({ requests }: { requests: readonly RequestVie
       <Title order={3} size="h5" mb="xs">
         Earlier requests
       </Title>
-      <Table.ScrollContainer minWidth={420}>
-        <Table aria-label="Earlier requests">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Asked for</Table.Th>
-              <Table.Th>Became</Table.Th>
-              <Table.Th>When</Table.Th>
-              <Table.Th>Said</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {requests.map((request) => (
-              <Table.Tr key={request.id}>
-                <Table.Td>
-                  <LinkTo to={consolePaths.review(tenant.slug, request.id)}>
-                    {visibilityNames[request.visibility]}
-                  </LinkTo>
-                </Table.Td>
-                <Table.Td>
-                  <StateBadge state={request.status} />
-                </Table.Td>
-                <Table.Td>
-                  <TimeText value={request.decided_at ?? request.requested_at} />
-                </Table.Td>
-                <Table.Td>
-                  <Text size="sm" lineClamp={2}>
-                    {request.reason || '–'}
-                  </Text>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable
+        label="Earlier requests"
+        minWidth={420}
+        highlightOnHover={false}
+        verticalSpacing={7}
+        rows={requests}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: 'Asked for',
+            cell: ({ id, visibility }) => (
+              <LinkTo to={consolePaths.review(tenant.slug, id)}>{visibilityNames[visibility]}</LinkTo>
+            ),
+          },
+          { head: 'Became', cell: ({ status }) => <StateBadge state={status} /> },
+          {
+            head: 'When',
+            cell: (request) => <TimeText value={request.decided_at ?? request.requested_at} />,
+          },
+          {
+            head: 'Said',
+            cell: ({ reason }) => (
+              <Text size="sm" lineClamp={2}>
+                {reason || '–'}
+              </Text>
+            ),
+          },
+        ]}
+      />
     </div>
   );
 }

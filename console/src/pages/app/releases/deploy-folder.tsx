@@ -1,10 +1,9 @@
-import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Group, Stack, TextInput, Title } from '@mantine/core';
 import { createRelease, releaseVersionCharsMax } from '@svc/contract/static-sites.ts';
 import { IconFolderUp } from '@tabler/icons-react';
-import { useRef, useState } from 'react';
-import { MayButton } from '../../../parts/may-button.tsx';
+import { useState } from 'react';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { chosenFiles } from '../files/chosen-files.ts';
+import { ChooseFiles } from '../files/choose-files.tsx';
 import { DropArea } from '../files/drop-area.tsx';
 import { useApp } from '../use-app.ts';
 import { whyNotActive } from '../why-not-active.ts';
@@ -14,7 +13,6 @@ import { useFolderDeploy } from './use-folder-deploy.ts';
 
 export function DeployFolder() {
   const { app, why } = useApp();
-  const input = useRef<HTMLInputElement>(null);
   const [version, setVersion] = useState('');
   const { picked, stage, problem, isBusy, choose, deploy, end, cancel, reset } = useFolderDeploy();
   const reason = why(createRelease) ?? whyNotActive(app);
@@ -26,31 +24,16 @@ export function DeployFolder() {
       </Title>
       <DropArea onFiles={choose} isOff={reason !== null || isUnderWay}>
         <Stack gap="sm">
-          <Group gap="md">
-            <MayButton
-              variant="default"
-              why={reason ?? (isUnderWay ? 'A folder is being deployed.' : null)}
-              leftSection={<IconFolderUp size={16} aria-hidden />}
-              onClick={() => input.current?.click()}
-            >
-              Choose a folder
-            </MayButton>
-            <Text size="sm" c="dimmed">
-              or drop it here: the folder that your build made, with index.html in it.
-            </Text>
-          </Group>
-          <input
-            ref={input}
-            type="file"
-            hidden
-            aria-label="Folder to deploy"
-            {...{ webkitdirectory: '' }}
-            multiple
-            onChange={({ currentTarget }) => {
-              if (currentTarget.files?.length) choose(chosenFiles(currentTarget.files));
-              currentTarget.value = '';
-            }}
-          />
+          <ChooseFiles
+            what="folder"
+            verb="Choose a folder"
+            label="Folder to deploy"
+            icon={<IconFolderUp size={16} aria-hidden />}
+            why={reason ?? (isUnderWay ? 'A folder is being deployed.' : null)}
+            onFiles={choose}
+          >
+            or drop it here: the folder that your build made, with index.html in it.
+          </ChooseFiles>
           {picked && (
             <>
               <PickedFolder picked={picked} />

@@ -1,7 +1,8 @@
-import { Anchor, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Anchor, Text, VisuallyHidden } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import type { diffRelease } from '@svc/contract/static-sites.ts';
 import { Link, useSearchParams } from 'wouter';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { readableBytes } from '../../../parts/readable-bytes.ts';
 import { StateBadge } from '../../../parts/state-badge.tsx';
 
@@ -15,34 +16,27 @@ export function FileTable({ items }: { items: readonly FileDiff[] }) {
     return `?${next}`;
   };
   return (
-    <Table.ScrollContainer minWidth={0}>
-      <Table verticalSpacing={6} aria-label="Files of the release">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th w={110}>Change</Table.Th>
-            <Table.Th>File</Table.Th>
-            <Table.Th ta="end">Size</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {items.map((item) => (
-            <Table.Tr key={item.path}>
-              <Table.Td>
-                <StateBadge state={item.change} />
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere', minWidth: '8rem' }}>
-                <Anchor component={Link} href={withFile(item.path)} className="mono" size="sm">
-                  {item.path}
-                </Anchor>
-              </Table.Td>
-              <Table.Td ta="end">
-                <Sizes item={item} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label="Files of the release"
+      minWidth={0}
+      highlightOnHover={false}
+      verticalSpacing={6}
+      rows={items}
+      keyOf={({ path }) => path}
+      columns={[
+        { head: 'Change', cell: ({ change }) => <StateBadge state={change} />, th: { w: 110 } },
+        {
+          head: 'File',
+          cell: ({ path }) => (
+            <Anchor component={Link} href={withFile(path)} className="mono" size="sm">
+              {path}
+            </Anchor>
+          ),
+          td: { style: { overflowWrap: 'anywhere', minWidth: '8rem' } },
+        },
+        { head: 'Size', cell: (item) => <Sizes item={item} />, th: { ta: 'end' }, td: { ta: 'end' } },
+      ]}
+    />
   );
 }
 

@@ -1,11 +1,11 @@
 import { Alert, Text } from '@mantine/core';
 import { TimeText } from '../../../parts/time-text.tsx';
-import { useNames } from '../use-names.ts';
+import { usePersonNames } from '../use-person-names.ts';
 import type { ReleaseView, SiteView } from './release-view.ts';
 
 /** What has been said about promoting this release, last. */
 export function PromotionNote({ site, release }: { site: SiteView; release: ReleaseView }) {
-  const names = useNames();
+  const names = usePersonNames();
   const { promotion } = site;
   if (promotion?.release_id !== release.id || !(promotion.status in looks)) return null;
   const { color, title } = looks[promotion.status as keyof typeof looks];

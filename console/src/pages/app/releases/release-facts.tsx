@@ -3,11 +3,11 @@ import type { ReactNode } from 'react';
 import { CopyText } from '../../../parts/copy-text.tsx';
 import { readableBytes } from '../../../parts/readable-bytes.ts';
 import { TimeText } from '../../../parts/time-text.tsx';
-import { useNames } from '../use-names.ts';
+import { usePersonNames } from '../use-person-names.ts';
 import type { ReleaseView, SiteView } from './release-view.ts';
 
 export function ReleaseFacts({ release, site }: { release: ReleaseView; site: SiteView }) {
-  const names = useNames();
+  const names = usePersonNames();
   const url = seenAt(release, site);
   return (
     <Paper withBorder p="md">

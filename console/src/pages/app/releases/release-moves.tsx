@@ -13,6 +13,11 @@ import { WordsDialog } from './words-dialog.tsx';
 
 type Words = 'requestPromotion' | 'approvePromotion' | 'rejectPromotion';
 
+interface Proposed {
+  isBusy: boolean;
+  propose(input: { params: { tenantID: string; app: string; release: string } }): Promise<boolean>;
+}
+
 /** All that can be done with a release; what can not be done now says why. */
 export function ReleaseMoves({ release, site }: { release: ReleaseView; site: SiteView }) {
   const { app, params: ofApp, why } = useApp();
@@ -57,15 +62,35 @@ export function ReleaseMoves({ release, site }: { release: ReleaseView; site: Si
     site.promotion?.release_id === release.id && site.promotion.requested_by === me.id
       ? 'You asked for it yourself, so somebody else decides. To take it back, stage another release.'
       : null;
+  // Some are proposed as they are, others with a few words that are asked for first.
+  const proposed = (change: Proposed) => ({
+    isBusy: change.isBusy,
+    begin: () => void change.propose({ params }),
+  });
+  const worded = (words: Words) => ({ isBusy: false, begin: () => setAsked(words) });
   const moves = [
     ...(release.state === 'draft'
-      ? [{ name: 'Finish', why: reason('finalize', endpoints.finalizeRelease), change: finalize }]
+      ? [{ name: 'Finish', why: reason('finalize', endpoints.finalizeRelease), ...proposed(finalize) }]
       : []),
-    { name: 'Stage', why: reason('stage', endpoints.stageRelease), change: stage },
-  ];
-  const ends = [
-    { name: 'Activate', why: reason('activate', endpoints.activateRelease), change: activate },
-    { name: 'Roll back', why: reason('rollback', endpoints.rollbackRelease), change: rollback },
+    { name: 'Stage', why: reason('stage', endpoints.stageRelease), ...proposed(stage) },
+    {
+      name: 'Request promotion',
+      why: reason('requestPromotion', endpoints.requestPromotion),
+      ...worded('requestPromotion'),
+    },
+    {
+      name: 'Approve',
+      why: reason('approvePromotion', endpoints.approvePromotion),
+      ...worded('approvePromotion'),
+    },
+    {
+      name: 'Reject',
+      why: reason('rejectPromotion', endpoints.rejectPromotion) ?? isOwnRequest,
+      ...worded('rejectPromotion'),
+    },
+    { name: 'Activate', why: reason('activate', endpoints.activateRelease), ...proposed(activate) },
+    { name: 'Roll back', why: reason('rollback', endpoints.rollbackRelease), ...proposed(rollback) },
+    { name: 'Revoke', why: reason('revoke', endpoints.revokeRelease), ...proposed(revoke) },
   ];
   const problems = [finalize, stage, activate, rollback, revoke]
     .map(({ problem }) => problem)
@@ -79,53 +104,12 @@ export function ReleaseMoves({ release, site }: { release: ReleaseView; site: Si
             key={move.name}
             variant="default"
             why={move.why}
-            loading={move.change.isBusy}
-            onClick={() => void move.change.propose({ params })}
+            loading={move.isBusy}
+            onClick={move.begin}
           >
             {move.name}
           </MayButton>
         ))}
-        <MayButton
-          variant="default"
-          why={reason('requestPromotion', endpoints.requestPromotion)}
-          onClick={() => setAsked('requestPromotion')}
-        >
-          Request promotion
-        </MayButton>
-        <MayButton
-          color="green"
-          variant="default"
-          why={reason('approvePromotion', endpoints.approvePromotion)}
-          onClick={() => setAsked('approvePromotion')}
-        >
-          Approve
-        </MayButton>
-        <MayButton
-          variant="default"
-          why={reason('rejectPromotion', endpoints.rejectPromotion) ?? isOwnRequest}
-          onClick={() => setAsked('rejectPromotion')}
-        >
-          Reject
-        </MayButton>
-        {ends.map((move) => (
-          <MayButton
-            key={move.name}
-            variant="default"
-            why={move.why}
-            loading={move.change.isBusy}
-            onClick={() => void move.change.propose({ params })}
-          >
-            {move.name}
-          </MayButton>
-        ))}
-        <MayButton
-          variant="default"
-          why={reason('revoke', endpoints.revokeRelease)}
-          loading={revoke.isBusy}
-          onClick={() => void revoke.propose({ params })}
-        >
-          Revoke
-        </MayButton>
       </Group>
       {problems.map((problem) => (
         <ProblemAlert key={String(problem)} error={problem} />

@@ -1,7 +1,7 @@
-import { Button, Group, Modal, Stack, Textarea } from '@mantine/core';
+import { Modal, Stack, Textarea } from '@mantine/core';
 import { promotionTextCharsMax } from '@svc/contract/static-sites.ts';
 import { useState } from 'react';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { PreviewBar } from '../../../parts/preview-bar.tsx';
 
 /** Asks for a few words that go with a change, then shows what it would do. */
 export function WordsDialog({
@@ -44,15 +44,7 @@ export function WordsDialog({
             minRows={3}
             data-autofocus
           />
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={leave}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={change.isBusy}>
-              Preview
-            </Button>
-          </Group>
+          <PreviewBar change={change} onCancel={leave} />
         </Stack>
       </form>
     </Modal>

@@ -1,11 +1,12 @@
 import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { signUpload } from '@svc/contract/storage.ts';
 import { IconUpload } from '@tabler/icons-react';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { readableBytes } from '../../../parts/readable-bytes.ts';
-import { type ChosenFile, chosenFiles } from '../files/chosen-files.ts';
+import { ChooseFiles } from '../files/choose-files.tsx';
+import type { ChosenFile } from '../files/chosen-files.ts';
 import { DropArea } from '../files/drop-area.tsx';
 import { useApp } from '../use-app.ts';
 import { whyNotActive } from '../why-not-active.ts';
@@ -18,7 +19,6 @@ const namedMax = 10;
 
 export function UploadFiles({ prefix }: { prefix: string }) {
   const { app, why } = useApp();
-  const input = useRef<HTMLInputElement>(null);
   const [chosen, setChosen] = useState<{ prefix: string; files: readonly ChosenFile[] }>({
     prefix,
     files: [],
@@ -38,30 +38,16 @@ export function UploadFiles({ prefix }: { prefix: string }) {
   return (
     <DropArea onFiles={choose} isOff={reason !== null || isSending}>
       <Stack gap="sm">
-        <Group gap="md">
-          <MayButton
-            variant="default"
-            why={reason ?? (isSending ? 'Files are being uploaded.' : null)}
-            leftSection={<IconUpload size={16} aria-hidden />}
-            onClick={() => input.current?.click()}
-          >
-            Choose files
-          </MayButton>
-          <Text size="sm" c="dimmed">
-            or drop them here, to go to {prefix === '' ? 'the top' : prefix}
-          </Text>
-        </Group>
-        <input
-          ref={input}
-          type="file"
-          hidden
-          multiple
-          aria-label="Files to upload"
-          onChange={({ currentTarget }) => {
-            if (currentTarget.files?.length) choose(chosenFiles(currentTarget.files));
-            currentTarget.value = '';
-          }}
-        />
+        <ChooseFiles
+          what="files"
+          verb="Choose files"
+          label="Files to upload"
+          icon={<IconUpload size={16} aria-hidden />}
+          why={reason ?? (isSending ? 'Files are being uploaded.' : null)}
+          onFiles={choose}
+        >
+          or drop them here, to go to {prefix === '' ? 'the top' : prefix}
+        </ChooseFiles>
         {files.length > 0 && (
           <Stack gap="xs">
             <Text>

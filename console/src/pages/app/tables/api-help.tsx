@@ -1,7 +1,7 @@
 import { Button, Code, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconCode } from '@tabler/icons-react';
-import { CopyButtonFor } from './copy-button-for.tsx';
+import { CopyButtonFor } from '../../../parts/copy-button-for.tsx';
 import { isChangeable, useTable } from './use-table.ts';
 
 /** How programs reach the table, with its own names to copy. */

@@ -1,15 +1,16 @@
-import { Group, Pagination, Stack, Table, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { createTable, listTables } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useLocation } from 'wouter';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
+import { DataTable } from '../../../parts/data-table.tsx';
 import { Empty } from '../../../parts/empty.tsx';
 import { LinkTo } from '../../../parts/link-to.tsx';
 import { MayButton } from '../../../parts/may-button.tsx';
-import { PastTheEnd } from '../../../parts/past-the-end.tsx';
+import { PagedList } from '../../../parts/paged-list.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
+import { usePage } from '../../../parts/use-search-value.ts';
 import { useApp } from '../use-app.ts';
 import { whyNotActive } from '../why-not-active.ts';
 import { RowCount } from './row-count.tsx';
@@ -19,10 +20,10 @@ const perPage = 50;
 export function TableList() {
   const { app, tenant, params, why } = useApp();
   const [, go] = useLocation();
-  const [search, setSearch] = useSearchParams();
-  const page = Math.max(1, Number(search.get('page')) || 1);
+  const page = usePage();
   const answer = useAnswer(listTables, { params, query: { page, per_page: perPage } });
   const here = consolePaths.app(tenant.slug, app.slug, 'tables');
+  const path = (table: string) => consolePaths.table(tenant.slug, app.slug, table);
   const create = (
     <MayButton
       why={why(createTable) ?? whyNotActive(app)}
@@ -33,88 +34,71 @@ export function TableList() {
     </MayButton>
   );
   return (
-    <AnswerView answer={answer}>
-      {({ items, total }) =>
-        items.length === 0 && page > 1 ? (
-          <PastTheEnd />
-        ) : total === 0 ? (
-          <Empty
-            title="No table yet"
-            command={`svc tables create pets --app ${app.slug} --column name:text --column age:int:nullable --execute`}
-            action={create}
-          >
-            A table keeps rows for the app: typed columns, filters and a data API, reached by nobody else
-            until you say so.
-          </Empty>
-        ) : (
-          <Stack>
-            <Group justify="space-between">
-              <Title order={2} size="h4">
-                Tables
-              </Title>
-              {create}
-            </Group>
-            <Table.ScrollContainer minWidth={720}>
-              <Table highlightOnHover verticalSpacing="sm" aria-label="Tables">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Table</Table.Th>
-                    <Table.Th>Columns</Table.Th>
-                    <Table.Th>Rows</Table.Th>
-                    <Table.Th>Rows belong to</Table.Th>
-                    <Table.Th>Shared</Table.Th>
-                    <Table.Th>Shape changed</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map((table) => (
-                    <Table.Tr key={table.id}>
-                      <Table.Td maw={420}>
-                        <LinkTo to={consolePaths.table(tenant.slug, app.slug, table.name)} fw={600}>
-                          {table.name}
-                        </LinkTo>
-                        {table.description && (
-                          <Text size="sm" c="dimmed" lineClamp={2}>
-                            {table.description}
-                          </Text>
-                        )}
-                      </Table.Td>
-                      <Table.Td>{table.columns.length}</Table.Td>
-                      <Table.Td>
-                        <RowCount table={table.name} />
-                      </Table.Td>
-                      <Table.Td>
-                        {table.owner_column === null ? 'the app' : `whoever ${table.owner_column} names`}
-                      </Table.Td>
-                      <Table.Td>
-                        <LinkTo to={`${consolePaths.table(tenant.slug, app.slug, table.name)}?view=access`}>
-                          {table.grants === 0
-                            ? 'with nobody'
-                            : table.grants === 1
-                              ? '1 grant'
-                              : `${table.grants} grants`}
-                        </LinkTo>
-                      </Table.Td>
-                      <Table.Td>
-                        <TimeText value={table.updated_at} />
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
-            {total > perPage && (
-              <Pagination
-                total={Math.ceil(total / perPage)}
-                value={page}
-                onChange={(next) => setSearch({ page: String(next) })}
-                getControlProps={(control) => ({ 'aria-label': `${control} page` })}
-                getItemProps={(item) => ({ 'aria-label': `Page ${item}` })}
-              />
-            )}
-          </Stack>
-        )
+    <PagedList
+      answer={answer}
+      empty={
+        <Empty
+          title="No table yet"
+          command={`svc tables create pets --app ${app.slug} --column name:text --column age:int:nullable --execute`}
+          action={create}
+        >
+          A table keeps rows for the app: typed columns, filters and a data API, reached by nobody else until
+          you say so.
+        </Empty>
       }
-    </AnswerView>
+    >
+      {(items) => (
+        <Stack>
+          <Group justify="space-between">
+            <Title order={2} size="h4">
+              Tables
+            </Title>
+            {create}
+          </Group>
+          <DataTable
+            label="Tables"
+            minWidth={720}
+            rows={items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: 'Table',
+                cell: ({ name, description }) => (
+                  <>
+                    <LinkTo to={path(name)} fw={600}>
+                      {name}
+                    </LinkTo>
+                    {description && (
+                      <Text size="sm" c="dimmed" lineClamp={2}>
+                        {description}
+                      </Text>
+                    )}
+                  </>
+                ),
+                td: { maw: 420 },
+              },
+              { head: 'Columns', cell: ({ columns }) => columns.length },
+              { head: 'Rows', cell: ({ name }) => <RowCount table={name} /> },
+              {
+                head: 'Rows belong to',
+                cell: ({ owner_column: owner }) => (owner === null ? 'the app' : `whoever ${owner} names`),
+              },
+              {
+                head: 'Shared',
+                cell: ({ name, grants }) => (
+                  <LinkTo to={`${path(name)}?view=access`}>{sharedText(grants)}</LinkTo>
+                ),
+              },
+              { head: 'Shape changed', cell: (table) => <TimeText value={table.updated_at} /> },
+            ]}
+          />
+        </Stack>
+      )}
+    </PagedList>
   );
+}
+
+function sharedText(grants: number): string {
+  if (grants === 0) return 'with nobody';
+  return grants === 1 ? '1 grant' : `${grants} grants`;
 }

@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { grantsPerTableMax } from '@svc/contract/columns.ts';
 import { issueTableGrant, listTableGrants, revokeTableGrant } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useAnswer } from '../../../../api/use-answer.ts';
 import { useChange } from '../../../../change/use-change.ts';
 import { AnswerView } from '../../../../parts/answer-view.tsx';
+import { DataTable } from '../../../../parts/data-table.tsx';
 import { Empty } from '../../../../parts/empty.tsx';
 import { MayButton } from '../../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
@@ -52,55 +53,56 @@ export function GrantsPart() {
               a role.
             </Empty>
           ) : (
-            <Table.ScrollContainer minWidth={560}>
-              <Table aria-label="Table grants" verticalSpacing="xs">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Who</Table.Th>
-                    <Table.Th>May</Table.Th>
-                    <Table.Th>Since</Table.Th>
-                    <Table.Th>Change</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map((grant) => (
-                    <Table.Tr key={grant.id}>
-                      <Table.Td>
-                        <Text size="sm" fw={600}>
-                          {nameOf(grant)}
-                        </Text>
-                        <Text size="sm" c="dimmed">
-                          {principalLabels[grant.principal_type]}
-                        </Text>
-                      </Table.Td>
-                      <Table.Td>
-                        <Group gap={4}>
-                          {grant.actions.map((action) => (
-                            <Badge key={action} variant="light" tt="none">
-                              {action}
-                            </Badge>
-                          ))}
-                        </Group>
-                      </Table.Td>
-                      <Table.Td>
-                        <TimeText value={grant.created_at} />
-                      </Table.Td>
-                      <Table.Td>
-                        <MayButton
-                          why={why(revokeTableGrant)}
-                          size="compact-sm"
-                          variant="default"
-                          onClick={() => void revoke.propose({ params: { ...params, grantID: grant.id } })}
-                          aria-label={`End the grant of ${nameOf(grant)}`}
-                        >
-                          End
-                        </MayButton>
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <DataTable
+              label="Table grants"
+              minWidth={560}
+              highlightOnHover={false}
+              verticalSpacing="xs"
+              rows={items}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  head: 'Who',
+                  cell: (grant) => (
+                    <>
+                      <Text size="sm" fw={600}>
+                        {nameOf(grant)}
+                      </Text>
+                      <Text size="sm" c="dimmed">
+                        {principalLabels[grant.principal_type]}
+                      </Text>
+                    </>
+                  ),
+                },
+                {
+                  head: 'May',
+                  cell: ({ actions }) => (
+                    <Group gap={4}>
+                      {actions.map((action) => (
+                        <Badge key={action} variant="light" tt="none">
+                          {action}
+                        </Badge>
+                      ))}
+                    </Group>
+                  ),
+                },
+                { head: 'Since', cell: (grant) => <TimeText value={grant.created_at} /> },
+                {
+                  head: 'Change',
+                  cell: (grant) => (
+                    <MayButton
+                      why={why(revokeTableGrant)}
+                      size="compact-sm"
+                      variant="default"
+                      onClick={() => void revoke.propose({ params: { ...params, grantID: grant.id } })}
+                      aria-label={`End the grant of ${nameOf(grant)}`}
+                    >
+                      End
+                    </MayButton>
+                  ),
+                },
+              ]}
+            />
           )
         }
       </AnswerView>

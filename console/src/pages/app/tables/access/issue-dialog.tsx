@@ -1,18 +1,8 @@
-import {
-  Button,
-  Checkbox,
-  Group,
-  NativeSelect,
-  SegmentedControl,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Checkbox, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { issueTableGrant, principalTypes, tableActions } from '@svc/contract/tables.ts';
 import { useState } from 'react';
 import { useChange } from '../../../../change/use-change.ts';
-import { MayButton } from '../../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
+import { PreviewBar } from '../../../../parts/preview-bar.tsx';
 import { Dialog } from '../dialog.tsx';
 import { useTable } from '../use-table.ts';
 import { type PrincipalType, principalLabels, roleLabels } from './principals.ts';
@@ -87,15 +77,7 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
           <Text size="sm" c="dimmed">
             {table.owner_column === null ? 'They reach all rows.' : 'They reach rows of their own only.'}
           </Text>
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <MayButton type="submit" loading={change.isBusy} why={notReady} onClick={() => {}}>
-              Preview
-            </MayButton>
-          </Group>
+          <PreviewBar change={change} why={notReady} onCancel={onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Code, Group, Stack, Text } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
-import { CopyButtonFor } from '../copy-button-for.tsx';
+import { CopyButtonFor } from '../../../../parts/copy-button-for.tsx';
 import type { ColumnView } from '../use-table.ts';
 import { cellText, type Field, fieldValue, sqlNull } from './cell-value.ts';
 import { ValueInput } from './value-input.tsx';

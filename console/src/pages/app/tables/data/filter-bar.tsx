@@ -1,5 +1,5 @@
 import { Group, Pill } from '@mantine/core';
-import { CopyButtonFor } from '../copy-button-for.tsx';
+import { CopyButtonFor } from '../../../../parts/copy-button-for.tsx';
 import { useTable } from '../use-table.ts';
 import { filterLabel, filterText } from './filter-text.ts';
 import { type GridQuery, listSearch } from './grid-query.ts';

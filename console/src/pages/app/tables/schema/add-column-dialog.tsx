@@ -1,8 +1,8 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { addColumn } from '@svc/contract/tables.ts';
 import { useState } from 'react';
 import { useChange } from '../../../../change/use-change.ts';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
+import { PreviewBar } from '../../../../parts/preview-bar.tsx';
 import { columnOf, draftFaults, newDraft } from '../column-draft.ts';
 import { ColumnFields } from '../column-fields.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -43,15 +43,7 @@ export function AddColumnDialog({ onClose }: { onClose: () => void }) {
             Rows that are there get the default, else null. A table with rows takes a column without either
             only if it may be null.
           </Text>
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={change.isBusy}>
-              Preview
-            </Button>
-          </Group>
+          <PreviewBar change={change} onCancel={onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -1,10 +1,9 @@
-import { Button, Checkbox, Group, MultiSelect, Stack } from '@mantine/core';
+import { Checkbox, MultiSelect, Stack } from '@mantine/core';
 import { columnsPerIndexMax } from '@svc/contract/columns.ts';
 import { addIndex } from '@svc/contract/tables.ts';
 import { useState } from 'react';
 import { useChange } from '../../../../change/use-change.ts';
-import { MayButton } from '../../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
+import { PreviewBar } from '../../../../parts/preview-bar.tsx';
 import { Dialog } from '../dialog.tsx';
 import { useTable } from '../use-table.ts';
 
@@ -43,20 +42,11 @@ export function AddIndexDialog({ onClose }: { onClose: () => void }) {
             checked={unique}
             onChange={(event) => setUnique(event.currentTarget.checked)}
           />
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <MayButton
-              type="submit"
-              loading={change.isBusy}
-              why={columns.length === 0 ? 'Choose a column first.' : null}
-              onClick={() => {}}
-            >
-              Preview
-            </MayButton>
-          </Group>
+          <PreviewBar
+            change={change}
+            why={columns.length === 0 ? 'Choose a column first.' : null}
+            onCancel={onClose}
+          />
         </Stack>
       </form>
     </Dialog>

@@ -1,9 +1,8 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Stack, TextInput } from '@mantine/core';
 import { updateColumn } from '@svc/contract/tables.ts';
 import { useState } from 'react';
 import { useChange } from '../../../../change/use-change.ts';
-import { MayButton } from '../../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
+import { PreviewBar } from '../../../../parts/preview-bar.tsx';
 import { defaultFault, defaultFunctions, nameFault } from '../column-draft.ts';
 import { Dialog } from '../dialog.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
@@ -93,20 +92,7 @@ export function ColumnDialog({ column, onClose }: { column: ColumnView; onClose:
               autoComplete="off"
             />
           )}
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <MayButton
-              type="submit"
-              loading={change.isBusy}
-              why={isSame ? 'Nothing is changed yet.' : null}
-              onClick={() => {}}
-            >
-              Preview
-            </MayButton>
-          </Group>
+          <PreviewBar change={change} why={isSame ? 'Nothing is changed yet.' : null} onCancel={onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -1,8 +1,9 @@
-import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { addColumn, dropColumn, updateColumn } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useChange } from '../../../../change/use-change.ts';
+import { DataTable } from '../../../../parts/data-table.tsx';
 import { MayButton } from '../../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
@@ -33,58 +34,56 @@ export function ColumnsPart() {
         </MayButton>
       </Group>
       {drop.problem !== null && <ProblemAlert error={drop.problem} />}
-      <Table.ScrollContainer minWidth={620}>
-        <Table aria-label="Columns" verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Type</Table.Th>
-              <Table.Th>Null</Table.Th>
-              <Table.Th>Default</Table.Th>
-              <Table.Th>Change</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {table.columns.map((column) => (
-              <Table.Tr key={column.name}>
-                <Table.Td>
-                  <Group gap="xs">
-                    <span className="mono">{column.name}</span>
-                    {column.name === table.owner_column && <Badge variant="light">owner of the row</Badge>}
-                  </Group>
-                </Table.Td>
-                <Table.Td>{column.type}</Table.Td>
-                <Table.Td>{column.nullable ? 'may be null' : 'never null'}</Table.Td>
-                <Table.Td>
-                  <DefaultText column={column} ownerColumn={table.owner_column} />
-                </Table.Td>
-                <Table.Td>
-                  <Group gap="xs" wrap="nowrap">
-                    <MayButton
-                      why={whyShape(updateColumn)}
-                      size="compact-sm"
-                      variant="default"
-                      onClick={() => setOpened(column)}
-                      aria-label={`Edit column ${column.name}`}
-                    >
-                      Edit
-                    </MayButton>
-                    <MayButton
-                      why={whyShape(dropColumn) ?? whyKept(column, table.owner_column)}
-                      size="compact-sm"
-                      variant="default"
-                      onClick={() => void drop.propose({ params: { ...params, column: column.name } })}
-                      aria-label={`Drop column ${column.name}`}
-                    >
-                      Drop
-                    </MayButton>
-                  </Group>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable
+        label="Columns"
+        minWidth={620}
+        highlightOnHover={false}
+        verticalSpacing="xs"
+        rows={table.columns}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            head: 'Name',
+            cell: ({ name }) => (
+              <Group gap="xs">
+                <span className="mono">{name}</span>
+                {name === table.owner_column && <Badge variant="light">owner of the row</Badge>}
+              </Group>
+            ),
+          },
+          { head: 'Type', cell: ({ type }) => type },
+          { head: 'Null', cell: ({ nullable }) => (nullable ? 'may be null' : 'never null') },
+          {
+            head: 'Default',
+            cell: (column) => <DefaultText column={column} ownerColumn={table.owner_column} />,
+          },
+          {
+            head: 'Change',
+            cell: (column) => (
+              <Group gap="xs" wrap="nowrap">
+                <MayButton
+                  why={whyShape(updateColumn)}
+                  size="compact-sm"
+                  variant="default"
+                  onClick={() => setOpened(column)}
+                  aria-label={`Edit column ${column.name}`}
+                >
+                  Edit
+                </MayButton>
+                <MayButton
+                  why={whyShape(dropColumn) ?? whyKept(column, table.owner_column)}
+                  size="compact-sm"
+                  variant="default"
+                  onClick={() => void drop.propose({ params: { ...params, column: column.name } })}
+                  aria-label={`Drop column ${column.name}`}
+                >
+                  Drop
+                </MayButton>
+              </Group>
+            ),
+          },
+        ]}
+      />
       {opened === 'new' && <AddColumnDialog onClose={() => setOpened(null)} />}
       {opened !== null && opened !== 'new' && (
         <ColumnDialog column={opened} onClose={() => setOpened(null)} />

@@ -1,4 +1,4 @@
-import { Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import { indexesPerTableMax } from '@svc/contract/columns.ts';
 import { addIndex, dropIndex, listIndexes } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useAnswer } from '../../../../api/use-answer.ts';
 import { useChange } from '../../../../change/use-change.ts';
 import { AnswerView } from '../../../../parts/answer-view.tsx';
+import { DataTable } from '../../../../parts/data-table.tsx';
 import { MayButton } from '../../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
 import { TimeText } from '../../../../parts/time-text.tsx';
@@ -45,42 +46,34 @@ export function IndexesPart() {
               have the same values.
             </Text>
           ) : (
-            <Table.ScrollContainer minWidth={680}>
-              <Table aria-label="Indexes" verticalSpacing="xs">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Name</Table.Th>
-                    <Table.Th>Columns</Table.Th>
-                    <Table.Th>Unique</Table.Th>
-                    <Table.Th>Made</Table.Th>
-                    <Table.Th>Change</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map((index) => (
-                    <Table.Tr key={index.id}>
-                      <Table.Td className="mono">{index.name}</Table.Td>
-                      <Table.Td>{index.columns.join(', ')}</Table.Td>
-                      <Table.Td>{index.unique ? 'unique' : 'no'}</Table.Td>
-                      <Table.Td>
-                        <TimeText value={index.created_at} />
-                      </Table.Td>
-                      <Table.Td>
-                        <MayButton
-                          why={whyShape(dropIndex)}
-                          size="compact-sm"
-                          variant="default"
-                          onClick={() => void drop.propose({ params: { ...params, index: index.id } })}
-                          aria-label={`Drop index ${index.name}`}
-                        >
-                          Drop
-                        </MayButton>
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <DataTable
+              label="Indexes"
+              minWidth={680}
+              highlightOnHover={false}
+              verticalSpacing="xs"
+              rows={items}
+              keyOf={({ id }) => id}
+              columns={[
+                { head: 'Name', cell: ({ name }) => name, td: { className: 'mono' } },
+                { head: 'Columns', cell: ({ columns }) => columns.join(', ') },
+                { head: 'Unique', cell: ({ unique }) => (unique ? 'unique' : 'no') },
+                { head: 'Made', cell: (index) => <TimeText value={index.created_at} /> },
+                {
+                  head: 'Change',
+                  cell: ({ id, name }) => (
+                    <MayButton
+                      why={whyShape(dropIndex)}
+                      size="compact-sm"
+                      variant="default"
+                      onClick={() => void drop.propose({ params: { ...params, index: id } })}
+                      aria-label={`Drop index ${name}`}
+                    >
+                      Drop
+                    </MayButton>
+                  ),
+                },
+              ]}
+            />
           )
         }
       </AnswerView>

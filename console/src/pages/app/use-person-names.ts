@@ -3,7 +3,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { useApp } from './use-app.ts';
 
 /** Who is behind the ids in records of the app, as far as they belong to it. */
-export function useNames(): (id: string | null) => string | null {
+export function usePersonNames(): (id: string | null) => string | null {
   const { params, why } = useApp();
   const { data } = useAnswer(
     listAppMembers,

@@ -7,7 +7,7 @@ import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 
 /** What grants and policies speak of by id, for people to read. Admins only. */
-export function useNames() {
+export function useTenantNames() {
   const tenant = useTenant();
   const ask = { params: { tenantID: tenant.id }, query: { per_page: perPageMax } };
   const enabled = tenant.role === 'tenant_admin';
