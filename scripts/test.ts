@@ -15,9 +15,9 @@ if (words.length > 0) {
   );
   // As folders: a bare word would also choose files of others whose names hold it.
   const inside = ['./contract', './server', './cli', './sdk/src', './console/src', './scripts'];
-  outcomes.push(...(await runParts('unit and slices', 2, ['--timeout', '120000', ...inside])));
-  // These wait for programs as much as they work: one more than a small machine has cores. Some go over all commands or
-  // operations in one test.
+  // They wait for clocks, locks and programs as much as they work: one more at a time than a small machine has cores.
+  outcomes.push(...(await runParts('unit and slices', 3, ['--timeout', '120000', ...inside])));
+  // Some of these go over all commands or operations in one test.
   outcomes.push(...(await runParts('acceptance', 3, ['--timeout', '240000', './acceptance'])));
 }
 finish(outcomes);
