@@ -11,8 +11,8 @@ test('secrets are redacted by their name, at any of the usual depths', () => {
   const secret = 'hunter2hunter2';
   const line = logged({
     password: secret,
-    headers: { authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: secret },
-    request: { body: { refresh_token: secret } },
+    headers: { Authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: secret },
+    request: { body: { refresh_token: secret, list: [{ token: secret }] } },
   });
   expect(line).not.toContain(secret);
   expect(line).toContain('[redacted]');
