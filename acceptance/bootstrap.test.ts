@@ -96,7 +96,7 @@ describe('a bootstrap', () => {
 });
 
 describe('a fork', () => {
-  test('has the code with its history and the settings, and nothing else', async () => {
+  test('has the code with its history, the settings and tables of the same shape, and nothing else', async () => {
     const owner = tenant.member;
     const { body: first } = await start(owner, {});
     const source = await ended(owner, first.id);
@@ -106,6 +106,8 @@ describe('a fork', () => {
     expect((await owner.call('PATCH', `${app}/env`, { set: { SECRET: 'hush' } })).status).toBe(200);
     const table = { name: 'notes', columns: [{ name: 'text', type: 'text' }] };
     expect((await owner.call('POST', `${app}/tables`, table)).status).toBe(201);
+    const rowsOf = (of: string) => `/data/${tenant.slug}/${of}/notes`;
+    expect((await owner.call('POST', rowsOf(source.slug), { text: 'ours' })).status).toBe(201);
 
     const slug = newSlug();
     const body = { source: source.slug, slug };
@@ -116,7 +118,9 @@ describe('a fork', () => {
     expect(run.repo).toBe(`${tenant.slug}/${slug}`);
     const fork = `${tenant.base}/apps/${run.app_id}`;
     expect((await owner.call('GET', fork)).body).toMatchObject({ slug, ...settings, visibility: 'private' });
-    expect((await owner.call('GET', `${fork}/tables`)).body.items).toEqual([]);
+    const { body: tables } = await owner.call('GET', `${fork}/tables`);
+    expect(tables).toMatchObject({ total: 1, items: [{ name: 'notes', grants: 0 }] });
+    expect((await owner.call('GET', rowsOf(slug))).body.data).toEqual([]);
     const { items } = (await owner.call('GET', `${fork}/env`)).body;
     expect(items.filter((item: { given_by: string }) => item.given_by === 'app')).toEqual([]);
   }, 240_000);

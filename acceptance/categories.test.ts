@@ -70,7 +70,7 @@ describe('svc categories', () => {
     });
 
     const deleted = await answer(svc, 'categories', 'delete', '--id', 'outdoors', '--execute', '-y');
-    expect(deleted).toEqual({ deleted: true, id: 'outdoors' });
+    expect(deleted).toEqual({ deleted: true, id: made.id });
     const gone = await asMember(['categories', 'get', made.id, '--json']);
     expect([gone.code, JSON.parse(gone.stderr).code]).toEqual([5, 'not_found']);
   });

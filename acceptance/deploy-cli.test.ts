@@ -55,6 +55,25 @@ describe('svc deploy', () => {
     expect(body.items).toEqual([]);
   });
 
+  test('previews the deployment itself, which --plan holds it to, and refuses what can not be before it is sent', async () => {
+    const app = await newSite();
+    const planned = await deploy(app, staticSource(), '--json');
+    const { operation, fingerprint } = planned.json<{ plan: { operation: string; fingerprint: string } }>()
+      .plan;
+    expect(operation).toBe('deployments.create');
+    const sent = ['--execute', '--json', '--plan', fingerprint];
+    expect((await deploy(app, staticSource(), ...sent)).json<Deployed>().state).toBe('live');
+    expect((await deploy(app, staticSource(), ...sent)).code).toBe(15);
+    const composed = await newSite({ deploy_method: 'compose' });
+    for (const args of [[], ['--execute']]) {
+      const ran = await deploy(composed, { 'compose.yaml': 'services: {}\n' }, ...args);
+      expect([ran.code, ran.stderr.includes('runtime_unsupported')]).toEqual([6, true]);
+      expect(ran.stderr).not.toContain('1 file');
+    }
+    const pending = await world.as.O('POST', `${app.base}/deployments`, { upload_pending: true });
+    expect([pending.status, pending.body.errors[0].field]).toEqual([400, 'upload_pending']);
+  });
+
   test('sends a folder, shows what its build says, and ends when it is live', async () => {
     const app = await newSite();
     const folder = sourceFolder({

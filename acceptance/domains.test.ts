@@ -235,7 +235,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
       expect([host, await added(host)]).toEqual([host, '400 validation_failed']);
     for (const host of [
       ...['apps.localhost', `${app.slug}.apps.localhost`, 'edge.apps.localhost', 'www.localhost'],
-      ...['co.uk', 'github.io', 'blogspot.com'],
+      ...['com', 'localhost', 'co.uk', 'github.io', 'blogspot.com'],
     ])
       expect([host, await added(host)]).toEqual([host, '422 host_reserved']);
   });

@@ -171,6 +171,34 @@ describe('access policies', () => {
     expect((await t.admin.call('DELETE', one)).status).toBe(404);
   });
 
+  test('are refused with a filter that nobody could read and with a column named twice or not at all: 400 with the field', async () => {
+    const t = await newTenant();
+    const path = `${t.base}/access-policies`;
+    const { id } = (await t.admin.call('POST', path, { name: 'p', row_filter: 'a=eq.1' })).body;
+    for (const [fields, field] of [
+      [{ row_filter: 'zzz(' }, 'row_filter'],
+      [{ columns: { mode: 'deny', names: ['a', 'a'] } }, 'columns'],
+      [{ columns: { mode: 'deny', names: [' '] } }, 'columns.names.0'],
+    ] as const) {
+      const body = { name: 'q', ...fields };
+      for (const answer of [
+        await t.admin.call('POST', path, body),
+        await t.admin.call('POST', `${path}?dry_run=true`, body),
+        await t.admin.call('PUT', `${path}/${id}`, body),
+        await t.admin.call('PATCH', `${path}/${id}`, fields),
+      ])
+        expect([answer.status, answer.body.code, answer.body.errors]).toMatchObject([
+          400,
+          'validation_failed',
+          [{ field }],
+        ]);
+    }
+    const svc = svcFor(t.server, { token: t.admin.token, tenant: t.slug });
+    const line = ['policies', 'create', '--name', 'q', '--row-filter', 'zzz('];
+    for (const more of [[], ['--execute']]) expect((await svc([...line, ...more])).code).toBe(7);
+    expect((await t.admin.call('GET', path)).body.total).toBe(1);
+  });
+
   test('one that an active grant names is not deleted: 409 policy_in_use, until the grant ends', async () => {
     const t = await newTenant();
     const policy = await t.admin.call('POST', `${t.base}/access-policies`, { name: 'p' });

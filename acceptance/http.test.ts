@@ -65,10 +65,28 @@ describe('every answer', () => {
     ]);
   });
 
-  test('to HEAD is that to GET without its body', async () => {
-    const { baseUrl } = await sharedServer();
-    const answer = await fetch(`${baseUrl}/api/v1/openapi.json`, { method: 'HEAD' });
+  test('to HEAD is that to GET without its body, and says how long that is', async () => {
+    const t = await newTenant();
+    const paths = ['/healthz', '/api/v1/openapi.json', '/api/v1/me', `${t.base}/grants`, '/api/v1/nothing'];
+    for (const path of [...paths, '/oauth/jwks', '/schemas/site.json', '/login']) {
+      const get = await t.admin.call('GET', path, undefined, { 'accept-encoding': 'identity' });
+      const head = await t.admin.call('HEAD', path, undefined, { 'accept-encoding': 'identity' });
+      const facts = ({ status, headers }: typeof get) => [path, status, headers.get('content-length')];
+      expect(facts(head)).toEqual(facts(get));
+    }
+    const answer = await fetch(`${t.server.baseUrl}/api/v1/openapi.json`, { method: 'HEAD' });
     expect([answer.status, await answer.text()]).toEqual([200, '']);
+  });
+
+  test('to a head of up to 64 KiB is ours: an address that is too long is told so', async () => {
+    const t = await newTenant();
+    for (const length of [9_000, 17_000, 60_000]) {
+      const long = await t.admin.call('GET', `${t.base}/grants?subject_id=${'x'.repeat(length)}`);
+      expect([length, long.status, long.body.code]).toEqual([length, 414, 'uri_too_long']);
+      expect(long.headers.get('x-request-id')).toBe(long.body.request_id);
+      const wide = await t.admin.call('GET', '/api/v1/me', undefined, { 'x-more': 'x'.repeat(length) });
+      expect([length, wide.status]).toEqual([length, 200]);
+    }
   });
 });
 
@@ -173,6 +191,24 @@ describe('idempotency', () => {
     expect(again.body).toEqual(first.body);
     expect(other.body.code).toBe('idempotency_mismatch');
     expect((await t.admin.call('GET', `${t.base}/connectors`)).body.total).toBe(1);
+  });
+
+  test('what changes nothing and is asked by POST takes a key as well', async () => {
+    const t = await newTenant();
+    const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' });
+    const icon = { slug: 'yet-to-be', content_type: 'image/png' };
+    const question = { subject_id: t.member.id, connector_id: made.body.id, action: 'read' };
+    const questions: [string, object, object][] = [
+      ['/apps/icon/upload-url', icon, { ...icon, variant: 'dark' }],
+      ['/access/check', question, { ...question, action: 'write' }],
+    ];
+    for (const [path, body, other] of questions) {
+      const key = { 'idempotency-key': Bun.randomUUIDv7() };
+      const ask = (asked: object) => t.admin.call('POST', `${t.base}${path}`, asked, key);
+      const [first, again, another] = [await ask(body), await ask(body), await ask(other)];
+      expect([path, first.status, again.status, again.body]).toEqual([path, 200, 200, first.body]);
+      expect([path, another.status, another.body.code]).toEqual([path, 422, 'idempotency_mismatch']);
+    }
   });
 
   test("a key is its caller's own", async () => {

@@ -151,7 +151,7 @@ describe('every command that changes something', () => {
       // The audit is about the platform; rows are the app's own.
       const isAudited = !words.startsWith('rows ');
       expect([words, entries.length > 0]).toEqual([words, isAudited]);
-      // What arrives at the address that was previewed is a change of its own.
+      // What is sent to an address, or the address itself, is a change of its own.
       const isOfTwo = ['apps storage put', 'apps static deploy', 'deploy'].includes(words);
       if (isAudited)
         expectPlanned(plan, isOfTwo ? entries.filter(({ action }) => action === plan.operation) : entries);

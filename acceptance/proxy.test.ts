@@ -1,8 +1,11 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { userOf } from '../sdk/src/server-user.ts';
-import { newPerson, type Person } from './support/people.ts';
+import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { newPerson, newTenant, type Person } from './support/people.ts';
+import { sendRaw } from './support/raw-answers.ts';
 import { type RunningApp, runningApp, zeros } from './support/running-app.ts';
+import { freePort, startServer } from './support/server.ts';
 import { setVisibility, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
 
@@ -196,6 +199,27 @@ test('a page that is turned away leads to the sign-in in cookie mode, and a prob
   await app.setMode('bearer');
   await until('the mode is heard of', async () => (await app.fetch('/', asPage)).status === 401, 2_000);
   expect(app.seen).toEqual([]);
+});
+
+if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+test.if(hasChromium)('a page whose kind the app does not say is shown, at either listener', async () => {
+  const edgePort = freePort();
+  const server = await startServer({ env: { SVC_EDGE_PORT: String(edgePort) } });
+  const app = await runningApp({ within: await newTenant(server) });
+  await setVisibility(app.site, 'internet');
+  await app.setMode('anonymous');
+  await until('it is open', async () => (await app.fetch('/untyped')).status === 200, 2_000);
+  const browser = await openChromium({ width: 400, height: 300 });
+  for (const port of [server.port, edgePort]) {
+    const head = `GET /untyped HTTP/1.1\r\nHost: ${app.site.host}:${port}\r\n\r\n`;
+    const [answer] = await sendRaw(port, [{ bytes: Buffer.from(head), isHead: false }]);
+    expect([answer?.status, answer?.headers['content-type']]).toEqual([200, undefined]);
+    const page = await browser.newPage();
+    await page.goto(`http://${app.site.host}:${port}/untyped`);
+    expect(await page.getByRole('heading').textContent()).toBe('hello');
+  }
+  await browser.close();
 });
 
 test('forms and sockets of another app are not taken for the visitor', async () => {

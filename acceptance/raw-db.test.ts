@@ -120,16 +120,14 @@ describe('svc apps raw-db', () => {
     await until('it is shut out', async () => (await refusal(url)) === '28P01');
   });
 
-  test('asks before it drops one: exit 11 without a terminal and --yes; after that it is gone', async () => {
+  test('previews that it can not be undone; --execute drops it without being asked for more, and it is gone', async () => {
     const app = await ownApp();
     const { connection_string: url, database: name } = await enable(app);
     const preview = (await rawDb(['disable'], app)).json<{ plan: Record<string, unknown> }>().plan;
     expect([preview.irreversible, (preview.warnings as string[]).length]).toEqual([true, 1]);
-    const unconfirmed = await rawDb(['disable', '--execute'], app);
-    expect([unconfirmed.code, unconfirmed.stdout]).toEqual([11, '']);
     await query(url, 'select 1');
 
-    const gone = await rawDb(['disable', '--execute', '--yes'], app);
+    const gone = await rawDb(['disable', '--execute'], app);
     expect([gone.code, gone.json<RawDb>()]).toMatchObject([
       0,
       { enabled: false, status: 'none', database: null },
@@ -137,7 +135,7 @@ describe('svc apps raw-db', () => {
     expect(await refusal(url)).toBe('28000');
     expect(await asSuperuser(`select from pg_database where datname = '${name}'`)).toEqual([]);
     expect(await asSuperuser(`select from pg_roles where rolname = '${name}'`)).toEqual([]);
-    const repeat = await rawDb(['disable', '--execute', '--yes'], app);
+    const repeat = await rawDb(['disable', '--execute'], app);
     expect([repeat.code, repeat.json<RawDb>().changed]).toEqual([0, false]);
     const { connection_string: anew } = await enable(app);
     expect(await query(anew, "select count(*)::int as n from pg_tables where schemaname = 'public'")).toEqual(
@@ -314,9 +312,7 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     await query(url!, 'create table mine (a int)');
     for (const name of ['control', 'postgres', 'template1', 'payroll'])
       expect([name, await refusal(inside(url!, `/${name}`))]).toEqual([name, '42501']);
-    expect((await svcOf(own)(['apps', 'raw-db', 'disable', '--app', app, '--execute', '--yes'])).code).toBe(
-      0,
-    );
+    expect((await svcOf(own)(['apps', 'raw-db', 'disable', '--app', app, '--execute'])).code).toBe(0);
     expect(await refusal(url!)).toBe('28P01');
     expect(await server.stop()).toBe(0);
   });

@@ -72,7 +72,7 @@ test('HEAD answers as GET does, without the body', async () => {
   for (const path of ['', at, '/_count', '/x', '?nope=1']) {
     const [get, head] = [await table.send('GET', path), await table.send('HEAD', path)];
     expect([path, head.status, head.text]).toEqual([path, get.status, '']);
-    for (const name of ['content-type', 'etag', 'cache-control'])
+    for (const name of ['content-type', 'content-length', 'etag', 'cache-control'])
       expect([path, name, head.headers.get(name)]).toEqual([path, name, get.headers.get(name)]);
   }
   const etag = (await table.send('GET', at)).headers.get('etag') ?? '';

@@ -118,12 +118,18 @@ describe('an upsert', () => {
   test('takes the id as its key when none is named, and one object as well as lines', async () => {
     const table = await world.table(['id:text', 'a:int']);
     const prefer = { prefer: 'return=minimal, resolution=merge-duplicates' };
-    for (const a of [1, 2]) {
+    for (const [a, status] of [
+      [1, 201],
+      [2, 204],
+    ] as const) {
       const answer = await table.send('POST', '', `{\n  "id": "x",\n  "a": ${a}\n}\n`, prefer);
-      expect([answer.status, answer.body.ids]).toEqual([201, ['x']]);
+      expect([answer.status, answer.text]).toEqual([status, '']);
+      expect(answer.headers.get('location')).toBe(`${table.path}/x`);
     }
     expect((await table.send('GET', '/x')).body.a).toBe(2);
     expect((await table.send('POST', '', '{"id":"x\ny","a":1}', prefer)).status).toBe(400);
+    const line = await table.send('POST', '', '{"id":"x","a":3}', merge);
+    expect([line.status, line.body]).toEqual([201, { inserted: 0, updated: 1, ids: ['x'] }]);
   });
 
   test('takes several columns where one constraint covers exactly these', async () => {
@@ -159,6 +165,128 @@ describe('an upsert', () => {
     expect([answer.status, answer.body.code]).toEqual([409, 'unique_violation']);
     expect(answer.body.errors).toMatchObject([{ column: 'a' }]);
     expect(await count(table)).toBe(1);
+  });
+});
+
+describe('an upsert of one object', () => {
+  const json = (resolution: string) => ({ prefer: `resolution=${resolution}-duplicates` });
+
+  test('answers the row as a plain insert does: 201 where it is new, 200 where it was there', async () => {
+    const table = await keyed();
+    const made = await table.send('POST', '?on_conflict=k', { k: 'x', a: 5 }, json('merge'));
+    expect([made.status, made.body]).toMatchObject([201, { k: 'x', a: 5, b: 2 }]);
+    const merged = await table.send('POST', '?on_conflict=k', { k: 'x', b: 6 }, json('merge'));
+    expect([merged.status, merged.body]).toMatchObject([200, { id: made.body.id, k: 'x', a: 5, b: 6 }]);
+    expect(merged.headers.get('etag')).not.toBe(made.headers.get('etag'));
+    const ignored = await table.send('POST', '?on_conflict=k', { k: 'x', b: 7 }, json('ignore'));
+    expect([ignored.status, ignored.text]).toEqual([200, merged.text]);
+    for (const { headers } of [made, merged, ignored])
+      expect(headers.get('location')).toBe(`${table.path}/${made.body.id}`);
+    const now = await table.send('GET', `/${made.body.id}`);
+    for (const { text, headers } of [merged, ignored])
+      expect([text, headers.get('etag')]).toEqual([now.text, now.headers.get('etag')]);
+    const none = await table.send('POST', '?on_conflict=k', { k: null }, json('ignore'));
+    expect([none.status, none.body.k]).toEqual([201, null]);
+  });
+
+  test('keeps numbered ids going, and shows every digit of them', async () => {
+    const table = await world.table(['id:bigint', 'a:int']);
+    const big = '9007199254740993';
+    const given = await table.send('POST', '', `{"id":"${big}","a":1}`, json('merge'));
+    expect([given.status, given.body.id, given.headers.get('location')]).toEqual([
+      201,
+      big,
+      `${table.path}/${big}`,
+    ]);
+    const ignored = await table.send('POST', '', `{"id":"${big}","a":2}`, json('ignore'));
+    expect([ignored.status, ignored.body, ignored.headers.get('location')]).toEqual([
+      200,
+      given.body,
+      `${table.path}/${big}`,
+    ]);
+    const next = await table.send('POST', '', { a: 3 }, json('merge'));
+    expect([next.status, BigInt(next.body.id) > BigInt(big)]).toEqual([201, true]);
+  });
+
+  test('is refused as a plain insert is, without a line', async () => {
+    const table = await keyed();
+    await table.shape('POST', '/indexes', { columns: ['a'], unique: true });
+    await table.insert({ k: 'x', a: 10 });
+    for (const [body, status, column] of [
+      [{ k: 'y', a: 10 }, 409, 'a'],
+      [{ k: 'y', a: 'no' }, 400, 'a'],
+      [{ k: 'y', nope: 1 }, 400, 'nope'],
+    ] as const) {
+      const answer = await table.send('POST', '?on_conflict=k', body, json('merge'));
+      expect([answer.status, answer.body.errors]).toMatchObject([status, [{ column }]]);
+      expect(answer.body.errors[0]).not.toHaveProperty('line');
+    }
+    expect(await count(table)).toBe(1);
+  });
+
+  test('is no batch, and does not count as one', async () => {
+    const own = await rowsWorld(world.server);
+    const table = await own.table(['id:text', 'a:int']);
+    for (const a of [1, 2]) await table.insert({ id: `x${a}`, a });
+    expect((await table.send('POST', '', { id: 'x1', a: 3 }, json('merge'))).status).toBe(200);
+    const database = behind(world.server);
+    const counted = () =>
+      database.query('select cardinality(times) as n from svc_data.batch_times where app_id = $1', [
+        own.app.id,
+      ]);
+    expect(await counted()).toEqual([]);
+    await table.send('POST', '', '{"id":"x1","a":4}', merge);
+    expect(await counted()).toEqual([{ n: 1 }]);
+    await database.close();
+  });
+
+  test('is replayed by its key, and previewed without a trace', async () => {
+    const table = await keyed();
+    const [there] = await table.insert({ k: 'x', a: 1 });
+    const preview = await table.send('POST', '?on_conflict=k&dry_run=true', { k: 'x', a: 2 }, json('merge'));
+    expect([preview.status, preview.body.dry_run]).toEqual([200, true]);
+    expect((await table.send('GET', `/${there.id}`)).body).toEqual(there);
+    const headers = { ...json('merge'), 'idempotency-key': crypto.randomUUID() };
+    const first = await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, headers);
+    const again = await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, headers);
+    expect([again.status, again.text, again.headers.get('etag')]).toEqual([
+      200,
+      first.text,
+      first.headers.get('etag'),
+    ]);
+    const planned = { ...json('merge'), 'if-plan': preview.body.plan.fingerprint };
+    expect((await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, planned)).status).toBe(200);
+    await table.send('DELETE', `/${there.id}`);
+    const stale = await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, planned);
+    expect([stale.status, stale.body.code]).toEqual([409, 'plan_stale']);
+  });
+
+  test('shows as much as the caller may read: of a row that is not theirs nothing, not its address either', async () => {
+    const table = await world.table(['k:text', 'a:int:nullable', 'by:text'], { owner_column: 'by' });
+    await table.shape('POST', '/indexes', { columns: ['k'], unique: true });
+    const [foreign] = await table.insert({ k: 'x', a: 1 });
+    const person = world.tenant.admin;
+    const send = world.as({ authorization: `Bearer ${person.token}` }, table);
+    const grantTo = (actions: string[]) =>
+      table.shape('POST', '/grants', { principal_type: 'user', principal_id: person.id, actions });
+    const hidden = async (resolution: string, body: object) => {
+      const { status, text, headers } = await send('POST', '?on_conflict=k', body, json(resolution));
+      return [status, text, headers.get('location'), headers.get('etag')];
+    };
+    const writes = await grantTo(['write']);
+    const made = await send('POST', '?on_conflict=k', { k: 'mine' }, json('merge'));
+    expect([made.status, made.text, made.headers.has('location')]).toEqual([201, '', true]);
+    for (const resolution of ['merge', 'ignore'])
+      expect(await hidden(resolution, { k: 'mine', a: 2 })).toEqual([204, '', null, null]);
+    await table.shape('DELETE', `/grants/${writes.body.id}`);
+    await grantTo(['read', 'write']);
+    expect(await hidden('ignore', { k: 'x', a: 9 })).toEqual([204, '', null, null]);
+    const refused = await send('POST', '?on_conflict=k', { k: 'x', a: 9 }, json('merge'));
+    expect([refused.status, refused.body.errors]).toMatchObject([409, [{ column: 'k' }]]);
+    expect(refused.text).not.toContain(foreign.id);
+    const mine = await send('POST', '?on_conflict=k', { k: 'mine', a: 3 }, json('merge'));
+    expect([mine.status, mine.body]).toMatchObject([200, { k: 'mine', a: 3, by: person.id }]);
+    expect((await table.send('GET', `/${foreign.id}`)).body).toEqual(foreign);
   });
 });
 

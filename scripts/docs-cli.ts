@@ -12,7 +12,7 @@ export async function cliMarkdown(): Promise<string> {
     '<!-- Made from the declarations in cli/src/commands by `npm run docs`; do not edit. -->',
     'A command that changes something previews, and only makes the change with `--execute`. ' +
       '`--json` prints what `svc schema <command>` describes. Results go to standard output, everything else to ' +
-      'standard error.',
+      'standard error. What failed is said there last: with `--json` as one problem object, alone on the last line.',
     section('Global flags', flagTable(globalFlags)),
     section('Flags of every command that changes something', flagTable(mutationFlags)),
     section(
@@ -55,6 +55,9 @@ function chapter(command: Command, inGroup: boolean): string {
           ),
         ]),
     ...(visible.length === 0 ? [] : [flagTable(Object.fromEntries(visible))]),
+    ...(command.timeoutDefault === undefined
+      ? []
+      : [`May take ${command.timeoutDefault} unless \`--timeout\` says otherwise.`]),
     endpoint === undefined && command.calls === undefined
       ? 'Works on this machine and on the sign-in of the server.'
       : `${command.kind === 'mutate' ? 'Previews; changes with `--execute`. ' : ''}Calls \`${command.calls ?? `${endpoint?.method} ${endpoint?.path}`}\`.`,

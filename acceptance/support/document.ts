@@ -44,7 +44,7 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
           who: operation['x-authorization'],
           mutates: operation.parameters.some((it: Parameter) => it.name === 'dry_run'),
           // A change of fields answers 204 only where it is asked to be brief.
-          success: [204, 201].find((status) => method !== 'patch' && statuses.includes(status)) ?? 200,
+          success: [201, 204].find((status) => method !== 'patch' && statuses.includes(status)) ?? 200,
           statuses,
         };
       }),

@@ -29,6 +29,7 @@ export async function runningApp(
       if (pathname === '/socket' && bun.upgrade(request)) return undefined;
       seen.push({ method: request.method, path: pathname, headers: Object.fromEntries(request.headers) });
       if (pathname === '/swallow') return swallowed(request);
+      if (pathname === '/untyped') return new Response(untyped('<h1>hello</h1>'));
       if (pathname.startsWith('/down/')) return new Response(zeros(Number(pathname.slice(6))));
       return Response.json(seen.at(-1));
     },
@@ -87,6 +88,16 @@ export function zeros(pieces: number): ReadableStream<Uint8Array> {
     pull(controller) {
       if (left-- > 0) controller.enqueue(new Uint8Array(mib));
       else controller.close();
+    },
+  });
+}
+
+/** Of a stream Bun says no kind, as it does of bytes and of texts. */
+function untyped(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
     },
   });
 }

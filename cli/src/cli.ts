@@ -5,13 +5,12 @@ import type { Io } from './io.ts';
 import { renderResult } from './output.ts';
 import { isCommand, loadCommand } from './registry.ts';
 import { openSession, type Session } from './session.ts';
+import { timeoutMsDefault } from './timeout-default.ts';
 
 /**
  * Every run passes through this file, so it holds the whole way of a plain command (words, call, JSON) and loads
  * the rest when it is needed: flags, changes, tables, errors.
  */
-
-const timeoutMsDefault = 60_000;
 
 /** One run of the tool, from the line typed to the exit code. */
 export async function runCli(io: Io): Promise<number> {
@@ -23,6 +22,7 @@ export async function runCli(io: Io): Promise<number> {
       return 0;
     }
     const words = io.argv.join(' ');
+    if (isCommand(words)) run.words = words;
     const plain = isCommand(words) ? plainLine(io, await loadCommand(words)) : null;
     const line = plain ?? (await (await import('./read-line.ts')).readLine(run));
     return line === null ? 0 : await execute(run, line);
@@ -55,11 +55,16 @@ function plainLine(io: Io, command: Command): Line | null {
 async function execute(run: Run, line: Line): Promise<number> {
   const ctx = createContext(run.io, line);
   run.ctx = ctx;
+  run.args = line.args;
   for (const notice of line.notices) ctx.note(notice);
   const result = await runCommand(ctx, line.command, line.args);
   const text = result.printed ? '' : await renderResult(ctx, result);
   if (text !== '') await ctx.io.out(text);
   ctx.flushNotes();
+  if (result.failed !== undefined) {
+    const { reportError } = await import('./report-error.ts');
+    return reportError(run, result.failed);
+  }
   return result.exit ?? 0;
 }
 
@@ -111,7 +116,8 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
     command.present === undefined ? answer : command.present(ctx, answer, args);
   if (command.kind === 'mutate') {
     const { mutate } = await import('./mutation.ts');
-    const options = { confirm: command.confirm, view, present, text: command.text };
+    const deletedId = command.deletedId?.bind(command, ctx, input);
+    const options = { confirm: command.confirm, view, present, text: command.text, deletedId };
     const made = await mutate(ctx, endpoint, input, options);
     return command.settle === undefined ? made : command.settle(ctx, made, input);
   }

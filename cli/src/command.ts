@@ -27,7 +27,7 @@ export interface Command<
   pages?: 'all';
   /** Executing asks first, or has the name typed; without a terminal it takes `--yes`. */
   confirm?: Confirmation;
-  /** For commands that wait for people or machines; otherwise 60s. */
+  /** For commands that wait for people or machines; otherwise that of `timeout-default.ts`. */
   timeoutDefault?: string;
   /** Also takes a personal access token from `SVC_API_KEY`; all others need a login. */
   credential?: 'login_or_pat';
@@ -41,6 +41,8 @@ export interface Command<
   present?(ctx: Ctx, answer: Answer<S>, args: Args<F, P>): unknown;
   /** Waits for what an execution began. It is also given previews, which began nothing. */
   settle?(ctx: Ctx, made: Result, input: Input<S>): Promise<Result>;
+  /** The id of what is deleted, where it may be named by a slug: asked for while it is there. */
+  deletedId?(ctx: Ctx, input: Input<S>): Promise<string>;
   /** JSON Schema of what `--json` prints, where it is not the endpoint's answer. */
   output?: JsonSchema | (() => Promise<JsonSchema>);
   view?: View;
@@ -92,6 +94,8 @@ export interface FlagTraits {
   short?: string;
   /** Other long names for the same flag. */
   alias?: readonly string[];
+  /** It names something, so that an empty text is a slip. */
+  filled?: true;
   /** Read when the flag is absent. */
   env?: string;
   /** What `svc.yaml` gives when the flag is needed and absent; it need not be typed then. */
@@ -168,8 +172,10 @@ export interface Result {
   text?: (style: Style) => string;
   /** It went to standard output piece by piece; nothing is left to print. */
   printed?: true;
-  /** Where a result is printed although what it tells of went wrong, such as a deployment that failed. */
+  /** Where a result is printed and a person must act before there is more. */
   exit?: ExitCode;
+  /** What went wrong although there is a result, such as a deployment that failed: said after it, with its exit code. */
+  failed?: Error;
 }
 
 /** How text for people is laid out. */

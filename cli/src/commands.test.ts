@@ -107,6 +107,26 @@ test('a flag that is absent is not sent, so that the server’s defaults hold', 
   ]);
 });
 
+test('a deletion answers with the id, also of what was named by its slug', async () => {
+  for (const line of ['categories delete zed --yes', 'connectors delete zed', 'presets delete zed']) {
+    const { deleted, id } = JSON.parse((await run(`svc ${line} --execute --json`)).out);
+    expect([line, deleted, id === 'zed']).toEqual([line, true, false]);
+  }
+});
+
+test('a name that is empty is a slip of the line, and nothing is asked', async () => {
+  server.seen = [];
+  for (const argv of [
+    ['apps', 'list', '--tenant', ''],
+    ['apps', 'list', '--tenant='],
+    ['tables', 'list', '--app', '', '--tenant', 'demo'],
+  ]) {
+    const ran = await runSvc(argv, { env: { SVC_BASE_URL: server.url, SVC_TOKEN: 'good' } });
+    expect([argv, ran.exit, ran.err.includes('must not be empty')]).toEqual([argv, 2, true]);
+  }
+  expect(server.seen).toEqual([]);
+});
+
 describe('svc policies create', () => {
   const sent = async (line: string) => {
     server.seen = [];

@@ -45,6 +45,7 @@ export interface Line {
 export interface Run {
   io: Io;
   words: string;
+  args?: Args;
   ctx?: OpenContext;
 }
 

@@ -1,5 +1,5 @@
 import type { Ctx } from './context.ts';
-import { CliError } from './errors.ts';
+import { CliError, loginLine } from './errors.ts';
 import { asTokens, discover, loginScope, postForm, type Tokens, trusted } from './oauth.ts';
 import { pause, waiting } from './waiting.ts';
 
@@ -15,7 +15,13 @@ export async function deviceFlow(ctx: Ctx, baseUrl: string, options: { browser: 
   if (!started.ok) throw new CliError('sign_in_failed', `The sign-in could not start: ${started.detail}.`);
   const device = asDevice(started.body, baseUrl);
   await show(ctx, device, options);
-  return waiting(ctx, 'The sign-in', () => poll(ctx, tokenUrl, device));
+  try {
+    return await waiting(ctx, 'The sign-in', () => poll(ctx, tokenUrl, device));
+  } catch (cause) {
+    if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
+    const next = `${again(ctx)} It shows a new code.`;
+    throw new CliError('interrupted', 'Interrupted; you are not logged in.', { next, cause });
+  }
 }
 
 interface Device {
@@ -50,9 +56,14 @@ function asDevice(body: Record<string, unknown>, baseUrl: string): Device {
   };
 }
 
-/** Even with --quiet: nobody can sign in without these two. */
+/** Even with --quiet: nobody can sign in without these. */
 async function show(ctx: Ctx, device: Device, options: { browser: boolean }): Promise<void> {
-  ctx.io.err(`Open ${device.verificationUrl} and enter the code ${device.userCode}\n`);
+  const { verificationUrl, completeUrl, userCode, expiresInMs } = device;
+  // Where the address holds the code, it is there to be compared.
+  const what = completeUrl === verificationUrl ? 'enter' : 'confirm';
+  const minutes = Math.max(1, Math.floor(expiresInMs / 60_000));
+  const time = `${minutes} minute${minutes === 1 ? '' : 's'}`;
+  ctx.io.err(`Open ${completeUrl} and ${what} the code ${userCode}; it is good for ${time}.\n`);
   if (!options.browser || !(await ctx.io.isTerminal('stderr'))) return;
   if (await ctx.io.openBrowser(device.completeUrl)) ctx.say('Your browser should show that page now.');
 }
@@ -74,9 +85,9 @@ async function poll(ctx: Ctx, tokenUrl: string, device: Device): Promise<Tokens>
     }
     if (answer.ok) return asTokens(answer.body);
     if (answer.error === 'slow_down') intervalMs += slowDownSeconds * 1000;
-    else if (answer.error !== 'authorization_pending') throw refused(answer.error, answer.detail);
+    else if (answer.error !== 'authorization_pending') throw refused(ctx, answer.error, answer.detail);
   }
-  throw refused('expired_token', 'the code has expired');
+  throw refused(ctx, 'expired_token', 'the code has expired');
 }
 
 /** A server that is away for a moment does not end a sign-in that a person is busy with. */
@@ -86,15 +97,17 @@ function passing(cause: unknown): null {
   throw cause;
 }
 
-function refused(error: string, detail: string): CliError {
+function refused(ctx: Ctx, error: string, detail: string): CliError {
+  const next = again(ctx);
   if (error === 'access_denied')
-    return new CliError('access_denied', 'The sign-in was refused in the browser.');
-  if (error === 'expired_token') {
-    return new CliError('wait_timeout', 'The code expired before anybody signed in.', {
-      next: 'Run svc login again.',
+    return new CliError('access_denied', 'The sign-in was refused in the browser.', {
+      next: `${next} Confirm the code this time, signed in as whom this terminal is to act.`,
     });
-  }
-  return new CliError('sign_in_failed', `The sign-in failed: ${detail} (${error}).`, {
-    next: 'Run svc login again.',
-  });
+  if (error === 'expired_token')
+    return new CliError('wait_timeout', 'The code expired before anybody signed in.', { next });
+  return new CliError('sign_in_failed', `The sign-in failed: ${detail} (${error}).`, { next });
+}
+
+function again(ctx: Ctx): string {
+  return `Run ${loginLine(ctx.globals.profile)} again.`;
 }

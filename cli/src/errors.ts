@@ -33,6 +33,17 @@ export class AdvisedProblem extends ProblemError {
   }
 }
 
+/** Work at the server that ended in failure, by the code that the server gave it. */
+export class WorkFailed extends Error {
+  constructor(
+    readonly code: string,
+    detail: string,
+    readonly next: string,
+  ) {
+    super(detail);
+  }
+}
+
 /** Found out on this side; the server answers the same. */
 export function planStale(): ProblemError {
   const detail = 'What would change is no longer what was previewed.';
@@ -50,6 +61,11 @@ export function tooLate(timeoutMs: number): CliError {
 /** Whoever reads standard output has gone. */
 export class BrokenPipeError extends Error {}
 
+/** How to log in to where this command looks for a login. */
+export function loginLine(profile: string | undefined): string {
+  return profile === undefined ? 'svc login' : `svc login --profile ${profile}`;
+}
+
 /** What a failed request means to the person at the terminal. */
 export function requestError(ctx: Ctx, url: string, cause: unknown): unknown {
   if (ctx.signal.aborted) return ctx.signal.reason;
@@ -66,6 +82,9 @@ export const clientCodes = {
   usage: { exit: 2, title: 'Wrong usage' },
   not_logged_in: { exit: 3, title: 'Not logged in' },
   access_denied: { exit: 4, title: 'The sign-in was refused' },
+  canceled: { exit: 9, title: 'The work was canceled' },
+  skipped: { exit: 9, title: 'A newer one took its place' },
+  disconnected: { exit: 9, title: 'The domain is disconnected' },
   wait_timeout: { exit: 10, title: 'The wait ran out of time' },
   confirmation_required: { exit: 11, title: 'A person must confirm' },
   no_connection: { exit: 12, title: 'No connection' },

@@ -68,6 +68,14 @@ describe('excludes, requires, required', () => {
     await read('--pre-create');
   });
 
+  test('one that is required and missing is told with what it may be', async () => {
+    const publish: Command = {
+      ...it,
+      flags: { to: { type: 'enum', values: ['few', 'many', 'all'], required: true, summary: '' } },
+    };
+    expect(await refusal('', publish)).toContain('--to must be given. --to is few, many or all.');
+  });
+
   test('one of several must be given', async () => {
     const consent: Command = {
       ...it,

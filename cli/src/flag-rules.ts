@@ -44,12 +44,17 @@ function requireAll(flags: Flags, values: Values): void {
   if (missing.length === 0) return;
   const defaults = missing.filter((name) => flags[name]?.manifest !== undefined);
   const all = missing.map((name) => `--${name}`).join(', ');
-  if (defaults.length === 0) throw usage(`${all} must be given.`);
+  const choices = missing.map((name) => choiceText(name, flags[name])).join('');
+  if (defaults.length === 0) throw usage(`${all} must be given.${choices}`);
   if (defaults.length === missing.length)
     throw usage(`${all} must be given, or run it in a folder with svc.yaml.`);
   throw usage(
-    `${all} must be given; in a folder with svc.yaml, --${defaults.join(', --')} comes from there.`,
+    `${all} must be given; in a folder with svc.yaml, --${defaults.join(', --')} comes from there.${choices}`,
   );
+}
+
+function choiceText(name: string, flag: Flags[string] | undefined): string {
+  return flag?.type === 'enum' ? ` --${name} is ${listed(flag.values)}.` : '';
 }
 
 export function isRequired(flag: Flags[string], values: Values): boolean {

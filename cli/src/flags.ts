@@ -1,23 +1,32 @@
 import type { Command, Flag, Flags } from './command.ts';
+import { timeoutMsDefault } from './timeout-default.ts';
 
 export const outputFormats = ['table', 'json', 'jsonl', 'yaml'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
+
+const timeoutSummary = 'Longest time the command may take';
+const timeoutDefault = `${timeoutMsDefault / 1000}s`;
 
 /** Taken by every command, anywhere on the line. A command's own flag of the same name hides one. */
 export const globalFlags = {
   tenant: {
     type: 'string',
     placeholder: 'tenant',
+    filled: true,
     summary: 'Tenant slug or id; otherwise the one in svc.yaml, or the active tenant',
     env: 'SVC_TENANT',
   },
   profile: {
     type: 'string',
     placeholder: 'name',
+    filled: true,
     summary: 'Profile with its own server and login',
     env: 'SVC_PROFILE',
   },
-  timeout: { type: 'duration', min: '1ms', max: '24d', summary: 'Longest time the command may take (60s)' },
+  timeout: {
+    ...{ type: 'duration', min: '1ms', max: '24d' },
+    summary: `${timeoutSummary} (${timeoutDefault}; commands that wait for something have more)`,
+  },
   yes: { type: 'boolean', short: 'y', summary: 'Answer questions with yes' },
   json: { type: 'boolean', summary: 'Same as --output json' },
   output: { type: 'enum', values: outputFormats, short: 'o', summary: 'Format of the result' },
@@ -43,9 +52,15 @@ export function flagsOf(command: Command): Flags {
   return command.kind === 'mutate' ? { ...command.flags, ...mutationFlags } : (command.flags ?? {});
 }
 
+/** The global flags as they count for one command. */
+export function globalFlagsOf(command: Command): Flags {
+  const summary = `${timeoutSummary} (${command.timeoutDefault ?? timeoutDefault})`;
+  return { ...globalFlags, timeout: { ...globalFlags.timeout, summary } };
+}
+
 /** Everything the command's line may hold. */
 export function allFlagsOf(command: Command): Flags {
-  return { ...globalFlags, ...flagsOf(command) };
+  return { ...globalFlagsOf(command), ...flagsOf(command) };
 }
 
 export function looksLikeFlag(token: string): boolean {

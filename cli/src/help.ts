@@ -1,5 +1,13 @@
 import type { Command, Flags, Style } from './command.ts';
-import { flagTerm, flagText, globalFlags, mustBeTyped, mutationFlags, placeholder } from './flags.ts';
+import {
+  flagTerm,
+  flagText,
+  globalFlags,
+  globalFlagsOf,
+  mustBeTyped,
+  mutationFlags,
+  placeholder,
+} from './flags.ts';
 import { bold } from './output.ts';
 import { groups, isCommand, loadCommand, nextWords } from './registry.ts';
 import { pad, widthOf, wrap } from './text-width.ts';
@@ -15,14 +23,17 @@ async function groupHelp(words: string, style: Style): Promise<string> {
   const entries = await entriesBelow(words);
   const usage = ['svc', words, '<command> [arguments] [flags]'].filter((it) => it !== '').join(' ');
   const alone = groups[words]?.alone;
-  const short = alone === undefined ? [] : [usageLine({ ...(await loadCommand(alone)), words })];
+  const stands = alone === undefined ? undefined : await loadCommand(alone);
+  const short = stands === undefined ? [] : [usageLine({ ...stands, words })];
   const commands = section(style, 'Commands', listing(entries, style));
   if (words !== '') {
     return [
       paragraph(style, `${groups[words]?.summary}.`),
       section(style, 'Usage', [usage, ...short]),
       commands,
-      alone === undefined ? '' : `\n${paragraph(style, `svc ${words} alone is svc ${alone}.`)}`,
+      stands === undefined
+        ? ''
+        : `\n${paragraph(style, `svc ${words} alone is svc ${alone}, and takes what that takes.`)}${ownParts(stands, style)}`,
       `\n${paragraph(style, `svc ${words} <command> --help says more.`)}`,
     ].join('');
   }
@@ -52,27 +63,28 @@ export async function entriesBelow(words: string): Promise<[name: string, summar
 }
 
 export function commandHelp(command: Command, style: Style): string {
-  const own = Object.entries(command.flags ?? {}).filter(([, flag]) => !flag.hidden);
   return [
     paragraph(style, `${command.summary}.`),
     command.description === undefined ? '' : `\n${paragraph(style, command.description)}`,
     section(style, 'Usage', wrap(usageLine(command), (style.width ?? widthDefault) - 2)),
-    section(
-      style,
-      'Arguments',
-      listing(
-        (command.positionals ?? []).map((it) => [`<${it.name}>`, it.summary]),
-        style,
-      ),
-    ),
-    section(style, 'Flags', flagLines(Object.fromEntries(own), style)),
+    ownParts(command, style),
     command.kind === 'mutate' ? section(style, 'Preview and execution', flagLines(mutationFlags, style)) : '',
-    section(style, 'Global flags', flagLines(globalFlags, style)),
+    section(style, 'Global flags', flagLines(globalFlagsOf(command), style)),
     section(
       style,
       'Examples',
       command.examples.flatMap(({ line, does }) => [`# ${does}`, line]),
     ),
+  ].join('');
+}
+
+/** What the command takes beyond what all take. */
+function ownParts(command: Command, style: Style): string {
+  const flags = Object.entries(command.flags ?? {}).filter(([, flag]) => !flag.hidden);
+  const positionals = (command.positionals ?? []).map((it) => [`<${it.name}>`, it.summary] as const);
+  return [
+    section(style, 'Arguments', listing(positionals, style)),
+    section(style, 'Flags', flagLines(Object.fromEntries(flags), style)),
   ].join('');
 }
 

@@ -31,7 +31,7 @@ describe('svc login', () => {
     const ran = await svc(['login', '--json']);
     expect([ran.exit, ran.err]).toEqual([
       0,
-      `Open ${server.url}/oauth/device and enter the code ABCD-EFGH\n`,
+      `Open ${server.url}/oauth/device?user_code=ABCD-EFGH and confirm the code ABCD-EFGH; it is good for 10 minutes.\n`,
     ]);
     expect(JSON.parse(ran.out)).toMatchObject({
       base_url: server.url,
@@ -61,7 +61,11 @@ describe('svc login', () => {
     ['expired_token', 10],
   ] as const)('that ends with %s exits %p and keeps nothing', async (answer, exit) => {
     device('authorization_pending', answer);
-    expect((await svc(['login'])).exit).toBe(exit);
+    const ran = await svc(['login', '--profile', 'p']);
+    expect([ran.exit, ran.err]).toEqual([
+      exit,
+      expect.stringContaining('Next: Run svc login --profile p again'),
+    ]);
     expect(existsSync(join(dir, 'credentials.json'))).toBe(false);
   });
 
@@ -72,7 +76,8 @@ describe('svc login', () => {
 
   test('ends at Ctrl-C with 130', async () => {
     device('authorization_pending');
-    expect((await svc(['login'], { interrupt: (stop) => setTimeout(stop, 50) })).exit).toBe(130);
+    const ran = await svc(['login'], { interrupt: (stop) => setTimeout(stop, 50) });
+    expect([ran.exit, ran.err]).toEqual([130, expect.stringContaining('Next: Run svc login again')]);
   });
 
   test('goes on when the server is away for a moment while it waits', async () => {
@@ -266,6 +271,18 @@ describe('the tenant', () => {
     expect(other.seen[0]?.path).toBe('/api/v1/me');
     await other.stop();
   });
+});
+
+test.each([
+  ['that was never made', {}],
+  ['that has ended', { expires_at: '2020-01-01T00:00:00Z' }],
+])('a login %s names the profile to log in to', async (_, login) => {
+  await writeLogin(dir, server.url, login);
+  const { profiles } = JSON.parse(readFileSync(join(dir, 'credentials.json'), 'utf8'));
+  if ('expires_at' in login)
+    writeFileSync(join(dir, 'credentials.json'), JSON.stringify({ profiles: { exp: profiles.default } }));
+  const ran = await svc(['whoami', '--profile', 'exp']);
+  expect([ran.exit, ran.err]).toEqual([3, expect.stringContaining('Next: Run svc login --profile exp.')]);
 });
 
 test('a token for rows does not stand in for a login', async () => {

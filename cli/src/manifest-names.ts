@@ -1,6 +1,7 @@
 import { slugPattern, uuidPattern } from '@svc/contract/limits.ts';
+import type { ManifestDocument } from '@svc/contract/manifest-document.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
-import { type ManifestDocument, readManifestDocument } from './manifest-document.ts';
+import { readManifestDocument } from './manifest-document.ts';
 import { manifestError } from './manifest-error.ts';
 
 /**

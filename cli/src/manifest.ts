@@ -1,6 +1,6 @@
-import { issueText } from '@svc/contract/issue-text.ts';
-import { Manifest } from '@svc/contract/manifest.shapes.ts';
-import { type ManifestDocument, parseManifestDocument, readManifestDocument } from './manifest-document.ts';
+import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
+import type { ManifestDocument } from '@svc/contract/manifest-document.ts';
+import { parseManifestDocument, readManifestDocument, toldOf } from './manifest-document.ts';
 import { manifestError } from './manifest-error.ts';
 
 /** Loads the schema library: for commands that take the whole of `svc.yaml`, behind an `import()`. */
@@ -24,23 +24,11 @@ export function parseManifest(text: string, shown: string): ReadManifest {
   return checkManifest(parseManifestDocument(text, shown), shown);
 }
 
-function checkManifest({ data, faultAt }: ManifestDocument, shown: string): ReadManifest {
-  const result = Manifest.safeParse(data, { error: issueText });
-  if (!result.success) {
-    throw manifestError(
-      shown,
-      result.error.issues.map((issue) => {
-        const ofText = issue.path[0] === 'env' && issue.code === 'invalid_type' ? '; put it in quotes' : '';
-        const told =
-          issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
-        return faultAt(issue.path, issue.code, `${told}${ofText}`);
-      }),
-    );
-  }
+function checkManifest(document: ManifestDocument, shown: string): ReadManifest {
   return {
-    manifest: result.data,
+    manifest: toldOf(shown, () => manifestOf(document)),
     source: {
-      refuse: (keys, detail) => manifestError(shown, [faultAt(keys, 'invalid', detail)]),
+      refuse: (keys, detail) => manifestError(shown, [document.faultAt(keys, 'invalid', detail)]),
     },
   };
 }

@@ -102,8 +102,8 @@ describe('with --execute', () => {
   });
 
   test('what is deleted is named', async () => {
-    const ran = await svc(['connectors', 'delete', 'warehouse', '--execute', '--json']);
-    expect(JSON.parse(ran.out)).toEqual({ deleted: true, id: 'warehouse' });
+    const ran = await svc(['tables', 'drop', 'pets', '--app', 'shop', '--execute', '--json']);
+    expect(JSON.parse(ran.out)).toEqual({ deleted: true, id: 'pets' });
   });
 
   test('only POST carries a key', async () => {
@@ -178,11 +178,16 @@ describe('a command that must be confirmed', () => {
   });
 
   test('every command that is declared so exits 11 with --plan and nobody to ask', async () => {
-    const lines = ['apps ownership transfer --app a --to b', 'apps raw-db disable --app a', 'apps purge a'];
+    const lines = ['apps ownership transfer --app a --to b', 'apps purge a'];
     for (const line of [...lines, 'categories delete a']) {
       const ran = await svc([...line.split(' '), '--execute', '--plan', 'f1f2f3']);
       expect([line, ran.exit, ran.out, server.seen]).toEqual([line, 11, '', []]);
     }
+  });
+
+  test('apps raw-db disable is none of them: --execute does it', async () => {
+    const ran = await svc(['apps', 'raw-db', 'disable', '--app', 'a', '--execute']);
+    expect([ran.exit, server.seen[0]?.query.has('dry_run')]).toEqual([0, false]);
   });
 
   test('shows the plan, asks, and executes exactly that plan', async () => {

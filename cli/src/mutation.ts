@@ -47,6 +47,8 @@ export interface MutateOptions<S extends Shape> {
   confirm?: Confirmation | undefined;
   view?: View | undefined;
   present?: ((answer: Answer<S>) => unknown) | undefined;
+  /** In place of what the path names. */
+  deletedId?: (() => Promise<string>) | undefined;
   /** What people see of an execution. */
   text?: ((answer: Answer<S>, style: Style) => string) | undefined;
 }
@@ -62,12 +64,13 @@ export async function mutate<S extends Shape>(
     confirm: options.confirm,
     preview: () => client.preview(endpoint, input, { signal: ctx.signal }),
     execute: async (plan) => {
+      const deleted = (await options.deletedId?.()) ?? lastParam(endpoint, input);
       const answer = await client.call(endpoint, input, {
         signal: ctx.signal,
         ...(plan !== undefined && { ifPlan: plan }),
         ...(endpoint.method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
       });
-      if (endpoint.status === 204) return { value: { deleted: true, id: lastParam(endpoint, input) } };
+      if (endpoint.status === 204) return { value: { deleted: true, id: deleted } };
       const { text } = options;
       return {
         value: options.present === undefined ? answer : options.present(answer),

@@ -1,4 +1,10 @@
 import type { ErrorCode } from '@svc/contract/error-codes.ts';
+import { loginLine } from './errors.ts';
+import { plain } from './output.ts';
+import { quote } from './quote.ts';
+
+const unknownApp = 'Check the app and the tenant (svc whoami); svc apps list shows what you can see.';
+const unknownTenant = 'Check the tenant; svc tenants list shows yours.';
 
 /** What a person can do about an error of the server. */
 const steps: Record<ErrorCode, string> = {
@@ -10,7 +16,7 @@ const steps: Record<ErrorCode, string> = {
   ambiguous_credentials: 'Unset SVC_TOKEN or SVC_API_KEY.',
   unauthenticated: 'Run svc login.',
   login_required: 'Run svc login; a personal access token is good for the data API only.',
-  forbidden: 'Ask a tenant admin, or check the tenant with svc whoami and --tenant.',
+  forbidden: 'It takes another role, or to be an owner; svc whoami shows what you are in which tenant.',
   cross_site_request: 'Send a token instead of a cookie.',
   url_expired: 'Run the command again, or ask for a new address with svc apps storage get-url.',
   self_approval: 'Ask another admin of the tenant to approve it.',
@@ -115,7 +121,7 @@ const steps: Record<ErrorCode, string> = {
 /** Where a group of commands knows better; the longest words that fit count. */
 const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
   apps: {
-    not_found: 'Check the app and the tenant (svc whoami); svc apps list shows what you can see.',
+    not_found: unknownApp,
     forbidden:
       'Ask the owner of the app; svc apps co-owners list --app <app> shows who that is, to owners and admins.',
   },
@@ -124,6 +130,14 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     invalid_state_transition: 'svc apps reactivate <app> --execute takes it into use first.',
     resource_tier_exceeded:
       'Choose a smaller tier with svc apps update <app> --resource-tier, or ask a tenant admin for more.',
+  },
+  'apps templates': {
+    not_found: 'Check the id and the tenant; svc apps templates list shows the templates.',
+    forbidden: 'Ask a tenant admin; svc members list shows who they are.',
+  },
+  'apps templates add': {
+    not_found:
+      'Check the tenant and the repository, its ref and path; svc git-host installations repos shows what you reach.',
   },
   'apps purge': {
     not_found: 'It may have been purged before; svc apps list shows what there is.',
@@ -163,13 +177,23 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
   'apps detect': {
     not_found: 'Check owner, name, ref and path; svc git-host installations repos shows what you reach.',
   },
+  deploy: { not_found: unknownApp },
+  env: { not_found: unknownApp },
+  logs: {
+    not_found:
+      'Check the app (svc apps list) and the deployment: svc deployments list --app <app> shows the deployments.',
+  },
+  metrics: { not_found: unknownApp },
+  open: { not_found: unknownApp },
+  tenants: { not_found: unknownTenant },
+  deployments: {
+    not_found: 'Check the app and the id; svc deployments list --app <app> shows the deployments.',
+    not_rollback_target:
+      'svc deployments list --app <app> shows them: one that is superseded and kept can be rolled back to.',
+  },
   'git-host accounts': { not_found: 'svc git-host accounts list shows the ids.' },
   'git-host complete': {
     not_found: 'Begin anew with svc apps git connect; a state counts once, and for 15 minutes.',
-  },
-  'git-host link': {
-    not_found:
-      'svc git-host accounts list shows whether it was linked before; if not, run svc git-host link.',
   },
   'apps domains': {
     not_found: 'Check the app and the id; svc apps domains list --app <app> shows the domains.',
@@ -192,6 +216,7 @@ const stepsOf: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
     self_review: 'To take it back: svc review withdraw <request> --execute.',
   },
   publish: {
+    not_found: unknownApp,
     stale_deployment:
       'svc deployments list --app <app> shows what is live; without --deployment-id it is that.',
   },
@@ -221,16 +246,50 @@ export type Credential = 'SVC_API_KEY' | 'SVC_TOKEN';
 export interface Asked {
   words: string;
   credential: Credential | null;
+  /** What the line names, where it does. */
+  app: string | undefined;
+  profile: string | undefined;
+  /** As the environment has it. */
+  baseUrl: string | undefined;
 }
 
 export function nextStep(
   code: ErrorCode,
-  { words, credential }: Asked,
+  asked: Asked,
   retryAfterSeconds: number | null = null,
 ): string | undefined {
   if (retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`;
+  const step = code === 'not_found' ? lookFor(asked) : stepOf(code, asked);
+  return step === undefined ? undefined : filledIn(step, asked);
+}
+
+function stepOf(code: ErrorCode, { words, credential }: Asked): string | undefined {
   const signed = credential === null ? undefined : stepsWith[credential][code];
   return signed ?? ofWords(words, code) ?? steps[code];
+}
+
+/** Lists of a tenant, which tell nobody who names the wrong one what there is. */
+const ofTenant = / (list|mine|owned|received|workspace|discover|search)$/;
+
+/** Who is told to run what they have just run is told nothing. */
+function lookFor(asked: Asked): string | undefined {
+  const { words, app, baseUrl } = asked;
+  // No server has its addresses below a path.
+  if (baseUrl !== undefined && (URL.parse(baseUrl)?.pathname ?? '/') !== '/')
+    return `Check SVC_BASE_URL: a server has no path, and it is ${baseUrl}.`;
+  if (app === undefined && ofTenant.test(words)) return unknownTenant;
+  const step = stepOf('not_found', asked);
+  return step?.includes(`svc ${words} `)
+    ? 'Check the app and the tenant; svc apps list and svc tenants list show yours.'
+    : step;
+}
+
+/** With what the line named in the place of what stands for it. */
+function filledIn(step: string, { words, app, profile }: Asked): string {
+  return step
+    .replaceAll('<command>', words)
+    .replaceAll('svc login', loginLine(profile))
+    .replaceAll('<app>', (place) => (app === undefined ? place : quote(plain(app))));
 }
 
 function ofWords(words: string, code: ErrorCode): string | undefined {

@@ -26,13 +26,15 @@ export async function parseArgs(
 ): Promise<Parsed> {
   const own = flagsOf(command);
   const flags: Flags = { ...globalFlags, ...own };
-  const { values, rest, notices } = await readTokens(flags, tokens);
+  const { values, rest, notices, retired } = await readTokens(flags, tokens);
   await readEnvironment(flags, values, env);
   const positionals = readPositionals(command, rest);
   const defaulted = manifest === undefined ? [] : await readDefaults(flags, values, manifest);
   if (hasRules(flags, command)) {
     const { applyFlagRules } = await import('./flag-rules.ts');
-    notices.push(...applyFlagRules(flags, values, positionals, command));
+    // What is ignored is no reason to refuse the line.
+    const asked = retired ? { ...command, oneRequired: [] } : command;
+    notices.push(...applyFlagRules(flags, values, positionals, asked));
   }
   // The types of flags and positionals are those of the declaration, which each value was read by.
   const args = { flags: {}, positionals } as Args;
@@ -50,10 +52,12 @@ interface Read {
   values: Record<string, unknown>;
   rest: string[];
   notices: string[];
+  /** Whether a flag was typed that is ignored. */
+  retired: boolean;
 }
 
 async function readTokens(flags: Flags, tokens: readonly string[]): Promise<Read> {
-  const read: Read = { values: {}, rest: [], notices: [] };
+  const read: Read = { values: {}, rest: [], notices: [], retired: false };
   if (tokens.length === 0) return read;
   const names = flagNames(flags);
   for (let i = 0; i < tokens.length; i += 1) {
@@ -77,14 +81,17 @@ async function readTokens(flags: Flags, tokens: readonly string[]): Promise<Read
       i += 1;
       text = valueAfter(typed, tokens[i], names);
     }
-    if (flag.retired !== undefined) read.notices.push(`${typed} is ignored: ${flag.retired}`);
-    else if (text === undefined) read.values[name] = true;
+    if (flag.retired !== undefined) {
+      read.retired = true;
+      read.notices.push(`${typed} is ignored: ${flag.retired}`);
+    } else if (text === undefined) read.values[name] = true;
     else await keep(read.values, name, flag, typed, text);
   }
   return read;
 }
 
 async function keep(values: Record<string, unknown>, name: string, flag: Flag, typed: string, text: string) {
+  if (flag.filled && text === '') throw usage(`${typed} must not be empty.`);
   const parsed =
     flag.type === 'string' ? [text] : (await import('./flag-value.ts')).parseFlagValue(typed, flag, text);
   if (flag.type !== 'list' && !flag.repeated) {
@@ -105,9 +112,12 @@ function valueAfter(typed: string, next: string | undefined, names: ReadonlyMap<
 }
 
 async function readEnvironment(flags: Flags, values: Record<string, unknown>, env: Env): Promise<void> {
+  const typed = Object.keys(values).filter((name) => values[name] !== false);
   for (const name in flags) {
     const flag = flags[name];
     if (flag?.env === undefined || values[name] !== undefined || flag.retired !== undefined) continue;
+    // What is typed wins over a variable that can not stand beside it.
+    if (typed.some((other) => flags[other]?.excludes?.includes(name))) continue;
     const text = env[flag.env];
     if (text) await keep(values, name, flag, flag.env, text);
   }

@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test';
 import { ProblemError } from '@svc/contract/client.ts';
 import type { Ctx } from './context.ts';
 import { CliError, tooLate } from './errors.ts';
+import type { Io } from './io.ts';
 import { rawDbSettled } from './raw-db-settled.ts';
+import { reportError } from './report-error.ts';
 
 const problem = (code: 'unauthenticated' | 'not_found' | 'internal', status: number) =>
   new ProblemError({ type: 'about:blank', title: code, status, detail: 'No.', code, request_id: '' }, null);
@@ -12,6 +14,7 @@ function ctxWith(cause: unknown) {
   const notes: string[] = [];
   const ctx = {
     signal: new AbortController().signal,
+    globals: { timeoutMs: 1000 },
     note: (text: string) => notes.push(text),
     client: async () => ({
       call: async () => {
@@ -35,6 +38,8 @@ test.each([
   const { ctx, notes } = ctxWith(cause);
   const value = { status: 'creating', connection_string: 'postgresql://a:b@c/d' };
   const settled = await rawDbSettled(ctx, { value }, options);
-  expect([settled.value, settled.exit as number]).toEqual([value, exit]);
+  const io = { argv: ['--json'], env: {}, err: (text: string) => notes.push(text) };
+  const ended = reportError({ io: io as unknown as Io, words: '' }, settled.failed);
+  expect([settled.value, ended]).toEqual([value, exit]);
   expect(notes.join()).toContain('svc apps raw-db status --app pet-shop');
 });

@@ -2,7 +2,6 @@ import { getRawDb, type rawDbStatuses } from '@svc/contract/raw-db.ts';
 import type { Result } from './command.ts';
 import type { Ctx } from './context.ts';
 import { CliError } from './errors.ts';
-import { exitOf } from './report-error.ts';
 import { pause } from './waiting.ts';
 
 const pollMs = 250;
@@ -26,16 +25,19 @@ export async function rawDbSettled(
     }
   } catch (cause) {
     const look = `svc apps raw-db status --app ${params.app}`;
-    const isLate = cause instanceof CliError && cause.code === 'timeout';
-    if (isLate || (cause instanceof CliError && cause.code === 'interrupted'))
-      ctx.note(`It is still ${passing}; ${look} tells when that is over.`);
-    else ctx.note(`How far it is could not be asked: ${messageOf(cause)} ${look} tells it.`);
-    return { ...made, exit: isLate ? 10 : exitOf(cause) };
+    const next = `${look} tells when that is over.`;
+    if (cause instanceof CliError && cause.code === 'timeout') {
+      const detail = `It is still ${passing} after ${ctx.globals.timeoutMs / 1000}s.`;
+      return { ...made, failed: new CliError('wait_timeout', detail, { next, cause }) };
+    }
+    if (cause instanceof CliError && cause.code === 'interrupted')
+      return {
+        ...made,
+        failed: new CliError('interrupted', `Interrupted. It is still ${passing}.`, { next, cause }),
+      };
+    ctx.note(`It was done; how far it is could not be asked. ${look} tells it.`);
+    return { ...made, failed: cause instanceof Error ? cause : new Error(String(cause)) };
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function hasStatus(value: unknown): value is { status: unknown } {

@@ -113,9 +113,28 @@ describe('help and version', () => {
     expect(out).toContain(
       '  svc apps members <command> [arguments] [flags]\n  svc apps members <app> [flags]\n',
     );
-    expect(out).toContain('svc apps members alone is svc apps members list.');
+    expect(out).toContain('svc apps members alone is svc apps members list, and takes what that takes.');
+    for (const taken of ['<app>', '--page', '--per-page']) expect(out).toContain(taken);
+    expect((await runSvc(['apps', 'inspection-consent', '--help'])).out).toContain('--app <app>');
     for (const word of ['list', 'add', 'remove']) expect(out).toMatch(new RegExp(`^  ${word} `, 'm'));
     expect((await runSvc(['apps', 'members', 'list', '--help'])).out).toContain('--per-page');
+  });
+
+  test('help says how long each command may take', async () => {
+    for (const [words, time] of [
+      ['apps get', '60s'],
+      ['deploy', '20m'],
+      ['deployments rollback', '20m'],
+      ['apps resume', '20m'],
+      ['logs', '24h'],
+      ['apps bootstrap', '24h'],
+    ] as const) {
+      const { out } = await runSvc([...words.split(' '), '--help']);
+      expect([words, out.replaceAll(/\s+/g, ' ')]).toEqual([
+        words,
+        expect.stringContaining(`Longest time the command may take (${time}) (1ms to 24d)`),
+      ]);
+    }
   });
 
   test('help wins over everything else that may be wrong with the line', async () => {

@@ -1,5 +1,5 @@
 import type { Ctx } from './context.ts';
-import { CliError } from './errors.ts';
+import { CliError, loginLine } from './errors.ts';
 import { asTokens, discover, postForm, type Tokens } from './oauth.ts';
 import { type Credentials, credentialsFile, readProfiles, type StoredLogin } from './profile.ts';
 import { changeCredentials, withLock } from './profile-store.ts';
@@ -17,10 +17,10 @@ export async function renewLogin(
   input: { dir: string; profile: string; used: StoredLogin },
 ): Promise<StoredLogin> {
   const { dir, profile, used } = input;
-  if (used.refresh_token === undefined) throw ended();
+  if (used.refresh_token === undefined) throw ended(ctx);
   return withLock(dir, ctx.signal, async () => {
     const stored = (await readProfiles<Credentials>(dir, credentialsFile)).profiles[profile];
-    if (stored === undefined) throw ended();
+    if (stored === undefined) throw ended(ctx);
     if (stored.access_token !== used.access_token) return stored;
     const renewed = await refresh(within(ctx, refreshMsMax), stored);
     await changeCredentials(dir, (credentials) => {
@@ -36,7 +36,7 @@ async function refresh(ctx: Ctx, login: StoredLogin): Promise<StoredLogin> {
     grant_type: 'refresh_token',
     refresh_token: login.refresh_token ?? '',
   });
-  if (!answer.ok) throw ended(answer.detail);
+  if (!answer.ok) throw ended(ctx, answer.detail);
   return storedLogin(login.base_url, asTokens(answer.body), ctx.io.now(), login.refresh_token);
 }
 
@@ -55,8 +55,8 @@ export function storedLogin(
   };
 }
 
-function ended(detail?: string): CliError {
+function ended(ctx: Ctx, detail?: string): CliError {
   return new CliError('not_logged_in', `Your login has ended${detail === undefined ? '' : `: ${detail}`}.`, {
-    next: 'Run svc login.',
+    next: `Run ${loginLine(ctx.globals.profile)}.`,
   });
 }

@@ -8,6 +8,7 @@ import { clientCodes } from './errors.ts';
 
 afterAll(removeFolders);
 
+const id = '01977777-7777-7777-8777-777777777777';
 const server: FakeServer = startFakeServer();
 const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
 const svc = (line: string[], options: RunOptions = {}) => runSvc(line, { env, ...options });
@@ -34,6 +35,7 @@ describe('an error of the server', () => {
     server.intercept = () => problem('policy_in_use');
     for (const format of [['--json'], ['-o', 'json'], ['-o', 'jsonl']]) {
       const ran = await svc(['policies', 'delete', 'x', '--dry-run=false', ...format]);
+      expect(ran.err.trimEnd()).not.toContain('\n');
       expect(JSON.parse(ran.err)).toEqual({
         ...(await problem('policy_in_use').json()),
         next: expect.stringContaining('svc grants list'),
@@ -76,6 +78,64 @@ describe('an error of the server', () => {
     const issue = 'tables grants issue --app shop --table pets --principal-type role';
     const grant = [...issue.split(' '), '--principal-id', 'tenant_member', '--actions', 'read'];
     expect(await next('unique_violation', grant)).toContain('tables grants revoke');
+    const rollback = ['deployments', 'rollback', id, '--app', 'shop'];
+    expect(await next('not_rollback_target', rollback)).toContain('svc deployments list --app shop');
+    const remove = ['apps', 'templates', 'remove', id];
+    expect(await next('forbidden', remove)).toContain('tenant admin');
+    expect(await next('not_found', remove)).toContain('svc apps templates list');
+    const add = ['apps', 'templates', 'add', '--name', 'a', '--repo', 'a/b'];
+    expect(await next('forbidden', add)).not.toContain('owner of the app');
+    expect(await next('not_found', add)).toContain('repository');
+    expect(await next('forbidden', ['members', 'list'])).not.toContain('tenant admin');
+    for (const line of [
+      'git-host accounts list',
+      'apps list',
+      'tables list --app a',
+      'apps domains list --app a',
+    ]) {
+      const said = await next('not_found', line.split(' '));
+      expect([line, said?.includes(`svc ${line.replace(/ --app.*/, '')} `)]).toEqual([line, false]);
+      expect(said).toContain('svc tenants list');
+    }
+  });
+
+  test('names the command, the app and the profile that the line names', async () => {
+    const next = async (code: ErrorCode, line: string, own: RunOptions['env'] = {}) => {
+      server.intercept = () => problem(code);
+      const ran = await svc(line.split(' '), { env: { ...env, ...own } });
+      return /^Next: (.*)$/m.exec(ran.err)?.[1];
+    };
+    expect(await next('validation_failed', 'members list')).toContain('svc members list --help');
+    expect(await next('not_found', 'tables get pets --app shop')).toContain('svc tables list --app shop ');
+    expect(await next('app_not_active', 'apps suspend shop')).toContain('svc apps reactivate shop ');
+    expect(await next('request_open', "publish --app $&' --visibility public")).toContain(
+      "svc review history --app '$&'\\''' ",
+    );
+    const stored = { SVC_TOKEN: undefined };
+    expect(await next('unauthenticated', 'whoami --profile nope', stored)).toBe(
+      'Run svc login --profile nope.',
+    );
+    expect(await next('unauthenticated', 'whoami', { ...stored, SVC_PROFILE: 'exp' })).toContain(
+      'svc login --profile exp',
+    );
+    expect(await next('unauthenticated', 'whoami', stored)).toBe('Run svc login.');
+  });
+
+  test('leads to where an answer is, and not in a circle', async () => {
+    const next = async (line: string, baseUrl = server.url) => {
+      server.intercept = () => problem('not_found');
+      const ran = await svc(line.split(' '), { env: { ...env, SVC_BASE_URL: baseUrl } });
+      return /^Next: (.*)$/m.exec(ran.err)?.[1];
+    };
+    for (const line of ['apps list', 'apps mine', 'members list', 'grants mine'])
+      expect([line, await next(`${line} --tenant nope`)]).toEqual([
+        line,
+        'Check the tenant; svc tenants list shows yours.',
+      ]);
+    expect(await next('tenants use nope')).toContain('svc tenants list');
+    for (const line of ['open nope', 'metrics --app nope', 'logs --app nope', 'env list --app nope'])
+      expect([line, await next(line)]).toEqual([line, expect.stringContaining('svc apps list')]);
+    expect(await next('apps list', `${server.url}/console`)).toContain('SVC_BASE_URL');
   });
 
   test('says when to try again', async () => {

@@ -3,22 +3,26 @@ import { errorCodes, isErrorCode } from '@svc/contract/error-codes.ts';
 import type { ExitCode } from '@svc/contract/exit-codes.ts';
 import type { Problem } from '@svc/contract/problem.ts';
 import type { OpenContext, Run } from './context.ts';
-import { AdvisedProblem, BrokenPipeError, CliError, clientCodes } from './errors.ts';
+import { AdvisedProblem, BrokenPipeError, CliError, clientCodes, WorkFailed } from './errors.ts';
 import { formatAsked } from './format-asked.ts';
 import { type Asked, credentialOf, nextStep } from './next-step.ts';
 import { plain } from './output.ts';
 
 /** Says on standard error what failed, by which code, and what to do; returns the exit code. */
-export function reportError({ io, words, ctx }: Run, cause: unknown): number {
+export function reportError(run: Run, cause: unknown): number {
+  const { io, words, ctx } = run;
   // The reader has what it wanted: `svc … | head` is no failure.
   if (cause instanceof BrokenPipeError) return 0;
   const format = ctx?.globals.format ?? formatAsked(io.argv);
   const report =
     cause instanceof ProblemError
-      ? ofProblem(cause, { words, credential: credentialOf(io.env, words) })
-      : ofClient(cause, words, ctx);
+      ? ofProblem(cause, askedOf(run))
+      : cause instanceof WorkFailed
+        ? ofWork(cause)
+        : ofClient(cause, words, ctx);
   if (format === 'json' || format === 'jsonl') {
-    io.err(`${JSON.stringify(report.problem, null, format === 'json' ? 2 : 0)}\n`);
+    // One line, the last: progress may stand before it, and does not hinder who reads it.
+    io.err(`${JSON.stringify(report.problem)}\n`);
     return report.exit;
   }
   ctx?.flushNotes();
@@ -26,15 +30,6 @@ export function reportError({ io, words, ctx }: Run, cause: unknown): number {
   if (ctx?.globals.verbose && cause instanceof Error && cause.cause instanceof Error) {
     io.err(`Cause: ${plain(cause.cause.message)}\n`);
   }
-  return report.exit;
-}
-
-/** Where what was made is printed although something failed after it. */
-export function exitOf(cause: unknown): ExitCode {
-  const report =
-    cause instanceof ProblemError
-      ? ofProblem(cause, { words: '', credential: null })
-      : ofClient(cause, '', undefined);
   return report.exit;
 }
 
@@ -80,6 +75,26 @@ function ofProblem(error: ProblemError, asked: Asked): Report {
   const next =
     error instanceof AdvisedProblem ? error.next : nextStep(problem.code, asked, error.retryAfterSeconds);
   return { exit, problem: { ...problem, ...(next !== undefined && { next }) }, next };
+}
+
+function ofWork({ code, message: detail, next }: WorkFailed): Report {
+  const title = 'The work at the server failed';
+  return {
+    exit: 9,
+    problem: { ...{ type: 'about:blank', title, status: 0, detail, code }, request_id: '', next },
+    next,
+  };
+}
+
+function askedOf({ io, words, args, ctx }: Run): Asked {
+  const app: unknown = Reflect.get(args?.flags ?? {}, 'app') ?? Reflect.get(args?.positionals ?? {}, 'app');
+  return {
+    words,
+    credential: credentialOf(io.env, words),
+    app: typeof app === 'string' ? app : undefined,
+    profile: ctx?.globals.profile,
+    baseUrl: io.env.SVC_BASE_URL || undefined,
+  };
 }
 
 /** For codes that a newer server knows and this tool does not. */

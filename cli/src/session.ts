@@ -1,7 +1,7 @@
 import { type Client, createClient } from '@svc/contract/client.ts';
 import type { Command } from './command.ts';
 import type { Ctx } from './context.ts';
-import { CliError, usage } from './errors.ts';
+import { CliError, loginLine, usage } from './errors.ts';
 import { openRequest, request } from './io.ts';
 import {
   type Config,
@@ -92,7 +92,7 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   // A login is never sent to a server it was not made for, however SVC_BASE_URL came to be set.
   if (!sameServer(login.base_url, holder.baseUrl)) {
     throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
-      next: `Run svc login with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
+      next: `Run ${loginLine(ctx.globals.profile)} with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
     });
   }
   const leftMs = Date.parse(login.expires_at) - ctx.io.now().getTime();
@@ -133,6 +133,6 @@ function twoCredentials(): CliError {
 function notLoggedIn(ctx: Ctx, holder: LoginHolder): CliError {
   const pat = ctx.io.env.SVC_API_KEY ? ' The token in SVC_API_KEY is good for the data API only.' : '';
   return new CliError('not_logged_in', `You are not logged in at ${holder.baseUrl}.${pat}`, {
-    next: 'Run svc login.',
+    next: `Run ${loginLine(ctx.globals.profile)}.`,
   });
 }

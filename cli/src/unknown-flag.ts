@@ -1,6 +1,6 @@
+import { suggest } from '@svc/contract/suggest.ts';
 import type { Flags } from './command.ts';
 import { type CliError, usage } from './errors.ts';
-import { suggest } from './suggest.ts';
 
 export function unknownFlag(typed: string, flags: Flags): CliError {
   const candidates = Object.entries(flags)

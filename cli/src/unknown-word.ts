@@ -1,6 +1,6 @@
+import { suggest } from '@svc/contract/suggest.ts';
 import { type CliError, usage } from './errors.ts';
 import { nextWords } from './registry.ts';
-import { suggest } from './suggest.ts';
 
 /** `stray` is a flag before the word that is not a global one: then the word may have been its value. */
 export function unknownWord(path: string, token: string, stray: string | undefined): CliError {

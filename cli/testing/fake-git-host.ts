@@ -31,7 +31,8 @@ export function issueCodes(fake: FakeServer): FakeGitHost {
     verificationUri: 'https://git.example/login/device',
   };
   fake.intercept = (_request, seen) => {
-    if (seen.path.endsWith('/git-host/link')) return Response.json(issuedCode(state), { status: 201 });
+    if (seen.path.endsWith('/git-host/link') && seen.query.get('dry_run') !== 'true')
+      return Response.json(issuedCode(state), { status: 201 });
     if (seen.path.endsWith('/git-host/link/poll') && seen.query.get('dry_run') !== 'true')
       return polled(state, seen);
     return state.also?.(seen);

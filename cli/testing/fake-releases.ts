@@ -11,6 +11,7 @@ export interface FakeRelease {
   sent: string[];
   grants: number;
   pointer: 'active' | 'staged' | null;
+  url: string | null;
   /** The one release that a list has; its state before anything is sent. */
   number: number;
   state: 'draft' | 'finalized';
@@ -29,6 +30,7 @@ const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
 export function takeReleases(fake: FakeServer): FakeRelease {
   const state: FakeRelease = {
     ...{ stored: new Set(), draft: null, sent: [], grants: 0, pointer: 'active' },
+    url: 'http://shop.apps.localhost:4400/',
     ...{ number: 4, state: 'draft', shown: {} },
   };
   const missing = () => [
@@ -88,10 +90,10 @@ function siteOf({ shown: { active, staged } }: FakeRelease) {
   return { active_release: release(active), staged_release: release(staged) };
 }
 
-function finalizedOf({ draft, pointer, number, changed }: FakeRelease) {
+function finalizedOf({ draft, pointer, url, number, changed }: FakeRelease) {
   return {
     ...{ id, number, version: draft?.version ?? '', state: 'finalized', roles: [], bytes: 12 },
-    ...{ files: draft?.files.length, pointer, url: pointer && 'http://shop.apps.localhost:4400/' },
+    ...{ files: draft?.files.length, pointer, url: pointer && url },
     ...(changed === false && { changed }),
   };
 }

@@ -15,11 +15,7 @@ const columnName = chars(1, 128);
 
 const columns = z.strictObject({
   mode: z.enum(columnModes),
-  names: z
-    .array(columnName)
-    .max(policyColumnsMax)
-    .transform((list) => [...new Set(list)])
-    .default([]),
+  names: z.array(columnName).max(policyColumnsMax).default([]),
 });
 
 /** A number that JSON readers would round is refused rather than changed. */

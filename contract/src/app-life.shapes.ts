@@ -31,6 +31,10 @@ export const Removed = z.object({
   releases: z.int().meta({ description: 'Of its static site.' }),
   release_files: z.int().meta({ description: 'Of the releases, each content once.' }),
   release_bytes: z.int(),
+  variables: z.int().meta({ description: 'That its owners have set.' }),
+  deployments: z.int().meta({ description: 'With what they built, and their logs.' }),
+  git_connections: z.int().meta({ description: 'The repository itself stays.' }),
+  publication_requests: z.int(),
 });
 export const purgeApp = {
   params: appParams,

@@ -16,6 +16,8 @@ const words = chars(1, searchCharsMax).meta({
   description: 'Words of its name, slug, summary or description.',
 });
 const cursor = text.max(2_000).meta({ description: '`next_cursor` of the page before.' });
+/** Absent where the listing goes on from a cursor. */
+const pageNumber = pageQuery.shape.page.unwrap().optional();
 const category = ref.meta({ description: 'The id or the slug of a category.' });
 const reviewStatus = text.min(1).max(50);
 /** `a,b`: either. */
@@ -44,6 +46,7 @@ export const listApps = {
   params: tenantParams,
   query: pageQuery.extend({
     ...filters,
+    page: pageNumber,
     cursor: cursor.optional(),
     q: words.optional(),
     category_id: category.optional(),
@@ -79,6 +82,7 @@ export const searchApps = {
     ...filters,
     q: words,
     category: category.optional(),
+    page: pageNumber,
     cursor: cursor.optional(),
     limit,
     sort: z.enum(searchSorts).default('relevance'),
@@ -97,7 +101,9 @@ export const checkAvailability = {
   query: z
     .strictObject({ slug: text.min(1).max(200).optional(), subdomain: text.min(1).max(200).optional() })
     .refine((query) => query.slug !== undefined || query.subdomain !== undefined, {
-      error: 'slug or subdomain must be given',
+      error: 'must be given, or subdomain',
+      path: ['slug'],
+      params: { code: 'required' },
     }),
   answer: z.object({
     available: z.boolean().meta({ description: 'Whether all that was asked for is free.' }),

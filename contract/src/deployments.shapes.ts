@@ -39,7 +39,12 @@ export const Deployment = z.object({
   rollback_of: uuid.nullable(),
   release_id: uuid.nullable().meta({ description: 'With `static`: the release it made.' }),
   failure: z
-    .object({ code: z.enum(deploymentFailureCodes), step: z.enum(deploymentSteps), detail: z.string() })
+    .object({
+      code: z.enum(deploymentFailureCodes),
+      step: z.enum(deploymentSteps),
+      detail: z.string(),
+      log_url: z.string().meta({ description: 'Where its log is read, by its owners.' }),
+    })
     .nullable(),
   kept: z.boolean().meta({ description: 'Whether what was built is there to be rolled back to.' }),
   url: z.string().nullable().meta({ description: 'Where the app answers.' }),
@@ -92,6 +97,10 @@ export const createDeployment = {
       .optional()
       .meta({ description: 'Of the connected repository; its connected branch when absent.' }),
     upload_id: uuid.optional().meta({ description: 'Source that was uploaded, in place of a repository.' }),
+    upload_pending: z.literal(true).optional().meta({
+      description:
+        'With `dry_run` alone: of source that is yet to be uploaded; the plan is that of the deployment.',
+    }),
   }),
   answer: Deployment,
 };
@@ -113,7 +122,9 @@ export const readAppLog = {
 
 export const EnvVariable = z.object({
   name: z.string(),
-  given_by: z.enum(['app', 'platform']),
+  given_by: z.enum(['app', 'platform', 'manifest']).meta({
+    description: '`app`: set by its owners. `manifest`: `env` in the `svc.yaml` of what is live.',
+  }),
   updated_by: uuid.nullable(),
   updated_at: timestamp.nullable(),
 });
@@ -125,7 +136,7 @@ const envValue = text.refine((value) => new TextEncoder().encode(value).length <
   error: `must have ${envValueBytesMax} bytes at most`,
 });
 
-export const listEnv = { params: appParams, answer: z.object({ items: z.array(EnvVariable) }) };
+export const listEnv = { params: appParams, query: pageQuery, answer: page(EnvVariable) };
 export const changeEnv = {
   params: appParams,
   body: z

@@ -121,7 +121,11 @@ export const errorCodes = {
     exit: 6,
     means: 'The app is shown beyond its owners: stage the release and have it promoted.',
   },
-  staging_changed: { status: 409, exit: 6, means: 'What is staged is not what was to be reviewed.' },
+  staging_changed: {
+    status: 409,
+    exit: 6,
+    means: 'What is staged or shown has changed since the review was asked for.',
+  },
   not_pending: { status: 409, exit: 6, means: 'No request to promote the release is open.' },
   not_rollback_target: {
     status: 409,

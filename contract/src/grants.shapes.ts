@@ -41,7 +41,10 @@ export const scope = z
   .array(resourcePath)
   .max(100_000)
   .transform((list) => [...new Set(list)])
-  .refine((list) => list.length <= scopeEntriesMax, { error: `at most ${scopeEntriesMax} entries` });
+  .refine((list) => list.length <= scopeEntriesMax, {
+    error: `must have at most ${scopeEntriesMax} entries`,
+    params: { code: 'too_big' },
+  });
 
 const grantParams = tenantParams.extend({ grantID: uuid });
 

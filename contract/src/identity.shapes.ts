@@ -1,17 +1,6 @@
 import { z } from 'zod';
 import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
-import {
-  chars,
-  empty,
-  page,
-  pageQuery,
-  ref,
-  tenantParams,
-  text,
-  timestamp,
-  unchanged,
-  uuid,
-} from './shapes.ts';
+import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, unchanged, uuid } from './shapes.ts';
 
 export const User = z.object({
   id: uuid,
@@ -31,7 +20,7 @@ export const Me = User.extend({
 export const getMe = { answer: Me };
 
 export const Session = z.object({
-  id: z.string(),
+  id: uuid,
   kind: z.enum(['browser', 'cli', 'app']),
   client: z.string(),
   created_at: timestamp,
@@ -40,7 +29,7 @@ export const Session = z.object({
 });
 
 export const listSessions = { query: pageQuery, answer: page(Session) };
-export const revokeSession = { params: z.object({ sessionID: text.min(1).max(200) }), answer: empty };
+export const revokeSession = { params: z.object({ sessionID: uuid }), answer: empty };
 
 export const Pat = z.object({
   id: uuid,

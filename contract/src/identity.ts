@@ -16,6 +16,8 @@ export const cliClientId = 'svc-cli';
 /** The grant type behind `svc login --local`: proof is the secret in the server's own data dir. */
 export const localGrantType = 'urn:svc:params:oauth:grant-type:local';
 export const localLoginFile = 'local-login.json';
+/** Of the platform: where sites send those who are not signed in there. */
+export const siteAuthPath = '/site-auth';
 
 const ownLogin = { credential: 'login' } as const;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createApp } from './apps.shapes.ts';
 import { deployMethods } from './apps.ts';
+import { issueText } from './issue-text.ts';
 import {
   durationMs,
   healthTimeoutMinutesMax,
@@ -10,6 +11,8 @@ import {
   manifestSchemaPath,
   manifestUrlPathPattern,
 } from './manifest.ts';
+import type { ManifestDocument } from './manifest-document.ts';
+import { ManifestFaults } from './manifest-faults.ts';
 import { ref, text } from './shapes.ts';
 import { SiteConfig } from './site-config.shapes.ts';
 
@@ -110,6 +113,19 @@ export const Manifest = z.strictObject({
 });
 
 export type Manifest = z.output<typeof Manifest>;
+
+/** Every value of it checked. Throws `ManifestFaults`. */
+export function manifestOf({ data, faultAt }: ManifestDocument): Manifest {
+  const result = Manifest.safeParse(data, { error: issueText });
+  if (result.success) return result.data;
+  throw new ManifestFaults(
+    result.error.issues.map((issue) => {
+      const ofText = issue.path[0] === 'env' && issue.code === 'invalid_type' ? '; put it in quotes' : '';
+      const told = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+      return faultAt(issue.path, issue.code, `${told}${ofText}`);
+    }),
+  );
+}
 
 /** What editors check the file by. Draft 7 is the one that all of them know. */
 export function manifestJsonSchema({ baseUrl }: { baseUrl: string }): Record<string, unknown> {

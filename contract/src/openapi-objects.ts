@@ -1,4 +1,5 @@
-import { type Json, problemResponses, requestIdHeader } from './openapi-parts.ts';
+import { type Json, problemResponses, requestIdHeader, schemaOf } from './openapi-parts.ts';
+import { StorageObject } from './storage.shapes.ts';
 import { objectSumHeader, objectsPrefix } from './storage.ts';
 
 const shared = {
@@ -10,6 +11,11 @@ const shared = {
   ] as Json[],
 };
 const bytes = { schema: { type: 'string', format: 'binary' } };
+const StoredObject = StorageObject.pick({ key: true, size: true, sha256: true, content_type: true });
+const stored = {
+  headers: { ...requestIdHeader, ETag: { schema: { type: 'string' } } },
+  content: { 'application/json': { schema: schemaOf(StoredObject, 'output') } },
+};
 const refusals = ['forbidden', 'url_expired', 'unavailable', 'internal'] as const;
 const header = (name: string, description: string): Json => ({
   name,
@@ -48,8 +54,8 @@ export const objectPaths: Record<string, Json> = {
       ],
       requestBody: { required: true, content: { '*/*': bytes } },
       responses: {
-        200: { description: 'Stored, in the place of the one before.', headers: requestIdHeader },
-        201: { description: 'Stored.', headers: requestIdHeader },
+        200: { description: 'Stored, in the place of the one before.', ...stored },
+        201: { description: 'Stored.', ...stored },
         ...problemResponses([
           ...refusals,
           ...(['validation_failed', 'request_timeout', 'app_not_active', 'storage_not_enabled'] as const),

@@ -24,9 +24,22 @@ export function securityOf(credential: 'login' | 'login_or_pat'): Json[] {
 
 export const previewRef = { $ref: '#/components/schemas/Preview' };
 
+/** What anybody may ask for: `noun.verb: What it is`. */
+export const plain = (description: string, type: string) => ({
+  get: {
+    operationId: description.split(':')[0],
+    tags: ['operations'],
+    summary: description.split(': ')[1],
+    security: [],
+    responses: { 200: { description: 'Answered.', content: { [type]: { schema: {} } } } },
+  },
+});
+
 /** The codes any endpoint of its kind can answer, and its own. */
 export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
   const codes = new Set<ErrorCode>(['internal', 'unavailable', 'query_timeout', 'unknown_parameter']);
+  // Of the address: what is no UTF-8, and what is too long.
+  codes.add('validation_failed').add('uri_too_long');
   for (const code of ['unauthenticated', 'ambiguous_credentials', 'cross_site_request'] as const)
     codes.add(code);
   if (endpoint.authority.credential === 'login') codes.add('login_required');
@@ -35,7 +48,6 @@ export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
   if (role === 'tenant_admin' || (app && app !== 'visible')) codes.add('forbidden');
   if (shape.body) {
     for (const code of [
-      'validation_failed',
       'malformed_json',
       'payload_too_large',
       'unsupported_media_type',
@@ -43,9 +55,9 @@ export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
     ] as const)
       codes.add(code);
   }
-  if (shape.query || endpoint.kind === 'mutate') codes.add('validation_failed');
   if (endpoint.kind === 'mutate') codes.add('plan_stale');
-  if (endpoint.kind === 'mutate' && endpoint.method === 'POST') {
+  if (endpoint.perMinuteMax !== undefined) codes.add('rate_limited');
+  if (endpoint.method === 'POST') {
     codes.add('idempotency_mismatch');
     codes.add('idempotency_in_progress');
   }

@@ -128,7 +128,11 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
       ),
     },
     answers: {
-      200: answer('With dry_run: the plan.', { 'application/json': { schema: previewRef } }),
+      200: answer(
+        row ? 'Of one row that was there: the row; with dry_run the plan.' : 'With dry_run: the plan.',
+        { 'application/json': { schema: row ? { anyOf: [row, previewRef] } : previewRef } },
+        row ? { ...etag, ...location } : {},
+      ),
       201: answer(
         row
           ? 'The row, or no body with `Prefer: return=minimal`; of many rows how many there were, and their ids.'
@@ -139,7 +143,14 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
             ...(row ? example(examples?.row) : {}),
           },
         },
-        { ...etag, Location: { schema: { type: 'string' }, description: 'Of one row.' } },
+        { ...etag, ...location },
+      ),
+      204: answer(
+        row
+          ? 'Of one row that was there: done, with `Prefer: return=minimal`.'
+          : 'Of one row that was there: done.',
+        undefined,
+        row ? { ...etag, ...location } : {},
       ),
     },
   }),
@@ -226,6 +237,8 @@ const manyLines = {
 };
 
 const etag = { ETag: { schema: { type: 'string' }, description: 'The version of the row.' } };
+
+const location = { Location: { schema: { type: 'string' }, description: 'Of one row.' } };
 
 const ifNoneMatch = {
   name: 'If-None-Match',

@@ -74,10 +74,7 @@ test('the operations on rows say which headers, bodies and answers there are', (
       id: 'rows.insert',
       headers: ['If-Plan', 'Prefer', 'Idempotency-Key'],
       body: [json, ndjson, 'application/jsonl'],
-      answers: [
-        ['200', json],
-        ['201', json],
-      ],
+      answers: [['200', json], ['201', json], ['204']],
       pat: true,
     },
     { id: 'rows.list', headers: [], body: [], answers: [['200', json, ndjson]], pat: true },
@@ -89,4 +86,105 @@ test('the operations on rows say which headers, bodies and answers there are', (
       pat: true,
     },
   ]);
+});
+
+type Described = Record<
+  string,
+  Record<
+    string,
+    {
+      parameters?: { name: string; in: string }[];
+      responses: Record<string, { description: string; content?: object }>;
+      'x-authorization'?: object;
+    }
+  >
+>;
+const paths = document.paths as Described;
+
+test('every POST takes an Idempotency-Key, also where nothing changes, and says what it may answer then', () => {
+  const posts = everything.filter(({ endpoint }) => endpoint.method === 'POST');
+  expect(posts.filter(({ endpoint }) => endpoint.kind === 'read').map(({ endpoint }) => endpoint.id)).toEqual(
+    [...['access.check', 'icons.preCreate', 'icons.sign']],
+  );
+  for (const { endpoint } of posts) {
+    const operation = paths[endpoint.path]?.post;
+    expect([
+      endpoint.id,
+      operation?.parameters?.some(({ name }) => name === 'Idempotency-Key'),
+      operation?.responses[409]?.description.includes('idempotency_in_progress'),
+      operation?.responses[422]?.description.includes('idempotency_mismatch'),
+    ]).toEqual([endpoint.id, true, true, true]);
+  }
+});
+
+test('what stands beside the contract is in it: probes, addresses that were given out, and the sign-in', () => {
+  const beside = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method, it]) => method !== 'parameters' && !it['x-authorization'])
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(beside.sort()).toEqual([
+    'GET /.well-known/svc-user-keys.json',
+    'GET /api/v1/openapi.json',
+    'GET /git-host/setup',
+    'GET /healthz',
+    'GET /icons/{iconID}',
+    'GET /login',
+    'GET /login/done',
+    'GET /metrics',
+    'GET /oauth/.well-known/openid-configuration',
+    'GET /oauth/auth',
+    'GET /oauth/device',
+    'GET /oauth/jwks',
+    'GET /oauth/me',
+    'GET /oauth/session/end',
+    'GET /objects/{token}/{name}',
+    'GET /readyz',
+    'GET /schemas/site.json',
+    'GET /schemas/svc.yaml.json',
+    'GET /site-auth',
+    'POST /logout',
+    'POST /oauth/device/auth',
+    'POST /oauth/me',
+    'POST /oauth/token',
+    'POST /oauth/token/revocation',
+    'POST /webhooks/git-host',
+    'PUT /icons/{iconID}',
+    'PUT /objects/{token}/{name}',
+    'PUT /sources/{token}',
+    'PUT /uploads/{token}/{sha256}',
+  ]);
+  for (const [path, { put }] of Object.entries(paths).filter(
+    ([, it]) => it.put && !it.put['x-authorization'],
+  )) {
+    const stored = Object.entries(put?.responses ?? {}).filter(([status]) => status.startsWith('2'));
+    expect(stored.map(([status, { content }]) => [path, status, ...Object.keys(content ?? {})])).toEqual(
+      stored.map(([status]) => [path, status, 'application/json']),
+    );
+  }
+});
+
+test('each operation names the codes that it may answer', () => {
+  const says = (path: string, method: string, status: number, code: string) =>
+    paths[path]?.[method]?.responses[status]?.description.includes(`\`${code}\``) ?? false;
+  const request = '/api/v1/tenants/{tenantID}/publication-requests/{request}';
+  expect(says(`${request}/approve`, 'post', 403, 'forbidden')).toBe(true);
+  expect(says(`${request}/withdraw`, 'post', 403, 'forbidden')).toBe(true);
+  for (const list of ['/api/v1/tenants/{tenantID}/audit', '/api/v1/tenants/{tenantID}/apps/{app}/audit'])
+    expect([list, says(list, 'get', 400, 'invalid_cursor')]).toEqual([list, true]);
+  for (const { endpoint } of everything) {
+    const method = endpoint.method.toLowerCase();
+    // Of a path that is no UTF-8, of an address or a head that is too long, and of who asks too often.
+    const codes = [
+      [400, 'validation_failed'],
+      [414, 'uri_too_long'],
+      ...(endpoint.perMinuteMax === undefined ? [] : [[429, 'rate_limited'] as const]),
+    ] as const;
+    for (const [status, code] of codes)
+      expect([endpoint.id, code, says(endpoint.path, method, status, code)]).toEqual([
+        endpoint.id,
+        code,
+        true,
+      ]);
+  }
 });

@@ -12,6 +12,7 @@ import {
   ifPlanParameter,
   type Json,
   parametersIn,
+  plain,
   previewRef,
   previewSchema,
   problemResponses,
@@ -22,6 +23,7 @@ import {
   securitySchemes,
 } from './openapi-parts.ts';
 import { anyRow, batchSchema, rowOperation } from './openapi-rows.ts';
+import { signInPaths } from './openapi-sign-in.ts';
 import { uploadPaths } from './openapi-uploads.ts';
 import { siteConfigSchemaPath } from './site-config.ts';
 import { userKeysPath } from './user-keys.ts';
@@ -53,7 +55,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     tags: [...new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint)))].map((name) => ({
       name,
     })),
-    paths: { ...operationalPaths, ...iconPaths, ...objectPaths, ...uploadPaths, ...paths },
+    paths: { ...operationalPaths, ...signInPaths, ...iconPaths, ...objectPaths, ...uploadPaths, ...paths },
     components: {
       securitySchemes: securitySchemes(options.baseUrl),
       schemas: { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
@@ -90,13 +92,14 @@ function headOf(endpoint: Endpoint): Json {
 
 function parametersOf(endpoint: Endpoint, shape: Shape): Json[] {
   const own = [...parametersIn('path', shape.params), ...parametersIn('query', shape.query)];
-  if (endpoint.kind === 'read') return own;
+  const keyed = endpoint.method === 'POST' ? [idempotencyKeyParameter] : [];
+  if (endpoint.kind === 'read') return [...own, ...keyed];
   return [
     ...own,
     dryRunParameter,
     ifPlanParameter,
     ...(endpoint.etag && endpoint.method !== 'POST' ? [ifMatchParameter] : []),
-    ...(endpoint.method === 'POST' ? [idempotencyKeyParameter] : []),
+    ...keyed,
   ];
 }
 
@@ -142,16 +145,6 @@ function tagOf(endpoint: Endpoint): string {
   return endpoint.id.split('.')[0] ?? endpoint.id;
 }
 
-const plain = (description: string, type: string) => ({
-  get: {
-    operationId: description.split(':')[0],
-    tags: ['operations'],
-    summary: description.split(': ')[1],
-    security: [],
-    responses: { 200: { description: 'Answered.', content: { [type]: { schema: {} } } } },
-  },
-});
-
 const operationalPaths = {
   '/healthz': plain('operations.healthz: The process is alive', 'application/json'),
   '/readyz': plain('operations.readyz: The database can be reached', 'application/json'),
@@ -165,16 +158,10 @@ const operationalPaths = {
     'operations.siteSchema: The JSON Schema of site configurations',
     'application/schema+json',
   ),
-  '/oauth/.well-known/openid-configuration': plain(
-    'oauth.discovery: Where to sign in, and how',
-    'application/json',
-  ),
   [userKeysPath]: plain(
     'operations.userKeys: The keys (JWKS) that apps verify X-Svc-User with',
     'application/json',
   ),
-  '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),
-  '/login/done': plain('login.done: Where the sign-in comes back to', 'text/html'),
   [gitSetupPath]: plain(
     'gitHost.setup: Where the git host sends people who have installed the app there',
     'text/html',
@@ -190,15 +177,6 @@ const operationalPaths = {
         202: { description: 'Noted.' },
         401: { description: 'The signature is missing or wrong.' },
       },
-    },
-  },
-  '/logout': {
-    post: {
-      operationId: 'login.end',
-      tags: ['operations'],
-      summary: "Ends the browser's session",
-      security: [{ session: [] }],
-      responses: { 307: { description: 'To the page that ends it.' } },
     },
   },
 };

@@ -1,6 +1,6 @@
 import { visibilities } from './apps.ts';
 import type { ErrorCode } from './error-codes.ts';
-import type { releaseRoles, releaseStates } from './static-sites.ts';
+import type { promotionStatuses, releaseRoles, releaseStates } from './static-sites.ts';
 
 /**
  * What may be done with a release of a site, so that whoever offers it can say beforehand why not. The server asks its
@@ -15,11 +15,17 @@ type ReleaseState = (typeof releaseStates)[number];
 
 export interface ReleaseSituation {
   release: {
+    id: string;
     state: ReleaseState;
     roles: readonly (typeof releaseRoles)[number][];
     reviewed_for: (typeof visibilities)[number] | null;
   };
-  site: { published: boolean; staging_enabled: boolean };
+  site: {
+    published: boolean;
+    staging_enabled: boolean;
+    /** The last that was asked for. */
+    promotion: { release_id: string; status: (typeof promotionStatuses)[number] } | null;
+  };
   app: { record: string; visibility: (typeof visibilities)[number] };
 }
 
@@ -62,7 +68,11 @@ const ofFinalized: Readonly<Record<ReleaseMove, (situation: ReleaseSituation) =>
     if (!roles.includes('staged')) return 'not_staged';
     return roles.includes('promote_requested') ? 'promotion_pending' : 'moves';
   },
-  approvePromotion: decide,
+  approvePromotion: (situation) => {
+    const { release, site } = situation;
+    const isStale = site.promotion?.release_id === release.id && site.promotion.status === 'stale';
+    return isStale ? 'staging_changed' : decide(situation);
+  },
   rejectPromotion: decide,
   activate: show,
   rollback: (situation) => {

@@ -14,7 +14,7 @@ export const publicationPins = ['live', 'staged'] as const;
 export const publicationTextCharsMax = 2_000;
 /** A request that nobody has decided by then is over. */
 export const publicationDaysMax = 30;
-/** Who is the only admin of a tenant approves what they asked for themself, once no other has left for so long. */
+/** The only admin of a tenant approves what they asked for themself, unless they sent another away within so long. */
 export const soleAdminDaysMin = 7;
 
 const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
@@ -86,7 +86,7 @@ export const approvePublication = endpoint<typeof shapes.approvePublication>()({
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   status: 200,
   errors: [
-    ...(['not_found', 'app_not_active', 'app_suspended', 'not_wider'] as const),
+    ...(['forbidden', 'not_found', 'app_not_active', 'app_suspended', 'not_wider'] as const),
     ...(['self_review', 'stale_deployment', 'settled'] as const),
   ],
 });
@@ -114,5 +114,5 @@ export const withdrawPublication = endpoint<typeof shapes.withdrawPublication>()
   authority: member,
   who: who('O:y C:y A:n M:n P:n N:n X:n'),
   status: 200,
-  errors: ['not_found', 'settled'],
+  errors: ['forbidden', 'not_found', 'settled'],
 });

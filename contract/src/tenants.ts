@@ -84,6 +84,7 @@ export const listAuditEntries = endpoint<typeof shapes.listAuditEntries>()({
   authority: admin,
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   status: 200,
+  errors: ['invalid_cursor'],
 });
 
 /** What is told of an app's own things; what admins do elsewhere in the tenant is for admins. */
@@ -96,5 +97,5 @@ export const listAppAuditEntries = endpoint<typeof shapes.listAppAuditEntries>()
   authority: governedApp,
   who: who('O:y C:y A:y M:n P:n N:n X:n'),
   status: 200,
-  errors: ['not_found'],
+  errors: ['not_found', 'invalid_cursor'],
 });

@@ -1,5 +1,6 @@
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { gitSetupPath, gitWebhookPath } from '@svc/contract/git-host.ts';
+import { siteAuthPath } from '@svc/contract/identity.ts';
 import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
 import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { openApiDocument } from '@svc/contract/openapi.ts';
@@ -21,7 +22,6 @@ import { createConsoleLogin } from './identity/console-login.ts';
 import type { Metrics } from './plumbing/metrics.ts';
 import { fail } from './plumbing/problem.ts';
 import type { Handle } from './plumbing/serve.ts';
-import { siteAuthPath } from './visitors/site-paths.ts';
 
 export interface FrontParts {
   config: Config;

@@ -1,6 +1,7 @@
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
+import { atPort } from './at-port.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { gitPrefix } from './git-host/paths.ts';
 import { openHttpsPlace } from './https-place.ts';
@@ -41,22 +42,29 @@ try {
   let direct: DirectHandle | null = null;
   let edge: Edge | null = null;
   const passedOn = createPassedOn({ hostname: reachableHost(config.host), port: config.port });
-  const serving = serve({
-    ...config,
-    handle: (request, url, info) => handle(request, url, info),
-    sites: () => sites,
-    direct: () => direct,
-    clientOf: passedOn.clientOf,
-    streams: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
-    log,
-    metrics,
-  });
+  const serving = atPort({ variable: 'SVC_PORT', port: config.port }, () =>
+    serve({
+      ...config,
+      handle: (request, url, info) => handle(request, url, info),
+      sites: () => sites,
+      direct: () => direct,
+      clientOf: passedOn.clientOf,
+      streams: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
+      log,
+      metrics,
+    }),
+  );
+  const { edgePort } = config;
   const raw =
-    config.edgePort === undefined
+    edgePort === undefined
       ? null
-      : listenRaw({ ...config, port: config.edgePort, edge: () => edge, passedOn, log });
+      : atPort({ variable: 'SVC_EDGE_PORT', port: edgePort }, () =>
+          listenRaw({ ...config, port: edgePort, edge: () => edge, passedOn, log }),
+        );
   let isServed = (_host: string) => true;
-  const https = openHttpsPlace(config, log, serving.answering, (host) => isServed(host));
+  const https = atPort({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
+    openHttpsPlace(config, log, serving.answering, (host) => isServed(host)),
+  );
   const platform = await startPlatform(config, log, metrics, https);
   handle = platform.handle;
   isServed = platform.edge.serves;

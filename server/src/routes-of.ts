@@ -92,7 +92,7 @@ export const routesOf = ({
   ...domainRoutes(domains),
   ...gitConnectionRoutes(git),
   ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
-  ...appEnvRoutes({ baseUrl, appsDomain }),
+  ...appEnvRoutes({ baseUrl, appsDomain, runtime }),
   ...logRoutes({ baseUrl, appsDomain, waits: logWaits, now: () => new Date() }),
   ...sourceRoutes({ baseUrl, urlKey }),
   ...detectRoutes(git),

@@ -167,6 +167,42 @@ describe('svc apps bootstrap', () => {
     expect(kept()).toMatchObject({ purpose: 'bootstrap', run_id: id });
   });
 
+  test('that waits for an approval shows the id of the run to people too, with the line that goes on', async () => {
+    needsApproval = true;
+    for (const line of [
+      ['bootstrap', '--template', 'react', '--slug', 'hello'],
+      ['fork', 'pet-shop', '--slug', 'hello'],
+    ]) {
+      const ran = await run([...line, '--execute']);
+      expect([ran.exit, ran.out]).toEqual([
+        11,
+        `Run ${id} waits for your approval at the git host.\n` +
+          'When it is approved: svc apps bootstrap --resume-last --wait-approval 10m --tenant demo --watch --execute\n',
+      ]);
+    }
+  });
+
+  test.each(['canceled', 'failed'] as const)(
+    'that is %s before the code is approved is not said to go on',
+    async (state) => {
+      needsApproval = true;
+      await bootstrap(['--execute']);
+      looks = [runAt(state, 0, { undo: ['svc apps delete hello --execute'] })];
+      const ran = await run(['bootstrap', '--resume-last', '--execute', '--json']);
+      expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([9, { id, state, approval: null }]);
+      expect(ran.err).toContain(state === 'canceled' ? 'The run was canceled.' : 'The run failed');
+      expect([ran.err.includes('goes on'), ran.err.includes('svc apps delete hello')]).toEqual([false, true]);
+    },
+  );
+
+  test('with a code that nobody knows says that alone, and speaks of no template', async () => {
+    host.polls = ['foreign'];
+    const flags = ['--device-code', 'mine', '--wait-approval', '6s', '--execute'];
+    const ran = await run(['bootstrap', ...flags]);
+    expect([ran.exit, ran.err.split('\n')[0]]).toEqual([5, expect.stringContaining('(not_found)')]);
+    expect([ran.err.includes('templates'), ran.err.includes('--device-code')]).toEqual([false, true]);
+  });
+
   test('goes on with that run once the code is approved', async () => {
     needsApproval = true;
     await bootstrap(['--execute']);
@@ -221,8 +257,13 @@ describe('watching a run', () => {
       looks = [runAt(state, 5, { failure, undo: ['svc apps delete hello --execute'] })];
       const ran = await watch(['--json']);
       expect([ran.exit, JSON.parse(ran.out).state]).toEqual([9, state]);
-      expect(ran.err).toContain('  svc apps delete hello --execute\n');
-      if (failure !== null) expect(ran.err).toContain('at first_deploy: npm ended with 1 (build_failed)');
+      expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+        ...{ code: failure?.code ?? 'canceled', status: 0 },
+        next: expect.stringContaining('  svc apps delete hello --execute'),
+      });
+      const told = (await watch([])).err;
+      expect(told).toContain('  svc apps delete hello --execute\n');
+      if (failure !== null) expect(told).toContain('at first_deploy: npm ended with 1 (build_failed)');
     },
   );
 
@@ -230,6 +271,7 @@ describe('watching a run', () => {
     looks = [runAt('running', 2)];
     const ran = await watch(['--watch-timeout', '1s', '--json']);
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([10, 'running']);
+    expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '').code).toBe('wait_timeout');
     expect(ran.err).toContain('did not end within 1s; it goes on');
     expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
   });
@@ -288,6 +330,16 @@ describe('watching a run', () => {
 });
 
 describe('svc apps fork', () => {
+  test('takes the slug of an app in the active tenant, whatever --tenant names as the destination', async () => {
+    const line = ['fork', 'pet-shop', '--slug', 'mine', '--tenant', 'other', '--execute', '--json'];
+    const ran = await run(line);
+    expect(ran.exit).toBe(0);
+    const asked = server.seen.find(({ path }) => path.endsWith('/tenants/demo/apps/pet-shop'));
+    const started = server.seen.find(isStart);
+    expect([asked?.method, started?.path]).toEqual(['GET', '/api/v1/tenants/other/forks']);
+    expect(JSON.parse(started?.body ?? '').source).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   test('calls the new app by its slug unless told otherwise', async () => {
     const ran = await run(['fork', 'pet-shop', '--slug', 'mine', '--repo-public', '--execute', '--json']);
     expect(ran.exit).toBe(0);

@@ -2,13 +2,13 @@ import type { startBootstrap as shape } from '@svc/contract/bootstrap.shapes.ts'
 import { startBootstrap } from '@svc/contract/bootstrap.ts';
 import { ProblemError } from '@svc/contract/client.ts';
 import type { Input } from '@svc/contract/endpoint.ts';
-import { pollGitLink } from '@svc/contract/git-host.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { AdvisedProblem } from '../errors.ts';
-import { codePlace, lastCode, requestMs, resumeApproval } from '../git-host/approval.ts';
+import { codePlace, requestMs, resumeApproval } from '../git-host/approval.ts';
 import type { Resume } from '../git-host/approval-flags.ts';
 import { linkedResult } from '../git-host/link-account.ts';
+import { previewApproval } from '../git-host/preview-approval.ts';
 import { pendingResult, withoutCode } from '../git-host/show-code.ts';
 import { mutate } from '../mutation.ts';
 import { resolveTenant } from '../tenant.ts';
@@ -16,6 +16,7 @@ import { bootstrapView } from '../views/bootstrap.ts';
 import { within } from '../waiting.ts';
 import { approveRun } from './approve-run.ts';
 import type { RunRecord, StartedRun } from './run-record.ts';
+import { shownRun } from './shown-run.ts';
 import type { Watch } from './watch-flags.ts';
 import { readRun, watchRun } from './watch-run.ts';
 
@@ -30,11 +31,7 @@ export async function bootstrapApp(ctx: Ctx, { wish, resume, watch }: AppBootstr
   const tenantID = await resolveTenant(ctx);
   if (resume !== null) {
     const place = await codePlace(ctx);
-    if (ctx.mutation.mode === 'preview') {
-      const device_code = resume.from === 'last' ? lastCode(ctx, place).device_code : resume.from.deviceCode;
-      const input = { params: { tenantID }, body: { device_code } };
-      return mutate(within(withoutCode(ctx), requestMs), pollGitLink, input);
-    }
+    if (ctx.mutation.mode === 'preview') return previewApproval(ctx, place, resume, 'bootstrap');
     const approval = await resumeApproval(ctx, place, resume, 'bootstrap');
     if (approval.status === 'pending') return pendingResult(ctx, approval.code);
     const { run_id } = approval.code;
@@ -52,10 +49,9 @@ export async function bootstrapApp(ctx: Ctx, { wish, resume, watch }: AppBootstr
   if (ctx.mutation.mode === 'preview') return made;
   const started = made.value as StartedRun;
   if (started.approval === null) return shown(ctx, { tenantID, watch, run: started });
-  const run = await approveRun(ctx, { ...started, approval: started.approval });
-  // What it printed holds the code, which --device-code takes.
-  if (run === null) return { ...made, text: () => '', exit: 11 };
-  return shown(ctx, { tenantID, watch, run });
+  const approved = await approveRun(ctx, { ...started, approval: started.approval });
+  if ('waits' in approved) return { ...made, ...approved.waits };
+  return shown(ctx, { tenantID, watch, run: approved.run });
 }
 
 async function start(
@@ -80,7 +76,6 @@ async function shown(
   { tenantID, watch, run }: { tenantID: string; watch: Watch | null; run: RunRecord },
 ): Promise<Result> {
   const { value, ...rest } =
-    watch === null ? { value: run, view: bootstrapView } : await watchRun(ctx, { tenantID, run, watch });
-  if (watch === null) ctx.note(`It goes on at the server: svc apps bootstrap-status ${run.id} --watch`);
+    watch === null ? shownRun(ctx, run) : await watchRun(ctx, { tenantID, run, watch });
   return { ...rest, value: { ...(value as RunRecord), approval: null } };
 }

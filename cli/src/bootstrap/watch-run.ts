@@ -1,7 +1,7 @@
 import { getBootstrap } from '@svc/contract/bootstrap.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, WorkFailed } from '../errors.ts';
 import { requestMs } from '../git-host/approval.ts';
 import { plain } from '../output.ts';
 import { passes } from '../passes.ts';
@@ -36,10 +36,12 @@ export async function watchRun(ctx: Ctx, { tenantID, run: first, watch }: Watche
         cause,
       });
     const seconds = (ctx.signal.aborted ? ctx.globals.timeoutMs : watch.timeoutMs) / 1000;
-    ctx.note(`The run did not end within ${seconds}s; it goes on. Follow it with ${look}`);
-    return { value: run, view: bootstrapView, exit: 10 };
+    const failed = new CliError('wait_timeout', `The run did not end within ${seconds}s; it goes on.`, {
+      ...{ next: `Follow it with ${look}`, cause },
+    });
+    return { value: run, view: bootstrapView, failed };
   }
-  return endedResult(ctx, run);
+  return endedResult(run);
 }
 
 export async function readRun(ctx: Ctx, params: { tenantID: string; run: string }): Promise<RunRecord> {
@@ -55,13 +57,25 @@ async function unlessPassing<T>(ctx: Ctx, ask: () => Promise<T>): Promise<T | nu
   });
 }
 
-function endedResult(ctx: Ctx, run: RunRecord): Result {
+export function endedResult(run: RunRecord): Result {
   const result = { value: run, view: bootstrapView };
   if (run.state === 'done') return result;
-  const why = run.failure === null ? '' : `: ${plain(run.failure.detail)} (${run.failure.code})`;
+  const next = nextOf(run);
+  if (run.state === 'canceled')
+    return { ...result, failed: new CliError('canceled', 'The run was canceled.', { next }) };
+  const why = run.failure === null ? '.' : `: ${run.failure.detail}`;
   const at = run.step === null ? '' : ` at ${run.step}`;
-  ctx.io.err(run.state === 'failed' ? `The run failed${at}${why}\n` : 'The run was canceled.\n');
-  if (run.undo.length > 0)
-    ctx.io.err(`What it made stays. To undo it:\n${run.undo.map((line) => `  ${plain(line)}\n`).join('')}`);
-  return { ...result, exit: 9 };
+  const code = run.failure?.code ?? 'internal';
+  return { ...result, failed: new WorkFailed(code, `The run failed${at}${why}`, next) };
+}
+
+function nextOf({ id, slug, deployment_id, undo }: RunRecord): string {
+  const look =
+    deployment_id === null
+      ? `svc apps bootstrap-status ${id} shows its steps.`
+      : `svc deployments logs ${deployment_id} --app ${plain(slug)} shows what the build said.`;
+  if (undo.length === 0) return look;
+  return [`${look} What the run made stays; to undo it:`, ...undo.map((line) => `  ${plain(line)}`)].join(
+    '\n',
+  );
 }

@@ -4,7 +4,7 @@ export default defineCommand({
   words: 'login',
   summary: 'Log in, in a browser on this or another device',
   description:
-    'Prints an address and a code; whoever opens the address and enters the code signs this terminal in. --timeout bounds the wait (10m).',
+    'Prints an address and a code; whoever opens the address and confirms the code signs this terminal in. --timeout bounds the wait (10m).',
   kind: 'local',
   timeoutDefault: '10m',
   flags: {

@@ -1,6 +1,7 @@
 import { getAppMetrics, metricsRanges } from '@svc/contract/app-metrics.ts';
 import { appFlag } from '../app-flag.ts';
 import { defineCommand } from '../define-command.ts';
+import { metricsText } from '../metrics-text.ts';
 
 export default defineCommand({
   words: 'metrics',
@@ -15,6 +16,7 @@ export default defineCommand({
     params: { tenantID: tenant, app: flags.app },
     query: flags.range === undefined ? {} : { range: flags.range },
   }),
+  text: metricsText,
   examples: [
     { line: 'svc metrics --app pet-shop', does: 'Of the last hour, by the minute' },
     { line: 'svc metrics --app pet-shop --range 7d --json', does: 'Of a week, by the hour' },

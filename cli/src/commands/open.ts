@@ -7,7 +7,7 @@ export default defineCommand({
   description:
     'Without words the app itself, or its page in the console where it does not run. A word names a page of the app ' +
     `(${wordsOf('app')}), of the tenant (${wordsOf('tenant')}), or console, git, staging; tables, deployments, releases and review take a name or an id ` +
-    'behind them. Any other word is an app; app <app> is one whose slug is such a word. The address is printed, and ' +
+    'behind them. Any other word is an app, which may stand before the words of its page; app <app> is one whose slug is such a word. The address is printed, and ' +
     'nothing is opened where standard output is no terminal or there is no browser.',
   kind: 'local',
   positionals: [
@@ -44,7 +44,7 @@ export default defineCommand({
   examples: [
     { line: 'svc open --app pet-shop', does: 'The app itself' },
     { line: 'svc open pet-shop --logs', does: 'What it writes, in the console' },
-    { line: 'svc open tables pets --app pet-shop', does: 'The rows of one of its tables' },
+    { line: 'svc open pet-shop tables pets', does: 'The rows of one of its tables' },
     { line: 'svc open reviews', does: 'What waits to be reviewed' },
     { line: 'svc open console --no-browser', does: 'The address of the console' },
   ],

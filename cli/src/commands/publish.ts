@@ -8,7 +8,7 @@ export default defineCommand({
   summary: 'Ask for a review, to show an app to more people',
   description:
     'The only way to make an app wider. The request is of what is deployed at this moment: a tenant admin, and never who ' +
-    'asked, looks at it and approves or rejects it. Deploying something else, making the app narrower or archiving it ends ' +
+    'asked unless they are the only admin there is, looks at it and approves or rejects it. Deploying something else, making the app narrower or archiving it ends ' +
     'the request. With --deployment-id it must be that which is live; of a site with staging it may also be what is staged, ' +
     'which the approval then shows.',
   kind: 'mutate',

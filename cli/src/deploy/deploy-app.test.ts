@@ -60,9 +60,25 @@ const requests = () => server.seen.map(({ method, path }) => `${method} ${path.s
 describe('svc deploy', () => {
   test('previews without sending anything', async () => {
     const ran = await svc(['deploy', '--app', 'shop', '--from-dir', folderWith({ a: 'a' })]);
-    expect([ran.exit, requests()]).toEqual([0, ['POST sources']]);
+    expect([ran.exit, requests()]).toEqual([0, ['POST deployments']]);
     expect(server.seen[0]?.query.get('dry_run')).toBe('true');
+    expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ upload_pending: true });
     expect(ran.err).toContain('1 file, ');
+  });
+
+  test('sends nothing where the deployment would be refused, or the plan is another one', async () => {
+    const folder = folderWith({ a: 'a' });
+    const stale = await deploy('--from-dir', folder, '--plan', 'another');
+    expect([stale.exit, requests()]).toEqual([15, ['POST deployments']]);
+    const usual = server.intercept;
+    server.intercept = async (request, seen) =>
+      seen.query.has('dry_run') ? problem('app_suspended') : usual?.(request, seen);
+    for (const ran of [
+      await deploy('--from-dir', folder),
+      await svc(['deploy', '--app', 'shop', '--from-dir', folder]),
+    ])
+      expect([ran.exit, ran.err.includes('1 file')]).toEqual([6, false]);
+    expect(new Set(requests())).toEqual(new Set(['POST deployments']));
   });
 
   test('sends the archive once more where the line breaks, and never with the login', async () => {
@@ -79,19 +95,16 @@ describe('svc deploy', () => {
   test('does not send again what was refused', async () => {
     faked.puts = [problem('unsupported_media_type')];
     const ran = await deploy('--from-dir', folderWith({ a: 'a' }));
-    expect([ran.exit, requests().filter((line) => line === 'POST deployments')]).toEqual([7, []]);
+    expect([ran.exit, requests()]).toEqual([
+      7,
+      ['POST deployments', 'POST sources', expect.stringMatching('PUT')],
+    ]);
+    expect(server.seen[0]?.query.get('dry_run')).toBe('true');
   });
 
   test.each([
     [{ state: 'live' }, 0, ''],
     [{ state: 'superseded' }, 0, 'newer'],
-    [
-      { state: 'failed', failure: { code: 'build_failed', step: 'build', detail: 'It ended with 3' } },
-      9,
-      'It ended with 3',
-    ],
-    [{ state: 'canceled' }, 9, 'canceled'],
-    [{ state: 'skipped' }, 9, 'newer one'],
     [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'promote-request'],
   ])('tells how it ended: %j exits with %i', async (ended, exit, told) => {
     faked.ended = ended;
@@ -99,6 +112,60 @@ describe('svc deploy', () => {
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([exit, ended.state]);
     expect(ran.err).toContain(told);
     expect(ran.err).toContain('one\n');
+  });
+
+  const failedOf = (code: string, step: string) => ({
+    state: 'failed',
+    failure: { code, step, detail: 'It ended with 3' },
+  });
+  test.each([
+    [failedOf('build_failed', 'build'), 'build_failed', `svc deployments logs ${id} --app shop`],
+    [
+      failedOf('health_check_failed', 'health'),
+      'health_check_failed',
+      `svc logs --app shop --deployment ${id}`,
+    ],
+    [failedOf('source_unavailable', 'fetch'), 'source_unavailable', 'svc apps git status --app shop'],
+    [{ state: 'canceled' }, 'canceled', `svc deployments get ${id} --app shop`],
+    [{ state: 'skipped' }, 'skipped', 'svc deployments list --app shop'],
+  ])('one that did not succeed is printed, and is an error: %j', async (ended, code, next) => {
+    faked.ended = ended;
+    const ran = await deploy('--json');
+    expect([ran.exit, JSON.parse(ran.out).state]).toEqual([9, ended.state]);
+    const lines = ran.err.trimEnd().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      ...{ type: 'about:blank', status: 0, code, request_id: '' },
+      ...{
+        title: expect.any(String),
+        detail: expect.stringContaining('#4'),
+        next: expect.stringContaining(next),
+      },
+    });
+    expect(lines[0]).toContain('one');
+    const told = await deploy();
+    expect([told.exit, told.err]).toEqual([9, expect.stringContaining(`(${code})\nNext: `)]);
+    expect(told.err).toContain(next);
+  });
+
+  test('says that what was live still is only where something was', async () => {
+    faked.ended = failedOf('build_failed', 'build');
+    for (const [items, said] of [
+      [[], false],
+      [[record({ id: crypto.randomUUID(), state: 'live' })], true],
+    ] as const) {
+      const usual = server.intercept;
+      server.intercept = (request, seen) =>
+        seen.query.get('state') === 'live'
+          ? Response.json({ items, page: 1, per_page: 1, total: items.length })
+          : usual?.(request, seen);
+      expect((await deploy()).err.includes('What was live before still is.')).toBe(said);
+      server.intercept = usual;
+    }
+  });
+
+  test('tells of what is sent before what comes of it, with --json too', async () => {
+    const ran = await deploy('--from-dir', folderWith({ a: 'a' }), '--json');
+    expect(ran.err).toMatch(/^Sending 1 file.*one\n/s);
   });
 
   test('shows the last lines to who wanted no talk, where it failed', async () => {
@@ -125,7 +192,11 @@ describe('svc deploy', () => {
   test('exits with 10 when its time is over, and prints what it began', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
     const ran = await deploy('--json', '--timeout', '500ms');
-    expect([ran.exit, JSON.parse(ran.out).id, ran.err]).toEqual([10, id, expect.stringContaining('goes on')]);
+    expect([ran.exit, JSON.parse(ran.out).id]).toEqual([10, id]);
+    expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      ...{ code: 'wait_timeout', detail: expect.stringContaining('goes on') },
+      next: expect.stringContaining(`svc deployments logs ${id} --app shop --follow`),
+    });
   });
 
   test('exits with 130 at Ctrl-C, and says that the deployment goes on', async () => {

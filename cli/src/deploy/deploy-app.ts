@@ -1,7 +1,8 @@
 import { createDeployment, grantSourceUpload } from '@svc/contract/deployments.ts';
+import type { Preview } from '@svc/contract/plan.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, planStale } from '../errors.ts';
 import { carryOut } from '../mutation.ts';
 import { readable } from '../storage/byte-progress.ts';
 import { resolveTenant } from '../tenant.ts';
@@ -27,10 +28,11 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
   const client = await ctx.client();
   const ofRepository = { params, body: { ref } };
   return carryOut(ctx, {
-    preview: () => {
+    preview: async () => {
       if (packed === null) return client.preview(createDeployment, ofRepository, { signal: ctx.signal });
+      const answer = await previewPacked(ctx, params);
       ctx.note(`It would send ${muchOf(packed)}, and deploy that.`);
-      return client.preview(grantSourceUpload, { params }, { signal: ctx.signal });
+      return answer;
     },
     execute: async (plan) => {
       const begun =
@@ -43,16 +45,26 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
   });
 }
 
+/** Of the deployment itself, before anything is sent. */
+async function previewPacked(ctx: Ctx, params: Place): Promise<Preview> {
+  const client = await ctx.client();
+  const input = { params, body: { upload_pending: true } } as const;
+  return client.preview(createDeployment, input, { signal: ctx.signal });
+}
+
 async function deployPacked(
   ctx: Ctx,
   { params, packed, plan }: { params: Place; packed: PackedFolder; plan: string | undefined },
 ): Promise<DeploymentRecord> {
   const client = await ctx.client();
   try {
-    const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, once(ctx, plan));
-    ctx.note(`Sending ${muchOf(packed)}.`);
+    // What would be refused, or is no longer as it was shown, is not sent.
+    const foreseen = await previewPacked(ctx, params);
+    if (plan !== undefined && plan !== foreseen.plan.fingerprint) throw planStale();
+    const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, once(ctx));
+    ctx.say(`Sending ${muchOf(packed)}.`);
     await sendSource(ctx, packed, put_url);
-    return await client.call(createDeployment, { params, body: { upload_id } }, once(ctx));
+    return await client.call(createDeployment, { params, body: { upload_id } }, once(ctx, plan));
   } catch (cause) {
     if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
     throw new CliError('interrupted', 'Interrupted before the deployment was known to have begun.', {

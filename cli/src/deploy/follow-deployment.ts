@@ -1,4 +1,4 @@
-import { deploymentEndStates, getDeployment } from '@svc/contract/deployments.ts';
+import { deploymentEndStates, getDeployment, listDeployments } from '@svc/contract/deployments.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -28,9 +28,10 @@ export async function followDeployment(ctx: Ctx, followed: Followed): Promise<Re
   try {
     if (followed.log === 'shown') await showWhileItComes(ctx, followed, seen);
     const ended = await endOf(ctx, followed);
-    const { note, ...ending } = deploymentEnding(ended, app);
-    if (ending.exit === 9 && ctx.globals.quiet) await sayLast(ctx, seen);
-    if (note !== null) tell(ctx, ending.exit === 9 ? 'failure' : 'advice', note);
+    const before = ended.state === 'failed' && (await isLiveStill(ctx, followed)) ? 'live' : 'unknown';
+    const { note, ...ending } = deploymentEnding(ended, { app, before });
+    if (ending.failed !== undefined && ctx.globals.quiet) await sayLast(ctx, seen);
+    if (note !== null) ctx.note(note);
     return { value: ended, view: deploymentView, ...ending };
   } catch (cause) {
     if (!(cause instanceof CliError) || !ctx.signal.aborted) throw cause;
@@ -41,12 +42,9 @@ export async function followDeployment(ctx: Ctx, followed: Followed): Promise<Re
         next: `Follow it with ${look}, or stop it with svc deployments cancel ${begun.id} --app ${plain(app)} --execute`,
         cause,
       });
-    tell(
-      ctx,
-      'advice',
-      `${name} did not end within ${ctx.globals.timeoutMs / 1000}s; it goes on. Follow it with ${look}`,
-    );
-    return { value: begun, view: deploymentView, exit: 10 };
+    const late = `${name} did not end within ${ctx.globals.timeoutMs / 1000}s; it goes on.`;
+    const failed = new CliError('wait_timeout', late, { next: `Follow it with ${look}`, cause });
+    return { value: begun, view: deploymentView, failed };
   }
 }
 
@@ -77,6 +75,17 @@ async function endOf(ctx: Ctx, { tenantID, app, begun, log }: Followed): Promise
   }
 }
 
+/** Whether visitors still have what they had; where that can not be asked, nothing is said of it. */
+async function isLiveStill(ctx: Ctx, { tenantID, app, begun }: Followed): Promise<boolean> {
+  if (begun.kind === 'resume') return false;
+  const client = await ctx.client();
+  const input = { params: { tenantID, app }, query: { state: 'live' as const, per_page: 1 } };
+  return client.call(listDeployments, input, { signal: ctx.signal }).then(
+    ({ items }) => items.length > 0,
+    () => false,
+  );
+}
+
 function isAtEnd({ state, ended_at }: DeploymentRecord): boolean {
   return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);
 }
@@ -85,9 +94,4 @@ function isAtEnd({ state, ended_at }: DeploymentRecord): boolean {
 async function sayLast(ctx: Ctx, lines: readonly Line[]): Promise<void> {
   const style = { ...(await styleOf(ctx.io)), colour: false };
   for (const line of lines) ctx.io.err(lineText(line, style));
-}
-
-function tell(ctx: Ctx, what: 'failure' | 'advice', text: string): void {
-  if (what === 'failure') ctx.io.err(`${text}\n`);
-  else ctx.note(text);
 }

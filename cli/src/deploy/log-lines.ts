@@ -21,6 +21,8 @@ export interface LogWish {
   tail: number | undefined;
   /** `there`: what there is. `ended`: also what comes, until nothing will. */
   until: 'there' | 'ended';
+  /** Called once, where nothing is there at the beginning. */
+  onNothing?: () => Promise<void>;
 }
 
 /** Beyond what the server itself waits: then the line is broken. */
@@ -28,7 +30,8 @@ const requestMsMax = (logWaitSecondsMax + 20) * 1_000;
 const pauseMs = 1_000;
 
 /** The lines of a log as they come, in pieces. A fault that may be over in a moment does not end a wait. */
-export async function* logLines(ctx: Ctx, place: LogPlace, { tail, until }: LogWish): AsyncGenerator<Line[]> {
+export async function* logLines(ctx: Ctx, place: LogPlace, wish: LogWish): AsyncGenerator<Line[]> {
+  const { tail, until } = wish;
   let cursor: string | undefined;
   for (;;) {
     const isFirst = cursor === undefined;
@@ -45,6 +48,7 @@ export async function* logLines(ctx: Ctx, place: LogPlace, { tail, until }: LogW
       continue;
     }
     if (page.items.length > 0) yield page.items;
+    else if (isFirst) await wish.onNothing?.();
     if (page.ended) return;
     if (until === 'there' && (page.items.length < logLinesPerPageMax || (isFirst && tail !== undefined)))
       return;

@@ -22,11 +22,15 @@ export async function resumed(
   if (begun?.kind !== 'resume') return made;
   ctx.say(`Waiting for deployment #${begun.seq}.`);
   // An admin may resume an app, and not read what it says.
-  const { exit } = await followDeployment(ctx, { ...params, begun, log: 'unseen' });
+  const { exit, failed } = await followDeployment(ctx, { ...params, begun, log: 'unseen' });
   const now = await client.call(getApp, { params }, { signal: ctx.signal }).catch(() => null);
   const app: MovedApp = { ...made.value, ...now };
   appMoved.present(ctx, app);
-  return { ...made, value: app, text: () => appMoved.text(app), ...(exit !== undefined && { exit }) };
+  return {
+    ...{ ...made, value: app, text: () => appMoved.text(app) },
+    ...(exit !== undefined && { exit }),
+    ...(failed !== undefined && { failed }),
+  };
 }
 
 function isApp(value: unknown): value is MovedApp {

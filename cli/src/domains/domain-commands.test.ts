@@ -71,5 +71,5 @@ test('a domain that is not there leads to the list of domains', async () => {
   answer(problem, 404);
   const ran = await run('remove', id, '--execute');
   expect(ran.exit).toBe(5);
-  expect(ran.err).toContain('svc apps domains list --app <app>');
+  expect(ran.err).toContain('svc apps domains list --app pet-shop');
 });

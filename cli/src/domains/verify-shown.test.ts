@@ -59,6 +59,8 @@ function answers(...list: (DomainRecord['status'] | number)[]): string[] {
   return asked;
 }
 
+const lastLine = (err: string) => JSON.parse(err.trimEnd().split('\n').at(-1) ?? '');
+
 test('a domain that still waits is explained, and is no error', async () => {
   answers('pending');
   const ran = await verify([]);
@@ -102,6 +104,7 @@ test('one that is disconnected meanwhile ends it with 9, and is not begun anew',
   const asked = answers('pending', 'disconnected');
   const ran = await verify(['--wait', '--json', '--timeout', '30s']);
   expect([ran.exit, JSON.parse(ran.out).status]).toEqual([9, 'disconnected']);
+  expect(lastLine(ran.err)).toMatchObject({ code: 'disconnected', next: expect.stringContaining(id) });
   expect(asked).toEqual(['POST', 'GET']);
 });
 
@@ -109,6 +112,10 @@ test('a wait that runs out exits 10 with what is known by then', async () => {
   answers('pending');
   const ran = await verify(['--wait', '--json', '--timeout', '300ms']);
   expect([ran.exit, JSON.parse(ran.out).status]).toEqual([10, 'pending']);
+  expect(lastLine(ran.err)).toMatchObject({
+    code: 'wait_timeout',
+    next: expect.stringContaining('--timeout'),
+  });
 });
 
 test('a server that takes the request and never answers: 10 all the same, in time', async () => {

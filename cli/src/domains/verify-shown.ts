@@ -50,10 +50,16 @@ async function waitUntilSettled(
     }
   } catch (cause) {
     if (!(cause instanceof CliError) || cause.code !== 'timeout') throw cause;
-    ctx.note(`It was not active within ${ctx.globals.timeoutMs / 1000}s; it is looked at again by itself.`);
-    return { ...shown(last), exit: 10 };
+    const detail = `It was not active within ${ctx.globals.timeoutMs / 1000}s; it is looked at again by itself.`;
+    const next = 'Run the command again, with a longer --timeout if needed.';
+    return { ...shown(last), failed: new CliError('wait_timeout', detail, { next, cause }) };
   }
-  return last.status === 'active' ? shown(last) : { ...shown(last), exit: 9 };
+  if (last.status === 'active') return shown(last);
+  const why = last.disconnected_for === null ? '' : `: ${last.disconnected_for}`;
+  const failed = new CliError('disconnected', `${last.host_unicode} is disconnected${why}.`, {
+    next: `Put right what is named, then svc apps domains verify ${params.domain} --app ${params.app} begins anew.`,
+  });
+  return { ...shown(last), failed };
 }
 
 /** A server that is busy answers later; without one there is nothing to wait for. */

@@ -11,8 +11,19 @@ export async function setEnv(ctx: Ctx, { app, ...asked }: EnvAsked & { app: stri
   const set = await envWish(ctx, asked);
   if (Object.keys(set).length === 0) throw usage('There is no variable to set.');
   const params = { tenantID: await resolveTenant(ctx), app };
-  if (ctx.mutation.mode === 'execute') ctx.note('They count from the next deployment on.');
-  return mutate(withoutValues(ctx, asked.pairs), changeEnv, { params, body: { set } }, { view: envView });
+  return mutate(
+    withoutValues(ctx, asked.pairs),
+    changeEnv,
+    { params, body: { set } },
+    {
+      view: envView,
+      present: (answer) => {
+        const isChanged = answer.changed !== false;
+        ctx.note(isChanged ? 'They count from the next deployment on.' : 'They had these values already.');
+        return answer;
+      },
+    },
+  );
 }
 
 /** The line that a preview shows is looked at by others, too. */

@@ -9,15 +9,10 @@ import { passes } from '../passes.ts';
 import { resolveTenant } from '../tenant.ts';
 import { pause, within } from '../waiting.ts';
 import type { Resume } from './approval-flags.ts';
-import {
-  type CodePlace,
-  type CodePurpose,
-  type DeviceCode,
-  forgetCode,
-  keepCode,
-  readCode,
-} from './device-cache.ts';
+import { chosenCode, intervalSecondsDefault } from './chosen-code.ts';
+import { type CodePlace, type CodePurpose, type DeviceCode, forgetCode, keepCode } from './device-cache.ts';
 import { resumeLine, showCode } from './show-code.ts';
+import { unknownCode } from './unknown-code.ts';
 
 export type IssuedCode = z.output<typeof GitDeviceCode>;
 type Polled = z.output<typeof GitLinkPoll>;
@@ -26,8 +21,7 @@ export type Approval =
   | { status: 'linked'; account: Polled['account']; code: DeviceCode }
   | { status: 'pending'; code: DeviceCode };
 
-/** RFC 8628 §3.2 and §3.5. */
-const intervalSecondsDefault = 5;
+/** RFC 8628 §3.5. */
 const slowDownSeconds = 5;
 /** Of one request, in commands that may take hours. */
 export const requestMs = 60_000;
@@ -72,46 +66,34 @@ export async function keepIssued(
   return code;
 }
 
-/** Goes on with a code: asks once, or as long as was said. */
+/** Goes on with a code: asks once, as soon as the host lets it, or as long as was said. */
 export async function resumeApproval(
   ctx: Ctx,
   place: CodePlace,
   { from, waitMs }: Resume,
   purpose: CodePurpose,
 ): Promise<Approval> {
-  const code = from === 'last' ? lastCode(ctx, place) : givenCode(ctx, place, from.deviceCode, purpose);
+  const code = chosenCode(ctx, place, { from, purpose });
   if (waitMs !== null) {
-    showCode(ctx, code);
+    // Whether one of elsewhere waits for anybody is not known before it was asked about.
+    if (code.user_code !== null) showCode(ctx, code);
     return waitForApproval(ctx, place, code, waitMs);
   }
-  const waitFor = msBeforePoll(ctx, code);
-  if (waitFor > 0) {
-    showCode(ctx, code);
-    ctx.say(`The git host takes the next question in ${Math.ceil(waitFor / 1000)}s; --wait-approval waits.`);
-    return { status: 'pending', code };
-  }
+  await untilAskable(ctx, code);
   const approval = await pollOnce(ctx, place, code);
   if (approval.status === 'pending') showCode(ctx, approval.code);
   return approval;
 }
 
-/** The kept one. */
-export function lastCode(ctx: Ctx, place: CodePlace): DeviceCode {
-  const code = readCode(ctx, place);
-  if (code !== null) return code;
-  throw new CliError('no_device_code', `No code is kept for profile ${place.profile} in this tenant.`, {
-    next: 'Run the command without --resume-last for a new one.',
+/** Asked sooner, the host would not say whether it was approved meanwhile. */
+async function untilAskable(ctx: Ctx, code: DeviceCode): Promise<void> {
+  const ms = msBeforePoll(ctx, code);
+  if (ms === 0) return;
+  ctx.say(`The git host takes the next question in ${Math.ceil(ms / 1000)}s; that is waited for.`);
+  await pause(ctx, ms).catch((cause: unknown) => {
+    const late = `The git host could not be asked within ${ctx.globals.timeoutMs / 1000}s.`;
+    throw cause instanceof CliError ? endedWait(ctx, code, { cause, late }) : cause;
   });
-}
-
-function givenCode(ctx: Ctx, place: CodePlace, deviceCode: string, purpose: CodePurpose): DeviceCode {
-  const kept = readCode(ctx, place);
-  if (kept?.device_code === deviceCode) return kept;
-  return {
-    ...{ device_code: deviceCode, user_code: null, verification_uri: null, expires_at: null },
-    ...{ interval_seconds: intervalSecondsDefault, next_poll_at: ctx.io.now().toISOString() },
-    ...{ purpose, run_id: null },
-  };
 }
 
 /** Asks at the host's pace until it is decided; `waitMs` null: for as long as the code counts. */
@@ -126,12 +108,16 @@ export async function waitForApproval(
     return await pollUntilApproved(limited, place, code);
   } catch (cause) {
     if (!(cause instanceof CliError) || !limited.signal.aborted) throw cause;
-    const next = `Go on with ${resumeLine(ctx, code)}`;
-    if (cause.code === 'interrupted')
-      throw new CliError('interrupted', 'Interrupted. The code can still be approved.', { next, cause });
     const seconds = (ctx.signal.aborted ? ctx.globals.timeoutMs : (waitMs ?? 0)) / 1000;
-    throw new CliError('wait_timeout', `The code was not approved within ${seconds}s.`, { next, cause });
+    throw endedWait(ctx, code, { cause, late: `The code was not approved within ${seconds}s.` });
   }
+}
+
+function endedWait(ctx: Ctx, code: DeviceCode, { cause, late }: { cause: CliError; late: string }): CliError {
+  const next = `Go on with ${resumeLine(ctx, code)}`;
+  return cause.code === 'interrupted'
+    ? new CliError('interrupted', 'Interrupted. The code can still be approved.', { next, cause })
+    : new CliError('wait_timeout', late, { next, cause });
 }
 
 async function pollUntilApproved(
@@ -149,6 +135,7 @@ async function pollUntilApproved(
       return null;
     });
     if (approval?.status === 'linked') return approval;
+    if (approval !== null && code === first && first.user_code === null) showCode(ctx, approval.code);
     code = approval?.code ?? code;
     await pause(ctx, code.interval_seconds * 1000);
   }
@@ -161,7 +148,7 @@ async function pollOnce(ctx: Ctx, place: CodePlace, code: DeviceCode): Promise<A
   const signal = within(ctx, requestMs).signal;
   const said = await client.call(pollGitLink, input, { signal }).catch((cause: unknown) => {
     if (isFinal(cause)) forgetCode(place, code.device_code);
-    throw cause;
+    throw unknownCode(cause);
   });
   if (said.status === 'linked') {
     forgetCode(place, code.device_code);

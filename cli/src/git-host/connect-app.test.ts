@@ -37,6 +37,16 @@ const connect = (flags: string[], options: RunOptions = {}) =>
       ...options.env,
     },
   });
+const update = (flags: string[]) =>
+  runSvc(['apps', 'git', 'update', '--app', 'pet-shop', '--branch', 'main', ...flags], {
+    cwd: newFolder(),
+    env: { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+  });
+const complete = (flags: string[]) =>
+  runSvc(['git-host', 'complete', '--state', 'a-state', ...flags], {
+    cwd: newFolder(),
+    env: { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+  });
 const kept = () => {
   const folder = join(dir, 'git-host');
   const [file] = existsSync(folder) ? readdirSync(folder) : [];
@@ -112,7 +122,7 @@ describe('svc apps git connect', () => {
     expect(ran.err).toContain(
       'Open https://git.example/install and install the app of the git host for acme',
     );
-    expect(ran.err).toContain('svc git-host complete --state a-state --execute');
+    expect(ran.err).toEndWith('svc git-host complete --state a-state\n');
     host.also = (seen) =>
       isBegin(seen)
         ? Response.json({ ...begun, install_url: 'javascript:1' }, { status: 201 })
@@ -121,8 +131,37 @@ describe('svc apps git connect', () => {
     expect([odd.exit, odd.err.includes('javascript')]).toEqual([11, false]);
   });
 
+  test('as a preview says that an approval comes first, unless nobody is to be asked', async () => {
+    const ran = await connect([]);
+    expect([ran.exit, ran.out.includes('--execute')]).toEqual([0, true]);
+    expect(ran.err).toContain('Your account at the git host is not linked');
+    const json = await connect(['--json']);
+    expect([json.exit, JSON.parse(json.out).dry_run]).toEqual([0, true]);
+    const direct = await connect(['--direct']);
+    expect([direct.exit, direct.err.includes('(git_account_required)')]).toEqual([11, true]);
+    const codes = await connect(['--device-code', secretCode]);
+    expect([codes.exit, (codes.out + codes.err).includes(secretCode)]).toEqual([0, false]);
+    for (const { path, query } of server.seen.filter(({ method }) => method === 'POST'))
+      expect([path, query.get('dry_run')]).toEqual([path, 'true']);
+    expect([host.asked, kept()]).toEqual([[], null]);
+  });
+
+  test('that changes nothing says so', async () => {
+    host.isLinked = true;
+    let answer: object = { repo: 'acme/shop' };
+    const before = host.also;
+    host.also = (seen) => (isConnect(seen) ? Response.json(answer, { status: 201 }) : before?.(seen));
+    const first = await connect(['--execute']);
+    expect([first.exit, first.err]).toEqual([0, '']);
+    answer = { ...answer, changed: false };
+    const again = await connect(['--execute']);
+    expect([again.exit, again.err]).toEqual([
+      0,
+      'It was connected like this already; nothing has changed.\n',
+    ]);
+  });
+
   test('as a preview begins nothing, and does not repeat a code', async () => {
-    expect((await connect([])).exit).toBe(11);
     host.isLinked = true;
     for (const code of [['--device-code', secretCode], [`--device-code=${secretCode}`]]) {
       const ran = await connect(code);
@@ -131,5 +170,36 @@ describe('svc apps git connect', () => {
       );
     }
     expect([host.issued, host.asked, kept()]).toEqual([0, [], null]);
+  });
+});
+
+test('svc apps git update that changes nothing says so', async () => {
+  host.also = ({ method }) =>
+    method === 'PATCH' ? Response.json({ repo: 'acme/shop', branch: 'main', changed: false }) : undefined;
+  const ran = await update(['--execute']);
+  expect([ran.exit, ran.err]).toEqual([0, 'It was connected like this already; nothing has changed.\n']);
+  const json = await update(['--execute', '--json']);
+  expect([JSON.parse(json.out).changed, json.err]).toEqual([false, '']);
+});
+
+describe('svc git-host complete', () => {
+  test('does it at once: there is no preview', async () => {
+    for (const flags of [[], ['--execute']]) {
+      server.seen = [];
+      const ran = await complete(['--repo', 'acme/shop', '--installation-id', '42', '--json', ...flags]);
+      expect([ran.exit, JSON.parse(ran.out).repo]).toEqual([0, 'text']);
+      const sent = server.seen.filter(({ method }) => method === 'POST');
+      expect(sent.map(({ path, query, body }) => [path, query.toString(), JSON.parse(body)])).toEqual([
+        [
+          ...['/api/v1/tenants/demo/git-host/complete', ''],
+          { state: 'a-state', repo: 'acme/shop', installation_id: 42 },
+        ],
+      ]);
+    }
+  });
+
+  test.each(['--dry-run', '--plan=x'])('refuses %s, which it could not keep', async (flag) => {
+    const ran = await complete([flag]);
+    expect([ran.exit, server.seen]).toEqual([2, []]);
   });
 });

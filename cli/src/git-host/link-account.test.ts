@@ -121,12 +121,25 @@ describe('svc git-host link --resume-last', () => {
     expect(none.err).toContain('no_device_code');
   });
 
-  test('does not ask before the time that is kept with the code', async () => {
-    host.intervalSeconds = 5;
+  test('waits until the time that is kept with the code, says so, and asks once', async () => {
+    host.intervalSeconds = 1;
     await link();
-    const ran = await link(['--resume-last']);
-    expect([ran.exit, host.asked]).toEqual([11, []]);
-    expect(ran.err).toMatch(/next question in [45]s/);
+    const until = Date.parse(kept().next_poll_at);
+    const ran = await link(['--resume-last', '--json']);
+    expect([ran.exit, JSON.parse(ran.out).status, host.asked.length]).toEqual([0, 'linked', 1]);
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(ran.err).toBe('The git host takes the next question in 1s; that is waited for.\n');
+  });
+
+  test.each([
+    ['at Ctrl-C', [], { interrupt: (stop: () => void) => setTimeout(stop, 100) }, 130],
+    ['with the time of the command', ['--timeout', '300ms'], {}, 10],
+  ] as const)('ends that wait %s, asks nothing, and tells how to go on', async (_, flags, options, exit) => {
+    host.intervalSeconds = 60;
+    await link();
+    const ran = await link(['--resume-last', ...flags], options);
+    expect([ran.exit, host.asked, files().length]).toEqual([exit, [], 1]);
+    expect(ran.err).toContain('Go on with svc git-host link --resume-last');
   });
 
   test('asks where the clock was set back since', async () => {
@@ -224,11 +237,29 @@ describe('--device-code', () => {
     const env = { SVC_GIT_HOST_DEVICE_CODE: 'from-elsewhere' };
     const pending = await link([], { env });
     expect([pending.exit, pending.err.includes('still to be approved')]).toEqual([11, true]);
-    // Asked again too soon, from whichever of the two.
-    expect([(await link(['--device-code', 'from-elsewhere'])).exit, host.asked.length]).toEqual([11, 1]);
-    askable();
-    expect((await link(['--device-code', 'from-elsewhere', '--wait-approval', '10m'])).exit).toBe(0);
+    // Asked again too soon, from whichever of the two: it waits.
+    change({ next_poll_at: new Date(Date.now() + 300).toISOString() });
+    const again = await link(['--device-code', 'from-elsewhere']);
+    expect([again.exit, again.err.includes('next question in 1s')]).toEqual([0, true]);
     expect([host.asked, host.issued]).toEqual([['from-elsewhere', 'from-elsewhere'], 0]);
+  });
+
+  test('in the environment gives way to --resume-last', async () => {
+    await link();
+    const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
+    const ran = await link(['--resume-last'], { env });
+    expect([ran.exit, host.asked]).toEqual([0, [secretCode]]);
+    const both = await link(['--resume-last', '--device-code', 'abc'], { env });
+    expect([both.exit, both.err.includes('exclude each other')]).toEqual([2, true]);
+  });
+
+  test('that nobody knows is not said to wait for an approval', async () => {
+    host.polls = ['foreign'];
+    for (const wait of [[], ['--wait-approval', '6s']]) {
+      const ran = await link(['--device-code', 'from-elsewhere', ...wait]);
+      expect([ran.exit, ran.err.includes('still to be approved')]).toEqual([5, false]);
+      expect(ran.err).toContain('svc git-host accounts list');
+    }
   });
 
   test('that can not be one is a mistake, and is not repeated', async () => {

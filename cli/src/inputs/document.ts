@@ -1,7 +1,7 @@
 import { bodyBytesMaxDefault } from '@svc/contract/limits.ts';
+import { yamlFault } from '@svc/contract/yaml-fault.ts';
 import type { Ctx } from '../context.ts';
 import { usage } from '../errors.ts';
-import { yamlFault } from '../yaml-fault.ts';
 import { inputName, readInputText } from './input-text.ts';
 
 export interface DocumentOptions {

@@ -1,6 +1,6 @@
 import { slugPattern, uuidPattern } from '@svc/contract/limits.ts';
+import { suggest } from '@svc/contract/suggest.ts';
 import { type CliError, usage } from '../errors.ts';
-import { suggest } from '../suggest.ts';
 import { type Page, pages } from './pages.ts';
 
 /** What is to be opened. An app that is not named is the one of `svc.yaml`. */
@@ -22,14 +22,16 @@ const otherWords: readonly string[] = ['app', 'console', 'git', 'staging'];
 
 export function readTarget(line: OpenLine): Target {
   const [first, second, extra] = line.what;
-  if (extra !== undefined) throw tooMany(extra);
   if (first === undefined) return ofApp(line, line.app);
-  if (first === 'app') return ofApp(line, theOne(second, line.app));
-  const known = Object.hasOwn(pages, first) ? pages[first] : undefined;
+  if (first === 'app') return withApp(line, second, line.what.slice(2));
+  const known = pageOf(first);
   if (known === undefined && !otherWords.includes(first)) {
-    if (second !== undefined || !isAppRef(first)) throw unknownWord(first);
-    return ofApp(line, theOne(first, line.app));
+    if (!isAppRef(first)) throw unknownWord(first);
+    // What is nearly a page was hardly meant as an app that another page stands behind.
+    if (second !== undefined && !isOfApp(second)) throw unknownWord(didYouMean(first) ? first : second);
+    return withApp(line, first, line.what.slice(1));
   }
+  if (extra !== undefined) throw tooMany(extra);
   if (line.page !== undefined) throw usage(`--${line.page} is a page of an app, and so is ${first}.`);
   if (second !== undefined && known?.one === undefined) throw tooMany(second);
   // No form of these is a part of a path: every browser takes them for the way up.
@@ -38,6 +40,23 @@ export function readTarget(line: OpenLine): Target {
   if (known?.of === 'app') return { kind: 'app_page', page: known, id: second, app: line.app };
   if (line.app !== undefined) throw usage(`--app says nothing here: ${first} is not about one app.`);
   return known === undefined ? { kind: 'console' } : { kind: 'tenant_page', page: known, id: second };
+}
+
+/** An app, and the words of its page behind it. */
+function withApp(line: OpenLine, word: string | undefined, rest: readonly string[]): Target {
+  const app = theOne(word, line.app);
+  const [page] = rest;
+  if (page === undefined) return ofApp(line, app);
+  if (isOfApp(page)) return readTarget({ ...line, what: rest, app });
+  throw pageOf(page) ? usage(`${page} is not about one app.`) : unknownWord(page);
+}
+
+function pageOf(word: string): Page | undefined {
+  return Object.hasOwn(pages, word) ? pages[word] : undefined;
+}
+
+function isOfApp(word: string): boolean {
+  return word === 'git' || word === 'staging' || pageOf(word)?.of === 'app';
 }
 
 /** What a word that is none was probably meant to be. */

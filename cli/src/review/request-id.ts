@@ -10,7 +10,6 @@ export const requestFlag = {
     type: 'string',
     placeholder: 'id',
     alias: ['request_id'],
-    hidden: true,
     summary: 'The same as <request>',
   },
 } as const satisfies Flags;

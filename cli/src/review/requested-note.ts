@@ -6,7 +6,7 @@ export function requestedNote(ctx: Ctx, made: unknown): void {
   const { id, changed } = Object(made) as { id?: unknown; changed?: unknown };
   if (changed === false) ctx.note('This was asked for before; it waits for its review.');
   ctx.note(
-    'Who sees the app stays as it is until somebody else has approved this. Next, an admin of the tenant runs\n' +
+    'Who sees the app stays as it is until this is approved, by another admin of the tenant or by the only one it has:\n' +
       `  svc review approve ${plain(String(id))} --execute`,
   );
 }

@@ -1,3 +1,4 @@
+import { getApp } from '@svc/contract/apps.ts';
 import { getSite } from '@svc/contract/static-sites.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
@@ -13,20 +14,27 @@ type Place = { tenantID: string; app: string };
 
 export async function deployEnding(ctx: Ctx, params: Place, release: MovedRelease): Promise<DeployEnding> {
   const { number, pointer, url, changed } = release;
-  const app = plain(params.app);
-  const of = `--release-id ${number} --app ${app} --execute`;
+  const of = `--release-id ${number} --app ${plain(params.app)} --execute`;
   if (pointer === null) return nowhere(ctx, params, { number, of });
   const same = changed === false ? `Release ${number} is the same, and was ${pointer} already. ` : '';
-  const next = nextOf(pointer, url, { app, of });
+  const next = pointer === 'staged' ? toReview(of) : url === null ? await unseen(ctx, params) : '';
   return { note: `${same}${next}`.trim() || null };
 }
 
-function nextOf(pointer: string, url: string | null, { app, of }: { app: string; of: string }): string {
-  if (pointer === 'staged')
-    return `Visitors see it once it was reviewed. Next: svc apps static releases promote-request ${of}`;
-  return url === null
-    ? `The app has no host yet. Next: svc apps update ${app} --subdomain <name> --execute`
-    : '';
+function toReview(of: string): string {
+  return `Visitors see it once it was reviewed. Next: svc apps static releases promote-request ${of}`;
+}
+
+/** Either there is no address, or something else answers there. */
+async function unseen(ctx: Ctx, params: Place): Promise<string> {
+  const { url } = await (await ctx.client()).call(getApp, { params }, { signal: ctx.signal });
+  const app = plain(params.app);
+  if (url === null)
+    return `The app has no host yet. Next: svc apps update ${app} --subdomain <name> --execute`;
+  return (
+    `What the app runs answers at ${plain(url)} in place of the site, so nobody sees this release. ` +
+    'Next: for a site beside it make another app, svc apps create --deploy-method static'
+  );
 }
 
 /** A newer one that is in its place is as it should be; otherwise a review is needed, and there is no place for it. */

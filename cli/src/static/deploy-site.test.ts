@@ -119,6 +119,22 @@ describe('svc apps static deploy', () => {
     expect(ran.err).toContain(next);
   });
 
+  test.each([
+    ['http://shop.apps.localhost:4400/', 'answers at http://shop.apps.localhost:4400/ in place of the site'],
+    [null, 'svc apps update shop --subdomain'],
+  ])('that is seen nowhere says why, where the address of the app is %p', async (url, why) => {
+    release.url = null;
+    const usual = server.intercept;
+    server.intercept = (request, seen) =>
+      seen.path.endsWith('/apps/shop') ? Response.json({ url }) : usual?.(request, seen);
+    const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
+    expect([ran.exit, ran.out, ran.err]).toEqual([
+      0,
+      expect.stringMatching(/shown as +active, but seen nowhere/),
+      expect.stringContaining(why),
+    ]);
+  });
+
   test('of what was there already says so', async () => {
     release.changed = false;
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);

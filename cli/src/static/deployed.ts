@@ -15,10 +15,15 @@ export const deployView: View = {
     'version',
     { title: 'files', value: (release) => `${release.files}, ${readable(Number(release.bytes))}` },
     { title: 'sent', value: (release) => sentText(release.uploaded as Uploaded) },
-    { title: 'shown as', value: ({ pointer }) => pointer ?? 'nothing yet' },
+    { title: 'shown as', value: ({ pointer, url }) => shownAs(pointer, url) },
     'url',
   ],
 };
+
+function shownAs(pointer: unknown, url: unknown): string {
+  if (pointer === null) return 'nothing yet';
+  return url === null ? `${pointer}, but seen nowhere` : `${pointer}`;
+}
 
 function sentText({ files, bytes }: Uploaded): string {
   return files === 0 ? 'none, all were there' : `${files}, ${readable(bytes)}`;

@@ -1,4 +1,4 @@
-import { finalizeRelease, startSiteAuth } from '@svc/contract/static-sites.shapes.ts';
+import { finalizeRelease, setSite, startSiteAuth } from '@svc/contract/static-sites.shapes.ts';
 import { z } from 'zod';
 import type { JsonSchema } from '../command.ts';
 
@@ -10,6 +10,10 @@ export function deployedSchema(): JsonSchema {
     .object({ files: z.int(), bytes: z.int() })
     .meta({ description: 'What this run has sent; files of the same content count once.' });
   return finalizeRelease.answer.extend({ uploaded }).toJSONSchema(options) as JsonSchema;
+}
+
+export function siteSetSchema(): JsonSchema {
+  return setSite.answer.toJSONSchema(options) as JsonSchema;
 }
 
 export function authStartSchema(): JsonSchema {

@@ -1,12 +1,14 @@
 import { issueText } from '@svc/contract/issue-text.ts';
 import { type ManifestKeys, manifestKeys } from '@svc/contract/manifest.ts';
+import type { ManifestDocument } from '@svc/contract/manifest-document.ts';
+import type { ManifestFault } from '@svc/contract/manifest-faults.ts';
 import { SiteConfig } from '@svc/contract/site-config.shapes.ts';
 import { retiredSiteKeys, siteConfigBytesMax } from '@svc/contract/site-config.ts';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import { AdvisedProblem } from '../errors.ts';
-import { type ManifestDocument, parseManifestDocument } from '../manifest-document.ts';
-import { type ManifestFault, manifestError } from '../manifest-error.ts';
+import { parseManifestDocument } from '../manifest-document.ts';
+import { manifestError } from '../manifest-error.ts';
 
 export interface ParsedSiteConfig {
   config: z.output<typeof SiteConfig>;

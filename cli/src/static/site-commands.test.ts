@@ -40,6 +40,21 @@ function svc(...args: string[]) {
 
 const lastSeen = () => server.seen.at(-1);
 
+describe('site set with nothing but flags that are ignored', () => {
+  test('says so, exits with 0, and changes nothing', async () => {
+    answers['/static/site'] = site;
+    for (const flags of [['--visibility', 'public'], ['--service-worker-allowed']]) {
+      const ran = await svc('site', 'set', ...flags, '--execute', '--json');
+      expect([ran.exit, JSON.parse(ran.out).changed]).toEqual([0, false]);
+      expect(ran.err).toContain(`${flags[0]} is ignored`);
+      expect((await svc('site', 'set', ...flags)).exit).toBe(0);
+    }
+    const changes = server.seen.filter(({ method, query }) => method !== 'GET' && !query.has('dry_run'));
+    expect(changes).toEqual([]);
+    expect((await svc('site', 'set', '--execute')).exit).toBe(2);
+  });
+});
+
 describe('--release-id', () => {
   const page = (numbers: number[], total = numbers.length) => ({
     items: numbers.map((number) => ({ ...release, number, id: `${id.slice(0, -2)}${10 + (number % 90)}` })),

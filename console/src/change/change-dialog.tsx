@@ -4,8 +4,11 @@ import type { Plan } from '@svc/contract/plan.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 import { isCode } from '../api/query-client.ts';
+import { BusyButton } from '../parts/busy-button.tsx';
 import { ProblemAlert } from '../parts/problem-alert.tsx';
+import { useReturnedFocus } from '../parts/use-returned-focus.ts';
 import { PlanView } from './plan-view.tsx';
+import { takesAway } from './takes-away.ts';
 
 /** A change that the server has previewed and somebody is asked to confirm. */
 export interface Proposal {
@@ -41,6 +44,7 @@ export function ChangeDialogs({ children }: { children: ReactNode }) {
 }
 
 function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => void }) {
+  useReturnedFocus();
   const queries = useQueryClient();
   const [plan, setPlan] = useState(proposal.plan);
   const [isBusy, setBusy] = useState(false);
@@ -50,6 +54,8 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
   // An id is nothing to type: then the verb is what confirms.
   const name = uuidPattern.test(plan.target.name) ? '' : plan.target.name;
   const word = name || proposal.verb;
+  // A key that is pressed a second time must not do what takes something away.
+  const isCareful = takesAway(plan);
   const isConfirmed = !plan.irreversible || typed === word;
 
   async function confirm() {
@@ -111,22 +117,28 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
               value={typed}
               onChange={(event) => setTyped(event.currentTarget.value)}
               autoComplete="off"
+              data-autofocus
             />
           )}
           {problem !== null && <ProblemAlert error={problem} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={close} disabled={isBusy}>
+            <Button
+              variant="default"
+              onClick={close}
+              disabled={isBusy}
+              data-autofocus={isCareful && !plan.irreversible ? true : undefined}
+            >
               Cancel
             </Button>
-            <Button
+            <BusyButton
               type="submit"
               loading={isBusy}
               disabled={!isConfirmed}
               color={plan.irreversible ? 'red' : undefined}
-              data-autofocus={plan.irreversible ? undefined : true}
+              data-autofocus={isCareful ? undefined : true}
             >
               {proposal.verb}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

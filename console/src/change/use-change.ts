@@ -3,6 +3,7 @@ import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import { newKey } from '../api/new-key.ts';
+import { tellAtField } from '../api/told-at-field.ts';
 import { useTell } from '../parts/told.tsx';
 import { usePropose } from './change-dialog.tsx';
 
@@ -69,12 +70,7 @@ export function useChange<S extends Shape>(endpoint: Endpoint<S>, options: Chang
     propose,
     isBusy,
     problem,
-    errorOf: (field) => fieldError(problem, field),
+    errorOf: (field) => (problem instanceof ProblemError ? tellAtField(problem, field) : undefined),
     clear: () => setProblem(null),
   };
-}
-
-function fieldError(problem: unknown, field: string): string | undefined {
-  if (!(problem instanceof ProblemError)) return undefined;
-  return problem.problem.errors?.find((item) => item.field === field)?.detail;
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { type Me, MeProvider, useMaybeMe } from '../api/me.ts';
 import { queryClient } from '../api/query-client.ts';
 import { Placeholder } from '../parts/answer-view.tsx';
+import { BusyButton } from '../parts/busy-button.tsx';
 import { ProblemAlert } from '../parts/problem-alert.tsx';
 import { SignedOut } from './signed-out.tsx';
 
@@ -74,9 +75,9 @@ function SignInAgain({ me, isOther }: { me: ReturnType<typeof useMaybeMe>; isOth
           {isStillOut && <Alert color="yellow">Nobody is signed in yet.</Alert>}
           {me.isError && <ProblemAlert error={me.error} />}
           <Group justify="flex-end">
-            <Button variant="default" loading={me.isFetching} onClick={() => void askAgain()}>
+            <BusyButton variant="default" loading={me.isFetching} onClick={() => void askAgain()}>
               I have signed in
-            </Button>
+            </BusyButton>
             <Button component="a" href="/login" target="_blank" rel="noreferrer" data-autofocus>
               Sign in
             </Button>

@@ -1,46 +1,41 @@
-import { Button, type ButtonProps, Tooltip } from '@mantine/core';
-import { type ReactNode, useId } from 'react';
+import { Tooltip } from '@mantine/core';
+import { useId } from 'react';
+import { BusyButton, type BusyButtonProps } from './busy-button.tsx';
 
 /**
  * A button that is always there. Where it may not be used it says why: it stays within reach of the keyboard, so that
- * everybody can learn the reason.
+ * everybody can learn the reason. It is the same button before and after: who is on it stays on it.
  */
 export function MayButton({
   why,
   onClick,
-  children,
   ...rest
-}: ButtonProps & {
-  why: string | null;
-  onClick: () => void;
-  children: ReactNode;
-  type?: 'button' | 'submit';
-  'aria-label'?: string;
-}) {
+}: Omit<BusyButtonProps, 'onClick'> & { why: string | null; onClick: () => void }) {
   const id = useId();
-  if (why === null) {
-    return (
-      <Button onClick={onClick} {...rest}>
-        {children}
-      </Button>
-    );
-  }
+  const isOpen = why === null;
   return (
     <>
-      <Tooltip label={why} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
-        <Button
+      <Tooltip
+        label={why ?? ''}
+        disabled={isOpen}
+        multiline
+        maw={320}
+        events={{ hover: true, focus: true, touch: true }}
+      >
+        <BusyButton
           {...rest}
-          data-disabled
-          aria-disabled
-          aria-describedby={id}
-          onClick={(event) => event.preventDefault()}
-        >
-          {children}
-        </Button>
+          {...(!isOpen && { 'data-disabled': true, 'aria-disabled': true, 'aria-describedby': id })}
+          onClick={(event) => {
+            if (isOpen) onClick();
+            else event.preventDefault();
+          }}
+        />
       </Tooltip>
-      <span id={id} hidden>
-        {why}
-      </span>
+      {!isOpen && (
+        <span id={id} hidden>
+          {why}
+        </span>
+      )}
     </>
   );
 }

@@ -4,6 +4,8 @@ import type { ReactNode } from 'react';
 
 export interface PageHeadProps {
   title: string;
+  /** Which part of it is shown, for the browser's tab. */
+  part?: string;
   /** One line below it. */
   lead?: ReactNode;
   /** Before the title: an icon, a picture. */
@@ -13,8 +15,8 @@ export interface PageHeadProps {
 }
 
 /** The one `h1` of a page; it names the browser's tab as well. */
-export function PageHead({ title, lead, mark, actions }: PageHeadProps) {
-  useDocumentTitle(`${title} · svc`);
+export function PageHead({ title, part, lead, mark, actions }: PageHeadProps) {
+  useDocumentTitle(part ? `${part} · ${title} · svc` : `${title} · svc`);
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
       <Group gap="md" wrap="nowrap" miw={0}>

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, List, Stack, Text } from '@mantine/core';
 import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
 import { IconAlertCircle } from '@tabler/icons-react';
+import { untoldItems } from '../api/told-at-field.ts';
 import { CopyText } from './copy-text.tsx';
 
 /** What went wrong, in the server's words, with what an operator needs to find it in the log. */
@@ -9,7 +10,7 @@ export function ProblemAlert({ error, retry }: { error: unknown; retry?: () => v
   return (
     <Alert color="red" title={title} icon={<IconAlertCircle aria-hidden />} role="alert">
       <Stack gap="xs">
-        <Text size="sm">{detail}</Text>
+        {detail && <Text size="sm">{detail}</Text>}
         {items.length > 0 && (
           <List size="sm">
             {items.map((item) => (
@@ -46,7 +47,8 @@ interface Told {
 function told(error: unknown): Told {
   if (error instanceof ProblemError) {
     const { title, detail, code, request_id: requestId, errors = [] } = error.problem;
-    return { title, detail, code, requestId, items: errors.map(itemText) };
+    const items = untoldItems(error).map(itemText);
+    return { title, detail: errors.length === 0 ? detail : besides(items), code, requestId, items };
   }
   if (error instanceof UnexpectedAnswerError) {
     return { title: 'Unexpected answer', detail: error.message, requestId: error.requestId, items: [] };
@@ -62,6 +64,9 @@ function told(error: unknown): Told {
     items: [],
   };
 }
+
+/** The lines say what is wrong; where all of them stand at fields, that they do. */
+const besides = (items: readonly string[]) => (items.length > 0 ? '' : 'What is wrong stands at the fields.');
 
 function itemText({ field, column, line, detail }: NonNullable<ProblemError['problem']['errors']>[number]) {
   const place = [line !== undefined && `line ${line}`, field ?? column].filter(Boolean).join(', ');

@@ -1,13 +1,14 @@
-import { Button, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
+import { BusyButton } from './busy-button.tsx';
 
 /** Below a list that goes on. */
 export function ShowMore({ pages }: { pages: { more: (() => void) | undefined; isMoreBusy: boolean } }) {
   if (!pages.more) return null;
   return (
     <Group justify="center" mt="md">
-      <Button variant="default" onClick={pages.more} loading={pages.isMoreBusy}>
+      <BusyButton variant="default" onClick={pages.more} loading={pages.isMoreBusy}>
         Show more
-      </Button>
+      </BusyButton>
     </Group>
   );
 }

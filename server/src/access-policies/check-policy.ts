@@ -1,20 +1,26 @@
 import { holdConnector } from '../connectors/find-connector.ts';
 import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail, invalid } from '../plumbing/problem.ts';
-import { maskedButHidden, maskedTwice } from './rules.ts';
+import { rowFilterFault } from '../rows/row-filter-fault.ts';
+import { maskedButHidden, maskedTwice, namedTwice } from './rules.ts';
 import { type PolicyFields, policyNameTaken } from './store.ts';
 
 /** What a policy must satisfy beyond its shape; the same for one that is made and one that is changed. */
 export async function checkPolicy(
   ctx: TenantMutationCtx,
   fields: PolicyFields,
-  previousName: string | null,
+  before: PolicyFields | null,
 ): Promise<void> {
+  // One that was stored unread can still be switched off.
+  const fault = fields.row_filter === before?.row_filter ? null : rowFilterFault(fields.row_filter);
+  if (fault !== null) throw invalid('row_filter', fault);
+  const named = namedTwice(fields);
+  if (named.length > 0) throw invalid('columns', `named twice: ${named.join(', ')}`);
   const hidden = maskedButHidden(fields);
   if (hidden.length > 0) throw invalid('masks', `not visible by \`columns\`: ${hidden.join(', ')}`);
   const twice = maskedTwice(fields);
   if (twice.length > 0) throw invalid('masks', `masked twice: ${twice.join(', ')}`);
-  if (fields.name !== previousName && (await policyNameTaken(ctx.db, ctx.tenant.id, fields.name))) {
+  if (fields.name !== before?.name && (await policyNameTaken(ctx.db, ctx.tenant.id, fields.name))) {
     throw fail('unique_violation', { detail: `A policy named ${fields.name} exists already.` });
   }
 }

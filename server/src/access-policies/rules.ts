@@ -26,6 +26,13 @@ export function maskedButHidden(fields: PolicyFields): string[] {
 }
 
 export function maskedTwice(fields: PolicyFields): string[] {
-  const columns = fields.masks.map((mask) => mask.column);
-  return [...new Set(columns.filter((column, index) => columns.indexOf(column) !== index))];
+  return twiceIn(fields.masks.map((mask) => mask.column));
+}
+
+export function namedTwice(fields: PolicyFields): string[] {
+  return twiceIn(fields.columns.names);
+}
+
+function twiceIn(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }

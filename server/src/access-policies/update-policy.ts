@@ -22,7 +22,7 @@ export async function updatePolicy(
     ...rest,
     connector_id: connector === undefined ? row.connector_id : await connectorOf(ctx, connector),
   };
-  await checkPolicy(ctx, fields, row.name);
+  await checkPolicy(ctx, fields, row);
   ctx.audit({
     action: 'policies.update',
     target: { kind: 'policy', id: row.id, name: row.name },

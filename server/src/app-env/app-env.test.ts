@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { envVariablesMax } from '@svc/contract/deployments.ts';
+import { perPageMax } from '@svc/contract/limits.ts';
 import { sql } from 'kysely';
 import { newApp } from '../apps/testing.ts';
 import { copyOfServer, loginOf, peopleRoutes, type ServerCopy, testOrigin } from '../identity/testing.ts';
@@ -10,7 +11,10 @@ import { platformEnv } from './platform-env.ts';
 import { appEnvRoutes } from './routes.ts';
 import { openEnv, sealEnv } from './seal-env.ts';
 
-const places = { baseUrl: testOrigin, appsDomain: 'apps.example.test' };
+const places = {
+  ...{ baseUrl: testOrigin, appsDomain: 'apps.example.test' },
+  runtime: { kind: 'process' as const },
+};
 let database: TestDatabase;
 let server: ServerCopy;
 
@@ -31,9 +35,9 @@ async function world() {
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.id}/env`;
   const login = await loginOf(database, owner);
   const change = (body: unknown, query = '', as = login) => server.call(as, 'PATCH', `${path}${query}`, body);
-  const list = (as = login) => server.call(as, 'GET', path);
-  const names = async (by: 'app' | 'platform') =>
-    (await list()).body.items
+  const list = (as = login, query = '') => server.call(as, 'GET', `${path}${query}`);
+  const names = async (by: 'app' | 'platform' | 'manifest') =>
+    (await list(undefined, `?per_page=${perPageMax}`)).body.items
       .filter(({ given_by }: { given_by: string }) => given_by === by)
       .map(({ name }: { name: string }) => name);
   return {
@@ -106,6 +110,20 @@ describe('variables of an app', () => {
     expect(await names('app')).toEqual([]);
   });
 
+  test('are listed in pages, of which one holds them all', async () => {
+    const { change, list } = await world();
+    const set = Object.fromEntries(Array.from({ length: envVariablesMax }, (_, at) => [`V${at}`, '']));
+    await change({ set });
+    const { body: all } = await list(undefined, `?per_page=${perPageMax}`);
+    expect(all).toMatchObject({ page: 1, per_page: perPageMax, total: all.items.length });
+    expect(all.total).toBeGreaterThan(envVariablesMax);
+    const { body: first } = await list();
+    const { body: last } = await list(undefined, '?page=3');
+    expect(first).toEqual({ items: all.items.slice(0, 50), page: 1, per_page: 50, total: all.total });
+    expect(last).toEqual({ items: all.items.slice(100), page: 3, per_page: 50, total: all.total });
+    expect((await list(undefined, '?per_page=201')).status).toBe(400);
+  });
+
   test('do not open in another row', async () => {
     const { change, place } = await world();
     await change({ set: { A: 'one', B: 'two' } });
@@ -170,6 +188,33 @@ describe('what the platform gives', () => {
     expect(given).not.toContain('DATABASE_URL');
     const all = (await list()).body.items.map(({ name }: { name: string }) => name);
     expect(new Set(all).size).toBe(all.length);
+  });
+
+  test('is listed as a running app finds it, with the commit where there is one', async () => {
+    const { names, change, place } = await world();
+    const ofProcess = ['HOME', 'HOST', 'LANG', 'NODE_ENV', 'PATH', 'PORT', 'SVC_RUN_ID', 'TMPDIR'];
+    expect(await names('platform')).toEqual(expect.arrayContaining(ofProcess));
+    expect([await names('manifest'), (await names('platform')).includes('SVC_COMMIT')]).toEqual([[], false]);
+    const env = { GREETING: secret, NODE_ENV: 'test', PORT: '1', SVC_APP: 'x', MODE: 'a', USER: 'x' };
+    const live = async (commit: string | null, seq: number) =>
+      sql`insert into svc.deployments
+          (id, tenant_id, app_id, seq, kind, trigger, state, method, source, commit_sha, start_with, created_at)
+        values (${Bun.randomUUIDv7()}, ${place.tenantId}, ${place.appId}, ${seq}, 'deploy', 'person', 'live', 'docker',
+          'upload', ${commit}, ${JSON.stringify({ health: { path: null, timeoutMs: 1 }, env })}, now())`.execute(
+        database.db,
+      );
+    await live(null, 1);
+    await change({ set: { MODE: 'b' } });
+    expect(await names('manifest')).toEqual(['GREETING', 'NODE_ENV', 'USER']);
+    expect(await names('app')).toEqual(['MODE']);
+    const given = await names('platform');
+    expect(given).toEqual(expect.arrayContaining(['PORT', 'SVC_APP']));
+    expect([given.includes('NODE_ENV'), given.includes('SVC_COMMIT')]).toEqual([false, false]);
+    await sql`update svc.deployments set state = 'superseded' where app_id = ${place.appId}`.execute(
+      database.db,
+    );
+    await live('c0ffee', 2);
+    expect(await names('platform')).toContain('SVC_COMMIT');
   });
 
   test('tells an app where it is, and of its storage where it has one', async () => {

@@ -1,8 +1,7 @@
 import { holdApp } from '../apps/hold-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { openValues, sealValue } from './env-value.ts';
-import { type EnvRecord, envRecords } from './list-env.ts';
-import type { EnvPlaces } from './platform-env.ts';
+import { type EnvRecord, envRecords, type ListedPlaces } from './list-env.ts';
 import { auditedChanges, changesOf, type EnvWish, refuseArchived, refuseTooMany } from './rules.ts';
 import { deleteEnvRow, listEnvRows, putEnvRow } from './store.ts';
 
@@ -10,7 +9,7 @@ import { deleteEnvRow, listEnvRows, putEnvRow } from './store.ts';
 export async function changeEnv(
   ctx: AppMutationCtx,
   wish: EnvWish,
-  places: EnvPlaces,
+  places: ListedPlaces,
 ): Promise<{ items: EnvRecord[]; changed?: false }> {
   const app = await holdApp(ctx, { wanted: 'owners' });
   refuseArchived(app);

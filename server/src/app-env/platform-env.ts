@@ -25,7 +25,7 @@ export interface PlatformEnv {
   run: Record<string, string>;
 }
 
-/** What the platform gives an app to know about itself; `PORT` and `HOST` are the runtime's. */
+/** What the platform gives an app to know about itself; `PORT` and the like are the runtime's. */
 export async function platformEnv(
   db: Db,
   { baseUrl, appsDomain }: EnvPlaces,
@@ -52,8 +52,11 @@ export async function platformEnv(
   return { build, run: { ...(await rawDatabaseEnv(db, { tenantId, appId })), ...build } };
 }
 
-/** The names alone, as a deployment of now would have them. */
-export async function platformEnvNames(db: Db, places: EnvPlaces, place: AppPlace): Promise<string[]> {
-  const { run } = await platformEnv(db, places, { ...place, deploymentId: '', commit: '' });
-  return [...Object.keys(run), 'HOST', 'PORT'].sort();
+/** The names alone. */
+export async function platformEnvNames(
+  db: Db,
+  places: EnvPlaces,
+  of: Omit<EnvOfDeployment, 'deploymentId'>,
+): Promise<string[]> {
+  return Object.keys((await platformEnv(db, places, { ...of, deploymentId: '' })).run);
 }

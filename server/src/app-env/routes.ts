@@ -2,10 +2,9 @@ import * as shapes from '@svc/contract/deployments.shapes.ts';
 import * as endpoints from '@svc/contract/deployments.ts';
 import { type Route, route } from '../plumbing/route.ts';
 import { changeEnv } from './change-env.ts';
-import { listEnv } from './list-env.ts';
-import type { EnvPlaces } from './platform-env.ts';
+import { type ListedPlaces, listEnv } from './list-env.ts';
 
-export const appEnvRoutes = (places: EnvPlaces): Route[] => [
-  route(endpoints.listEnv, shapes.listEnv, (ctx) => listEnv(ctx, places)),
+export const appEnvRoutes = (places: ListedPlaces): Route[] => [
+  route(endpoints.listEnv, shapes.listEnv, (ctx, { query }) => listEnv(ctx, query, places)),
   route(endpoints.changeEnv, shapes.changeEnv, (ctx, { body }) => changeEnv(ctx, body, places)),
 ];

@@ -137,6 +137,10 @@ describe('pages', () => {
     await one.make({ slug: 'a1' }, { slug: 'a2' });
     const { next_cursor: cursor } = (await one.get('owner', '/apps?per_page=1')).body;
     expect((await one.get('owner', `/apps?per_page=1&cursor=${cursor}`)).status).toBe(200);
+    for (const search of [`/apps?page=2&cursor=${cursor}`, `/apps/search?q=a&page=1&cursor=${cursor}`]) {
+      const both = await one.get('owner', search);
+      expect([search, both.status, both.body.errors?.[0]?.field]).toEqual([search, 400, 'cursor']);
+    }
     for (const { body } of [
       await one.get('owner', `/apps?sort=-slug&cursor=${cursor}`),
       await other.get('owner', `/apps?cursor=${cursor}`),

@@ -18,13 +18,14 @@ type Query = z.output<typeof shape.query>;
 export async function listApps(ctx: TenantCtx, query: Query) {
   const asked = await queryOf(ctx, query);
   const listing = [ctx.tenant.id, asked.sort, sha256(query.q ?? '')];
-  const after = readCursor(listing, query.cursor);
-  const window = windowOf(query);
+  const after = readCursor(listing, query);
+  const paged = { page: query.page ?? 1, per_page: query.per_page };
+  const window = windowOf(paged);
   const page = { limit: window.limit + 1, offset: after ? 0 : window.offset, after };
   const { rows, total } = await listAppRows(ctx.db, asked, page);
   const items = rows.slice(0, window.limit);
   return {
-    ...pageAnswer(query, items.map(listedApp), total),
+    ...pageAnswer(paged, items.map(listedApp), total),
     ...cappedIf(asked, total),
     next_cursor: rows.length > window.limit ? cursorFrom(listing, items.at(-1)) : null,
   };

@@ -1,4 +1,4 @@
-import { fail } from '../plumbing/problem.ts';
+import { fail, invalid } from '../plumbing/problem.ts';
 import { isUuid } from '../plumbing/ref.ts';
 import type { After, ListedRow } from './list-store.ts';
 
@@ -8,8 +8,12 @@ export function cursorFrom(listing: readonly string[], last: ListedRow | undefin
   return Buffer.from(JSON.stringify([...listing, last.sort_key, last.id])).toString('base64url');
 }
 
-export function readCursor(listing: readonly string[], cursor: string | undefined): After | undefined {
+export function readCursor(
+  listing: readonly string[],
+  { cursor, page }: { cursor?: string | undefined; page?: number | undefined },
+): After | undefined {
   if (cursor === undefined) return undefined;
+  if (page !== undefined) throw invalid('cursor', 'stands in place of page, not beside it');
   const parts = parse(cursor);
   const [key, id] = parts.slice(listing.length);
   const isOfListing = parts.length === listing.length + 2 && listing.every((part, at) => parts[at] === part);

@@ -1,6 +1,7 @@
 import type { Removed } from '@svc/contract/app-life.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import type { z } from 'zod';
+import { countEnv } from '../app-env/count-env.ts';
 import { discardFor } from '../deployments/stop-for.ts';
 import { forgetConnection } from '../git-connections/forget-connection.ts';
 import { purgeIcons } from '../icons/purge-icons.ts';
@@ -8,6 +9,7 @@ import { takeAppFromPats } from '../pats/take-app-from-pats.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
 import { purgeRawDatabase } from '../raw-db/purge-raw-database.ts';
+import { countPublications } from '../review/count-publications.ts';
 import { endSignInsTo } from '../sessions/end-sign-ins-to.ts';
 import { purgeSources } from '../sources/purge-sources.ts';
 import { purgeStaticSite } from '../static-sites/purge-static-site.ts';
@@ -34,12 +36,14 @@ export async function purgeHeldApp(ctx: MutationCtx, app: AppRow): Promise<Purge
   const granted = await takeAppFromTableGrants(ctx, of);
   // Signed out when it was deleted; this is for a sign-in that was under way at that moment.
   await endSignInsTo(ctx, { appId: id });
-  await discardFor(ctx, of);
+  const variables = await countEnv(ctx.db, of);
+  const requests = await countPublications(ctx, of);
+  const { deployments } = await discardFor(ctx, of);
   purgeSources(ctx, of);
   const { databases } = await purgeRawDatabase(ctx, of);
   const { objects, bytes } = await purgeStorage(ctx, of);
   const { icons } = await purgeIcons(ctx, of);
-  await forgetConnection(ctx, of);
+  const connection = await forgetConnection(ctx, of);
   const site = await purgeStaticSite(ctx, of);
   const { tables, rows, grants } = await dropTablesOfApp(ctx, of);
   if (app.subdomain !== null) {
@@ -60,6 +64,10 @@ export async function purgeHeldApp(ctx: MutationCtx, app: AppRow): Promise<Purge
     bytes,
     icons,
     ...site,
+    variables,
+    deployments,
+    ...connection,
+    publication_requests: requests,
   };
   const { name, owner_id, subdomain, deleted_at, purge_after } = app;
   ctx.audit({

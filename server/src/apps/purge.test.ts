@@ -46,6 +46,7 @@ const hasSchema = async ({ db }: Pick<TestDatabase, 'db'>, app: { id: string }) 
 const nothing = {
   ...{ tables: 0, rows: 0, table_grants: 0, co_owners: 0, members: 0, tokens_revoked: 0, tokens_narrowed: 0 },
   ...{ databases: 0, objects: 0, bytes: 0, icons: 0, releases: 0, release_files: 0, release_bytes: 0 },
+  ...{ variables: 0, deployments: 0, git_connections: 0, publication_requests: 0 },
 };
 
 /** A token of the owner's that is limited to these apps. */
@@ -62,6 +63,30 @@ async function tokensOf(t: LifeWorld) {
   const { body } = await t.as('owner', 'GET', `/api/v1/tenants/${t.tenant.slug}/pats`);
   const items: { id: string; apps: string[]; status: string }[] = body.items;
   return Object.fromEntries(items.map(({ id, apps, status }) => [id, { apps, status }]));
+}
+
+/** Two variables, a deployment that was canceled, a connection, and a request that was rejected. */
+async function putBeside({ tenant, app, people }: LifeWorld): Promise<void> {
+  const [tenantId, appId, by] = [tenant.id, app.id, people.owner.userId];
+  for (const name of ['A', 'B'])
+    await sql`insert into svc.app_env (app_id, tenant_id, name, value_sealed, updated_by, updated_at)
+      values (${appId}, ${tenantId}, ${name}, '', ${by}, now())`.execute(database.db);
+  await sql`
+    insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, created_at, ended_at)
+    values (gen_random_uuid(), ${tenantId}, ${appId}, 1, 'deploy', 'person', 'canceled', 'docker', 'upload', now(), now())`.execute(
+    database.db,
+  );
+  await sql`
+    insert into svc.git_connections (app_id, tenant_id, host, repo_id, repo, is_private, branch, installation_id,
+      web_url, clone_url, hook_state, connected_by, connected_at)
+    values (${appId}, ${tenantId}, 'here', 1, 'a/b', true, 'main', 1, '', '', 'waiting', ${by}, now())`.execute(
+    database.db,
+  );
+  await sql`
+    insert into svc.publication_requests (id, tenant_id, app_id, status, visibility, visibility_before, pinned,
+      deployment_id, digest, requested_by, requested_at, expires_at, decided_at)
+    values (gen_random_uuid(), ${tenantId}, ${appId}, 'rejected', 'public', 'private', 'live', gen_random_uuid(), '',
+      ${by}, now(), now(), now())`.execute(database.db);
 }
 
 test('everything of the app is removed and told, in the plan and in the answer alike', async () => {
@@ -81,6 +106,7 @@ test('everything of the app is removed and told, in the plan and in the answer a
   ];
   await sql`insert into svc.app_members (app_id, user_id, added_by, created_at)
     values (${t.app.id}, ${t.people.member.userId}, ${t.people.owner.userId}, now())`.execute(database.db);
+  await putBeside(t);
   await t.move('delete');
 
   const removed = {
@@ -94,6 +120,7 @@ test('everything of the app is removed and told, in the plan and in the answer a
       tokens_revoked: 1,
       tokens_narrowed: 1,
     },
+    ...{ variables: 2, deployments: 1, git_connections: 1, publication_requests: 1 },
   };
   const { body: preview } = await t.move('purge', 'owner', '?dry_run=true');
   expect(preview.plan).toMatchObject({ operation: 'apps.purge', irreversible: true });

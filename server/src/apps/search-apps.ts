@@ -14,8 +14,8 @@ import { seenBy } from './seen-by.ts';
 export async function searchApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const q = searchWords(query.q);
   const listing = [ctx.tenant.id, query.sort, sha256(query.q)];
-  const after = readCursor(listing, query.cursor);
-  const { limit, offset } = windowOf({ page: query.page, per_page: query.limit ?? query.per_page });
+  const after = readCursor(listing, query);
+  const { limit, offset } = windowOf({ page: query.page ?? 1, per_page: query.limit ?? query.per_page });
   const { rows, total } = await listAppRows(
     ctx.db,
     {

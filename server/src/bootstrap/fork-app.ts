@@ -6,6 +6,7 @@ import { connectionOf } from '../git-connections/connection-of.ts';
 import type { TenantCtx, TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { getSite } from '../static-sites/get-site.ts';
+import { type TableDefinition, tableDefinitions } from '../tables/table-definitions.ts';
 import { type TemplateFacts, templateSource } from '../templates/template-source.ts';
 import { askHostFirst, type HostAsked } from './ask-host-first.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
@@ -38,7 +39,7 @@ export async function prepareFork(
   return { source, ...code, asked };
 }
 
-/** Code and settings; never rows, objects, variables, domains, members, grants or tokens. */
+/** Code, settings and how its tables are made; never rows, objects, variables, domains, members, grants or tokens. */
 export async function forkApp(
   ctx: TenantMutationCtx,
   input: Input,
@@ -62,7 +63,7 @@ export async function forkApp(
           ...(subdomain === undefined ? {} : { subdomain }),
         },
         siteConfig: Object.keys(config).length === 0 ? null : config,
-        tables: template?.tables ?? [],
+        tables: template?.tables ?? (await tablesOf(ctx, source)),
         repo: wantedRepo(input),
         seed,
       },
@@ -106,6 +107,15 @@ async function readsCode(
     return mayReadCode(parts, source, { userId: ctx.caller.userId, tenantId: ctx.tenant.id });
   const connection = await connectionOf(ctx.db, { tenantId: source.tenant.id, appId: source.app.id });
   return codeReach(source, connection, parts.gitHost) !== 'closed';
+}
+
+/** Of who may look at them there; to read the code is another right. */
+async function tablesOf(
+  ctx: Pick<TenantCtx, 'db'>,
+  { tenant, app }: Source,
+): Promise<readonly TableDefinition[]> {
+  if (app.relation !== 'owner' && app.relation !== 'co_owner') return [];
+  return tableDefinitions(ctx.db, { tenantId: tenant.id, appId: app.id });
 }
 
 async function templateOf(ctx: Pick<TenantCtx, 'db'>, { tenant, app }: Source): Promise<string | null> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { copyOfServer, loginOf } from '../identity/testing.ts';
 import type { Caller } from '../plumbing/context.ts';
@@ -10,6 +11,7 @@ import {
   bootstrapPlace,
   bootstrapWorld,
   newSlug,
+  newTemplate,
   settleDeployments,
   until,
   watched,
@@ -76,6 +78,92 @@ test('an owner gets the code as it is, with the settings; what belongs to the so
     ...{ name: 'Mine', summary: 'Short', description: 'Long', auth_mode: 'api_key', data_scopes: ['a', 'b'] },
     ...{ deploy_method: 'static', visibility: 'private', cost_center: null, icon_url: null },
   });
+});
+
+const manifest = (name: string, slug: string) => `# What this is.
+name: ${name} # shown to people
+app:   { slug: '${slug}',  summary: "of ${slug}" }
+start:   node server.js
+`;
+
+async function fileOf(run: { repo: string }, path: string): Promise<string> {
+  const [owner = '', name = ''] = run.repo.split('/');
+  const { gitHost, git, dataDir } = place.parts;
+  const installation = await gitHost.installationOfOwner(owner);
+  const credentials = await gitHost.asInstallation(installation?.id ?? 0).credentials();
+  const from = { url: gitHost.remoteUrl({ owner, name }), ...credentials };
+  const into = join(dataDir, 'looked', crypto.randomUUID());
+  await git.checkOut({ from, ref: 'main', into, signal: new AbortController().signal, bytesMax: 1e6 });
+  return Bun.file(join(into, path)).text();
+}
+
+test('its svc.yaml names the app that it is about, and says all else as it was', async () => {
+  const world = await bootstrapWorld(place);
+  const files = { 'index.html': '<p>', 'svc.yaml': manifest('Template', 'of-template') };
+  const template = await newTemplate(place.parts, { ...world, person: world.admin, files });
+  const source = await ended(world, (await world.start({ template, name: 'First one' })).id);
+  const expected = (name: string, slug: string) =>
+    manifest('Template', 'of-template').replace('Template', name).replace("'of-template'", `"${slug}"`);
+  expect(await fileOf(source, 'svc.yaml')).toBe(expected('First one', source.slug));
+  const { body } = await fork(world, world.member, { source: source.slug, name: 'Mine: a copy' });
+  const cut = watched(place.parts, (call, when) => {
+    if (call === 'copyBranch' && when === 'after' && !isCut) {
+      isCut = true;
+      throw new Error('The line is cut.');
+    }
+  });
+  let isCut = false;
+  const run = await ended(world, body.id, cut);
+  expect([isCut, run.state]).toEqual([true, 'done']);
+  expect(run.commit).not.toBe(source.commit);
+  expect(await fileOf(run, 'svc.yaml')).toBe(expected('"Mine: a copy"', run.slug));
+  expect(await fileOf(run, 'index.html')).toBe('<p>');
+});
+
+test('its tables are made as those of the source are, without rows and grants, for who may look at them', async () => {
+  const world = await bootstrapWorld(place);
+  const source = await newSource(world, { visibility: 'public', isRepoPrivate: false });
+  const ask = (method: string, app: string, path: string, body?: object) =>
+    place.server.call(world.login, method, `${world.base}/apps/${app}/tables${path}`, body);
+  const columns = ['id:bigint', 'title:text:none', 'by:text', 'data:jsonb:nullable', 'at:timestamptz:now()'];
+  const notes = { name: 'notes', columns, owner_column: 'by', description: 'What is noted' };
+  expect((await ask('POST', source.app_id, '', notes)).status).toBe(201);
+  for (const index of [{ columns: ['title', 'by'], unique: true, name: 'one_each' }, { columns: ['data'] }])
+    expect((await ask('POST', source.app_id, '/notes/indexes', index)).status).toBe(201);
+  expect((await ask('PATCH', source.app_id, '/notes/columns/updated_at', { name: 'seen_at' })).status).toBe(
+    200,
+  );
+  const grant = { principal_type: 'role', principal_id: 'tenant_member', actions: ['read'] };
+  expect((await ask('POST', source.app_id, '/notes/grants', grant)).status).toBe(201);
+  const slug = newSlug();
+  const wish = { source: source.slug, slug };
+  const login = world.login;
+  const planned = await place.server.call(login, 'POST', `${world.base}/forks?dry_run=true`, wish);
+  const paths = planned.body.plan.changes.map(({ path }: { path: string }) => path);
+  expect(paths).toContain('tables');
+  expect(paths).toContain('table.columns');
+  expect(paths.filter((path: string) => path === 'table.index')).toHaveLength(2);
+  const { body } = await fork(world, world.member, wish);
+  const run = await ended(world, body.id);
+  const shapeOf = async (app: string) => {
+    const [{ body: table }, { body: indexes }, { body: grants }] = [
+      await ask('GET', app, '/notes'),
+      await ask('GET', app, '/notes/indexes'),
+      await ask('GET', app, '/notes/grants'),
+    ];
+    const { name, description, owner_column, columns } = table;
+    const indexed = indexes.items.map(({ name, columns, unique }: Record<string, unknown>) => ({
+      ...{ name, columns, unique },
+    }));
+    return [{ name, description, owner_column, columns, indexed }, grants.total];
+  };
+  const [there, grantsThere] = await shapeOf(source.app_id);
+  expect(grantsThere).toBe(1);
+  expect(await shapeOf(run.app_id)).toEqual([there, 0]);
+  const other = await newUser(database.db, world.tenant.id);
+  const { body: theirs } = await fork(world, other, { source: source.slug });
+  const made = await sql`select from svc.app_tables where app_id = ${theirs.app_id}`.execute(database.db);
+  expect([typeof theirs.app_id, made.rows]).toEqual(['string', []]);
 });
 
 test('who sees the app and not its code begins with its template; where there is none, it is refused', async () => {

@@ -110,7 +110,8 @@ describe('how to undo', () => {
   test('names what a failed or canceled run made, and nothing of one that goes on or is done', () => {
     expect(undoCommands({ state: 'failed' }, made, builtIn)).toEqual([
       'svc apps delete shop --tenant acme --execute',
-      'curl -X DELETE -H "Authorization: Bearer $SVC_TOKEN" http://localhost:4400/git/api/v3/repos/acme/shop',
+      'curl -X DELETE -H "Authorization: Bearer $SVC_TOKEN" http://localhost:4400/git/api/v3/repos/acme/shop' +
+        ' # SVC_TOKEN is a login token; an operator issues one: svc-admin tokens issue --user <e-mail>',
     ]);
     expect(undoCommands({ state: 'canceled' }, { app: null, repo: null }, builtIn)).toEqual([]);
     for (const state of ['running', 'done', 'awaiting_approval'] as const)

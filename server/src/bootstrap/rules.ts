@@ -167,5 +167,7 @@ export function undoCommands(
 }
 
 function removeBuiltIn(apiUrl: string, repo: string): string {
-  return `curl -X DELETE -H "Authorization: Bearer $SVC_TOKEN" ${apiUrl}/repos/${repo}`;
+  // No command of svc removes a repository, and none tells the token that svc login keeps.
+  const whence = 'SVC_TOKEN is a login token; an operator issues one: svc-admin tokens issue --user <e-mail>';
+  return `curl -X DELETE -H "Authorization: Bearer $SVC_TOKEN" ${apiUrl}/repos/${repo} # ${whence}`;
 }

@@ -1,7 +1,7 @@
 import type { createApp } from '@svc/contract/apps.shapes.ts';
 import type { setSite } from '@svc/contract/static-sites.shapes.ts';
 import type { z } from 'zod';
-import type { TemplateTable } from '../templates/built-in-files.ts';
+import type { TableDefinition } from '../tables/table-definitions.ts';
 
 /** What a run was asked for, in full: what changes meanwhile does not change the run. */
 export interface RunInput {
@@ -10,7 +10,7 @@ export interface RunInput {
   /** Of a fork whose source has one. */
   siteConfig: z.output<typeof setSite.body> | null;
   /** That its code counts on. */
-  tables: readonly TemplateTable[];
+  tables: readonly TableDefinition[];
   repo: WantedRepo;
   seed: Seed;
 }

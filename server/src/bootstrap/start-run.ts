@@ -56,6 +56,7 @@ export async function startRun(
       repository_private: input.repo.isPrivate,
       connection: firstBranch,
       deployment: 'the first',
+      ...(input.tables.length > 0 ? { tables: input.tables.map(({ name }) => name) } : {}),
       ...(isLinked ? {} : { waits_for: 'your account at the git host' }),
     },
   });

@@ -20,6 +20,7 @@ import { listenForChanges } from '../plumbing/invalidation.ts';
 import { createOutbox } from '../plumbing/outbox.ts';
 import type { Outbox } from '../plumbing/outbox-rows.ts';
 import { Failure, problemResponse } from '../plumbing/problem.ts';
+import { tableRoutes } from '../tables/routes.ts';
 import { newTenant, silentLog, type TestDatabase } from '../testing.ts';
 import type { BootstrapParts } from './bootstrap-parts.ts';
 import { createBootstrapWorker } from './create-bootstrap-worker.ts';
@@ -77,6 +78,7 @@ export async function bootstrapPlace(database: TestDatabase): Promise<BootstrapP
     ...appRoutes,
     ...appLifeRoutes({ runtime: { kind: 'process' } }),
     ...bootstrapRoutes(parts),
+    ...tableRoutes,
   ];
   const server = await copyOfServer(database, now, routes);
   const findCredential = createFindCredential({
@@ -167,11 +169,15 @@ export async function newRepository(
   return { owner, name };
 }
 
-async function newTemplate(
+/** From a repository of its own with these files. */
+export async function newTemplate(
   parts: BootstrapParts,
-  { tenant, person }: { tenant: TenantAccess; person: Caller },
+  {
+    tenant,
+    person,
+    files = { 'index.html': '<h1>Hello</h1>', 'css/site.css': 'h1 { color: teal }' },
+  }: { tenant: TenantAccess; person: Caller; files?: Record<string, string> },
 ): Promise<string> {
-  const files = { 'index.html': '<h1>Hello</h1>', 'css/site.css': 'h1 { color: teal }' };
   const { owner, name } = await newRepository(parts, { tenant, person, files });
   const id = Bun.randomUUIDv7();
   await sql`

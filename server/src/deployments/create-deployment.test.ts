@@ -4,7 +4,9 @@ import { codeOf, type TestDatabase, testDatabase, testMutation } from '../testin
 import { createDeployment, refuseMethod } from './create-deployment.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
+import { rollbackDeployment } from './rollback-deployment.ts';
 import { type DeployWorld, deployWorld, testPlaces } from './testing.ts';
+import { type Wanted, wantedOf } from './wanted-of.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -13,11 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 const context = (t: DeployWorld) => ({ tenant: { ...t.tenant, role: 'tenant_member' as const }, app: t.app });
-const create = async (
-  t: DeployWorld,
-  input: { ref?: string; uploadId?: string },
-  mode: 'preview' | 'execute' = 'execute',
-) =>
+const create = async (t: DeployWorld, input: Wanted, mode: 'preview' | 'execute' = 'execute') =>
   testMutation(database.db, t.owner, (ctx) => createDeployment(ctx, input, testPlaces), {
     context: context(t),
     mode,
@@ -45,6 +43,35 @@ test('there is something to deploy only where a repository is connected or sourc
   expect(value).toMatchObject({ seq: 1, state: 'queued', source: 'upload', created_by: t.owner.userId });
 });
 
+test('of an app that is archived or suspended that is said first, whatever else is wrong', async () => {
+  const t = await deployWorld(database, { method: 'compose' });
+  const runtime = { refuses: async () => 'There is no Docker here.', kind: 'process' as const };
+  const { id } = await t.deploy('anywhere');
+  const codes = async () => [
+    await codeOf(create(t, {})),
+    await codeOf(create(t, { uploadId: await upload(t, null) })),
+    await codeOf(create(t, { uploadId: await upload(t), ref: 'main' })),
+    await codeOf(refuseMethod(reading(t), runtime)),
+    await codeOf(
+      testMutation(
+        database.db,
+        t.owner,
+        (ctx) => rollbackDeployment(ctx, { id }, { ...testPlaces, runtime }),
+        {
+          context: context(t),
+        },
+      ),
+    ),
+  ];
+  expect(await codes()).toEqual([
+    ...['no_source', 'no_source', 'validation_failed', 'runtime_unsupported', 'not_rollback_target'],
+  ]);
+  await sql`update svc.apps set runtime = 'suspended' where id = ${t.app.id}`.execute(database.db);
+  expect(new Set(await codes())).toEqual(new Set(['app_suspended']));
+  await sql`update svc.apps set record = 'archived' where id = ${t.app.id}`.execute(database.db);
+  expect(new Set(await codes())).toEqual(new Set(['app_not_active']));
+});
+
 test('a preview tells what would be made and what is skipped for it, and makes nothing', async () => {
   const t = await deployWorld(database);
   const first = await t.deploy('anywhere');
@@ -55,6 +82,22 @@ test('a preview tells what would be made and what is skipped for it, and makes n
   expect(again.result.plan.fingerprint).toBe(result.plan.fingerprint);
   expect(result.plan.warnings).toEqual(['Deployment #1 still waits, and is skipped for this one.']);
   expect((await t.rows()).map(({ id, state }) => [id, state])).toEqual([[first.id, 'queued']]);
+});
+
+test('source that is yet to be sent has the plan of what is sent, and is taken by a preview alone', async () => {
+  const t = await deployWorld(database);
+  const executed = async () => wantedOf({ upload_pending: true }, { mode: 'execute' });
+  expect(await codeOf(executed())).toBe('validation_failed');
+  const [pending, sent] = [
+    await create(t, wantedOf({ upload_pending: true }, { mode: 'preview' }), 'preview'),
+    await create(t, { uploadId: await upload(t) }, 'preview'),
+  ];
+  if (pending.result.kind !== 'previewed' || sent.result.kind !== 'previewed')
+    throw new Error('Not a preview.');
+  expect(pending.result.plan).toEqual(sent.result.plan);
+  expect(await codeOf(create(t, { uploadId: 'pending', ref: 'main' }, 'preview'))).toBe('validation_failed');
+  await sql`update svc.apps set runtime = 'suspended' where id = ${t.app.id}`.execute(database.db);
+  expect(await codeOf(create(t, { uploadId: 'pending' }, 'preview'))).toBe('app_suspended');
 });
 
 test('the newest comes first in the list, and a state can be asked for', async () => {
@@ -68,6 +111,12 @@ test('the newest comes first in the list, and a state can be asked for', async (
   expect(await getDeployment(ctx, { id: first.id }, testPlaces)).toMatchObject({
     state: 'skipped',
     failure: null,
+  });
+  await sql`update svc.deployments set state = 'failed', failure_code = 'build_failed', failure_step = 'build',
+    failure_detail = 'It ended with 3' where id = ${second.id}`.execute(database.db);
+  expect((await getDeployment(ctx, { id: second.id }, testPlaces)).failure).toEqual({
+    ...{ code: 'build_failed', step: 'build', detail: 'It ended with 3' },
+    log_url: `${testPlaces.baseUrl}/api/v1/tenants/${t.tenant.id}/apps/${t.app.id}/deployments/${second.id}/logs`,
   });
   const foreign = await (await deployWorld(database)).deploy('anywhere');
   expect(await codeOf(getDeployment(ctx, { id: foreign.id }, testPlaces))).toBe('not_found');

@@ -1,4 +1,6 @@
+import { address } from '@svc/contract/client.ts';
 import type { Deployment } from '@svc/contract/deployments.shapes.ts';
+import { readBuildLog } from '@svc/contract/deployments.ts';
 import type { z } from 'zod';
 import { type SitePlaces, siteUrl } from '../static-sites/site-urls.ts';
 import type { DeploymentRow } from './store.ts';
@@ -27,7 +29,7 @@ export function deploymentRecord(
     digest: row.digest,
     rollback_of: row.rollback_of,
     release_id: row.release_id,
-    failure: code && step ? { code, step, detail: detail ?? '' } : null,
+    failure: code && step ? { code, step, detail: detail ?? '', log_url: logUrl(row, places) } : null,
     kept: row.is_kept,
     url: siteUrl(places, subdomain, 'active'),
     created_by: row.created_by,
@@ -37,6 +39,11 @@ export function deploymentRecord(
     live_at: isoOf(row.live_at),
     ended_at: isoOf(row.ended_at),
   };
+}
+
+function logUrl({ tenant_id, app_id, id }: DeploymentRow, { baseUrl }: SitePlaces): string {
+  const params = { tenantID: tenant_id, app: app_id, deployment: id };
+  return `${baseUrl}${address(readBuildLog, { params })}`;
 }
 
 function isoOf(time: Date | null): string | null {

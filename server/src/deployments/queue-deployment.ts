@@ -2,6 +2,7 @@ import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { endRow } from './end-row.ts';
+import { refuseStopped } from './rules.ts';
 import { type DeploymentRow, insertDeploymentRow, lockOpenRows, takeSeq } from './store.ts';
 
 /** Wakes the copies of the server that carry deployments out. */
@@ -32,9 +33,7 @@ export async function queueDeployment(ctx: MutationCtx, wish: NewDeployment): Pr
   const place = { tenantId, appId };
   const app = await lockApp(ctx.db, tenantId, appId);
   if (!app) throw fail('not_found');
-  if (app.record !== 'active')
-    throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });
-  if (app.runtime === 'suspended' && kind !== 'resume') throw fail('app_suspended');
+  refuseStopped(app, kind);
   for (const older of await lockOpenRows(ctx.db, place)) {
     if (older.state !== 'queued') continue;
     await endRow(ctx, older, { state: 'skipped' });

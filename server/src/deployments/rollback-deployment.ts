@@ -8,7 +8,7 @@ import type { SitePlaces } from '../static-sites/site-urls.ts';
 import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import { queueDeployment } from './queue-deployment.ts';
 import { refuseOtherRuntime } from './refuse-other-runtime.ts';
-import { rollbackObstacle } from './rules.ts';
+import { refuseStopped, rollbackObstacle } from './rules.ts';
 import { type DeploymentRow, lockDeploymentRow, updateDeploymentRow } from './store.ts';
 
 /** What it built is started again as a deployment of its own, with the variables that it had. */
@@ -21,6 +21,7 @@ export async function rollbackDeployment(
   const place = { tenantId: ctx.tenant.id, appId: app.id };
   const target = await lockDeploymentRow(ctx.db, place, id);
   if (!target) throw fail('not_found');
+  refuseStopped(app, 'rollback');
   const obstacle = rollbackObstacle(target);
   if (obstacle) throw fail(obstacle, { detail: `Deployment #${target.seq} is ${target.state}.` });
   refuseOtherRuntime(target, runtime);

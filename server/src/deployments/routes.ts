@@ -8,6 +8,7 @@ import { createDeployment, refuseMethod } from './create-deployment.ts';
 import { getDeployment } from './get-deployment.ts';
 import { listDeployments } from './list-deployments.ts';
 import { rollbackDeployment } from './rollback-deployment.ts';
+import { type Wanted, wantedOf } from './wanted-of.ts';
 
 export const deploymentRoutes = ({
   runtime,
@@ -22,8 +23,14 @@ export const deploymentRoutes = ({
   route(
     endpoints.createDeployment,
     shapes.createDeployment,
-    (ctx, { body }) => createDeployment(ctx, { ref: body.ref, uploadId: body.upload_id }, places),
-    { prepare: (ctx) => refuseMethod(ctx, runtime) },
+    (ctx, _, wanted: Wanted) => createDeployment(ctx, wanted, places),
+    {
+      prepare: async (ctx, { body }, run) => {
+        const wanted = wantedOf(body, run);
+        await refuseMethod(ctx, runtime);
+        return wanted;
+      },
+    },
   ),
   route(endpoints.cancelDeployment, shapes.cancelDeployment, (ctx, { params }) =>
     cancelDeployment(ctx, { id: params.deployment }, places),

@@ -4,8 +4,20 @@ import {
   healthTimeoutSecondsDefault,
 } from '@svc/contract/deployments.ts';
 import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
+import type { AppRow } from '../apps/app-row.ts';
 import { canonicalJson } from '../plumbing/canonical.ts';
+import { fail } from '../plumbing/problem.ts';
 import type { DeploymentRow } from './store.ts';
+
+/** Nothing is deployed to an app that is archived, or suspended unless that is what ends it. Asked before anything else. */
+export function refuseStopped(
+  { record, runtime }: Pick<AppRow, 'record' | 'runtime'>,
+  kind: DeploymentRow['kind'] = 'deploy',
+): void {
+  if (record !== 'active')
+    throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });
+  if (runtime === 'suspended' && kind !== 'resume') throw fail('app_suspended');
+}
 
 /** What asking one to stop does to it. Where it is being released, old and new are exchanged already. */
 export function cancelOf({

@@ -113,6 +113,49 @@ describe('a deployment of a static app', () => {
     expect(await shown(t)).toMatchObject({ release: waiting.release_id, live: id });
   });
 
+  test('that waits for its review is never being released; one that is shown is', async () => {
+    await sql`create table if not exists svc.states_seen (id uuid, state text)`.execute(database.db);
+    await sql`create or replace function svc.note_state() returns trigger language plpgsql as
+      $$ begin insert into svc.states_seen values (new.id, new.state); return new; end $$`.execute(
+      database.db,
+    );
+    await sql`create or replace trigger note_state after insert or update of state on svc.deployments
+      for each row execute function svc.note_state()`.execute(database.db);
+    const seen = async (id: string) =>
+      (
+        await sql<{ state: string }>`select distinct state from svc.states_seen where id = ${id}`.execute(
+          database.db,
+        )
+      ).rows
+        .map(({ state }) => state)
+        .sort();
+    const t = await world();
+    const first = await live(t, 'one');
+    expect(await seen(first.id)).toEqual(['building', 'built', 'live', 'queued', 'releasing']);
+    const second = await live(t, 'two');
+    await setVisibility(t, 'public');
+    const { id } = await t.deploy(site('three'));
+    const waiting = await until(
+      () => t.row(id),
+      ({ ended_at }) => ended_at !== null,
+    );
+    expect(waiting).toMatchObject({ state: 'built', step: null, failure_code: null });
+    expect(await seen(id)).toEqual(['building', 'built', 'queued']);
+    // As little where it is gone back to.
+    const { value: back } = await testMutation(
+      database.db,
+      t.owner,
+      (ctx) => rollbackDeployment(ctx, { id: first.id }, testPlaces),
+      as(t),
+    );
+    await until(
+      () => t.row(back.id),
+      ({ ended_at }) => ended_at !== null,
+    );
+    expect(await seen(back.id)).toEqual(['building', 'built', 'queued']);
+    expect(await shown(t)).toMatchObject({ live: second.id });
+  });
+
   test('that a push asked for, and so nobody, is made in the name of the representative owner', async () => {
     const t = await world();
     const { value } = await testMutation(

@@ -5,7 +5,13 @@ import { endRow } from './end-row.ts';
 import { discardTopic } from './expire-artifacts.ts';
 import { drainInstancesOf } from './instances-store.ts';
 import { deploymentName, workTag } from './queue-deployment.ts';
-import { type AppPlace, listKeptRows, lockOpenRows, updateDeploymentRow } from './store.ts';
+import {
+  type AppPlace,
+  listDeploymentRows,
+  listKeptRows,
+  lockOpenRows,
+  updateDeploymentRow,
+} from './store.ts';
 
 /**
  * For who holds an app that is suspended, archived or deleted: what waits or is built is canceled, and what runs ends
@@ -31,10 +37,12 @@ export async function stopFor(
 }
 
 /** For who purges an app, before its rows go: what was built is removed. What runs has no row then, and is ended for that. */
-export async function discardFor(ctx: MutationCtx, place: AppPlace): Promise<void> {
+export async function discardFor(ctx: MutationCtx, place: AppPlace): Promise<{ deployments: number }> {
   for (const { runtime, artifact } of await listKeptRows(ctx.db, place)) {
     if (runtime && artifact)
       ctx.enqueue(discardTopic, { tenant_id: place.tenantId, app_id: place.appId, runtime, artifact });
   }
   ctx.changed(workTag);
+  const { total } = await listDeploymentRows(ctx.db, place, { window: { limit: 1, offset: 0 } });
+  return { deployments: total };
 }

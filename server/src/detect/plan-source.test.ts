@@ -85,6 +85,15 @@ test('a svc.yaml that is wrong says where', async () => {
   expect(await refusal(folderOf({ 'svc.yaml': 'start: [1]' }))).toContain('start');
   expect(await refusal(folderOf({ 'svc.yaml': 'unknown: 1' }))).toContain('unknown');
   expect(await refusal(folderOf({ 'svc.yaml': 'a: : b' }))).toContain('svc.yaml');
+  expect(await refusal(folderOf({ 'svc.yml': 'start: x\nbiuld: make\nzzz: 1\n' }))).toBe(
+    'svc.yml:2:1: unknown key "biuld"; did you mean "build"?; svc.yml:3:1: unknown key "zzz"',
+  );
+  expect(await refusal(folderOf({ 'svc.yaml': 'name: a\nstart:\n  - 1\n' }))).toBe(
+    'svc.yaml:3:3: start must be a text',
+  );
+  expect(await refusal(folderOf({ 'svc.yaml': `# ${'x'.repeat(70_000)}` }))).toBe(
+    'svc.yaml:1:1: is larger than 64 KiB',
+  );
   expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: nowhere}' }))).toContain('nowhere');
   expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: ../up}' }))).toContain('build');
 });

@@ -1,14 +1,10 @@
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
-import { issueText } from '@svc/contract/issue-text.ts';
-import { Manifest } from '@svc/contract/manifest.shapes.ts';
-import {
-  durationMs,
-  healthTimeoutMinutesMax,
-  manifestBytesMax,
-  manifestFileNames,
-} from '@svc/contract/manifest.ts';
+import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
+import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
+import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
+import { faultText, ManifestFaults } from '@svc/contract/manifest-faults.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
-import { parseDocument } from 'yaml';
+import * as yaml from 'yaml';
 import { folderWithin } from '../drivers/runtime/process/trees.ts';
 import { BuildFailure, type BuildPlan, type DeployMethod } from '../drivers/runtime/runtime.ts';
 import { detectSource } from './detect-source.ts';
@@ -87,17 +83,19 @@ function missing(dir: string): never {
   throw new BuildFailure('detect', `svc.yaml: the folder ${dir} of build.dir is not there.`);
 }
 
+/** With the words that the command line has for it. */
 async function readManifest(files: SourceFiles): Promise<Manifest> {
   const name = manifestFileNames.find((each) => files.paths.has(each));
   if (name === undefined) return {};
-  const text = await files.read(name);
-  if (text === null || text.length > manifestBytesMax)
-    throw new BuildFailure('detect', `${name} is larger than ${manifestBytesMax} bytes.`);
-  const document = parseDocument(text, { prettyErrors: true });
-  const [wrong] = document.errors;
-  if (wrong) throw new BuildFailure('detect', `${name}: ${wrong.message}`);
-  const read = Manifest.safeParse(document.toJS({ maxAliasCount: 50 }) ?? {}, { error: issueText });
-  if (read.success) return read.data;
-  const issues = read.error.issues.map((issue) => `${issue.path.join('.') || name}: ${issue.message}`);
-  throw new BuildFailure('detect', `${name}: ${issues.join('; ')}`);
+  try {
+    const text = await files.read(name);
+    if (text === null) throw manifestTooLarge();
+    return manifestOf(parseManifestDocument(yaml, text));
+  } catch (error) {
+    if (!(error instanceof ManifestFaults)) throw error;
+    const told = error.faults.slice(0, faultsToldMax).map((fault) => faultText(name, fault));
+    throw new BuildFailure('detect', told.join('; '));
+  }
 }
+
+const faultsToldMax = 20;

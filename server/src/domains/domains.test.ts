@@ -91,6 +91,8 @@ describe('adding', () => {
       ['127.0.0.1', 400, 'validation_failed'],
       ['*.example.com', 400, 'validation_failed'],
       ['co.uk', 422, 'host_reserved'],
+      ['com', 422, 'host_reserved'],
+      ['localhost', 422, 'host_reserved'],
       [`shop.${testAppsDomain}`, 422, 'host_reserved'],
     ] as const) {
       const answer = await call('POST', '', { host });

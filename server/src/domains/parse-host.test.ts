@@ -61,10 +61,21 @@ test('what is no host name is refused', () => {
     expect([bad, codeOf(() => parseHost(bad))]).toEqual([bad, 'validation_failed']);
 });
 
+test('a name without a dot is one where it is known, and is refused for what it is', () => {
+  for (const [given, kept] of [
+    ['COM.', 'com'],
+    ['localhost', 'localhost'],
+    ['рф', 'xn--p1ai'],
+  ] as const) {
+    expect([given, parseHost(given)]).toEqual([given, kept]);
+    expect([given, codeOf(() => refuseReserved(kept, platform))]).toEqual([given, 'host_reserved']);
+  }
+});
+
 test('names of the platform, above and below them, are nobody else’s', () => {
   for (const host of [
     ...['apps.platform.example', 'shop.apps.platform.example', 'a.b.apps.platform.example'],
-    ...['svc.platform.example', 'www.svc.platform.example', 'platform.example', 'www.localhost'],
+    ...['svc.platform.example', 'www.svc.platform.example', 'platform.example', 'www.localhost', 'localhost'],
   ])
     expect([host, codeOf(() => refuseReserved(host, platform))]).toEqual([host, 'host_reserved']);
   for (const host of ['www.platform.example', 'notplatform.example', 'xapps.platform.example'])
@@ -72,7 +83,16 @@ test('names of the platform, above and below them, are nobody else’s', () => {
 });
 
 test('names under which anybody can register are refused, those below them are not', () => {
-  for (const host of ['co.uk', 'github.io', 'foo.ck', 'blogspot.com', 'xn--55qx5d.cn'])
+  for (const host of [
+    'com',
+    'uk',
+    'xn--p1ai',
+    'co.uk',
+    'github.io',
+    'foo.ck',
+    'blogspot.com',
+    'xn--55qx5d.cn',
+  ])
     expect([host, codeOf(() => refuseReserved(host, platform))]).toEqual([host, 'host_reserved']);
   for (const host of ['example.co.uk', 'me.github.io', 'www.ck', 'example.com'])
     expect([host, codeOf(() => refuseReserved(host, platform))]).toEqual([host, 'taken']);

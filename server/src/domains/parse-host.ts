@@ -28,7 +28,7 @@ export function parseHost(text: string): string {
   if (host.length > hostCharsMax) throw refused(`has more than ${hostCharsMax} characters`);
   const labels = host.split('.');
   if (!labels.every((it) => label.test(it))) throw refused('has a part that no host name can have');
-  if (labels.length < 2) throw refused('needs a domain, such as www.example.com');
+  if (labels.length < 2 && !isKnownTop(host)) throw refused('needs a domain, such as www.example.com');
   return host;
 }
 
@@ -40,6 +40,11 @@ export function refuseReserved(host: string, platform: PlatformNames): void {
   const { publicSuffix } = parse(host, { allowPrivateDomains: true });
   if (publicSuffix === host)
     throw fail('host_reserved', { detail: `Under ${host} anybody can register names (publicsuffix.org).` });
+}
+
+/** A name without a dot that is one, and reserved: `com`, `localhost`. Whatever else has none is no name in DNS. */
+function isKnownTop(host: string): boolean {
+  return host === 'localhost' || parse(host).isIcann === true;
 }
 
 /** Whether it is the top of what somebody registered, where DNS allows no CNAME. */

@@ -4,6 +4,7 @@ import { holdApp } from '../apps/hold-app.ts';
 import { sha256 } from '../plumbing/canonical.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { archived } from './archived.ts';
 import { findConnectionRow } from './connection-store.ts';
 import type { GitParts } from './git-parts.ts';
 import { deleteOldStateRows, insertStateRow } from './state-store.ts';
@@ -15,7 +16,7 @@ export async function beginGitConnection(
   { gitHost }: Pick<GitParts, 'gitHost'>,
 ): Promise<{ state: string; install_url: string; expires_at: string }> {
   const app = await holdApp(ctx, { wanted: 'owners' });
-  if (app.record !== 'active') throw fail('app_not_active');
+  if (app.record !== 'active') throw archived();
   const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
   const present = await findConnectionRow(ctx.db, { tenantId: who.tenantId, appId: app.id });
   if (present) throw fail('already_connected', { detail: `The app is connected to ${present.repo}.` });

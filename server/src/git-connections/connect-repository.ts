@@ -1,6 +1,7 @@
 import { lockApp } from '../apps/app-row.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { archived } from './archived.ts';
 import {
   type AppPlace,
   type ConnectionRow,
@@ -24,7 +25,7 @@ export async function connectRepository(
   const place = { tenantId, appId };
   const app = await lockApp(ctx.db, tenantId, appId);
   if (!app) throw fail('not_found');
-  if (app.record !== 'active') throw fail('app_not_active');
+  if (app.record !== 'active') throw archived();
   const { host, repository, installation, branch } = prepared;
   const repo = `${repository.owner}/${repository.name}`;
   const present = await lockConnectionRow(ctx.db, place);

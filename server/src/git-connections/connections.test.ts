@@ -170,7 +170,10 @@ describe('connecting', () => {
       await made.git('POST', '/begin', { repo: repo.full }),
       await made.git('PATCH', '', { branch: 'dev' }),
     ])
-      expect([answer.status, answer.body.code]).toEqual([409, 'app_not_active']);
+      expect([answer.status, answer.body.code, answer.body.detail.includes('repository')]).toEqual([
+        ...[409, 'app_not_active', true],
+      ]);
+    expect((await made.git('DELETE')).status).toBe(200);
   });
 
   test('what is no name of a repository or branch is refused before anybody is asked', async () => {

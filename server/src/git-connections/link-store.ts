@@ -38,6 +38,23 @@ export function lockLinkRowAt(tx: Tx, who: LinkedPerson, host: string): Promise<
   return linksOf(tx, who).selectAll().where('host', '=', host).forUpdate().executeTakeFirst();
 }
 
+/** Nothing keeps two people from linking the same account. */
+export async function listUserIdsOfAccount(
+  db: Db,
+  tenantId: string,
+  { host, accountId }: { host: string; accountId: number },
+): Promise<string[]> {
+  const rows = await db
+    .withTables<Tables>()
+    .selectFrom('git_links')
+    .select('user_id')
+    .where('tenant_id', '=', tenantId)
+    .where('host', '=', host)
+    .where('account_id', '=', accountId)
+    .execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
 /** Undefined where another sign-in to the same host was first. */
 export function insertLinkRow(tx: Tx, row: LinkRow): Promise<LinkRow | undefined> {
   return tx

@@ -1,5 +1,6 @@
 import { lockApp } from '../apps/app-row.ts';
 import { queueDeployment } from '../deployments/queue-deployment.ts';
+import type { GitHost } from '../drivers/git-host/git-host.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { daysAfter } from '../plumbing/days-after.ts';
 import {
@@ -8,6 +9,7 @@ import {
   lockConnectionRow,
   saveConnectionRow,
 } from './connection-store.ts';
+import { findPusher } from './find-pusher.ts';
 import type { Push } from './push-payload.ts';
 import {
   deletePushRowsBefore,
@@ -27,8 +29,9 @@ const keptDays = 30;
 export async function notePush(
   ctx: MutationCtx,
   place: AppPlace,
-  { push, webUrl }: { push: Push; webUrl: string },
+  { push, gitHost }: { push: Push; gitHost: Pick<GitHost, 'isBuiltIn' | 'webUrl'> },
 ): Promise<PushRow['outcome'] | null> {
+  const { webUrl } = gitHost;
   const app = await lockApp(ctx.db, place.tenantId, place.appId, 'any');
   const connection = await lockConnectionRow(ctx.db, place);
   if (!app || !connection) return null;
@@ -44,8 +47,8 @@ export async function notePush(
   const deployment =
     outcome === 'deployed'
       ? await queueDeployment(ctx, {
-          ...{ ...place, trigger: 'push', source: 'repository', createdBy: null },
-          ...{ ref: push.branch, repo: push.repo },
+          ...{ ...place, trigger: 'push', source: 'repository', ref: push.branch, repo: push.repo },
+          createdBy: await findPusher(ctx.db, gitHost, { ...place, accountId: push.accountId }),
         })
       : null;
   await deletePushRowsBefore(ctx.db, place, daysAfter(ctx.now, -keptDays));

@@ -7,6 +7,8 @@ const Payload = z.object({
   after: z.string().regex(gitCommitPattern),
   deleted: z.boolean().default(false),
   repository: z.object({ id: z.int(), full_name: z.string().regex(gitRepoPattern) }),
+  // Only who it was is told by it: a push without one counts like any other.
+  sender: z.object({ id: z.int() }).nullable().catch(null),
 });
 
 export interface Push {
@@ -16,6 +18,8 @@ export interface Push {
   branch: string;
   commit: string;
   isDeleted: boolean;
+  /** The account that pushed, by its number at the host. */
+  accountId: number | null;
 }
 
 /** Null: it is about a tag, which nothing is deployed from. */
@@ -28,10 +32,11 @@ export function readPush(deliveryId: string, text: string): Push | null {
   }
   const parsed = Payload.safeParse(json);
   if (!parsed.success) throw fail('validation_failed', { detail: 'The body does not tell of a push.' });
-  const { ref, after, deleted, repository } = parsed.data;
+  const { ref, after, deleted, repository, sender } = parsed.data;
   if (!ref.startsWith('refs/heads/')) return null;
   return {
     ...{ deliveryId, repoId: repository.id, repo: repository.full_name },
     ...{ branch: ref.slice('refs/heads/'.length), commit: after, isDeleted: deleted },
+    accountId: sender?.id ?? null,
   };
 }

@@ -33,9 +33,7 @@ export function createWebhookReceiver(parts: GitParts & OperatorParts): Handle {
       const change = { name: 'git.push', auditTenantId: place.tenantId, requestId: info.requestId };
       // One app's trouble is not the others': the host tells it again, and those who have heard of it do nothing.
       try {
-        const outcome = await asOperator(parts, change, (ctx) =>
-          notePush(ctx, place, { push, webUrl: gitHost.webUrl }),
-        );
+        const outcome = await asOperator(parts, change, (ctx) => notePush(ctx, place, { push, gitHost }));
         if (outcome) noted++;
         info.log.info({ app: place.appId, delivery: deliveryId, outcome }, 'a push was told of');
       } catch (error) {

@@ -20,7 +20,7 @@ export const setupPage: Handle = async (request, url, info) => {
   const main = flags
     ? html`<h1>One more step</h1>
 <p class="lead">Go back to your terminal and finish the connection there:</p>
-<p><code>svc git-host complete${flags} --execute</code></p>`
+<p><code>svc git-host complete${flags}</code></p>`
     : html`<h1>Nothing to finish</h1>
 <p class="lead">Connect a repository from your terminal: <code>svc apps git connect</code>.</p>`;
   return pageResponse({ title: 'Git host', main }, { status: 200 });

@@ -129,15 +129,18 @@ export interface Told {
   ref?: string;
   commit?: string;
   deleted?: boolean;
+  /** Whose account pushed, by its number. */
+  sender?: unknown;
 }
 
 export const newCommit = () => Bun.SHA1.hash(Bun.randomUUIDv7(), 'hex');
 
-export function pushBody({ repo, branch = 'main', ref, commit, deleted = false }: Told): string {
+export function pushBody({ repo, branch = 'main', ref, commit, deleted = false, sender }: Told): string {
   return JSON.stringify({
     ref: ref ?? `refs/heads/${branch}`,
     ...{ before: newCommit(), after: commit ?? newCommit(), deleted },
     repository: { id: repo.id, full_name: `${repo.owner}/${repo.name}` },
+    ...(sender === undefined ? {} : { sender: { id: sender, login: 'x' } }),
   });
 }
 

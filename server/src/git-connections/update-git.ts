@@ -1,6 +1,7 @@
 import { holdApp } from '../apps/hold-app.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
+import { archived } from './archived.ts';
 import { lockConnectionRow, saveConnectionRow } from './connection-store.ts';
 import { type ConnectionRecord, connectionRecord } from './rules.ts';
 
@@ -11,7 +12,7 @@ export async function updateGit(
 ): Promise<ConnectionRecord & { changed?: false }> {
   const app = await holdApp(ctx, { wanted: 'owners' });
   const place = { tenantId: ctx.tenant.id, appId: app.id };
-  if (app.record !== 'active') throw fail('app_not_active');
+  if (app.record !== 'active') throw archived();
   const row = await lockConnectionRow(ctx.db, place);
   if (!row) throw fail('not_connected');
   ctx.audit({

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { sql } from 'kysely';
 import type { Repository } from '../drivers/git-host/git-host.ts';
 import { githubWorld } from '../drivers/git-host/testing/github-world.ts';
+import { hostUserOf } from '../git-host/accounts-store.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 import { insertConnectionRow } from './connection-store.ts';
 import { webhookBytesMax } from './receive-webhook.ts';
@@ -51,6 +52,14 @@ function tell({ parts }: GitWorld, told: Told, delivery = newDelivery()) {
     ...{ 'x-github-delivery': delivery, 'x-hub-signature-256': signature },
   });
 }
+/** As if the person had approved a code. */
+async function linkAccount({ tenant }: GitWorld, userId: string, account: number): Promise<void> {
+  await sql`insert into svc.git_links
+      (id, tenant_id, user_id, host, account_id, login, kind, token_sealed, linked_at)
+    values (${Bun.randomUUIDv7()}, ${tenant.id}, ${userId}, ${github.host.webUrl}, ${account}, 'x', 'user', '', now())`.execute(
+    database.db,
+  );
+}
 const statusOf = async ({ git }: GitWorld) => (await git('GET')).body;
 
 test('the trouble of one app does not keep a push from the others', async () => {
@@ -72,7 +81,14 @@ test('the trouble of one app does not keep a push from the others', async () => 
 });
 
 async function deploymentsOf(appId: string) {
-  const { rows } = await sql<{ seq: number; state: string; trigger: string; ref: string; created_by: null }>`
+  interface Row {
+    seq: number;
+    state: string;
+    trigger: string;
+    ref: string;
+    created_by: string | null;
+  }
+  const { rows } = await sql<Row>`
     select seq, state, trigger, ref, created_by from svc.deployments where app_id = ${appId} order by seq`.execute(
     database.db,
   );
@@ -93,6 +109,39 @@ describe('a push to the connected branch', () => {
       ...{ delivery_id: delivery, branch: 'main', commit, outcome: 'deployed' },
       ...{ deployment_id: expect.any(String), received_at: expect.any(String) },
     });
+  });
+
+  test('is that of the person whose account pushed, where it is linked by one of the tenant', async () => {
+    const repo = newRepo();
+    const made = await connected(repo);
+    const { owner, coOwner, member } = made.people;
+    const other = await gitWorld(database, github.host);
+    await linkAccount(made, owner.userId, 71);
+    await linkAccount(other, other.people.owner.userId, 72);
+    for (const person of [coOwner, member]) await linkAccount(made, person.userId, 73);
+    const leaver = made.people.admin.userId;
+    await linkAccount(made, leaver, 74);
+    await sql`delete from svc.memberships where tenant_id = ${made.tenant.id} and user_id = ${leaver}`.execute(
+      database.db,
+    );
+    // Their own; that of nobody, of another tenant, of two people, of who has left; and what tells no account.
+    for (const sender of [71, 70, 72, 73, 74, null, 'octocat']) await tell(made, { repo, sender });
+    const by = (await deploymentsOf(made.app.id)).map(({ created_by }) => created_by);
+    expect(by).toEqual([owner.userId, null, null, null, null, null, null]);
+  });
+
+  test('at the built-in host is that of who pushed, if they are of the tenant', async () => {
+    const repo = newRepo();
+    const made = await connected(repo, await gitWorld(database, { ...github.host, isBuiltIn: true }));
+    const stranger = (await gitWorld(database, github.host)).people.owner;
+    const { coOwner } = made.people;
+    const numberOf = async ({ userId }: { userId: string }) =>
+      (await hostUserOf(database.db, { userId, email: `${userId}@example.test` })).id;
+    await linkAccount(made, made.people.owner.userId, 75);
+    for (const sender of [await numberOf(coOwner), await numberOf(stranger), 0, 75])
+      await tell(made, { repo, sender });
+    const by = (await deploymentsOf(made.app.id)).map(({ created_by }) => created_by);
+    expect(by).toEqual([coOwner.userId, null, null, null]);
   });
 
   test('that is told of again does nothing', async () => {
@@ -281,7 +330,7 @@ test('who comes back from the git host is told how to go on, and nothing of the 
     return (await setupPage(new Request(url), url, info)).text();
   };
   expect(await page('?installation_id=12&state=abc_-1')).toContain(
-    'svc git-host complete --state abc_-1 --installation-id 12 --execute',
+    '<code>svc git-host complete --state abc_-1 --installation-id 12</code>',
   );
   const hostile = await page('?installation_id=1;id&state=%3Cscript%3E');
   expect([hostile.includes('script'), hostile.includes('Nothing to finish')]).toEqual([false, true]);

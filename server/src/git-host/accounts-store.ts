@@ -37,6 +37,12 @@ export async function findHostUser(db: Db, userId: string): Promise<HostUser | n
   return rows[0] ?? null;
 }
 
+export async function findHostUserAt(db: Db, id: number): Promise<HostUser | null> {
+  const { rows } = await sql<HostUser>`
+    select id, user_id as "userId", login from svc.git_host_users where id = ${id}`.execute(db);
+  return rows[0] ?? null;
+}
+
 /** The app is installed for each tenant: the row comes with that of the tenant, so that asking writes nothing. */
 export async function installationOfTenant(db: Db, tenantId: string): Promise<HostInstallation> {
   const { rows } = await sql<HostInstallation>`

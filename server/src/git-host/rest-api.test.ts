@@ -124,6 +124,15 @@ describe('credentials', () => {
       expect([status, body.status, typeof body.documentation_url]).toEqual([401, '401', 'string']);
     }
     expect((await host.call('x', 'GET', '/user')).body.message).toBe('Bad credentials');
+    // In the platform's own header, and told so in the platform's own words.
+    const asked = (key: string) =>
+      fetch(`${host.baseUrl}/git/api/v3/user`, { headers: { 'x-api-key': key } });
+    const refused = await asked(pat);
+    expect([refused.status, await refused.json()]).toEqual([
+      403,
+      expect.objectContaining({ code: 'login_required', request_id: refused.headers.get('x-request-id') }),
+    ]);
+    expect((await asked('x')).status).toBe(401);
     const login = await loginToken(database, place.member);
     expect((await host.call(login, 'GET', '/user')).body.email).toBe(place.member.email);
   });

@@ -1,5 +1,5 @@
 import { errorCodes } from '@svc/contract/error-codes.ts';
-import { Failure } from '../plumbing/problem.ts';
+import { Failure, fail } from '../plumbing/problem.ts';
 import { createRouter } from '../plumbing/router.ts';
 import type { Handle } from '../plumbing/serve.ts';
 import type { GitHostParts } from './git-host-parts.ts';
@@ -77,6 +77,9 @@ export function createRestApi(parts: GitHostParts): Handle {
 
   return async (request, url, info) => {
     info.setRoute('git.api');
+    // Not in the words of this API: as everywhere, a token in the platform's own header is for rows.
+    if (request.headers.has('x-api-key') && (await parts.authenticate(request))?.kind === 'pat')
+      throw fail('login_required');
     try {
       return await answer(request, url, info);
     } catch (error) {

@@ -9,12 +9,16 @@ import { findMember } from '../tenants/find-member.ts';
 import { decideAccess } from './rules.ts';
 import { listActiveGrantRows } from './store.ts';
 
-export async function checkAccess(ctx: TenantCtx, input: z.output<typeof shape.body>) {
+/** Before anything is looked up: whether another subject or connector exists is not theirs to learn. */
+export function refuseAboutOthers(ctx: TenantCtx, { subject_id }: { subject_id: string }): void {
   const isAdmin = ctx.tenant.role === 'tenant_admin';
-  const isSelf = [ctx.caller.userId, ctx.caller.email.toLowerCase()].includes(input.subject_id.toLowerCase());
-  // Before anything is looked up: whether another subject or connector exists is not theirs to learn.
+  const isSelf = [ctx.caller.userId, ctx.caller.email.toLowerCase()].includes(subject_id.toLowerCase());
   if (!isAdmin && !isSelf)
     throw fail('forbidden', { detail: 'Admins may ask about anyone, members about themselves.' });
+}
+
+export async function checkAccess(ctx: TenantCtx, input: z.output<typeof shape.body>) {
+  refuseAboutOthers(ctx, input);
   const subject = await findMember(ctx.db, ctx.tenant.id, input.subject_id);
   const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
   // Someone who left the tenant, or is suspended, has no access whatever was granted.

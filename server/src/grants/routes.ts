@@ -1,7 +1,7 @@
 import * as shapes from '@svc/contract/grants.shapes.ts';
 import * as endpoints from '@svc/contract/grants.ts';
 import { type Route, route } from '../plumbing/route.ts';
-import { checkAccess } from './check-access.ts';
+import { checkAccess, refuseAboutOthers } from './check-access.ts';
 import { createGrant } from './create-grant.ts';
 import { getGrant } from './get-grant.ts';
 import { getMyGrantTerms } from './get-my-grant-terms.ts';
@@ -22,5 +22,7 @@ export const grantRoutes: Route[] = [
   route(endpoints.revokeGrant, shapes.revokeGrant, (ctx, { params, body }) =>
     revokeGrant(ctx, { grantId: params.grantID, reason: body?.reason ?? '' }),
   ),
-  route(endpoints.checkAccess, shapes.checkAccess, (ctx, { body }) => checkAccess(ctx, body)),
+  route(endpoints.checkAccess, shapes.checkAccess, (ctx, { body }) => checkAccess(ctx, body), {
+    beforeReplay: async (ctx, { body }) => refuseAboutOthers(ctx, body),
+  }),
 ];

@@ -66,6 +66,9 @@ export function forwardTo(
     }
     const answered = new Headers(answer.headers);
     for (const name of droppedHeaders) answered.delete(name);
+    const length = answer.headers.get('content-length');
+    // To HEAD no body comes that could be counted.
+    if (request.method === 'HEAD' && length !== null) answered.set('content-length', length);
     return new Response(answer.body, { status: answer.status, headers: answered });
   };
 }

@@ -67,7 +67,7 @@ const expired = {
 function showFailure(ctx: WebContext, error: unknown, log: Logger): void {
   const requestId = requestIdOf(ctx);
   const link = { href: '/', label: 'Go to the start page' };
-  if (error instanceof Error && error.name === 'SessionNotFound') {
+  if (error instanceof Error && (error.name === 'SessionNotFound' || isUnsavedSession(ctx, error))) {
     showPage(ctx, messagePage({ ...expired, requestId, link }), 400);
     return;
   }
@@ -82,6 +82,14 @@ function showFailure(ctx: WebContext, error: unknown, log: Logger): void {
       : (failure.detail ?? 'The request was refused. Go back and try again.');
   const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {};
   showPage(ctx, messagePage({ title, text, requestId, link }), status, headers);
+}
+
+/**
+ * Whoever sends the form for a device's code without having been given it is refused, and the provider then wants to
+ * save a session that it never began (`ensureSessionSave` of its `initialize_app.js`).
+ */
+function isUnsavedSession(ctx: WebContext, error: Error): boolean {
+  return ctx.status < 500 && error instanceof TypeError && /previously persisted Session/.test(error.message);
 }
 
 function showUnknown(ctx: WebContext): void {

@@ -75,6 +75,9 @@ test('no input, however odd, is a fault of the server, and none comes back as it
       }),
       open('/oauth/device', `user_code=${value}`, { cookie }),
       post('/oauth/device', `user_code=${value}&xsrf=${value}`, { cookie, accept: 'text/html' }),
+      // Without a session, which the form that is sent would have made.
+      post('/oauth/device', `user_code=${value}&xsrf=${value}`, { accept: 'text/html' }),
+      open(`/oauth/device/${encodeURIComponent(value.slice(0, 100))}`, '', {}),
       post('/oauth/token', token, {}),
       post('/oauth/token/revocation', `client_id=svc-cli&token=${value}`, {}),
       open('/oauth/upstream/callback', `state=${value}&code=${value}`, {}),

@@ -103,7 +103,7 @@ async function answerRoute(
   const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
 
   const base = { requestId: info.requestId, log: info.log, caller, ...place };
-  const idempotency = endpoint.kind === 'mutate' ? idempotencyOf(request, url, caller, json) : undefined;
+  const idempotency = idempotencyOf(request, url, caller, json);
   // Others who are asked a second time may answer otherwise: a code that was redeemed is unknown then.
   if (route.prepare && !route.beforeReplay && idempotency && mode === 'execute') {
     const kept = await answerBefore(parts.db, idempotency);
@@ -132,7 +132,9 @@ async function answerRoute(
     const status = endpoint.status === 201 && isUnchanged(answer) ? 200 : endpoint.status;
     return { status, headers, body: status === 204 ? '' : JSON.stringify(answer) };
   };
-  if (endpoint.kind === 'read') return send(await run({ ...base, db: parts.db, now: parts.now() }));
+  const isRead = endpoint.kind === 'read';
+  // What changes nothing needs a transaction only for the answer to be kept in.
+  if (isRead && !idempotency) return send(await run({ ...base, db: parts.db, now: parts.now() }));
 
   const result = await runMutation(
     {
@@ -147,9 +149,9 @@ async function answerRoute(
       operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
       auditTenantId: place.tenant?.id ?? platformTenantId,
       deadline: info.deadline,
-      ...ifPlanOf(request),
+      ...(isRead ? {} : ifPlanOf(request)),
       ...(idempotency ? { idempotency } : {}),
-      beforeReplay: async (ctx) => route.beforeReplay?.({ ...ctx, ...place } as never),
+      beforeReplay: async (ctx) => route.beforeReplay?.({ ...ctx, ...place } as never, input as never),
       verb: (ctx) => run({ ...ctx, ...place }),
     },
   );

@@ -57,7 +57,7 @@ function invalidInput(error: z.ZodError) {
   const items = itemsOf(error.issues, []).slice(0, itemsMax);
   const first = items[0];
   return fail('validation_failed', {
-    detail: first ? `${first.field || 'body'}: ${first.detail}` : 'The input does not fit.',
+    detail: first ? `${first.field}: ${first.detail}` : 'The input does not fit.',
     errors: items,
   });
 }
@@ -74,8 +74,13 @@ function itemsOf(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyK
       const deepest = branches.sort((a, b) => depth(b) - depth(a))[0];
       return deepest ? itemsOf(deepest, path) : [item(path, 'invalid', issue.message)];
     }
-    return [item(path, issue.code, issue.message)];
+    return [item(path, issue.code === 'custom' ? codeOf(issue) : issue.code, issue.message)];
   });
+}
+
+/** A rule of a shape's own may say by which code it is known. */
+function codeOf({ params }: z.core.$ZodIssueCustom): string {
+  return typeof params?.code === 'string' ? params.code : 'invalid';
 }
 
 function depth(issues: readonly z.core.$ZodIssue[]): number {
@@ -83,5 +88,5 @@ function depth(issues: readonly z.core.$ZodIssue[]): number {
 }
 
 function item(path: readonly PropertyKey[], code: string, detail: string): ProblemItem {
-  return { field: path.map(String).join('.'), code, detail };
+  return { field: path.map(String).join('.') || 'body', code, detail };
 }

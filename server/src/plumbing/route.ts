@@ -8,7 +8,7 @@ export interface Route {
   answer: (ctx: never, input: never, prepared: never) => Promise<unknown>;
   prepare: ((ctx: never, input: never, run: { mode: RunMode }) => Promise<unknown>) | undefined;
   etag: ((answer: never) => string) | undefined;
-  beforeReplay: ((ctx: never) => Promise<void>) | undefined;
+  beforeReplay: ((ctx: never, input: never) => Promise<void>) | undefined;
 }
 
 export type RunMode = 'preview' | 'execute';
@@ -34,7 +34,7 @@ export function route<S extends Shape, A extends Authority, K extends 'read' | '
     prepare?: (ctx: CtxOf<A, 'read'>, input: RouteInput<S>, run: { mode: RunMode }) => Promise<P>;
     etag?: (answer: Answer<S>) => string;
     /** Asked before an answer kept under an `Idempotency-Key` is given again, where a right to it may have ended since. */
-    beforeReplay?: (ctx: CtxOf<A, K>) => Promise<void>;
+    beforeReplay?: (ctx: CtxOf<A, K>, input: RouteInput<S>) => Promise<void>;
   } = {},
 ): Route {
   const { prepare, etag, beforeReplay } = options;

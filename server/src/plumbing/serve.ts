@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { urlBytesMax } from '@svc/contract/limits.ts';
 import type { Logger } from 'pino';
 import type { RequestInfo } from './api.ts';
@@ -38,6 +39,8 @@ const idleSecondsMax = 10;
 /** Above the time a body may take to arrive, so that a slow client is told what was slow. */
 const handlerMsMax = 45_000;
 const inFlightMax = 2_000;
+/** Well above the longest address, so that one that is too long is told so. */
+const headBytesMax = 64 * 1024;
 /** How long nothing must have come on open connections before they are closed. */
 const lingerMs = 200;
 /** No limit at all: bodies are read piece by piece, and each route has one of its own. */
@@ -89,6 +92,8 @@ export function serve(options: {
       return response;
     },
   };
+  // Of the whole process, and read by Bun when it begins to listen. It refuses what is longer without a word of ours.
+  Object.assign(http, { maxHeaderSize: headBytesMax });
   const server = Bun.serve({
     ...answering,
     hostname: options.host,
@@ -132,12 +137,12 @@ export function serve(options: {
     bun.timeout(request, isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
     try {
       if (!asked) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
-      const response = finish(await answer(request, url, info), request, url, requestId, stopping);
+      const response = finish(await answer(request, url, info), url, requestId, stopping);
       report(response.status);
       return response;
     } catch (error) {
       const failed = problemResponse(failureOf(error, info.log), requestId);
-      const response = finish(failed, request, url, requestId, stopping);
+      const response = finish(failed, url, requestId, stopping);
       report(response.status);
       return response;
     } finally {
@@ -217,7 +222,7 @@ export function serve(options: {
     headers['access-control-allow-origin'] = '*';
     headers['access-control-expose-headers'] = exposedHeaders;
     if (stopping) headers.connection = 'close';
-    return new Response(method === 'HEAD' ? null : (answer.body as BodyInit | null), answer);
+    return new Response(answer.body as BodyInit | null, answer);
   }
 
   async function answer(request: Request, url: URL, info: RequestInfo): Promise<Response> {
@@ -262,18 +267,12 @@ function failureOf(error: unknown, log: Logger): Failure {
   return failure;
 }
 
-function finish(
-  response: Response,
-  request: Request,
-  url: URL,
-  requestId: string,
-  stopping: boolean,
-): Response {
+/** Bodies are for HEAD as well: Bun says how long they are, and sends none. */
+function finish(response: Response, url: URL, requestId: string, stopping: boolean): Response {
   const headers = new Headers(response.headers);
   headers.set('x-request-id', requestId);
   headers.set('x-content-type-options', 'nosniff');
   withCors(url.pathname, headers);
   if (stopping) headers.set('connection', 'close');
-  const body = request.method === 'HEAD' ? null : response.body;
-  return new Response(body, { status: response.status, statusText: response.statusText, headers });
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }

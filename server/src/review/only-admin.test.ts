@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { loginOf } from '../identity/testing.ts';
+import { loginOf, operator } from '../identity/testing.ts';
 import { toldIn } from '../notifications/testing.ts';
-import type { SitesCopy } from '../static-sites/testing.ts';
-import { type TestDatabase, testDatabase } from '../testing.ts';
+import type { SitesCopy, Who } from '../static-sites/testing.ts';
+import { setMember } from '../tenants/set-member.ts';
+import { newUser, type TestDatabase, testDatabase, testMutation } from '../testing.ts';
 import { copyWithReview, type ReviewWorld, reviewWorld } from './testing.ts';
 
 let database: TestDatabase;
@@ -31,9 +32,12 @@ async function askedByAdmin() {
   expect((await world.move(staged, 'promote-request', 'admin')).status).toBe(200);
   const id = await world.asked({ visibility: 'internet' }, 'admin');
   const path = `/api/v1/tenants/${tenant.slug}/members/${people.otherAdmin.userId}`;
-  const login = await loginOf(database, people.admin);
-  const setOther = (role: 'tenant_admin' | 'tenant_member' | null) =>
-    role === null ? server.call(login, 'DELETE', path) : server.call(login, 'PUT', path, { role });
+  const setOther = async (role: 'tenant_admin' | 'tenant_member' | null, by: Who = 'admin', query = '') => {
+    const login = await loginOf(database, people[by]);
+    return role === null
+      ? server.call(login, 'DELETE', `${path}${query}`)
+      : server.call(login, 'PUT', `${path}${query}`, { role });
+  };
   return { ...world, id, staged, setOther };
 }
 const leftBefore = ({ tenant }: ReviewWorld, ms: number) =>
@@ -66,6 +70,53 @@ test('who has been the only admin for seven days may, and not a minute before', 
   expect((await world.move(world.staged, 'promote-approve', 'admin')).status).toBe(200);
   const next = await world.asked({ visibility: 'internet' }, 'admin');
   expect((await world.decide(next, 'approve', 'admin')).status).toBe(200);
+});
+
+/** Both that were asked for, approved by who asked, with the answers' codes; undefined where it went through. */
+async function approvedAlone(world: Awaited<ReturnType<typeof askedByAdmin>>) {
+  const promotion = await world.move(world.staged, 'promote-approve', 'admin');
+  const next = promotion.status === 200 ? await world.asked({ visibility: 'internet' }, 'admin') : world.id;
+  return [promotion.body.code, (await world.decide(next, 'approve', 'admin')).body.code];
+}
+
+test('who has become the only admin by what others did may at once, and it is on record', async () => {
+  for (const role of ['tenant_member', null] as const) {
+    const left = await askedByAdmin();
+    expect((await left.setOther(role, 'otherAdmin')).status).toBeLessThan(300);
+    expect(await approvedAlone(left)).toEqual([undefined, undefined]);
+    for (const action of ['releases.approvePromotion', 'publications.approve']) {
+      const changes = await left.audited(action);
+      expect(changes).toContainEqual(expect.objectContaining({ path: 'self_approved', after: true }));
+    }
+    const byOperator = await askedByAdmin();
+    const { tenant, people } = byOperator;
+    await testMutation(database.db, operator, (ctx) =>
+      setMember(ctx, { tenantId: tenant.id, userId: people.otherAdmin.userId, role: role ?? 'none' }),
+    );
+    expect(await approvedAlone(byOperator)).toEqual([undefined, undefined]);
+  }
+});
+
+test('only sending another admin away makes one wait: not a member, not one who stays, not a preview', async () => {
+  const world = await askedByAdmin();
+  const { tenant, people } = world;
+  const login = await loginOf(database, people.admin);
+  const member = `/api/v1/tenants/${tenant.slug}/members/${people.member.userId}`;
+  expect((await server.call(login, 'DELETE', member)).status).toBeLessThan(300);
+  expect((await world.setOther('tenant_admin')).status).toBe(200);
+  expect((await world.setOther('tenant_member', 'admin', '?dry_run=true')).body.dry_run).toBe(true);
+  expect((await world.setOther(null, 'otherAdmin')).status).toBeLessThan(300);
+  expect(await approvedAlone(world)).toEqual([undefined, undefined]);
+});
+
+test('who sent an admin away waits also where the last of the others then left by themself', async () => {
+  const world = await askedByAdmin();
+  const { tenant } = world;
+  const third = await newUser(database.db, tenant.id, 'tenant_admin');
+  expect((await world.setOther('tenant_member')).status).toBe(200);
+  const path = `/api/v1/tenants/${tenant.slug}/members/${third.userId}`;
+  expect((await server.call(await loginOf(database, third), 'DELETE', path)).status).toBeLessThan(300);
+  expect(await approvedAlone(world)).toEqual(['self_approval', 'self_review']);
 });
 
 test('an admin who is brought back ends it: then there are two again', async () => {

@@ -6,7 +6,7 @@ const facts: AccessFacts = {
   role: 'tenant_member',
   through: null,
   scope: null,
-  app: { id: 'a1', relation: 'none', runtime: 'none' },
+  app: { id: 'a1', relation: 'none', record: 'active', runtime: 'none' },
   grants: [],
   ownedApps: new Set(),
 };
@@ -26,9 +26,10 @@ const all: RowAccess = { read: true, write: true, ownRowsOf: null };
 const own: RowAccess = { read: true, write: true, ownRowsOf: 'u1' };
 const ownReading: RowAccess = { read: true, write: false, ownRowsOf: 'u1' };
 const ownWriting: RowAccess = { read: false, write: true, ownRowsOf: 'u1' };
-const owner = { app: { id: 'a1', relation: 'owner', runtime: 'none' } } as const;
-const coOwner = { app: { id: 'a1', relation: 'co_owner', runtime: 'none' } } as const;
+const owner = { app: { ...facts.app, relation: 'owner' } } as const;
+const coOwner = { app: { ...facts.app, relation: 'co_owner' } } as const;
 const suspended = { app: { ...owner.app, runtime: 'suspended' } } as const;
+const archived = { app: { ...suspended.app, record: 'archived' } } as const;
 const seen = (appId: string) => ({ through: { appId, visible: true } });
 const everyone = grant('role', 'tenant_member', 'read', 'write');
 
@@ -130,6 +131,16 @@ describe('by token', () => {
       { ...all, read: false, write: false },
     ],
     ['of none, while the app is suspended: the owner, logged in', suspended, all],
+    [
+      'of an owner, while the app is archived: as logged in, what is archived refuses',
+      { ...archived, scope: scope() },
+      all,
+    ],
+    [
+      'of an owner, to read, while the app is archived',
+      { ...archived, scope: scope({ actions: ['read'] }) },
+      { ...all, write: false },
+    ],
   ])('%s', (_, given, access) => {
     expect(rowAccess({ ...facts, ...given })).toEqual(access);
   });

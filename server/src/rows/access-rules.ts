@@ -17,7 +17,7 @@ export interface AccessFacts {
   through: { appId: string; visible: boolean } | null;
   /** Of a personal access token. */
   scope: TokenScope | null;
-  app: Pick<AppOfTenant, 'id' | 'relation' | 'runtime'>;
+  app: Pick<AppOfTenant, 'id' | 'relation' | 'record' | 'runtime'>;
   grants: readonly GrantFact[];
   /** Apps that the user owns or co-owns, of those that grants name. */
   ownedApps: ReadonlySet<string>;
@@ -44,8 +44,10 @@ export function rowAccess(facts: AccessFacts): RowAccess | null {
     write: access.write && actions.includes('write'),
   };
   if (!limited.read && !limited.write) return null;
-  // What an app that is stopped leaves running elsewhere does not go on writing for it; people do.
-  return facts.app.runtime === 'suspended' ? { ...limited, write: false } : limited;
+  // What an app that is stopped leaves running elsewhere does not go on writing for it; people do. Archiving stops it
+  // too, and then refuses everybody alike.
+  const isSuspended = facts.app.runtime === 'suspended' && facts.app.record === 'active';
+  return isSuspended ? { ...limited, write: false } : limited;
 }
 
 function ofPerson({ userId, role, through, app, grants, ownedApps }: AccessFacts): RowAccess | null {

@@ -57,8 +57,9 @@ export async function exportRows(ctx: RowsCtx): Promise<DirectAnswer> {
     status: 200,
     headers: { 'content-type': jsonLinesMediaType, 'cache-control': 'no-store' },
   };
-  // Nobody would read a stream begun for it.
-  if (ctx.request.method === 'HEAD') return { ...head, body: null };
+  // Nobody would read a stream begun for it; without a word of one, Bun would say that there is nothing.
+  if (ctx.request.method === 'HEAD')
+    return { ...head, headers: { ...head.headers, 'transfer-encoding': 'chunked' }, body: null };
   const leave = ctx.exports.enter(ctx.app.id);
   ctx.patient();
   const deadline = performance.now() + exportMsMax;

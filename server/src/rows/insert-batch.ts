@@ -80,7 +80,7 @@ async function collect(ctx: RowsCtx, body: SentBody, rows: BatchRows): Promise<s
 }
 
 /** For ids that are numbered and not given, the last first. */
-async function numbersFor(ctx: RowsCtx, lines: readonly SentLine[]): Promise<string[]> {
+export async function numbersFor(ctx: RowsCtx, lines: readonly Pick<SentLine, 'row'>[]): Promise<string[]> {
   const { columns, idColumn } = ctx.table.catalogue;
   if (idColumn.default?.kind !== 'sequence') return [];
   const idAt = columns.indexOf(idColumn);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { batchLinesMax, rowBytesMax } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../plumbing/problem.ts';
-import { asOneLine, isSeveralLines, LineReader } from './jsonl.ts';
+import { isSeveralLines, LineReader } from './jsonl.ts';
 import { SentBody } from './sent-body.ts';
 import { testTable } from './testing.ts';
 
@@ -96,11 +96,5 @@ describe('under application/json', () => {
       '1\n2',
     ])
       expect([body, isSeveralLines(body)]).toEqual([body, false]);
-  });
-
-  test('one object on many lines is one line for JSON, and nothing else becomes valid by it', () => {
-    expect(JSON.parse(asOneLine('{\n"a"\r\n:\n1\n}\n'))).toEqual({ a: 1 });
-    expect(asOneLine('{\n"a":1\n}')).not.toContain('\n');
-    expect(() => JSON.parse(asOneLine('{"a":"x\ny"}'))).toThrow();
   });
 });

@@ -84,11 +84,6 @@ export function isSeveralLines(body: string): boolean {
   return first.startsWith('{') && first.endsWith('}') && isObject(first) && text.slice(newline).trim() !== '';
 }
 
-/** One object written over several lines. In JSON both characters are space between values and nowhere else allowed. */
-export function asOneLine(body: string): string {
-  return body.replaceAll('\n', '\r');
-}
-
 function isObject(text: string): boolean {
   try {
     JSON.parse(text);

@@ -6,7 +6,7 @@ import { Failure } from '../plumbing/problem.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
 import type { Test, TextOp } from './query-syntax.ts';
 
-const uses: readonly QueryUse[] = ['list', 'count', 'one', 'insert', 'change'];
+const uses: readonly QueryUse[] = ['list', 'count', 'one', 'insert', 'change', 'filter'];
 const list = (search: string) => parseQuery(search, 'list');
 function eq(column: string, operand: string): Test & { op: TextOp } {
   return { kind: 'test', column, negated: false, op: 'eq', operand };

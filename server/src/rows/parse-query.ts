@@ -5,8 +5,8 @@ import { type Failure, fail, invalid } from '../plumbing/problem.ts';
 import { isGroupParameter, parseFilter, parseGroup, type Tally } from './parse-filter.ts';
 import type { ParsedQuery, SelectItem, SortKey } from './query-syntax.ts';
 
-/** `change` is an update or a delete of one row. */
-export type QueryUse = 'list' | 'count' | 'one' | 'insert' | 'change';
+/** `change` is an update or a delete of one row, `filter` a filter that is kept: conditions and nothing else. */
+export type QueryUse = 'list' | 'count' | 'one' | 'insert' | 'change' | 'filter';
 
 /** Syntax only. `search` is the query string as it came, without the `?`. */
 export function parseQuery(search: string, use: QueryUse): ParsedQuery {
@@ -55,7 +55,10 @@ function readPair(state: State, pair: string): void {
     if (state.seen.includes(name)) throw invalid(name, 'is given twice', 'duplicate');
     state.seen.push(name);
     readParameter(state.query, name, value);
-  } else if (state.use === 'list' || state.use === 'count') {
+  } else if (state.use === 'list' || state.use === 'count' || state.use === 'filter') {
+    // In an address a bare name is one with an empty value; what is kept is to be no slip.
+    if (equals < 0 && state.use === 'filter')
+      throw invalid(name, 'is written column=value or column=op.value');
     readCondition(state, name, value);
   } else {
     throw unknownParameter(name);
@@ -72,6 +75,7 @@ const known: Record<QueryUse, readonly string[]> = {
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],
+  filter: [],
 };
 
 function readParameter(query: ParsedQuery, name: string, value: string): void {

@@ -14,15 +14,16 @@ import { createExports, exportRows } from './export-rows.ts';
 import { getRow } from './get-row.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow } from './insert-row.ts';
-import { asOneLine, isSeveralLines } from './jsonl.ts';
+import { isSeveralLines } from './jsonl.ts';
 import { listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { pathOf, type RowsPath } from './path.ts';
 import type { Reach, Reached } from './reach.ts';
 import { failureOfRow, isOutdated } from './row-errors.ts';
 import { createSent } from './sent.ts';
-import { SentBody } from './sent-body.ts';
+import type { SentBody } from './sent-body.ts';
 import { updateRow } from './update-row.ts';
+import { upsertRow } from './upsert-row.ts';
 import { planUpsert } from './upsert-rows.ts';
 import { idempotencyKeyOf, preferencesOf } from './write-options.ts';
 
@@ -198,7 +199,7 @@ async function insert(ctx: RowsCtx): Promise<DirectAnswer> {
   const text = isLarge ? firstLines(body) : body.text();
   if (isSeveralLines(text)) return batch(body);
   if (isLarge) throw fail('payload_too_large', { detail: `A row may be at most ${rowBytesMax} bytes.` });
-  return upsert ? batch(SentBody.of(asOneLine(text))) : insertRow(ctx, text, options);
+  return upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options);
 }
 
 /** Enough of it to see whether it is several lines. */

@@ -59,7 +59,8 @@ export interface Upserted {
 export class UpsertRows {
   readonly #ctx: RowsCtx;
   readonly #upsert: Upsert;
-  readonly #lines: number[] = [];
+  /** Undefined of a row that stands alone. */
+  readonly #lines: (number | undefined)[] = [];
   readonly #rows: (readonly (string | null)[])[] = [];
   /** Places of rows, by which columns their lines give. */
   readonly #groups = new Map<string, number[]>();
@@ -69,7 +70,7 @@ export class UpsertRows {
     this.#upsert = upsert;
   }
 
-  add(line: number, values: readonly (string | null)[], sent: SentRow): void {
+  add(line: number | undefined, values: readonly (string | null)[], sent: SentRow): void {
     // By place: what the line leaves out is a hole, which `map` would leave out too.
     const given = Array.from(sent, (value) => (value === undefined ? '0' : '1')).join('');
     const group = this.#groups.get(given);
@@ -128,7 +129,7 @@ export class UpsertRows {
     // Fewer than were sent: a row of somebody else's stood in the way, which this caller can neither see nor change.
     const isShort = !(result instanceof Failure) && isMerge && result.rows.length < members.length;
     if (result instanceof Failure || isShort) {
-      const refusal = result instanceof Failure ? result : taken(this.#lines[members[0] ?? 0] ?? 0);
+      const refusal = result instanceof Failure ? result : this.#taken(this.#lines[members[0] ?? 0]);
       if (members.length === 1) throw refusal;
       await tx.query('rollback to savepoint slice', []);
       const middle = members.length >> 1;
@@ -145,6 +146,12 @@ export class UpsertRows {
       if (isNew === 'true') total.inserted++;
       else total.updated++;
     }
+  }
+
+  #taken(line: number | undefined): Failure {
+    const where = line === undefined ? { column: this.#upsert.on[0]?.name ?? '' } : { line };
+    const detail = 'is in the way of a row that is not yours';
+    return fail('unique_violation', { errors: [{ ...where, code: 'unique_violation', detail }] });
   }
 
   /** PostgreSQL refuses to change a row twice in one statement, and would not say which. */
@@ -169,11 +176,6 @@ export class UpsertRows {
 }
 
 const sliceChars = 1024 * 1024;
-
-function taken(line: number) {
-  const detail = 'is in the way of a row that is not yours';
-  return fail('unique_violation', { errors: [{ line, code: 'unique_violation', detail }] });
-}
 
 function upsertSql(
   ctx: RowsCtx,

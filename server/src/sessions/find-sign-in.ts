@@ -7,7 +7,7 @@ import { findAccessTokenRow, findSessionRow } from './store.ts';
 
 export interface SignIn {
   userId: string;
-  /** What `revokeSession` takes to end it: the hash of the session, or of the grant behind the token. */
+  /** What ends with it: the hash of the session, or of the grant behind the token. */
   credentialId: string;
   expiresAt: Date;
   /** The app that the token was issued to, by its id; null for a login to the platform. */

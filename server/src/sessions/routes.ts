@@ -7,7 +7,7 @@ import { revokeSession } from './revoke-session.ts';
 export const sessionRoutes: Route[] = [
   route(endpoints.listSessions, shapes.listSessions, (ctx, { query }) => listSessions(ctx, query)),
   route(endpoints.revokeSession, shapes.revokeSession, async (ctx, { params }) => {
-    await revokeSession(ctx, { sessionId: params.sessionID });
+    await revokeSession(ctx, { session: params.sessionID });
     return undefined;
   }),
 ];

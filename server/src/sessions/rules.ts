@@ -20,7 +20,7 @@ export function sessionsOf(rows: readonly SignInRow[], currentId: string): Sessi
       row.kind === 'Grant' ? grantEnd(row, tokensEnd) : row.kind === 'Session' ? row.expires_at : null;
     if (!end) return [];
     return {
-      id: row.id_hash,
+      id: sessionId(row),
       kind: sessionKind(row),
       client: row.client_id ?? '',
       created_at: row.created_at.toISOString(),
@@ -28,6 +28,17 @@ export function sessionsOf(rows: readonly SignInRow[], currentId: string): Sessi
       current: row.id_hash === currentId,
     };
   });
+}
+
+/**
+ * What people call a sign-in by: a UUIDv7 of when it began and of the beginning of its hash. It is worked out anew from
+ * what is stored, and is good for nothing but to name it among the sign-ins of its owner.
+ */
+export function sessionId({ id_hash, created_at }: Pick<SignInRow, 'id_hash' | 'created_at'>): string {
+  const time = created_at.getTime().toString(16).padStart(12, '0');
+  const variant = ((Number.parseInt(id_hash.charAt(3), 16) & 0x3) | 0x8).toString(16);
+  const [a, b, c] = [id_hash.slice(0, 3), id_hash.slice(4, 7), id_hash.slice(7, 19)];
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${a}-${variant}${b}-${c}`;
 }
 
 export function sessionKind(row: Pick<SignInRow, 'kind' | 'client_id'>): SessionRecord['kind'] {

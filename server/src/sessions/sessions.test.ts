@@ -33,7 +33,13 @@ async function deviceLogin(userId: string, { refreshSeconds = 86_400 } = {}) {
   });
   await writeModel(db, { kind: 'AccessToken', id: `a-${grantId}`, payload, seconds: 600 });
   await writeModel(db, { kind: 'RefreshToken', id: `r-${grantId}`, payload, seconds: refreshSeconds });
-  return { id: sha256(grantId), headers: { authorization: `Bearer a-${grantId}` } };
+  const headers = { authorization: `Bearer a-${grantId}` };
+  return { id: await currentOf(headers), headers };
+}
+
+async function currentOf(headers: Record<string, string>): Promise<string> {
+  const { body } = await server.call(headers, 'GET', path);
+  return body.items.find((item: { current: boolean }) => item.current).id;
 }
 
 test('sign-ins are listed with their kind, the present one marked', async () => {
@@ -50,6 +56,19 @@ test('sign-ins are listed with their kind, the present one marked', async () => 
   const seen = await server.call(browser, 'GET', path);
   const inBrowser = seen.body.items.filter((item: { current: boolean }) => item.current);
   expect(inBrowser).toMatchObject([{ kind: 'browser' }]);
+});
+
+test('a sign-in is named by a UUIDv7 of when it began, the same each time, and each by its own', async () => {
+  const user = await newUser(db, null);
+  const logins = [await deviceLogin(user.userId), await deviceLogin(user.userId)] as const;
+  const { body } = await server.call(logins[0].headers, 'GET', path);
+  const items: { id: string; created_at: string }[] = body.items;
+  expect(items.map(({ id }) => id).sort()).toEqual(logins.map(({ id }) => id).sort());
+  for (const { id, created_at } of items) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(Date.parse(created_at));
+  }
+  expect(new Set(items.map(({ id }) => id)).size).toBe(2);
 });
 
 test("what has ended, or is another's, is not listed", async () => {
@@ -87,7 +106,7 @@ test('ending a browser session takes along the grants that were to end with it',
   };
   const cookie = await openSession(db, user.userId, { authorizations });
   const browser = { cookie: `svc_session=${cookie}`, 'sec-fetch-site': 'same-origin' };
-  expect((await server.call(browser, 'DELETE', `${path}/${sha256(cookie)}`)).status).toBe(204);
+  expect((await server.call(browser, 'DELETE', `${path}/${await currentOf(browser)}`)).status).toBe(204);
   const { body } = await server.call(free.headers, 'GET', path);
   expect(body.items.map((item: { id: string }) => item.id)).toEqual([free.id]);
 });
@@ -97,7 +116,7 @@ test("another's sign-in, an absent one and nonsense are the same 404", async () 
   const login = await loginOf(database, user);
   const theirs = await deviceLogin(stranger.userId);
   const answers = await Promise.all(
-    [theirs.id, sha256('absent'), 'nonsense', '%00'].map((id) =>
+    [theirs.id, Bun.randomUUIDv7(), sha256('absent'), 'nonsense', '%00'].map((id) =>
       server.call(login, 'DELETE', `${path}/${id}`),
     ),
   );

@@ -59,6 +59,20 @@ export function listLiveRows(db: Db, userId: string, now: Date): Promise<SignInR
     .execute();
 }
 
+/** What a person's sign-ins are named by. */
+export function listSignInNames(
+  db: Db,
+  userId: string,
+): Promise<Pick<SignInRow, 'id_hash' | 'created_at'>[]> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('oauth_models')
+    .select(['id_hash', 'created_at'])
+    .where('user_id', '=', userId)
+    .where('kind', 'in', ['Session', 'Grant'])
+    .execute();
+}
+
 export function findSignInRow(
   db: Db,
   userId: string,

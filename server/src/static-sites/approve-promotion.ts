@@ -1,7 +1,7 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { judgeApprover } from '../tenants/judge-approver.ts';
-import { holdRelease } from './hold-release.ts';
+import { type HeldRelease, holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
 import { closePromotionRow, findLatestPromotionRow } from './promotion-store.ts';
 import { updateReleaseRow } from './release-store.ts';
@@ -29,7 +29,7 @@ export async function approvePromotion(
     const latest = await findLatestPromotionRow(ctx.db, place, release.id);
     const isRepeat =
       latest?.status === 'approved' && latest.decided_by === ctx.caller.userId && isShown(held);
-    if (!isRepeat) throw fail('not_pending');
+    if (!isRepeat) throw fail(await whyNotOpen(ctx, held));
     ctx.audit({ ...audited, before: {}, after: {} });
     return unmovedAnswer(ctx, held, { pointer: 'active', places });
   }
@@ -47,7 +47,7 @@ export async function approvePromotion(
   await closePromotionRow(ctx.db, place, decided);
   const reviewed_for = reviewedFor(app, release.reviewed_for);
   await updateReleaseRow(ctx.db, place, { id: release.id, set: { reviewed_for } });
-  const change = await showRelease(ctx, held);
+  const change = await showRelease(ctx, { ...held, open: undefined });
   ctx.audit({
     ...audited,
     before: { promotion: 'pending', reviewed_for: release.reviewed_for, ...change.before },
@@ -59,4 +59,13 @@ export async function approvePromotion(
   });
   await tellOfDecision(ctx, held, { outcome: 'approved', words: note });
   return movedAnswer(ctx, held, { pointer: 'active', places });
+}
+
+/** What was asked for came to nothing by a move of the site, and may be asked for again; or there is nothing to approve. */
+async function whyNotOpen(
+  { db }: AppMutationCtx,
+  { place, release }: HeldRelease,
+): Promise<'staging_changed' | 'not_pending'> {
+  const latest = await findLatestPromotionRow(db, place);
+  return latest?.release_id === release.id && latest.status === 'stale' ? 'staging_changed' : 'not_pending';
 }

@@ -150,7 +150,7 @@ async function draft(
     .filter(([sha256]) => !known.has(sha256))
     .map(([sha256, size]) => ({ sha256, size }));
   const leadsTo = on_finalize === 'deploy' ? pointerOfDeploy(app, site, release) : null;
-  if (on_finalize === 'deploy') warnOfDeploy(ctx, app, { pointer: leadsTo, site });
+  if (on_finalize === 'deploy') await warnOfDeploy(ctx, app, { place, pointer: leadsTo, site });
   const { missing_bytes } = missingAnswer(missing);
   audit(ctx, release, {
     ...{ number: release.number, version, files: files.length, bytes, config },

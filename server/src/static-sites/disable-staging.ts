@@ -1,8 +1,9 @@
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
+import { giveUpPromotion } from './give-up-promotion.ts';
 import { holdSite } from './hold-site.ts';
-import { closePromotionRow } from './promotion-store.ts';
+import { findOpenPromotionRow } from './promotion-store.ts';
 import { siteAnswer } from './site-answer.ts';
 import { updateSiteRow } from './site-store.ts';
 import type { SitePlaces } from './site-urls.ts';
@@ -11,10 +12,8 @@ import type { SitePlaces } from './site-urls.ts';
 export async function disableStaging(ctx: AppMutationCtx, places: SitePlaces) {
   const { app, place, site } = await holdSite(ctx, { wanted: 'owners' });
   const { staging_enabled, staged_release_id } = site;
-  const closed = staging_enabled
-    ? await closePromotionRow(ctx.db, place, { status: 'stale', decided_at: ctx.now })
-    : undefined;
-  if (closed) ctx.warn('The promotion that waits for its review is given up.');
+  const open = staging_enabled ? await findOpenPromotionRow(ctx.db, place) : undefined;
+  const promotion = await giveUpPromotion(ctx, { place, open }, { why: 'nothing is staged any more' });
   if (staging_enabled) {
     await updateSiteRow(ctx.db, place, {
       staging_enabled: false,
@@ -29,14 +28,10 @@ export async function disableStaging(ctx: AppMutationCtx, places: SitePlaces) {
     action: 'sites.disableStaging',
     appId: app.id,
     target: { kind: 'site', id: app.id, name: app.slug },
-    before: {
-      ...{ staging_enabled, staged_release_id },
-      ...(closed ? { promotion: 'pending' } : {}),
-      ...publication.before,
-    },
+    before: { staging_enabled, staged_release_id, ...promotion.before, ...publication.before },
     after: {
       ...{ staging_enabled: false, staged_release_id: null },
-      ...(closed ? { promotion: 'stale' } : {}),
+      ...promotion.after,
       ...publication.after,
     },
   });

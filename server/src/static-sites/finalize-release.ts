@@ -93,10 +93,10 @@ async function deploy(ctx: AppMutationCtx, held: HeldRelease): Promise<Deployed>
     case 'active':
       return { pointer, change: await showRelease(ctx, held) };
     case 'staged':
-      warnOfDeploy(ctx, app, { pointer, site });
+      await warnOfDeploy(ctx, app, { place, pointer, site });
       return { pointer, change: await stageHeldRelease(ctx, held) };
     case null:
-      warnOfDeploy(ctx, app, { pointer, site });
+      await warnOfDeploy(ctx, app, { place, pointer, site });
       return { pointer, change: unchanged };
   }
 }

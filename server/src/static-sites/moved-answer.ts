@@ -1,3 +1,4 @@
+import { processInPlace } from '../deployments/what-is-live.ts';
 import type { AppMutationCtx } from '../plumbing/context.ts';
 import type { HeldRelease } from './hold-release.ts';
 import { findOpenPromotionRow } from './promotion-store.ts';
@@ -16,7 +17,8 @@ export async function movedAnswer(
   const site = await findSiteRow(ctx.db, place);
   const open = await findOpenPromotionRow(ctx.db, place);
   const row = (await findReleaseRow(ctx.db, place, release.id)) ?? release;
-  const url = pointer && siteUrl(places, app.subdomain, pointer);
+  const isCovered = pointer === 'active' && (await processInPlace(ctx.db, place)) !== undefined;
+  const url = pointer && !isCovered ? siteUrl(places, app.subdomain, pointer) : null;
   return { ...releaseRecord(row, { site, open }), pointer, url };
 }
 

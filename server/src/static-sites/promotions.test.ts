@@ -23,6 +23,19 @@ async function requested(): Promise<SiteWorld & { id: string; digest: string }> 
   expect([status, body.status]).toEqual([200, 'pending']);
   return { ...world, id, digest: body.digest };
 }
+type Shown = Awaited<ReturnType<typeof shown>>;
+/** A public app that shows its second release, with a third one staged and asked to be promoted. */
+async function shown() {
+  const world = await requested();
+  const { id: reviewed, move, release } = world;
+  await move(reviewed, 'promote-approve', 'admin');
+  const active = await release({ 'index.html': 'two' }, { on_finalize: 'deploy' });
+  await move(active, 'promote-request');
+  await move(active, 'promote-approve', 'admin');
+  const id = await release({ 'index.html': 'three' }, { on_finalize: 'deploy' });
+  expect((await move(id, 'promote-request')).body.status).toBe('pending');
+  return { ...world, reviewed, active, id };
+}
 const audited = async ({ tenant }: SiteWorld, action: string) =>
   (
     await sql<{ changes: string }>`
@@ -107,11 +120,70 @@ describe('a promotion', () => {
     const other = await release({ 'index.html': 'two' });
     await move(other, 'stage');
     expect((await call('GET', '/site')).body.promotion.status).toBe('stale');
-    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
     expect((await move(other, 'promote-approve', 'admin')).body.code).toBe('not_pending');
     await move(id, 'stage');
-    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
     expect(await activeOf(world)).toBeNull();
+  });
+
+  test.each([
+    ['another is activated', (world: Shown) => world.move(world.reviewed, 'activate')],
+    ['another is rolled back to', (world: Shown) => world.move(world.reviewed, 'rollback')],
+    ['the site is unpublished', (world: Shown) => world.call('POST', '/site/unpublish')],
+    [
+      'what the site showed is shown again',
+      async (world: Shown) => {
+        await world.call('POST', '/site/unpublish');
+        await world.move(world.id, 'promote-request');
+        return world.move(world.active, 'activate');
+      },
+    ],
+    [
+      'what an unpublished site showed is revoked',
+      async (world: Shown) => {
+        await world.call('POST', '/site/unpublish');
+        await world.move(world.id, 'promote-request');
+        return world.move(world.active, 'revoke');
+      },
+    ],
+  ])('comes to nothing once %s, and is asked for again', async (_name, happens) => {
+    const world = await shown();
+    const { id, move, call } = world;
+    const before = (await call('GET', '/site')).body.generation;
+    expect((await happens(world)).status).toBe(200);
+    const { body: site } = await call('GET', '/site');
+    expect(site.promotion).toMatchObject({ release_id: id, status: 'stale' });
+    expect(site.generation).toBeGreaterThan(before);
+    expect(site.staged_release.id).toBe(id);
+    const late = await move(id, 'promote-approve', 'admin');
+    expect([late.status, late.body.code]).toEqual([409, 'staging_changed']);
+    expect((await call('GET', '/site')).body).toMatchObject({
+      published: site.published,
+      active_release: site.active_release && { id: site.active_release.id },
+    });
+    expect((await move(id, 'promote-request')).body.status).toBe('pending');
+    expect((await move(id, 'promote-approve', 'admin')).body.pointer).toBe('active');
+  });
+
+  test('that comes to nothing is said in the plan and on record', async () => {
+    for (const [path, action] of [
+      ['/site/unpublish', 'sites.unpublish'],
+      ['rollback', 'releases.rollback'],
+    ] as const) {
+      const world = await shown();
+      const at = path === 'rollback' ? `/releases/${world.reviewed}/rollback` : path;
+      const { plan } = (await world.call('POST', `${at}?dry_run=true`)).body;
+      expect(plan.changes).toContainEqual(
+        expect.objectContaining({ path: 'promotion', before: 'pending', after: 'stale' }),
+      );
+      expect(plan.warnings).toContain(
+        'The promotion that waits for its review is given up: what visitors see is not what it was when that was asked for.',
+      );
+      expect((await world.call('GET', '/site')).body.promotion.status).toBe('pending');
+      expect((await world.call('POST', at)).status).toBe(200);
+      expect(JSON.stringify(await audited(world, action))).toMatch(/stale/);
+    }
   });
 
   test('is of one configuration: what the site is set to afterwards does not reach it, however it is asked for again', async () => {
@@ -164,7 +236,7 @@ describe('a promotion', () => {
       active_release: { id, config: { spa: true } },
       promotion: { status: 'stale' },
     });
-    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('not_pending');
+    expect((await move(id, 'promote-approve', 'admin')).body.code).toBe('staging_changed');
     await move(id, 'promote-request');
     expect((await move(id, 'promote-approve', 'admin')).body).toMatchObject({
       ...{ pointer: 'active', reviewed_for: null },
@@ -257,7 +329,7 @@ describe('at the same moment', () => {
         move(other, 'stage'),
       ]);
       expect(stage.status).toBe(200);
-      expect(['not_pending', undefined]).toContain(approve.body.code);
+      expect(['staging_changed', undefined]).toContain(approve.body.code);
       expect(await activeOf(world)).toBe(approve.status === 200 ? id : null);
     }
   });

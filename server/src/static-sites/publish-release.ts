@@ -25,8 +25,11 @@ export async function publishRelease(
   await updateReleaseRow(ctx.db, place, { id, set: { reviewed_for } });
   const open = await findOpenPromotionRow(ctx.db, place);
   const held = { app, place, site, release, open };
-  const change = isShown(held) ? { before: {}, after: {} } : await showRelease(ctx, held);
   const promotion = await settlePromotion(ctx, held, note);
+  const isSettled = open?.release_id === release.id;
+  const change = isShown(held)
+    ? { before: {}, after: {} }
+    : await showRelease(ctx, { ...held, open: isSettled ? undefined : open });
   return {
     before: { reviewed_for: release.reviewed_for, ...change.before, ...promotion.before },
     after: { reviewed_for, ...change.after, ...promotion.after },

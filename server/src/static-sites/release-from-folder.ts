@@ -130,7 +130,7 @@ async function outcomeOf(
 
 /**
  * By the platform, with the rights of an owner and none beyond them: whoever asked for the deployment may have left since,
- * and a push is asked for by nobody. That they may deploy was found when it was asked for. The audit names the platform.
+ * and who pushed may not be known. That they may deploy was found when it was asked for. The audit names the platform.
  */
 export async function asOwner<T>(
   parts: FolderReleaseParts,

@@ -304,6 +304,24 @@ describe('a preview', () => {
     expect(await countOf(site)).toBe(before);
   });
 
+  test('of a release that a process hides says so, and so does its deployment', async () => {
+    const site = await world();
+    await sql`insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, created_at)
+      values (${Bun.randomUUIDv7()}, ${site.tenant.id}, ${site.app.id}, 1, 'deploy', 'person', 'live', 'docker',
+        'artifact', now())`.execute(database.db);
+    const { body } = await site.call('POST', '/releases?dry_run=true', {
+      files: listed(home),
+      on_finalize: 'deploy',
+    });
+    expect(body.plan.warnings).toEqual([
+      'The app is deployed by docker, and that answers in place of the site: at its address this release is not seen.',
+    ]);
+    const draft = await site.create(home, { on_finalize: 'deploy' });
+    await site.send(draft, home);
+    const made = await site.move(draft.body.id, 'finalize');
+    expect(made.body).toMatchObject({ pointer: 'active', url: null });
+  });
+
   test('tells that others look at it first', async () => {
     const site = await world('public');
     const becomes = async () => {

@@ -2,6 +2,7 @@ import type { AppMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { appTag } from '../tables/catalogue.ts';
+import { giveUpPromotion, shownIsOther } from './give-up-promotion.ts';
 import { type HeldRelease, holdRelease } from './hold-release.ts';
 import { movedAnswer, unmovedAnswer } from './moved-answer.ts';
 import { closePromotionRow } from './promotion-store.ts';
@@ -60,22 +61,26 @@ async function takeOff(ctx: AppMutationCtx, { place, site, release, open }: Held
     });
   const isStaged = site.staged_release_id === release.id;
   const isActive = site.active_release_id === release.id;
+  const other = isActive && !isRequested ? open : undefined;
+  const promotion = await giveUpPromotion(ctx, { place, open: other }, { why: shownIsOther });
   if (isStaged || isActive)
     await updateSiteRow(ctx.db, place, {
-      ...(isStaged ? { staged_release_id: null, generation: site.generation + 1 } : {}),
+      ...(isStaged ? { staged_release_id: null } : {}),
       ...(isActive ? { active_release_id: null } : {}),
-      updated_at: ctx.now,
+      ...{ generation: site.generation + 1, updated_at: ctx.now },
     });
   return {
     before: {
       ...(isRequested ? { promotion: 'pending' } : {}),
       ...(isStaged ? { staged_release_id: release.id } : {}),
       ...(isActive ? { active_release_id: release.id } : {}),
+      ...promotion.before,
     },
     after: {
       ...(isRequested ? { promotion: 'canceled' } : {}),
       ...(isStaged ? { staged_release_id: null } : {}),
       ...(isActive ? { active_release_id: null } : {}),
+      ...promotion.after,
     },
   };
 }

@@ -109,7 +109,10 @@ export function servedAnew<R extends Pick<ReleaseRow, 'id' | 'reviewed_for'>>(
   );
 }
 
-/** What the promotion was asked for is what is staged at this moment, to the byte: the generation moves with that. */
+/**
+ * What the promotion was asked for is what is staged at this moment, to the byte, and visitors see what they saw then: the
+ * generation moves with both.
+ */
 export function isAsRequested(
   promotion: Pick<PromotionRow, 'release_id' | 'digest' | 'generation'>,
   site: Pick<SiteRow, 'generation'>,

@@ -3,6 +3,7 @@ import { releaseBecameActive } from '../deployments/release-became-active.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import { supersedeOpenRequest } from '../review/supersede-open-request.ts';
 import { expireReleases } from './expire-releases.ts';
+import { giveUpPromotion, shownIsOther } from './give-up-promotion.ts';
 import type { HeldRelease } from './hold-release.ts';
 import { updateReleaseRow } from './release-store.ts';
 import { updateSiteRow } from './site-store.ts';
@@ -14,14 +15,16 @@ export interface PointerChange {
   after: Record<string, unknown>;
 }
 
-/** For who may: visitors see the release from now on, all of it and nothing else. */
-export async function showRelease(
-  ctx: MutationCtx,
-  { app, place, site, release }: HeldRelease,
-): Promise<PointerChange> {
-  warnOfDeploy(ctx, app, { pointer: 'active', site });
+/**
+ * For who may: visitors see the release from now on, all of it and nothing else. `open` is a promotion that has come to
+ * nothing by it, if there is one: who shows the release by approving one has closed that before.
+ */
+export async function showRelease(ctx: MutationCtx, held: HeldRelease): Promise<PointerChange> {
+  const { app, place, site, release } = held;
+  await warnOfDeploy(ctx, app, { place, pointer: 'active', site });
   const set = { active_release_id: release.id, is_published: true };
-  await updateSiteRow(ctx.db, place, { ...set, updated_at: ctx.now });
+  const promotion = await giveUpPromotion(ctx, held, { why: shownIsOther });
+  await updateSiteRow(ctx.db, place, { ...set, generation: site.generation + 1, updated_at: ctx.now });
   await updateReleaseRow(ctx.db, place, { id: release.id, set: { activated_at: ctx.now } });
   await markDeployed(ctx, place);
   await releaseBecameActive(ctx, { ...place, releaseId: release.id });
@@ -30,11 +33,12 @@ export async function showRelease(
   if (expired.length > 0) ctx.warn(`No longer kept: ${expired.join(', ')}.`);
   const { active_release_id, is_published } = site;
   return {
-    before: { active_release_id, published: is_published, ...publication.before },
+    before: { active_release_id, published: is_published, ...promotion.before, ...publication.before },
     after: {
       active_release_id: set.active_release_id,
       published: true,
       ...(expired.length > 0 ? { expired } : {}),
+      ...promotion.after,
       ...publication.after,
     },
   };

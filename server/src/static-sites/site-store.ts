@@ -9,7 +9,7 @@ export interface SiteRow {
   is_published: boolean;
   active_release_id: string | null;
   staged_release_id: string | null;
-  /** Moves with each change of what is staged: of the pointer, or of how that release is served. */
+  /** Moves with each pointer, with whether the site is published, and with how the staged release is served. */
   generation: number;
   next_number: number;
   created_at: Date;

@@ -1,14 +1,21 @@
 import type { HeldApp } from '../apps/hold-app.ts';
+import { processInPlace } from '../deployments/what-is-live.ts';
 import type { MutationCtx } from '../plumbing/context.ts';
 import type { Pointer } from './rules.ts';
-import type { SiteRow } from './site-store.ts';
+import type { AppPlace, SiteRow } from './site-store.ts';
+
+interface ReleaseShown {
+  place: AppPlace;
+  pointer: Pointer | null;
+  site: Pick<SiteRow, 'active_release_id' | 'is_published'>;
+}
 
 /** What whoever looks at a plan should know of a release that is about to be shown. */
-export function warnOfDeploy(
-  ctx: Pick<MutationCtx, 'warn'>,
+export async function warnOfDeploy(
+  ctx: Pick<MutationCtx, 'db' | 'warn'>,
   app: Pick<HeldApp, 'deploy_method' | 'subdomain' | 'runtime' | 'visibility'>,
-  { pointer, site }: { pointer: Pointer | null; site: Pick<SiteRow, 'active_release_id' | 'is_published'> },
-): void {
+  { place, pointer, site }: ReleaseShown,
+): Promise<void> {
   if (pointer === 'active' && site.active_release_id !== null && !site.is_published)
     ctx.warn('The site is unpublished; this shows it again.');
   if (pointer === null)
@@ -23,7 +30,12 @@ export function warnOfDeploy(
     ctx.warn('The app is suspended: visitors see nothing of it until it is resumed.');
   if (pointer !== null && app.subdomain === null)
     ctx.warn('The app has no subdomain: nothing of it is seen there until it has one.');
-  if (app.deploy_method !== 'static')
+  const live = await processInPlace(ctx.db, place);
+  if (live)
+    ctx.warn(
+      `The app is deployed by ${live.method}, and that answers in place of the site: at its address this release is not seen.`,
+    );
+  else if (app.deploy_method !== 'static')
     ctx.warn(
       `The app is one to deploy by ${app.deploy_method}: once it is deployed so, that answers in place of the site.`,
     );

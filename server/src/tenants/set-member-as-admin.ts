@@ -2,7 +2,7 @@ import type { TenantMutationCtx } from '../plumbing/context.ts';
 import { fail } from '../plumbing/problem.ts';
 import { leavesNoAdmin, type MemberRecord } from './rules.ts';
 import { setMember } from './set-member.ts';
-import { findMemberRow, listActiveAdminIds, lockMembersOf, type TenantRole } from './store.ts';
+import { findMemberRow, listActiveAdminIds, lockMembersOf, saveAdminLeft, type TenantRole } from './store.ts';
 
 /** `setMember` for a tenant's own admins: it keeps at least one of them active. */
 export async function setMemberAsAdmin(
@@ -20,7 +20,11 @@ export async function setMemberAsAdmin(
   // The role was checked before the lock; an admin who was demoted while waiting for it is none.
   if (!admins.includes(ctx.caller.userId)) throw fail('forbidden');
   if (role !== 'tenant_admin' && leavesNoAdmin(admins, userId)) throw fail('last_admin');
-  if (role === 'none' && !(await findMemberRow(ctx.db, tenantId, userId))) throw fail('not_found');
+  const before = await findMemberRow(ctx.db, tenantId, userId);
+  if (role === 'none' && !before) throw fail('not_found');
+  // Noted for `judgeApprover`; who steps down themself has sent nobody away.
+  if (before?.role === 'tenant_admin' && role !== 'tenant_admin' && userId !== ctx.caller.userId)
+    await saveAdminLeft(ctx.db, tenantId, { at: ctx.now, by: ctx.caller.userId });
   return setMember(ctx, { tenantId, userId, role });
 }
 

@@ -21,7 +21,11 @@ interface MembershipRow {
   created_at: Date;
 }
 type Tables = {
-  tenants: TenantRow;
+  tenants: TenantRow & {
+    /** When one admin last sent another away, and who that was. */
+    admin_left_at: Date | null;
+    admin_left_by: string | null;
+  };
   memberships: MembershipRow;
   /** Read only, for who the members are. */
   users: { id: string; email: string; name: string; status: (typeof userStatuses)[number] };
@@ -138,6 +142,15 @@ export async function saveMembership(tx: Tx, row: MembershipRow): Promise<void> 
     .values(row)
     .onConflict((conflict) => conflict.columns(['tenant_id', 'user_id']).doUpdateSet({ role: row.role }))
     .execute();
+}
+
+export async function saveAdminLeft(
+  tx: Tx,
+  tenantId: string,
+  { at, by }: { at: Date; by: string },
+): Promise<void> {
+  const set = { admin_left_at: at, admin_left_by: by };
+  await tx.withTables<Tables>().updateTable('tenants').set(set).where('id', '=', tenantId).execute();
 }
 
 export async function deleteMembership(tx: Tx, tenantId: string, userId: string): Promise<void> {

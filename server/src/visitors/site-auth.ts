@@ -1,3 +1,4 @@
+import { siteAuthPath } from '@svc/contract/identity.ts';
 import { html } from '../identity/pages/html.ts';
 import { pageResponse } from '../identity/pages/layout.ts';
 import { messagePage } from '../identity/pages/message.ts';
@@ -10,7 +11,6 @@ import type { Handle } from '../plumbing/serve.ts';
 import { secretPattern } from './cookies.ts';
 import { type AppAtDomain, findSiteFor } from './find-site-for.ts';
 import { makeCode } from './make-code.ts';
-import { siteAuthPath } from './site-paths.ts';
 import { parseSiteTarget, type VisitPlaces } from './site-target.ts';
 
 export interface SiteAuthParts extends VisitPlaces {

@@ -5,6 +5,3 @@ export const sitePaths = {
   auth: `${sitePlatformPrefix}auth`,
   logout: `${sitePlatformPrefix}logout`,
 } as const;
-
-/** Of the platform: where sites send those who are not signed in there. */
-export const siteAuthPath = '/site-auth';

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { siteAuthPath } from '@svc/contract/identity.ts';
 import { localPath } from '../identity/console-login.ts';
 import type { EdgeAnswer, EdgeRequest } from '../plumbing/edge-request.ts';
 import { fail } from '../plumbing/problem.ts';
@@ -6,7 +7,6 @@ import { secretIn, setCookie, stateCookie, stateSecondsMax, takesCookies } from 
 import { needsTls } from './needs-tls.ts';
 import { originAt } from './origin-at.ts';
 import { problemOf, sendOn } from './site-answers.ts';
-import { siteAuthPath } from './site-paths.ts';
 import type { VisitPlaces } from './site-target.ts';
 
 /** What the sign-in takes along to come back to. */

@@ -163,7 +163,8 @@ describe('a visit', () => {
         `/api/v1/tenants/${tenant.slug}/apps/${app.slug}/co-owners/${people.coOwner.userId}`,
       ),
     'the sign-in it came from is ended': async ({ people }, browser) => {
-      const id = sha256(browser.cookie!.replace('svc_session=', ''));
+      const { body } = await one.api.call(browser, 'GET', '/api/v1/me/sessions');
+      const { id } = body.items.find((item: { current: boolean }) => item.current);
       return one.api.call(await loginOf(database, people.coOwner), 'DELETE', `/api/v1/me/sessions/${id}`);
     },
     'the person signs out of the platform in that browser': (_, browser) =>

@@ -7,8 +7,8 @@ export default defineCommand({
   words: 'apps delete',
   summary: 'Delete an app; until it is purged it can be restored',
   description:
-    'Everything of it answers 404 from now on, and all who are signed in to it are signed out. ' +
-    `For ${deletedAppsKeptDays} days svc apps restore brings it back; then it is purged.`,
+    'It is served no more, all who are signed in to it are signed out, and everything of it answers 404. Its owners and ' +
+    `tenant admins still see its record, and for ${deletedAppsKeptDays} days svc apps restore brings it back; then it is purged.`,
   kind: 'mutate',
   positionals: [appPositional],
   endpoint: deleteApp,

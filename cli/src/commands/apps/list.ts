@@ -1,5 +1,6 @@
 import { listApps, searchSorts } from '@svc/contract/app-lists.ts';
 import { deploymentStatuses, operatingStatuses, visibilities } from '@svc/contract/apps.ts';
+import { anyOfSummary } from '../../any-of-summary.ts';
 import { defineCommand } from '../../define-command.ts';
 import { pageFlags } from '../../page-flags.ts';
 import { appView } from '../../views/app.ts';
@@ -20,14 +21,18 @@ export default defineCommand({
     'operating-status-in': {
       type: 'list',
       values: operatingStatuses,
-      summary: 'Any of these operating statuses',
+      summary: anyOfSummary('operating statuses', 'operating-status'),
     },
     'review-status': {
       type: 'string',
       placeholder: 'status',
       summary: 'Status of the latest request to publish',
     },
-    'review-status-in': { type: 'list', placeholder: 'status', summary: 'Any of these review statuses' },
+    'review-status-in': {
+      type: 'list',
+      placeholder: 'status',
+      summary: anyOfSummary('review statuses', 'review-status'),
+    },
     visibility: { type: 'enum', values: visibilities, summary: 'Who it is shown to' },
     deleted: { type: 'boolean', summary: 'The deleted ones instead that you can restore or purge' },
     sort: {

@@ -1,5 +1,6 @@
 import { searchApps, searchSorts } from '@svc/contract/app-lists.ts';
 import { deploymentStatuses, visibilities } from '@svc/contract/apps.ts';
+import { anyOfSummary } from '../../any-of-summary.ts';
 import { defineCommand } from '../../define-command.ts';
 import { pageFlagsWithLimit } from '../../page-flags.ts';
 import { appView } from '../../views/app.ts';
@@ -12,7 +13,11 @@ export default defineCommand({
   flags: {
     category: { type: 'string', placeholder: 'category', summary: 'Category slug or id' },
     status: { type: 'enum', values: deploymentStatuses, summary: 'Deployment status' },
-    'status-in': { type: 'list', values: deploymentStatuses, summary: 'Any of these deployment statuses' },
+    'status-in': {
+      type: 'list',
+      values: deploymentStatuses,
+      summary: anyOfSummary('deployment statuses', 'status'),
+    },
     visibility: { type: 'enum', values: visibilities, summary: 'Who it is shown to' },
     sort: { type: 'enum', values: searchSorts, summary: 'Order (relevance)' },
     cursor: {

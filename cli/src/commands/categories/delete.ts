@@ -1,4 +1,4 @@
-import { deleteCategory } from '@svc/contract/categories.ts';
+import { deleteCategory, getCategory } from '@svc/contract/categories.ts';
 import { defineCommand } from '../../define-command.ts';
 import {
   categoryIdFlag,
@@ -6,6 +6,7 @@ import {
   categoryPositional,
   refuseTwoCategories,
 } from '../../inputs/category.ts';
+import { idOf } from '../../inputs/id-of.ts';
 
 export default defineCommand({
   words: 'categories delete',
@@ -20,6 +21,10 @@ export default defineCommand({
   input: ({ tenant, positionals, flags }) => ({
     params: { tenantID: tenant, categoryID: categoryOf({ flags, positionals }) },
   }),
+  deletedId: async (ctx, { params }) => {
+    const client = await ctx.client();
+    return idOf(params.categoryID, () => client.call(getCategory, { params }, { signal: ctx.signal }));
+  },
   examples: [
     { line: 'svc categories delete finance --execute --yes', does: 'Delete it without being asked' },
   ],

@@ -1,5 +1,6 @@
-import { deleteConnector } from '@svc/contract/connectors.ts';
+import { deleteConnector, getConnector } from '@svc/contract/connectors.ts';
 import { defineCommand } from '../../define-command.ts';
+import { idOf } from '../../inputs/id-of.ts';
 
 export default defineCommand({
   words: 'connectors delete',
@@ -8,5 +9,9 @@ export default defineCommand({
   positionals: [{ name: 'connector', summary: 'Connector id or slug' }],
   endpoint: deleteConnector,
   input: ({ tenant, positionals }) => ({ params: { tenantID: tenant, connectorID: positionals.connector } }),
+  deletedId: async (ctx, { params }) => {
+    const client = await ctx.client();
+    return idOf(params.connectorID, () => client.call(getConnector, { params }, { signal: ctx.signal }));
+  },
   examples: [{ line: 'svc connectors delete warehouse --execute', does: 'Delete it' }],
 });

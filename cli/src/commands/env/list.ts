@@ -9,7 +9,8 @@ export default defineCommand({
   kind: 'read',
   flags: appFlag,
   endpoint: listEnv,
-  input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app } }),
+  pages: 'all',
+  input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app }, query: {} }),
   view: envView,
   examples: [{ line: 'svc env list --app pet-shop', does: 'Who gives which' }],
 });

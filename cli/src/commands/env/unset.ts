@@ -14,6 +14,13 @@ export default defineCommand({
     params: { tenantID: tenant, app: flags.app },
     body: { unset: positionals.names },
   }),
+  present: (ctx, answer) => {
+    const isChanged = answer.changed !== false;
+    ctx.note(
+      isChanged ? 'Gone from the next deployment on.' : 'Nothing changed: there was no such variable.',
+    );
+    return answer;
+  },
   view: envView,
   examples: [{ line: 'svc env unset GREETING --app pet-shop --execute', does: 'Unset one' }],
 });

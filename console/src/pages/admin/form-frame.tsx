@@ -2,6 +2,7 @@ import { Button, Group, Stack } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { BusyButton } from '../../parts/busy-button.tsx';
 import { FormCard } from '../../parts/form-card.tsx';
 
 /** A form with an address of its own: its button asks the server what would happen. */
@@ -34,9 +35,9 @@ export function FormFrame({
         buttons={
           <Group justify="space-between">
             <Group>
-              <Button type="submit" loading={change.isBusy}>
+              <BusyButton type="submit" loading={change.isBusy}>
                 {submit}
-              </Button>
+              </BusyButton>
               <Button component={Link} href={back.to} variant="default">
                 Cancel
               </Button>

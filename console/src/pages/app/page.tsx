@@ -44,7 +44,7 @@ export default function AppPage() {
     const chosen = list.current?.querySelector('[aria-selected=true]');
     chosen?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [tab, isThere]);
-  if (isCode(answer.error, 'not_found') || tab === undefined) return <NotFound />;
+  if (isCode(answer.error, 'not_found') || tab === undefined) return <NotFound error={answer.error} />;
   const { page: Page } = tabs[tab];
   return (
     <AnswerView answer={answer} lines={8}>
@@ -52,6 +52,7 @@ export default function AppPage() {
         <AppProvider key={app.id} value={app}>
           <PageHead
             title={app.name}
+            part={tabs[tab].label}
             mark={<AppIcon app={app} size={48} />}
             lead={
               <Group gap={6}>

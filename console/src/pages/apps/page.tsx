@@ -1,41 +1,41 @@
-import { listMyApps } from '@svc/contract/app-lists.ts';
+import { SegmentedControl, Stack } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { useTenant } from '../../api/me.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { AnswerView } from '../../parts/answer-view.tsx';
-import { Empty } from '../../parts/empty.tsx';
 import { NewButton } from '../../parts/new-button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { AppList } from './app-list.tsx';
+import { useQueryParam } from '../../parts/use-query-param.ts';
+import { DeletedApps } from './deleted-apps.tsx';
+import { OwnApps } from './own-apps.tsx';
 
-/** The apps one owns, looks after with others, or was invited to. */
+const kinds = ['own', 'deleted'] as const;
+const labels = { own: 'In use', deleted: 'Deleted' };
+
+/** One's apps, and those that are deleted and can be brought back. */
 export default function MyAppsPage() {
   const tenant = useTenant();
-  const answer = useAnswer(listMyApps, { params: { tenantID: tenant.id }, query: {} });
+  const [kind, setKind] = useQueryParam<(typeof kinds)[number]>('show', 'own', kinds);
   const create = <NewButton to={consolePaths.newApp(tenant.slug)} label="New app" />;
   return (
     <>
       <PageHead
         title="My apps"
-        lead="Yours, those you look after with others, and those you are invited to."
+        lead={
+          kind === 'own'
+            ? 'Yours, those you look after with others, and those you are invited to.'
+            : 'Deleted apps that you can restore or purge.'
+        }
         actions={create}
       />
-      <AnswerView answer={answer}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty
-              title="No app yet"
-              command="svc apps bootstrap --template react --slug hello --execute --watch"
-              action={create}
-            >
-              An app has an address, a database of its own tables, storage and people who look after it. Begin
-              with a template and it runs within a minute.
-            </Empty>
-          ) : (
-            <AppList tenant={tenant.slug} apps={items} />
-          )
-        }
-      </AnswerView>
+      <Stack>
+        <SegmentedControl
+          aria-label="Which apps"
+          value={kind}
+          onChange={(value) => setKind(value === 'deleted' ? 'deleted' : 'own')}
+          data={kinds.map((value) => ({ value, label: labels[value] }))}
+          style={{ alignSelf: 'flex-start' }}
+        />
+        <div>{kind === 'own' ? <OwnApps create={create} /> : <DeletedApps />}</div>
+      </Stack>
     </>
   );
 }

@@ -1,5 +1,6 @@
-import { Button, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { BusyButton } from '../../parts/busy-button.tsx';
 import { FormCard } from '../../parts/form-card.tsx';
 
 /** The form of one way; its button asks the server what would be made. */
@@ -22,9 +23,9 @@ export function WayForm({
       onSubmit={submit}
       buttons={
         <Group>
-          <Button type="submit" loading={change.isBusy}>
+          <BusyButton type="submit" loading={change.isBusy}>
             Preview the app
-          </Button>
+          </BusyButton>
         </Group>
       }
     >

@@ -23,7 +23,8 @@ export default function ReviewPage() {
   const tenant = useTenant();
   const { request = '' } = useParams<{ request: string }>();
   const answer = useAnswer(getPublication, { params: { tenantID: tenant.id, request } });
-  if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed')) return <NotFound />;
+  if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed'))
+    return <NotFound error={answer.error} />;
   return (
     <AnswerView answer={answer} lines={8}>
       {(found) => <Review request={found} />}

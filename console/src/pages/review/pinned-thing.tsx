@@ -1,16 +1,18 @@
 import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { getDeployment } from '@svc/contract/deployments.ts';
+import { getDeployment, readBuildLog } from '@svc/contract/deployments.ts';
 import { getSite } from '@svc/contract/static-sites.ts';
 import { whyNot } from '../../api/may.ts';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { LinkTo } from '../../parts/link-to.tsx';
+import { MayButton } from '../../parts/may-button.tsx';
 import { Section } from '../../parts/section.tsx';
 import { StateBadge } from '../../parts/state-badge.tsx';
 import type { RequestView } from '../app/publication/request-view.ts';
 import type { AppView } from '../app/use-app.ts';
+import { whyNotVisit } from '../app/why-not-visit.ts';
 import { placeOf } from './place-of.ts';
 
 /** The one thing that is reviewed: exactly this would be shown, and nothing that comes after it. */
@@ -28,6 +30,9 @@ export function PinnedThing({ request, app }: { request: RequestView; app: AppVi
   );
   const place = placeOf(request, { site: site.data, deployment: deployment.data });
   const isOpen = request.status === 'pending';
+  // What is staged is there for who reviews it as well.
+  const noVisit = place === 'staged' ? null : whyNotVisit(app);
+  const noLog = whyNot(readBuildLog, asker);
   const address = place === 'staged' ? (site.data?.staging_url ?? null) : app.url;
   return (
     <Section title="What is reviewed">
@@ -40,14 +45,26 @@ export function PinnedThing({ request, app }: { request: RequestView; app: AppVi
         )}
         {deploymentId !== null && (
           <LinkTo to={consolePaths.deployment(tenant.slug, app.slug, deploymentId)}>
-            The deployment and its build log
+            {noLog === null ? 'The deployment and its build log' : 'The deployment'}
           </LinkTo>
         )}
-        {address !== null && place !== null && place !== 'gone' && (
-          <Anchor href={address} target="_blank" rel="noreferrer">
-            Look at it in the browser
-          </Anchor>
+        {deploymentId !== null && noLog !== null && (
+          <MayButton why={noLog} size="compact-sm" variant="default" onClick={() => {}}>
+            Its build log
+          </MayButton>
         )}
+        {address !== null &&
+          place !== null &&
+          place !== 'gone' &&
+          (noVisit === null ? (
+            <Anchor href={address} target="_blank" rel="noreferrer">
+              Look at it in the browser
+            </Anchor>
+          ) : (
+            <MayButton why={noVisit} size="compact-sm" variant="default" onClick={() => {}}>
+              Look at it in the browser
+            </MayButton>
+          ))}
       </Group>
       {place === 'gone' && isOpen && (
         <Alert color="yellow">

@@ -22,13 +22,16 @@ import { useState } from 'react';
 import { useTenant } from '../../api/me.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useChange } from '../../change/use-change.ts';
+import { BusyButton } from '../../parts/busy-button.tsx';
 import { ProblemAlert } from '../../parts/problem-alert.tsx';
+import { useFormFocus } from '../../parts/use-form-focus.ts';
 
 type PatAction = (typeof patActions)[number];
 
 export function NewToken({ close, onCreated }: { close: () => void; onCreated: (secret: string) => void }) {
   const tenant = useTenant();
   const params = { tenantID: tenant.id };
+  const form = useFormFocus('new-token');
   const apps = useAnswer(listMyApps, { params, query: { per_page: perPageMax } }).data?.items ?? [];
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<string[]>([]);
@@ -59,6 +62,7 @@ export function NewToken({ close, onCreated }: { close: () => void; onCreated: (
   return (
     <Paper withBorder p="lg" radius="md">
       <form
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -78,7 +82,6 @@ export function NewToken({ close, onCreated }: { close: () => void; onCreated: (
             error={(isTried && faults.name) || change.errorOf('name')}
             maxLength={patNameCharsMax}
             required
-            data-autofocus
           />
           <MultiSelect
             label="Apps"
@@ -117,9 +120,9 @@ export function NewToken({ close, onCreated }: { close: () => void; onCreated: (
           />
           {change.problem !== null && <ProblemAlert error={change.problem} />}
           <Group>
-            <Button type="submit" loading={change.isBusy}>
+            <BusyButton type="submit" loading={change.isBusy}>
               Create token
-            </Button>
+            </BusyButton>
             <Button variant="default" onClick={close}>
               Cancel
             </Button>

@@ -26,7 +26,11 @@ export default function TokensPage() {
     query: { page, all: all ? 'true' : 'false' },
   });
   const create = (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setNew('1')}>
+    <Button
+      leftSection={<IconPlus size={16} aria-hidden />}
+      onClick={() => setNew('1')}
+      data-opens="new-token"
+    >
       New token
     </Button>
   );

@@ -1,8 +1,10 @@
 import { Alert, Button, Code, CopyButton, Group, Modal, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCopy } from '@tabler/icons-react';
+import { useReturnedFocus } from '../../parts/use-returned-focus.ts';
 
 /** The one time that the secret is seen: it goes away by a button alone, never by a slip of the hand. */
 export function SecretDialog({ secret, close }: { secret: string; close: () => void }) {
+  useReturnedFocus();
   return (
     <Modal
       opened

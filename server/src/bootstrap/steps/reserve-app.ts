@@ -2,7 +2,7 @@ import { createApp } from '../../apps/create-app.ts';
 import { noteOrigin } from '../../apps/note-origin.ts';
 import type { AppMutationCtx, TenantMutationCtx } from '../../plumbing/context.ts';
 import { setSite } from '../../static-sites/set-site.ts';
-import { createTable } from '../../tables/create-table.ts';
+import { makeDefinedTable } from '../../tables/make-defined-table.ts';
 import type { Step, StepEnd } from '../step-work.ts';
 import { type RunRow, updateRunRow } from '../store.ts';
 
@@ -27,7 +27,7 @@ export async function reserveAppFor(
   });
   const own = { id, slug, name, ownerId: app.owner_id, visibility: app.visibility } as const;
   const inApp: AppMutationCtx = { ...ctx, app: { ...own, record: 'active', relation: 'owner' } };
-  for (const table of tables) await createTable(inApp, table);
+  for (const table of tables) await makeDefinedTable(inApp, table);
   if (siteConfig !== null) await setSite(inApp, siteConfig, places);
   await updateRunRow(ctx.db, run.tenant_id, { id: run.id, set: { app_id: id } });
   return { state: 'done', output: { appId: id }, detail: `The app ${slug} is made.` };

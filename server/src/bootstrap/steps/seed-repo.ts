@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceBytesMax } from '@svc/contract/deployments.ts';
+import { manifestBytesMax, manifestFileNames } from '@svc/contract/manifest.ts';
 import { findAppById } from '../../apps/find-app-by-id.ts';
 import { GitFailure, type Remote } from '../../drivers/git-client/git-client.ts';
 import { connectionOf } from '../../git-connections/connection-of.ts';
@@ -10,6 +11,7 @@ import { type TemplateSource, templateSource } from '../../templates/template-so
 import { findSource } from '../find-source.ts';
 import { mayReadCode, readsRepository } from '../may-read-code.ts';
 import { madeRepo } from '../outputs.ts';
+import { ownManifest } from '../own-manifest.ts';
 import { firstBranch } from '../rules.ts';
 import { StepRefused } from '../step-refused.ts';
 import type { Step, StepWork } from '../step-work.ts';
@@ -50,7 +52,16 @@ async function copy(
   const connection = await connectionOf(parts.db, { tenantId, appId });
   if (!connection) throw new StepRefused('template_unavailable', 'The source has no repository any more.');
   const from = await remoteOf(parts, connection);
-  return parts.git.copyBranch({ from, fromRef: connection.branch, to, branch: firstBranch, signal });
+  const { name, email } = creator.caller;
+  const edit = {
+    names: manifestFileNames,
+    fileBytesMax: manifestBytesMax,
+    change: await ownManifestOf(work),
+    author: { name, email },
+    message: `Call it ${work.run.input.slug}`,
+    at: work.run.created_at,
+  };
+  return parts.git.copyBranch({ from, fromRef: connection.branch, to, branch: firstBranch, signal, edit });
 }
 
 async function pushTemplate(work: StepWork, templateId: string, to: Remote): Promise<{ sha: string } | null> {
@@ -99,6 +110,25 @@ async function fill(work: StepWork, template: TemplateSource, into: string): Pro
     if (error instanceof GitFailure && error.reason !== 'unreachable') throw unavailable(error);
     throw error;
   }
+  await ownManifestIn(into, await ownManifestOf(work));
+}
+
+/** A template may be the repository of an app. */
+async function ownManifestIn(folder: string, change: (text: string) => string | null): Promise<void> {
+  for (const path of manifestFileNames.map((name) => join(folder, name))) {
+    const found = await lstat(path).catch(() => null);
+    if (!found?.isFile() || found.size > manifestBytesMax) continue;
+    const text = change(await readFile(path, 'utf8'));
+    if (text !== null) await writeFile(path, text);
+  }
+}
+
+/** Commands in a clone go by what `svc.yaml` says: they are for this app, and not for the one it comes from. */
+async function ownManifestOf(work: StepWork): Promise<(text: string) => string | null> {
+  const { slug, name, tenant } = await valuesOf(work);
+  const { seed } = work.run.input;
+  const isElsewhere = seed.kind === 'copy' && seed.tenantId !== work.run.tenant_id;
+  return (text) => ownManifest(text, { slug, name, tenant: isElsewhere ? tenant : null });
 }
 
 async function valuesOf({ parts, run, creator }: StepWork) {

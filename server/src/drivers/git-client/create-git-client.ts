@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
+import { commitEdit, type Git } from './commit-edit.ts';
 import {
   type CheckOut,
   type CopyBranch,
@@ -11,13 +12,12 @@ import {
 } from './git-client.ts';
 import { messageOf } from './message-of.ts';
 import { refuseLarge } from './refuse-large.ts';
-import { type RunGit, runGit } from './run-git.ts';
+import { runGit } from './run-git.ts';
+import { signature } from './signature.ts';
 
 const packLookMs = 250;
 /** Of a branch that is copied, with its history. */
 const copiedBytesMax = 2 * 1024 ** 3;
-
-type Git = (run: Omit<RunGit, 'path'>) => Promise<string>;
 
 /** `workDir` holds what is needed for as long as a job takes; `path` is where git is looked for. */
 export function createGitClient({ workDir, path }: { workDir: string; path: string }): GitClient {
@@ -87,17 +87,7 @@ async function pushFirst(gitAt: Git, job: PushFirst, gitDir: string): Promise<{ 
   const { to, branch, folder, author, message, at, signal } = job;
   checkRemote(to);
   checkBranch(branch);
-  const date = `${Math.floor(at.getTime() / 1000)} +0000`;
-  const env = {
-    GIT_DIR: gitDir,
-    GIT_WORK_TREE: folder,
-    GIT_AUTHOR_NAME: nameIn(author.name),
-    GIT_AUTHOR_EMAIL: nameIn(author.email),
-    GIT_AUTHOR_DATE: date,
-    GIT_COMMITTER_NAME: nameIn(author.name),
-    GIT_COMMITTER_EMAIL: nameIn(author.email),
-    GIT_COMMITTER_DATE: date,
-  };
+  const env = { GIT_DIR: gitDir, GIT_WORK_TREE: folder, ...signature({ author, at }) };
   const git = (args: string[]) => gitAt({ args, cwd: folder, signal, env });
   await git(['init', '--quiet']);
   await git(['add', '--all', '--', '.']);
@@ -121,7 +111,8 @@ async function copyBranch(
     git({ args: fetch, cwd: gitDir, signal: limit, remote: from }),
   );
   const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: gitDir, signal })).trim();
-  return pushIfEmpty(git, { to, branch, sha, cwd: gitDir, signal });
+  const top = job.edit ? await commitEdit(git, { sha, gitDir, signal, edit: job.edit }) : sha;
+  return pushIfEmpty(git, { to, branch, sha: top, cwd: gitDir, signal });
 }
 
 interface PushIfEmpty {
@@ -168,10 +159,4 @@ function checkRef(ref: string): void {
 
 function checkBranch(branch: string): void {
   if (!isGitRef(branch)) throw new GitFailure('not_found', 'There can be no branch of this name.');
-}
-
-/** What git itself would refuse or drop. */
-function nameIn(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-  return text.replace(/[<>\n\r\u0000-\u001f]/g, ' ').trim() || 'svc';
 }

@@ -165,6 +165,39 @@ test('a branch is copied with its history into an empty repository', async () =>
   });
 });
 
+test('a copy can be edited by a commit on top, which is the same whenever it is tried', async () => {
+  const [from, to] = [newRepo(), newRepo()];
+  const folder = newFolder({ 'a.txt': 'one\r\nx', 'b/a.txt': 'one', big: '1'.repeat(100), odd: 'x' });
+  writeFileSync(join(folder, 'odd'), Buffer.from([0x31, 0xff]));
+  symlinkSync('a.txt', join(folder, 'link'));
+  chmodSync(join(folder, 'a.txt'), 0o755);
+  const pushed = await first(from, folder);
+  const edit = {
+    ...{
+      names: ['a.txt', 'big', 'odd', 'link', 'none'],
+      fileBytesMax: 50,
+      message: 'Edited',
+      at: new Date(1e12),
+    },
+    author: { name: 'E', email: 'e@example.test' },
+    change: (text: string) => text.replace('one', 'two').replaceAll('1', '2'),
+  };
+  const job = { from, fromRef: 'main', to, branch: 'main', signal };
+  const made = await client().copyBranch({ ...job, edit });
+  expect(await client().copyBranch({ ...job, edit })).toEqual(made);
+  const said = (...args: string[]) => Bun.spawnSync(['git', '-C', to.folder, ...args]).stdout.toString();
+  expect(said('diff', '--raw', '--abbrev=1', 'main~', 'main')).toMatch(
+    /^:100755 100755 \S+ \S+ M\ta\.txt\n$/,
+  );
+  expect([said('show', 'main:a.txt'), said('rev-parse', 'main~').trim()]).toEqual([
+    'two\r\nx',
+    pushed?.sha ?? '',
+  ]);
+  expect(said('log', '-1', '--format=%an %at %s', 'main')).toBe('E 1000000000 Edited\n');
+  const same = await client().copyBranch({ ...job, to: newRepo(), edit: { ...edit, change: () => null } });
+  expect(same).toEqual(pushed);
+});
+
 test('what is larger than allowed is not written', async () => {
   const repo = newRepo();
   await first(repo, newFolder({ big: 'x'.repeat(100_000) }));

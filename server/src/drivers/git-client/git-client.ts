@@ -46,6 +46,21 @@ export interface CopyBranch {
   signal: AbortSignal;
   /** 2 GiB where it is not said. */
   bytesMax?: number;
+  /** What is different in the copy, as a commit on top of the branch. */
+  edit?: Edit;
+}
+
+export interface Edit {
+  /** Files of the top folder; those that are not there are not made. */
+  names: readonly string[];
+  /** A larger file stays as it is. */
+  fileBytesMax: number;
+  /** Null: it stays as it is. */
+  change(text: string): string | null;
+  author: PushFirst['author'];
+  message: string;
+  /** See `PushFirst`. */
+  at: Date;
 }
 
 /** The remote said no, or could not be reached; what it said is in the message, without secrets. */

@@ -321,6 +321,7 @@ export function gitHostConformance(name: string, makeWorld: () => Promise<GitHos
         expect(readPush(headers.get('x-github-delivery') ?? '', body)).toEqual({
           ...{ deliveryId: expect.stringMatching(/^[\w-]{10,}$/), repoId: repo.id, branch: 'main' },
           ...{ repo: `${repo.owner}/${repo.name}`, commit: sha, isDeleted: false },
+          accountId: expect.any(Number),
         });
       });
     });

@@ -244,6 +244,22 @@ describe('what comes back', () => {
     await until(() => proxy.underWay.count(app.address) === 0);
   });
 
+  test.each([
+    ['of a length', 'Content-Length: 5\r\n\r\n<h1>a', 'Content-Length: 5'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n<h1>a\r\n0\r\n\r\n', ''],
+    ['until the end', '\r\n<h1>a', ''],
+    ['that is long', `Content-Length: 70000\r\n\r\n${'<h1>a'.padEnd(70_000)}`, ''],
+  ])('of an answer %s whose kind the app does not say, none is said', async (_name, rest, length) => {
+    await using app = await startRawApp(() => `HTTP/1.1 200 OK\r\n${rest}`);
+    await using proxy = startProxy({ addresses: [app.address] });
+    const said = await sayAll(proxy.port, `GET / HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`);
+    const [head = '', body = ''] = said.split('\r\n\r\n');
+    expect(head).not.toMatch(/content-type/i);
+    expect(head).toContain(length);
+    expect(head.match(/content-length/gi)?.length ?? 0).toBeLessThan(2);
+    expect(body.includes('<h1>a')).toBe(true);
+  });
+
   test('HEAD has the headers and no body', async () => {
     await using app = startApp(() => new Response('hello', { headers: { 'x-a': '1' } }));
     await using proxy = startProxy({ addresses: [app.address] });

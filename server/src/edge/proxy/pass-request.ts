@@ -90,6 +90,17 @@ async function ask(
   return returned(shared, course, { answered, stop, deadline, end, keep, isOverdue: () => isOverdue });
 }
 
+/** Of bytes whose kind is not said the listener would say one itself, and browsers would save what they can show. */
+function bodyFor(bytes: Uint8Array<ArrayBuffer>, headers: Headers): BodyInit {
+  if (headers.get('content-type')) return bytes;
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
 function bodyOf({ whole, request, headers }: Course, piece: () => void): WatchedStream | null {
   const { body } = whole.request;
   if (body === null) return null;
@@ -146,7 +157,7 @@ async function returned(
       const bytes = await answered.bytes();
       count();
       note(bytes.length);
-      return new Response(bytes, { status, headers });
+      return new Response(bodyFor(bytes, headers), { status, headers });
     } catch {
       // What is said in its place is counted instead.
       return isOverdue() ? 'app_timeout' : 'app_unreachable';

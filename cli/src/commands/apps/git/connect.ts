@@ -10,8 +10,8 @@ export default defineCommand({
   summary: 'Connect a repository: from now on a push to its branch deploys the app',
   description:
     'Where your account at the git host is not linked yet, a code is shown that you approve there: on a terminal it is ' +
-    'waited for, elsewhere it is kept and the command exits with 11, and the same line with --resume-last goes on. Where the ' +
-    'app of the git host is not installed for the owner of the repository, the address is shown at which it is (exit 11), and ' +
+    'waited for, elsewhere it is kept and the command exits with 11, and the same line with --resume-last goes on; the ' +
+    'preview is that of the linking then. Where the app of the git host is not installed for the owner of the repository, the address is shown at which it is (exit 11), and ' +
     'svc git-host complete goes on. With --direct neither is begun: it is connected at once, or refused.',
   kind: 'mutate',
   timeoutDefault: '20m',

@@ -14,6 +14,7 @@ export default defineCommand({
     body: { branch: flags.branch },
   }),
   view: connectionView,
+  settle: async (ctx, made) => (await import('../../../git-host/note-unchanged.ts')).noteUnchanged(ctx, made),
   examples: [
     {
       line: 'svc apps git update --app pet-shop --branch release --execute',

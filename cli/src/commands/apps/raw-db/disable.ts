@@ -7,12 +7,12 @@ export default defineCommand({
   words: 'apps raw-db disable',
   summary: "Drop an app's own PostgreSQL database with everything in it, for good",
   kind: 'mutate',
-  confirm: 'typed',
   flags: appFlag,
   endpoint: disableRawDb,
   input: ({ tenant, flags }) => ({ params: { tenantID: tenant, app: flags.app } }),
   settle: (ctx, made, { params }) => rawDbSettled(ctx, made, { params, passing: 'dropping' }),
   examples: [
-    { line: 'svc apps raw-db disable --app pet-shop --execute --yes', does: 'Drop it without being asked' },
+    { line: 'svc apps raw-db disable --app pet-shop', does: 'See what would be lost' },
+    { line: 'svc apps raw-db disable --app pet-shop --execute', does: 'Drop it' },
   ],
 });

@@ -1,8 +1,9 @@
-import { Accordion, Button, Group, Stack, TextInput } from '@mantine/core';
+import { Accordion, Group, Stack, TextInput } from '@mantine/core';
 import { listAuditEntries } from '@svc/contract/tenants.ts';
 import { client } from '../../../api/client.ts';
 import { useTenant } from '../../../api/me.ts';
 import { Placeholder } from '../../../parts/answer-view.tsx';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { Empty } from '../../../parts/empty.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { useCursorPages } from '../../../parts/use-cursor-pages.ts';
@@ -75,9 +76,9 @@ export default function AuditTab() {
       )}
       {pages.more && (
         <Group justify="center">
-          <Button variant="default" loading={pages.isMoreBusy} onClick={pages.more}>
+          <BusyButton variant="default" loading={pages.isMoreBusy} onClick={pages.more}>
             Load older entries
-          </Button>
+          </BusyButton>
         </Group>
       )}
     </Stack>

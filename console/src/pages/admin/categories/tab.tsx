@@ -49,7 +49,7 @@ function OneCategory({ id }: { id: string }) {
   });
   if (isCode(answer.error, 'not_found')) {
     const back = { to: adminPath(tenant.slug, 'categories'), label: 'All categories' };
-    return <NoSuchThing what="category" back={back} />;
+    return <NoSuchThing error={answer.error} what="category" back={back} />;
   }
   return (
     <AnswerView answer={answer}>

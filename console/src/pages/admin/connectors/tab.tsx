@@ -50,7 +50,7 @@ function OneConnector({ id }: { id: string }) {
   });
   if (isCode(answer.error, 'not_found')) {
     const back = { to: adminPath(tenant.slug, 'connectors'), label: 'All connectors' };
-    return <NoSuchThing what="connector" back={back} />;
+    return <NoSuchThing error={answer.error} what="connector" back={back} />;
   }
   return (
     <AnswerView answer={answer}>

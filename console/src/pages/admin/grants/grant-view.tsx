@@ -21,7 +21,7 @@ export function GrantView({ id }: { id: string }) {
   const answer = useAnswer(getGrant, { params: { tenantID: tenant.id, grantID: id } });
   const back = { to: adminPath(tenant.slug, 'grants'), label: 'All grants' };
   if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed'))
-    return <NoSuchThing what="grant" back={back} />;
+    return <NoSuchThing error={answer.error} what="grant" back={back} />;
   return (
     <Stack>
       <BackLink {...back} />

@@ -35,7 +35,7 @@ export function OnePolicy({ id }: { id: string }) {
   });
   if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed')) {
     const back = { to: adminPath(tenant.slug, 'policies'), label: 'All policies' };
-    return <NoSuchThing what="policy" back={back} />;
+    return <NoSuchThing error={answer.error} what="policy" back={back} />;
   }
   const count = uses.data?.total ?? 0;
   const inUse = count === 0 ? null : `${counted(count)} it. Revoke ${count === 1 ? 'it' : 'them'} first.`;

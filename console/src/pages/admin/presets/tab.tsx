@@ -45,7 +45,11 @@ function OnePreset({ id }: { id: string }) {
   if (isCode(answer.error, 'not_found') || answer.data?.built_in) {
     const back = { to: adminPath(tenant.slug, 'presets'), label: 'All presets' };
     return (
-      <NoSuchThing what={answer.data ? 'preset to change: this one is built in' : 'preset'} back={back} />
+      <NoSuchThing
+        error={answer.error}
+        what={answer.data ? 'preset to change: this one is built in' : 'preset'}
+        back={back}
+      />
     );
   }
   return (

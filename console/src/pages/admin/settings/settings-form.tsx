@@ -1,8 +1,9 @@
-import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
+import { Group, Select, Stack, TextInput } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import { type getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
 import { useChange } from '../../../change/use-change.ts';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { ChangedBelow } from '../../../parts/changed-below.tsx';
 import { CopyText } from '../../../parts/copy-text.tsx';
 import { FormCard } from '../../../parts/form-card.tsx';
@@ -26,9 +27,9 @@ export function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof get
         onSubmit={() => void change.propose({ params: { tenantID: tenant.id }, body: shown })}
         buttons={
           <Group>
-            <Button type="submit" loading={change.isBusy}>
+            <BusyButton type="submit" loading={change.isBusy}>
               Save settings
-            </Button>
+            </BusyButton>
           </Group>
         }
       >

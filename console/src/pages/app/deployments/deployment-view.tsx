@@ -26,7 +26,8 @@ export function DeploymentView({ id }: { id: string }) {
     { everyMs: (last) => (last === undefined || isUnderWay(last) ? 1_000 : 15_000) },
   );
   useAppAgain(answer.data?.state);
-  if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed')) return <NotFound />;
+  if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed'))
+    return <NotFound error={answer.error} />;
   return (
     <Stack gap="md">
       <LinkTo to={consolePaths.app(tenant.slug, app.slug, 'deployments')} size="sm">

@@ -33,7 +33,7 @@ describe('the way of a deployment', () => {
       'that could not be built',
       {
         ...{ state: 'failed', started_at: at(2), ended_at: at(9) },
-        failure: { code: 'build_failed', step: 'build', detail: '' },
+        failure: { code: 'build_failed', step: 'build', detail: '', log_url: '' },
       },
       ['done 2', 'failed 7', 'waiting', 'waiting'],
     ],
@@ -41,7 +41,7 @@ describe('the way of a deployment', () => {
       'that never became healthy',
       {
         ...{ state: 'failed', ...built, ended_at: at(40) },
-        failure: { code: 'health_check_failed', step: 'health', detail: '' },
+        failure: { code: 'health_check_failed', step: 'health', detail: '', log_url: '' },
       },
       ['done 2', 'done 8', 'failed 30', 'waiting'],
     ],

@@ -1,5 +1,6 @@
 import { ActionIcon, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
+import { useEffect, useRef } from 'react';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { changedRow, type EnvDraft, rowProblem, withoutRow, withRow, withSet } from './env-draft.ts';
 import { EnvPaste } from './env-paste.tsx';
@@ -14,8 +15,16 @@ export function EnvEditor({
   setDraft: (draft: EnvDraft) => void;
   cannot: string | null;
 }) {
+  const box = useRef<HTMLFieldSetElement>(null);
+  const isAdding = useRef(false);
+  // Who asks for a variable goes on by typing its name.
+  useEffect(() => {
+    if (!isAdding.current || draft.rows.length === 0) return;
+    isAdding.current = false;
+    [...(box.current?.querySelectorAll<HTMLElement>('input') ?? [])].at(-1)?.focus();
+  }, [draft.rows.length]);
   return (
-    <Fieldset legend="To be set">
+    <Fieldset ref={box} legend="To be set">
       <Stack gap="sm">
         {draft.rows.length === 0 && (
           <Text size="sm" c="dimmed">
@@ -69,7 +78,10 @@ export function EnvEditor({
             variant="default"
             why={cannot}
             leftSection={<IconPlus size={16} aria-hidden />}
-            onClick={() => setDraft(withRow(draft, { name: '', value: '' }))}
+            onClick={() => {
+              isAdding.current = true;
+              setDraft(withRow(draft, { name: '', value: '' }));
+            }}
           >
             Add a variable
           </MayButton>

@@ -1,5 +1,6 @@
 import { Alert, Group, Stack, Text, Title } from '@mantine/core';
 import { changeEnv, listEnv } from '@svc/contract/deployments.ts';
+import { perPageMax } from '@svc/contract/limits.ts';
 import { IconInfoCircle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useAnswer } from '../../../api/use-answer.ts';
@@ -13,12 +14,12 @@ import { whyNotActive } from '../why-not-active.ts';
 import { draftObstacle, noDraft, toggledRemoval, wishOf, withRow } from './env-draft.ts';
 import { EnvEditor } from './env-editor.tsx';
 import { EnvTable } from './env-table.tsx';
-import { PlatformEnv } from './platform-env.tsx';
+import { GivenEnv } from './given-env.tsx';
 import { Redeploy } from './redeploy.tsx';
 
 export function EnvView() {
   const { app, params, why } = useApp();
-  const answer = useAnswer(listEnv, { params });
+  const answer = useAnswer(listEnv, { params, query: { per_page: perPageMax } });
   const [draft, setDraft] = useState(noDraft);
   const [isChanged, setChanged] = useState(false);
   const change = useChange(changeEnv, {
@@ -30,6 +31,8 @@ export function EnvView() {
       setChanged(true);
     },
   });
+  const namesBy = (by: 'manifest' | 'platform') =>
+    answer.data?.items.flatMap(({ name, given_by }) => (given_by === by ? [name] : [])) ?? [];
   const cannot = why(changeEnv) ?? whyNotActive(app);
   return (
     <Stack gap="md">
@@ -97,10 +100,15 @@ export function EnvView() {
           Discard
         </MayButton>
       </Group>
-      <PlatformEnv
-        names={
-          answer.data?.items.flatMap(({ name, given_by }) => (given_by === 'platform' ? [name] : [])) ?? []
-        }
+      <GivenEnv
+        title="From svc.yaml"
+        names={namesBy('manifest')}
+        note="What is live brought these along. What you set goes before them."
+      />
+      <GivenEnv
+        title="Given by the platform"
+        names={namesBy('platform')}
+        note="The app finds these as well. Where one of them may be set, what you set goes before it."
       />
     </Stack>
   );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type AppMetrics, chartRows, charts, errorPercent, formatMs } from './figures.ts';
+import { type AppMetrics, chartRows, charts, errorPercent, formatMs, formatPercent } from './figures.ts';
 
 const figures = {
   requests: 4,
@@ -38,6 +38,9 @@ describe('what the charts show', () => {
 
   test.each([
     [formatMs(0.5), '0.5 ms'],
+    [formatPercent(0.075), '0.075 %'],
+    [formatPercent(2.5), '2.5 %'],
+    [formatPercent(42.4), '42 %'],
     [formatMs(250), '250 ms'],
     [formatMs(1500), '1.5 s'],
     [formatMs(710_400), '11.8 min'],

@@ -27,12 +27,14 @@ export interface Chart {
 }
 
 export const formatCount = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 });
-export const formatPercent = (value: number) =>
-  `${value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })} %`;
+/** Small figures by what counts in them: ticks beside an axis would be told alike otherwise. */
+const shortly = (value: number) =>
+  value.toLocaleString('en', value < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 });
+export const formatPercent = (value: number) => `${shortly(value)} %`;
 export function formatMs(value: number): string {
   if (value >= 120_000) return `${(value / 60_000).toLocaleString('en', { maximumFractionDigits: 1 })} min`;
   if (value >= 1000) return `${(value / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s`;
-  return `${value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })} ms`;
+  return `${shortly(value)} ms`;
 }
 /** Of all requests of a time, those that the app or the platform failed; null: there were none. */
 export function errorPercent({ requests, by_status }: Pick<MetricsPoint, 'requests' | 'by_status'>) {

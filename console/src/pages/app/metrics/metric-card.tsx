@@ -8,6 +8,7 @@ import { MetricTable } from './metric-table.tsx';
 export function MetricCard({ chart, metrics }: { chart: Chart; metrics: AppMetrics }) {
   const [isTable, setTable] = useState(false);
   const rows = chartRows(chart, metrics);
+  const hasPoints = rows.some(({ values }) => values.some((value) => value !== null));
   return (
     <Paper withBorder p="md" component="section" aria-label={chart.title} miw={0}>
       <Stack gap="sm">
@@ -30,7 +31,11 @@ export function MetricCard({ chart, metrics }: { chart: Chart; metrics: AppMetri
             {isTable ? 'As chart' : 'As table'}
           </Button>
         </Group>
-        {isTable ? <MetricTable chart={chart} rows={rows} /> : <MetricChart chart={chart} rows={rows} />}
+        {isTable && <MetricTable chart={chart} rows={rows} />}
+        {!isTable && hasPoints && <MetricChart chart={chart} rows={rows} />}
+        {!isTable && !hasPoints && (
+          <Text c="dimmed">There is nothing to draw: nothing was measured in this time.</Text>
+        )}
       </Stack>
     </Paper>
   );

@@ -17,7 +17,12 @@ export function MetricChart({ chart, rows }: { chart: Chart; rows: readonly Char
     gridAxis: 'x' as const,
     accessibilityLayer: false,
     xAxisProps: { minTickGap: 32, interval: 'preserveStartEnd' as const },
-    yAxisProps: { width: 72, domain: [0, 'auto'] as [number, 'auto'] },
+    yAxisProps: {
+      width: 72,
+      domain: [0, 'auto'] as [number, 'auto'],
+      // Half a request is none.
+      allowDecimals: chart.kind !== 'bars',
+    },
     // What is drawn anew every ten seconds must not dance each time.
     tooltipAnimationDuration: 0,
   };

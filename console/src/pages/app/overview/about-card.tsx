@@ -6,8 +6,10 @@ import { IconExternalLink } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { LinkTo } from '../../../parts/link-to.tsx';
+import { MayButton } from '../../../parts/may-button.tsx';
 import { TimeText } from '../../../parts/time-text.tsx';
 import { useApp } from '../use-app.ts';
+import { whyNotVisit } from '../why-not-visit.ts';
 import { Card } from './card.tsx';
 
 /** What everybody who sees the app may know of it. */
@@ -33,12 +35,18 @@ export function AboutCard() {
       </LinkTo>,
     ]);
   facts.push(['Made', <TimeText key="made" value={app.created_at} />]);
+  const noVisit = whyNotVisit(app);
   const isOpen = app.url !== null && app.deployment_status === 'deployed';
   return (
     <Card
       title="About"
       more={
-        isOpen && (
+        isOpen &&
+        (noVisit !== null ? (
+          <MayButton why={noVisit} onClick={() => {}}>
+            Open the app
+          </MayButton>
+        ) : (
           <Button
             component="a"
             href={app.url ?? ''}
@@ -48,7 +56,7 @@ export function AboutCard() {
           >
             Open the app
           </Button>
-        )
+        ))
       }
     >
       {app.summary && <Text fw={600}>{app.summary}</Text>}

@@ -8,6 +8,7 @@ import { TimeText } from '../../../parts/time-text.tsx';
 import { reasonText, sourceText } from '../deployments/deployment-texts.ts';
 import { useApp } from '../use-app.ts';
 import { usePersonNames } from '../use-person-names.ts';
+import { whyNotVisit } from '../why-not-visit.ts';
 import { Card } from './card.tsx';
 import { LiveRelease } from './live-release.tsx';
 
@@ -24,12 +25,7 @@ export function LiveCard() {
     <Card title="Live">
       <AnswerView answer={answer} lines={2}>
         {({ items: [live] }) => {
-          if (live === undefined)
-            return app.deploy_method === 'static' ? (
-              <LiveRelease />
-            ) : (
-              <Text c="dimmed">Nothing is live.</Text>
-            );
+          if (live === undefined) return <LiveRelease />;
           return (
             <Stack gap={4}>
               <Group gap="xs">
@@ -44,7 +40,7 @@ export function LiveCard() {
               <Text size="sm" c="dimmed" component="div">
                 {nameOf(live.created_by) ?? reasonText(live)}, live since <TimeText value={live.live_at} />
               </Text>
-              {app.url && app.runtime === 'running' && (
+              {app.url && app.runtime === 'running' && whyNotVisit(app) === null && (
                 <Anchor
                   href={app.url}
                   target="_blank"

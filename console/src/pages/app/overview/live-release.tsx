@@ -7,27 +7,31 @@ import { LinkTo } from '../../../parts/link-to.tsx';
 import { readableBytes } from '../../../parts/readable-bytes.ts';
 import { TimeText } from '../../../parts/time-text.tsx';
 import { useApp } from '../use-app.ts';
+import { usePersonNames } from '../use-person-names.ts';
+import { whyNotVisit } from '../why-not-visit.ts';
 
-/** Of an app that is made of files, the release that is shown. */
+/** Where no process is live, the release that is shown: files can be released to every app. */
 export function LiveRelease() {
   const { app, tenant, params } = useApp();
+  const nameOf = usePersonNames();
   const answer = useAnswer(getSite, { params });
   return (
     <AnswerView answer={answer} lines={2}>
       {({ active_release: active, published, staged_release: staged, url }) => (
         <Stack gap={4}>
           {active === null || !published ? (
-            <Text c="dimmed">{active ? 'The site is unpublished.' : 'No release is shown.'}</Text>
+            <Text c="dimmed">{active ? 'The site is unpublished.' : 'Nothing is live.'}</Text>
           ) : (
             <>
               <LinkTo to={consolePaths.release(tenant.slug, app.slug, active.id)} fw={600}>
                 Release {active.version || `#${active.number}`}
               </LinkTo>
               <Text size="sm" c="dimmed" component="div">
-                {active.files} files, {readableBytes(active.bytes)}, shown since{' '}
-                <TimeText value={active.activated_at} />
+                {nameOf(active.created_by) ?? 'Somebody'}, shown since{' '}
+                <TimeText value={active.activated_at} />:{' '}
+                {active.files === 1 ? '1 file' : `${active.files} files`}, {readableBytes(active.bytes)}
               </Text>
-              {url && (
+              {url && whyNotVisit(app) === null && (
                 <Anchor
                   href={url}
                   target="_blank"

@@ -26,9 +26,7 @@ export function ConsentCard() {
     done: 'Nobody may inspect the app any more.',
   });
   const whyNoGrant =
-    app.relation === 'owner'
-      ? null
-      : (why(setInspectionConsent) ?? 'Only its owner grants it: what was read can not be made unread.');
+    app.relation === 'owner' ? null : 'Only its owner grants it: what was read can not be made unread.';
   return (
     <Section
       title="Inspection by admins"

@@ -6,10 +6,11 @@ import { MayButton } from '../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { Section } from '../../../parts/section.tsx';
 import { useApp } from '../use-app.ts';
+import { useWhyNoTransfer } from './use-why-no-transfer.ts';
 
-/** Hands the app over. An admin may only where its owner can not do it any more, which the server knows. */
+/** Hands the app over. */
 export function TransferForm() {
-  const { params, tenant, why } = useApp();
+  const { app, params, tenant } = useApp();
   const [to, setTo] = useState('');
   const change = useChange(transferOwnership, {
     title: 'Hand the app over',
@@ -17,11 +18,9 @@ export function TransferForm() {
     done: 'The app is handed over; both are told.',
     onDone: () => setTo(''),
   });
-  const isAdmin = tenant.role === 'tenant_admin';
-  const notOne = why(transferOwnership);
+  const isInPlaceOfOwner = tenant.role === 'tenant_admin' && app.relation !== 'owner';
   const reason =
-    (isAdmin ? null : notOne) ??
-    (to.trim() === '' ? 'Enter the e-mail address of the new owner first.' : null);
+    useWhyNoTransfer() ?? (to.trim() === '' ? 'Enter the e-mail address of the new owner first.' : null);
   const submit = () => {
     if (reason === null) void change.propose({ params, body: { to: to.trim() } });
   };
@@ -61,7 +60,7 @@ export function TransferForm() {
               Hand it over
             </MayButton>
           </Group>
-          {isAdmin && notOne !== null && (
+          {isInPlaceOfOwner && (
             <Text size="sm" c="dimmed">
               As an admin you can hand it over only when its owner is suspended or has left the tenant.
             </Text>

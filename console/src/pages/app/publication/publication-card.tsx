@@ -67,6 +67,7 @@ export function PublicationCard() {
               variant="default"
               leftSection={<IconWorld size={16} aria-hidden />}
               onClick={() => setAsked('yes')}
+              data-opens="publication"
             >
               Request publication
             </MayButton>

@@ -5,7 +5,9 @@ import { publicationTextCharsMax, publishedVisibilities, requestPublication } fr
 import type { getSite } from '@svc/contract/static-sites.ts';
 import { useState } from 'react';
 import { useChange } from '../../../change/use-change.ts';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { useFormFocus } from '../../../parts/use-form-focus.ts';
 import { seenBy, visibilityNames } from '../../../parts/visibility-texts.ts';
 import { useApp } from '../use-app.ts';
 
@@ -22,6 +24,7 @@ export function PublicationForm({
   close: () => void;
 }) {
   const { app, params } = useApp();
+  const form = useFormFocus('publication');
   const wider = publishedVisibilities.filter(
     (one) => visibilities.indexOf(one) > visibilities.indexOf(app.visibility),
   );
@@ -41,6 +44,7 @@ export function PublicationForm({
     });
   return (
     <form
+      ref={form}
       aria-label="Request publication"
       onSubmit={(event) => {
         event.preventDefault();
@@ -96,9 +100,9 @@ export function PublicationForm({
         />
         {change.problem !== null && <ProblemAlert error={change.problem} />}
         <Group>
-          <Button type="submit" loading={change.isBusy}>
+          <BusyButton type="submit" loading={change.isBusy}>
             Preview the request
-          </Button>
+          </BusyButton>
           <Button variant="default" onClick={close}>
             Cancel
           </Button>

@@ -18,7 +18,7 @@ export function PublicationHistory({ requests }: { requests: readonly RequestVie
       </Title>
       <DataTable
         label="Earlier requests"
-        minWidth={420}
+        minWidth={260}
         highlightOnHover={false}
         verticalSpacing={7}
         rows={requests}
@@ -26,22 +26,21 @@ export function PublicationHistory({ requests }: { requests: readonly RequestVie
         columns={[
           {
             head: 'Asked for',
-            cell: ({ id, visibility }) => (
-              <LinkTo to={consolePaths.review(tenant.slug, id)}>{visibilityNames[visibility]}</LinkTo>
+            cell: ({ id, visibility, reason }) => (
+              <>
+                <LinkTo to={consolePaths.review(tenant.slug, id)}>{visibilityNames[visibility]}</LinkTo>
+                {reason && (
+                  <Text size="sm" c="dimmed" lineClamp={2}>
+                    {reason}
+                  </Text>
+                )}
+              </>
             ),
           },
           { head: 'Became', cell: ({ status }) => <StateBadge state={status} /> },
           {
             head: 'When',
             cell: (request) => <TimeText value={request.decided_at ?? request.requested_at} />,
-          },
-          {
-            head: 'Said',
-            cell: ({ reason }) => (
-              <Text size="sm" lineClamp={2}>
-                {reason || '–'}
-              </Text>
-            ),
           },
         ]}
       />

@@ -2,6 +2,7 @@ import { Button, Group, Stack, TextInput, Title } from '@mantine/core';
 import { createRelease, releaseVersionCharsMax } from '@svc/contract/static-sites.ts';
 import { IconFolderUp } from '@tabler/icons-react';
 import { useState } from 'react';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { ChooseFiles } from '../files/choose-files.tsx';
 import { DropArea } from '../files/drop-area.tsx';
@@ -47,9 +48,9 @@ export function DeployFolder() {
                     maxLength={releaseVersionCharsMax}
                     onChange={(event) => setVersion(event.currentTarget.value)}
                   />
-                  <Button loading={isBusy} onClick={() => void deploy(version)}>
+                  <BusyButton loading={isBusy} onClick={() => void deploy(version)}>
                     Deploy
-                  </Button>
+                  </BusyButton>
                   <Button variant="default" onClick={reset}>
                     Choose another
                   </Button>

@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { LinkTo } from '../../../parts/link-to.tsx';
 import { percentOf } from '../../../parts/percent-of.ts';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
@@ -47,9 +48,9 @@ export function DeployProgress({
         <Alert color="blue" title="All files are there">
           <Group>
             <Text size="sm">Nobody sees them before you finish the release.</Text>
-            <Button size="compact-sm" loading={isBusy} onClick={() => void end(stage.release)}>
+            <BusyButton size="compact-sm" loading={isBusy} onClick={() => void end(stage.release)}>
               Finish the release
-            </Button>
+            </BusyButton>
           </Group>
         </Alert>
       );

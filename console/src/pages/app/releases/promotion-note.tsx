@@ -18,7 +18,7 @@ export function PromotionNote({ site, release }: { site: SiteView; release: Rele
       </Text>
       {promotion.decided_at && (
         <Text size="sm">
-          Decided <TimeText value={promotion.decided_at} />
+          {promotion.status === 'stale' ? 'Given up' : 'Decided'} <TimeText value={promotion.decided_at} />
           {promotion.reason && `: “${promotion.reason}”`}
         </Text>
       )}
@@ -30,4 +30,5 @@ const looks = {
   pending: { color: 'yellow', title: 'Its promotion waits for a review' },
   approved: { color: 'green', title: 'Its promotion was approved' },
   rejected: { color: 'red', title: 'Its promotion was rejected' },
+  stale: { color: 'gray', title: 'Its promotion was given up: what is staged or shown has changed since' },
 } as const;

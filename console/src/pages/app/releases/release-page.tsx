@@ -24,7 +24,7 @@ export function ReleasePage({ id }: { id: string }) {
   const back = consolePaths.app(tenant.slug, app.slug, 'releases');
   if (isCode(answer.error, 'not_found') || isCode(answer.error, 'validation_failed'))
     return (
-      <Empty title="No such release" action={<LinkTo to={back}>All releases</LinkTo>}>
+      <Empty title="No such release" error={answer.error} action={<LinkTo to={back}>All releases</LinkTo>}>
         The address names a release that this app does not have.
       </Empty>
     );

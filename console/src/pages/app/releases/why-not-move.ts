@@ -44,5 +44,6 @@ const reasons: Partial<Record<ReleaseMoved, string>> = {
   promotion_required:
     'The app is shown beyond its owners, so a review comes first: stage it and ask for its promotion.',
   not_pending: 'Nobody has asked for its promotion.',
+  staging_changed: 'What is staged or shown has changed since its promotion was asked for. Ask for it again.',
   not_rollback_target: 'Visitors never saw it, so there is nothing to go back to.',
 };

@@ -1,8 +1,9 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { getObjectUrl, signedUrlSecondsMax } from '@svc/contract/storage.ts';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../../api/client.ts';
+import { BusyButton } from '../../../parts/busy-button.tsx';
 import { CopyText } from '../../../parts/copy-text.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
 import { useApp } from '../use-app.ts';
@@ -29,9 +30,9 @@ export function ObjectLink({ objectKey }: { objectKey: string }) {
           onChange={(event) => setSeconds(Number(event.currentTarget.value))}
           data={spans.map((span) => ({ value: String(span.seconds), label: span.label }))}
         />
-        <Button variant="default" loading={link.isPending} onClick={() => link.mutate()}>
+        <BusyButton variant="default" loading={link.isPending} onClick={() => link.mutate()}>
           Make a link
-        </Button>
+        </BusyButton>
       </Group>
       {link.data && (
         <>

@@ -1,5 +1,6 @@
 import { Modal, type ModalProps } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useReturnedFocus } from '../../../parts/use-returned-focus.ts';
 
 /** A window that is there as long as it is rendered. Once it is gone the keyboard is back where it was. */
 export function Dialog({
@@ -16,13 +17,7 @@ export function Dialog({
   size?: ModalProps['size'];
   children: ReactNode;
 }) {
-  const [opener] = useState(() => document.activeElement);
-  useEffect(
-    () => () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
-    },
-    [opener],
-  );
+  useReturnedFocus();
   return (
     <Modal
       opened

@@ -9,6 +9,7 @@ import { useChange } from '../../../change/use-change.ts';
 import { LinkTo } from '../../../parts/link-to.tsx';
 import { MayButton } from '../../../parts/may-button.tsx';
 import { ProblemAlert } from '../../../parts/problem-alert.tsx';
+import { useFormFocus } from '../../../parts/use-form-focus.ts';
 import { useApp } from '../use-app.ts';
 import { whyNotActive } from '../why-not-active.ts';
 import { type ColumnDraft, canOwnRows, columnOf, draftFaults, nameFault, newDraft } from './column-draft.ts';
@@ -17,6 +18,7 @@ import { ColumnFields } from './column-fields.tsx';
 export function NewTable() {
   const { app, tenant, params, why } = useApp();
   const [, go] = useLocation();
+  const form = useFormFocus('new-table');
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [columns, setColumns] = useState<readonly ColumnDraft[]>(() => [newDraft()]);
@@ -63,6 +65,7 @@ export function NewTable() {
 
   return (
     <form
+      ref={form}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -85,7 +88,6 @@ export function NewTable() {
           autoComplete="off"
           spellCheck={false}
           maw={420}
-          data-autofocus
         />
         <Textarea
           label="Description"

@@ -29,6 +29,7 @@ export function TableList() {
       why={why(createTable) ?? whyNotActive(app)}
       onClick={() => go(`${here}?create`)}
       leftSection={<IconPlus size={16} aria-hidden />}
+      data-opens="new-table"
     >
       New table
     </MayButton>

@@ -32,7 +32,11 @@ export function TablePage({ name }: { name: string }) {
   const all = consolePaths.app(tenant.slug, app.slug, 'tables');
   if (isCode(answer.error, 'not_found')) {
     return (
-      <Empty title={`There is no table ${name}`} action={<LinkTo to={all}>All tables</LinkTo>}>
+      <Empty
+        title={`There is no table ${name}`}
+        error={answer.error}
+        action={<LinkTo to={all}>All tables</LinkTo>}
+      >
         It was renamed or dropped, or the address is not quite right.
       </Empty>
     );

@@ -80,6 +80,7 @@ export async function tellOfPush(
     base_ref: null,
     repository: { id: state.id, name: state.name, full_name: `${state.owner.login}/${state.name}` },
     pusher: { name: 'octocat', email: 'octocat@github.com' },
+    sender: { login: 'octocat', id: 1, type: 'User', site_admin: false },
     installation: { id: 1, node_id: 'MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMQ==' },
     commits: [],
     head_commit: null,

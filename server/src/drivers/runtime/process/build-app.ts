@@ -1,10 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BuildFailure, type BuildJob, type Built } from '../runtime.ts';
 import { noteArtifact, type ProcessArtifact, removeArtifact } from './artifacts.ts';
 import { digestTree } from './digest-tree.ts';
 import { endTree } from './end-tree.ts';
-import { checkedId } from './layout.ts';
+import { boundary, checkedId } from './layout.ts';
 import type { Parts } from './parts.ts';
 import { reasonToRefuse } from './reason-to-refuse.ts';
 import { openBuildPlace, runCommand } from './run-command.ts';
@@ -68,6 +68,7 @@ async function runCommands(parts: Parts, job: BuildJob, tree: string): Promise<v
   try {
     // What a build before this one has left, whichever way: it could write what is this one's.
     await endTree(place.tree(null));
+    if (commands.length > 0 && !isPublishedWhole(job)) await boundTree(tree);
     await giveTree(tree, owner);
     const deadline = Date.now() + parts.times.buildMsMax;
     for (const command of commands) {
@@ -79,6 +80,17 @@ async function runCommands(parts: Parts, job: BuildJob, tree: string): Promise<v
     await place.close();
   }
 }
+
+/** Without a `package.json`, npm would install into the nearest folder above that has one. */
+async function boundTree(tree: string): Promise<void> {
+  await writeFile(join(tree, 'package.json'), boundary, { flag: 'wx' }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+}
+
+/** Then a file beside its own would be published with them. */
+const isPublishedWhole = ({ method, plan }: BuildJob) =>
+  method === 'static' && join(plan.dir, plan.outputDir ?? '.') === '.';
 
 /** The group of its instances. */
 const readersOf = ({ users }: Parts, { number }: BuildJob) => users.ofInstance(number)?.gid ?? null;

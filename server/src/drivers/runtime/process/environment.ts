@@ -33,8 +33,9 @@ export function environmentOfBuild(
 
 export function environmentOfRun(
   surroundings: Surroundings,
-  given: { job: Variables; folders: Folders; port: number },
+  given: { job: Variables; folders: Folders; port: number; preload: string },
 ): Record<string, string> {
+  const { NODE_OPTIONS: theirs = '' } = given.job;
   return {
     LANG: 'C.UTF-8',
     NODE_ENV: 'production',
@@ -43,6 +44,7 @@ export function environmentOfRun(
     ...ours(surroundings, given.folders),
     PORT: String(given.port),
     HOST: '127.0.0.1',
+    NODE_OPTIONS: `--require ${JSON.stringify(given.preload)} ${theirs}`.trim(),
   };
 }
 

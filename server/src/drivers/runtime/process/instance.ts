@@ -6,7 +6,7 @@ import { isFree } from './free-port.ts';
 import { setGuard } from './guard.ts';
 import { type Ending, type Launched, launch } from './launch.ts';
 import { checkedId } from './layout.ts';
-import { usersListeningAt } from './listeners.ts';
+import { isOpenToOthers, usersListeningAt } from './listeners.ts';
 import { type Use, useOf } from './memory-watch.ts';
 import { groupFor, type Parts, processesOf, watchedBytes } from './parts.ts';
 import { keepProcess, makeRunFolder, neighboursOf } from './process-file.ts';
@@ -58,13 +58,15 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   let isOverMemory = false;
   let use: Use = { cpuMs: 0, memoryBytes: 0 };
   let cpuMsBefore = 0;
+  let isToldOpen = false;
   const neighbours = () => neighboursOf(parts.layout.run, { mark: id, user });
   const treeWith = (leader: number | null): Tree => ({ mark: id, users, user, group, leader, neighbours });
 
   async function begin(): Promise<void> {
     const began = performance.now();
     if (restarts > 0 && !(await isFree(port))) port = await wish.newPort();
-    const env = environmentOfRun(parts.surroundings, { job: job.env, folders, port });
+    const { preload } = parts.layout;
+    const env = environmentOfRun(parts.surroundings, { job: job.env, folders, port, preload });
     // Empty between two processes, it may have been taken for one that was forgotten.
     groupFor(parts, id, job.limits);
     const processesMax = processesOf(job.limits);
@@ -86,6 +88,7 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
       },
       onUse: (seen) => {
         use = seen;
+        tellOpen();
         // Linux may have ended a part of it for want of memory, which leaves half an app.
         if (!isOverMemory && (group?.memoryKills() ?? 0) > killsSeen) {
           isOverMemory = true;
@@ -105,6 +108,16 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
       state = { state: 'failed', restarts, detail: `It could not be started again: ${String(error)}` };
       job.log('platform', state.detail);
     });
+  }
+
+  /** Where it could not be helped: its owners can. */
+  function tellOpen(): void {
+    if (isToldOpen || !isOpenToOthers(port)) return;
+    isToldOpen = true;
+    job.log(
+      'platform',
+      `The app listens on all addresses of this machine, so that others reach port ${port} past its visibility. Let it listen on HOST (127.0.0.1).`,
+    );
   }
 
   async function onEnd(ending: Ending, launched: Launched, upMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Everything of this runtime below the data dir. */
@@ -15,6 +15,8 @@ export interface Layout {
   nodes: string;
   /** Says where the users of apps begin. */
   users: string;
+  /** What Node.js loads into an app before the app's own code. */
+  preload: string;
 }
 
 export function makeLayout(dataDir: string): Layout {
@@ -23,6 +25,8 @@ export function makeLayout(dataDir: string): Layout {
   made(top, 0o711);
   for (const name of ['work', 'artifacts', 'run', 'homes']) made(join(top, name), 0o711);
   made(join(top, 'nodes'), 0o700);
+  putWhole(join(top, 'package.json'), boundary);
+  putWhole(join(top, 'loopback.cjs'), readFileSync(join(import.meta.dir, 'loopback.cjs'), 'utf8'));
   return {
     work: join(top, 'work'),
     artifacts: join(top, 'artifacts'),
@@ -30,6 +34,7 @@ export function makeLayout(dataDir: string): Layout {
     homes: join(top, 'homes'),
     nodes: join(top, 'nodes'),
     users: join(top, 'users'),
+    preload: join(top, 'loopback.cjs'),
   };
 }
 
@@ -37,6 +42,20 @@ function made(folder: string, mode: number): void {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, mode);
 }
+
+/** For apps to read; whole at every moment, since a copy of the server may run apps here already. */
+function putWhole(path: string, text: string): void {
+  const beside = `${path}.${crypto.randomUUID()}`;
+  writeFileSync(beside, text);
+  chmodSync(beside, 0o644);
+  renameSync(beside, path);
+}
+
+/**
+ * The text of a `package.json` that says nothing: Node.js and npm look upwards for one, and what lies above the data dir is
+ * not the apps'.
+ */
+export const boundary = '{}\n';
 
 /** Names of folders come from ids alone. */
 export function checkedId(id: unknown): string {

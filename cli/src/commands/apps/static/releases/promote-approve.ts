@@ -7,7 +7,7 @@ export default defineCommand({
   words: 'apps static releases promote-approve',
   summary: 'Approve what was reviewed, and show it to visitors',
   description:
-    'For tenant admins, and for somebody else than who asked. What is approved is what was staged when it was asked for: ' +
+    'For tenant admins, and never for who asked, unless they are the only admin there is. What is approved is what was staged when it was asked for: ' +
     'its files and its configuration stay as they are from then on. The preview says where to look at it.',
   kind: 'mutate',
   flags: {

@@ -1,9 +1,8 @@
 import { setSite } from '@svc/contract/static-sites.ts';
 import { appFlag } from '../../../../app-flag.ts';
+import { callText } from '../../../../call-text.ts';
 import { defineCommand } from '../../../../define-command.ts';
-import { plain } from '../../../../output.ts';
 import { bodyFlags } from '../../../../static/release-flags.ts';
-import { siteView } from '../../../../static/release-views.ts';
 import { serviceWorkersRetired, visibilityRetired } from '../../../../static/retired-note.ts';
 
 export default defineCommand({
@@ -30,16 +29,12 @@ export default defineCommand({
     },
   },
   oneRequired: [['body-json', 'from-file']],
-  endpoint: setSite,
-  input: async ({ tenant, flags, ctx }) => {
-    const { siteBody } = await import('../../../../static/site-body.ts');
-    return { params: { tenantID: tenant, app: flags.app }, body: await siteBody(ctx, flags) };
+  calls: callText(setSite),
+  run: async (ctx, { flags }) => {
+    const { setConfig } = await import('../../../../static/set-config.ts');
+    return setConfig(ctx, flags);
   },
-  present: (ctx, site) => {
-    for (const notice of site.notices ?? []) ctx.note(plain(notice));
-    return site;
-  },
-  view: siteView,
+  output: async () => (await import('../../../../static/output-schemas.ts')).siteSetSchema(),
   examples: [
     {
       line: 'svc apps static site set --app pet-shop --body-json \'{"spa":true}\'',

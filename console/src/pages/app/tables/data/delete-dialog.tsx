@@ -1,6 +1,7 @@
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
+import { BusyButton } from '../../../../parts/busy-button.tsx';
 import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
 import { useTell } from '../../../../parts/told.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -82,9 +83,9 @@ export function DeleteDialog({
           <Button variant="default" onClick={onClose} disabled={isBusy}>
             Cancel
           </Button>
-          <Button color="red" loading={isBusy} onClick={() => void remove()}>
+          <BusyButton color="red" loading={isBusy} onClick={() => void remove()}>
             Delete {count}
-          </Button>
+          </BusyButton>
         </Group>
         {isBusy && (
           <Text size="sm" role="status">

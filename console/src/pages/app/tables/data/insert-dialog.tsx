@@ -2,6 +2,7 @@ import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { ProblemError } from '@svc/contract/client.ts';
 import { useRef, useState } from 'react';
 import { newKey } from '../../../../api/new-key.ts';
+import { BusyButton } from '../../../../parts/busy-button.tsx';
 import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
 import { useTell } from '../../../../parts/told.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -123,9 +124,9 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={isBusy}>
+            <BusyButton type="submit" loading={isBusy}>
               Insert row
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

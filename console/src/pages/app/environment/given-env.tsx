@@ -1,12 +1,12 @@
 import { Code, Group, Stack, Text, Title } from '@mantine/core';
 
-/** What the app finds in its environment without anybody's doing. */
-export function PlatformEnv({ names }: { names: readonly string[] }) {
+/** What the app finds in its environment beside what its owners have set. */
+export function GivenEnv({ title, names, note }: { title: string; names: readonly string[]; note: string }) {
   if (names.length === 0) return null;
   return (
     <Stack gap="xs">
       <Title order={3} size="h5">
-        Given by the platform
+        {title}
       </Title>
       <Group gap="xs">
         {names.map((name) => (
@@ -14,7 +14,7 @@ export function PlatformEnv({ names }: { names: readonly string[] }) {
         ))}
       </Group>
       <Text size="sm" c="dimmed">
-        The app finds these as well. Where one of them may be set, what you set goes before it.
+        {note}
       </Text>
     </Stack>
   );

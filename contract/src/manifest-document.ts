@@ -1,0 +1,124 @@
+import type { Document } from 'yaml';
+import { type ManifestKeys, manifestBytesMax, manifestKeys } from './manifest.ts';
+import { type ManifestFault, ManifestFaults } from './manifest-faults.ts';
+import { suggest } from './suggest.ts';
+import { yamlFault } from './yaml-fault.ts';
+
+/** A `svc.yaml` that is YAML and has no key that is not known; its values are as they were written. */
+export interface ManifestDocument {
+  data: Readonly<Record<string, unknown>>;
+  /** Faults of unknown keys, where they are not refused at once. */
+  unknown: readonly ManifestFault[];
+  /** A fault of the value at some keys, with its place in the file. */
+  faultAt(keys: readonly PropertyKey[], code: string, detail: string): ManifestFault;
+}
+
+/** What may stand in the file, where it is not the whole of a `svc.yaml`. */
+export interface ManifestForm {
+  keys?: ManifestKeys;
+  bytesMax?: number;
+  /** `told`: for whoever has more faults to tell together with them. */
+  unknown?: 'refused' | 'told';
+}
+
+/** The parts of the library `yaml` that reading takes: whoever reads has it, and the contract does not depend on it. */
+export type Yaml = Pick<
+  typeof import('yaml'),
+  'isAlias' | 'isMap' | 'isScalar' | 'LineCounter' | 'parseDocument'
+>;
+
+/** Throws `ManifestFaults`. */
+export function parseManifestDocument(
+  yaml: Yaml,
+  text: string,
+  { keys: known = manifestKeys, bytesMax = manifestBytesMax, unknown: wanted = 'refused' }: ManifestForm = {},
+): ManifestDocument {
+  if (new TextEncoder().encode(text).length > bytesMax) throw manifestTooLarge(bytesMax);
+  const lines = new yaml.LineCounter();
+  const faultAtOffset = (offset: number, keys: readonly PropertyKey[], code: string, detail: string) => {
+    const { line, col } = lines.linePos(offset);
+    return {
+      line: Math.max(line, 1),
+      col: Math.max(col, 1),
+      field: keys.map(String).join('.'),
+      code,
+      detail,
+    };
+  };
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+  const syntax = [...document.errors, ...document.warnings].map((fault) =>
+    faultAtOffset(fault.pos[0], [], 'malformed_yaml', yamlFault(fault)),
+  );
+  if (syntax.length > 0) throw new ManifestFaults(syntax);
+  const { contents } = document;
+  if (contents !== null && !yaml.isMap(contents) && !(yaml.isScalar(contents) && contents.value === null)) {
+    throw new ManifestFaults([
+      faultAtOffset(contents.range?.[0] ?? 0, [], 'invalid_type', 'must hold keys and values'),
+    ]);
+  }
+  const unknown = unknownKeys(yaml, document, { node: contents, known, above: [] }).map(
+    ({ offset, keys, detail }) => faultAtOffset(offset, keys, 'unknown_key', detail),
+  );
+  if (unknown.length > 0 && wanted === 'refused') throw new ManifestFaults(unknown);
+  return {
+    unknown,
+    data: toData(document, (detail) => new ManifestFaults([faultAtOffset(0, [], 'malformed_yaml', detail)])),
+    faultAt: (keys, code, detail) => faultAtOffset(offsetOf(document, keys), keys, code, detail),
+  };
+}
+
+/** Also for who finds it out before it has read the text. */
+export function manifestTooLarge(bytesMax = manifestBytesMax): ManifestFaults {
+  const detail = `is larger than ${bytesMax / 1024} KiB`;
+  return new ManifestFaults([{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
+}
+
+interface UnknownKey {
+  offset: number;
+  keys: string[];
+  detail: string;
+}
+
+function unknownKeys(
+  yaml: Yaml,
+  document: Document,
+  { node, known, above }: { node: unknown; known: ManifestKeys; above: string[] },
+): UnknownKey[] {
+  const map = yaml.isAlias(node) ? node.resolve(document) : node;
+  if (!yaml.isMap(map)) return [];
+  return map.items.flatMap(({ key, value }) => {
+    const name = String(yaml.isScalar(key) ? key.value : key);
+    const keys = [...above, name];
+    const below = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (below === undefined) {
+      const near = suggest(name, Object.keys(known));
+      const detail = `unknown key ${JSON.stringify(name)}${near === null ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
+      return [{ offset: startOf(key), keys, detail }];
+    }
+    return below === null ? [] : unknownKeys(yaml, document, { node: value, known: below, above: keys });
+  });
+}
+
+/** Too many aliases, and those of nothing, are only found out here. */
+function toData(document: Document, refused: (detail: string) => Error): Record<string, unknown> {
+  try {
+    return (document.toJS() ?? {}) as Record<string, unknown>;
+  } catch (cause) {
+    throw refused(yamlFault(cause));
+  }
+}
+
+/** Where the value at some keys begins; of one that is not there, where what should hold it begins. */
+function offsetOf(document: Document, keys: readonly PropertyKey[]): number {
+  for (let length = keys.length; length > 0; length -= 1) {
+    const path = keys.slice(0, length).map((key) => (typeof key === 'symbol' ? String(key) : key));
+    const node: unknown = document.getIn(path, true);
+    if (node !== undefined) return startOf(node);
+  }
+  return 0;
+}
+
+function startOf(node: unknown): number {
+  const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : null;
+  return Array.isArray(range) ? Number(range[0]) : 0;
+}

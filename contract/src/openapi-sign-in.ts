@@ -1,0 +1,125 @@
+import { siteAuthPath } from './identity.ts';
+import { type Json, plain, requestIdHeader } from './openapi-parts.ts';
+
+const tags = ['sign-in'];
+const form = (required: readonly string[]) => ({
+  required: true,
+  content: {
+    'application/x-www-form-urlencoded': {
+      schema: {
+        type: 'object',
+        required,
+        properties: Object.fromEntries(required.map((name) => [name, { type: 'string' }])),
+      },
+    },
+  },
+});
+const query = (names: readonly string[]) =>
+  names.map((name) => ({ name, in: 'query', required: true, schema: { type: 'string' } }));
+const json = { 'application/json': { schema: { type: 'object' } } };
+const page = { 'text/html': { schema: { type: 'string' } } };
+
+/** What OAuth answers to its errors is its own: `{error, error_description}`, and to browsers a page. */
+const refused = (statuses: readonly number[], content: Json) =>
+  Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      { description: 'Refused: `error` says why.', headers: requestIdHeader, content },
+    ]),
+  );
+const answered = (description: string, content: Json) => ({
+  description,
+  headers: requestIdHeader,
+  content,
+});
+
+const userInfo = (method: string): Json => ({
+  operationId: method === 'get' ? 'oauth.userInfo' : 'oauth.userInfoByPost',
+  tags,
+  summary: 'Who has signed in (OpenID Connect Core 5.3); for tokens with the scope `openid`',
+  security: [{ login: [] }],
+  responses: { 200: answered('Their claims.', json), ...refused([400, 401, 403], json) },
+});
+
+/** The sign-in, by the protocols that are named; which parameters there are is theirs to say. */
+export const signInPaths: Record<string, Json> = {
+  '/oauth/.well-known/openid-configuration': plain(
+    'oauth.discovery: Where to sign in, and how',
+    'application/json',
+  ),
+  '/oauth/jwks': plain('oauth.keys: The keys (RFC 7517) that sign id tokens', 'application/jwk-set+json'),
+  '/oauth/auth': {
+    get: {
+      operationId: 'oauth.authorize',
+      tags,
+      summary: 'Sign in with a browser: an authorization code (RFC 6749 4.1), with PKCE (RFC 7636)',
+      security: [],
+      parameters: query(['client_id', 'response_type', 'redirect_uri', 'scope', 'code_challenge']),
+      responses: {
+        303: { description: 'To the sign-in, or back with a code.', headers: requestIdHeader },
+        ...refused([400], page),
+      },
+    },
+  },
+  '/oauth/token': {
+    post: {
+      operationId: 'oauth.token',
+      tags,
+      summary: 'Tokens for a code, a device code or a refresh token (RFC 6749 3.2, RFC 8628 3.4)',
+      security: [],
+      requestBody: form(['grant_type', 'client_id']),
+      responses: { 200: answered('The tokens.', json), ...refused([400, 401], json) },
+    },
+  },
+  '/oauth/device/auth': {
+    post: {
+      operationId: 'oauth.deviceAuthorize',
+      tags,
+      summary: 'Begin a sign-in on another device (RFC 8628 3.1)',
+      security: [],
+      requestBody: form(['client_id']),
+      responses: { 200: answered('The codes, and where to enter one.', json), ...refused([400, 401], json) },
+    },
+  },
+  '/oauth/device': plain('oauth.device: Where people enter the code that a device shows', 'text/html'),
+  '/oauth/token/revocation': {
+    post: {
+      operationId: 'oauth.revoke',
+      tags,
+      summary: 'End a token (RFC 7009)',
+      security: [],
+      requestBody: form(['token', 'client_id']),
+      responses: {
+        200: { description: 'It is no longer good.', headers: requestIdHeader },
+        ...refused([400, 401], json),
+      },
+    },
+  },
+  '/oauth/me': { get: userInfo('get'), post: userInfo('post') },
+  '/oauth/session/end': plain('oauth.endSession: Ends the session of a browser', 'text/html'),
+  '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),
+  '/login/done': plain('login.done: Where the sign-in comes back to', 'text/html'),
+  '/logout': {
+    post: {
+      operationId: 'login.end',
+      tags: ['operations'],
+      summary: "Ends the browser's session",
+      security: [{ session: [] }],
+      responses: { 307: { description: 'To the page that ends it.' } },
+    },
+  },
+  [siteAuthPath]: {
+    get: {
+      operationId: 'login.site',
+      tags,
+      summary:
+        'Where a site sends who is not signed in there; they come back to its `/.svc/auth` with a code',
+      security: [],
+      parameters: query(['target', 'state']),
+      responses: {
+        303: { description: 'To the sign-in, or to the site.', headers: requestIdHeader },
+        ...refused([403, 404], page),
+      },
+    },
+  },
+};
