@@ -60,7 +60,9 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
     await open(`apps/${app.slug}/people`);
     await page.getByLabel('E-mail address', { exact: true }).fill('nobody@example.test');
     await page.keyboard.press('Enter');
-    await page.getByText('is not an active member of this tenant').first().waitFor();
+    await page.getByRole('alert').getByText('What is wrong stands at the fields.').waitFor();
+    expect(await page.getByText('is not an active member of this tenant').count()).toBe(1);
+    expect(await page.title()).toBe('People · Keys · svc');
     expect(await isOn(page.getByLabel('E-mail address', { exact: true }))).toBe(true);
   }, 60_000);
 

@@ -282,6 +282,60 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.close();
   }, 30_000);
 
+  test('an admin who owns it not reads at each button what is for its owners alone', async () => {
+    // Files can be released to an app of every kind.
+    const app = await done(olga!.call('POST', `${base}/apps`, { name: 'Diary' }));
+    const site = { owner: olga!, base: `${base}/apps/${app.id}/static` };
+    const release = await newRelease(site, { 'index.html': '<h1>Diary</h1>' }, { on_finalize: 'deploy' });
+    const { id } = await ask(app, 'public');
+
+    const overview = await open(admins, `apps/${app.slug}`);
+    expect(await reasonOf(overview.page, 'Open the app')).toContain('The app is private');
+    const live = overview.page.getByRole('region', { name: 'Live' });
+    await live.getByText(/^Olga Owner, shown since/).waitFor();
+    expect(await live.getByRole('link', { name: /^Release / }).getAttribute('href')).toEndWith(release.id);
+    expect(await live.getByText('Nothing is live.').count()).toBe(0);
+    expect(overview.complaints).toEqual([]);
+    await overview.page.close();
+
+    const review = await open(admins, `reviews/${id}`);
+    expect(await reasonOf(review.page, 'Look at it in the browser')).toContain('The app is private');
+    expect(await violationsOf(review.page)).toEqual([]);
+    await review.page.close();
+
+    const people = await open(admins, `apps/${app.slug}/people`);
+    expect(await reasonOf(people.page, 'Grant the consent')).toStartWith('Only its owner grants it');
+    const handOver = people.page.getByRole('button', { name: 'Hand it over' });
+    await until('the rule is known', async () => {
+      const id = await handOver.getAttribute('aria-describedby');
+      return (await people.page.locator(`[id="${id}"]`).textContent())?.startsWith(
+        'Only the representative owner',
+      );
+    });
+    await people.page.close();
+
+    // In the place of an owner who can not do it any more an admin may.
+    const gone = await newVisitor(server, slug, 'Gerd Gone', 'tenant_member');
+    const left = await done(gone.call('POST', `${base}/apps`, { name: 'Orphan' }));
+    await admin(server, ['users', 'suspend', gone.id]);
+    const orphan = await open(admins, `apps/${left.slug}/people`);
+    expect(await reasonOf(orphan.page, 'Hand it over')).toStartWith('Enter the e-mail address');
+    await orphan.page.close();
+  }, 60_000);
+
+  test('a deleted app is found among the deleted ones, and restored from its page', async () => {
+    const app = await done(olga!.call('POST', `${base}/apps`, { name: 'Left behind' }));
+    await done(olga!.call('DELETE', `${base}/apps/${app.id}`));
+    const { page, complaints } = await open(owners, 'apps');
+    await page.getByRole('radiogroup', { name: 'Which apps' }).getByText('Deleted').click();
+    await page.getByRole('link', { name: 'Left behind' }).click();
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await confirm(page, 'Restore Left behind', 'Restore');
+    expect((await done(olga!.call('GET', `${base}/apps/${app.id}`))).record).toBe('active');
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 30_000);
+
   test('an admin who asked sees that somebody else has to decide', async () => {
     const app = await newSite('Choir');
     await admin(server, [

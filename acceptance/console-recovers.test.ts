@@ -38,6 +38,38 @@ describe.if(hasChromium)('the console, where something goes wrong', () => {
     await page.close();
   }, 60_000);
 
+  test('while the server is away it stays, says so, and goes on once it is back', async () => {
+    const page = await browser.newPage();
+    await page.goto(pageOf('catalogue'));
+    await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
+    await page.evaluate(() => sessionStorage.removeItem('svc.reloaded-at'));
+    await page.route('**', (route) => route.abort());
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'No connection' });
+    await alert.getByText('The server did not answer').waitFor();
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: 'Catalogue' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await alert.waitFor();
+    await page.unroute('**');
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('what is not there is told with the request id of the answer', async () => {
+    const page = await browser.newPage();
+    const answered = page.waitForResponse(
+      (answer) => answer.url().endsWith('/apps/nothing') && answer.request().resourceType() === 'fetch',
+    );
+    await page.goto(pageOf('apps/nothing'));
+    const id = (await answered).headers()['x-request-id'];
+    await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
+    await page.getByText(id!).waitFor();
+    await page.close();
+  }, 60_000);
+
   test('a slow answer about one app is never shown under the address of another', async () => {
     const made = (name: string) => done(t.member.call('POST', `${t.base}/apps`, { name }));
     const [one, two] = [await made('Number One'), await made('Number Two')];

@@ -20,7 +20,7 @@ export async function deviceFlow(ctx: Ctx, baseUrl: string, options: { browser: 
   } catch (cause) {
     if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
     const next = `${again(ctx)} It shows a new code.`;
-    throw new CliError('interrupted', 'Interrupted; you are not logged in.', { next, cause });
+    throw new CliError('interrupted', 'Interrupted before anybody signed in.', { next, cause });
   }
 }
 

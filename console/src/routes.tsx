@@ -28,7 +28,9 @@ export function Routes() {
     <Switch>
       <Route path="/" component={Home} />
       <Route path="/t/:tenant/*?" component={TenantPages} />
-      <Route component={NotFound} />
+      <Route>
+        <NotFound />
+      </Route>
     </Switch>
   );
 }
@@ -65,7 +67,9 @@ function TenantPages() {
               <Route path="/t/:tenant/tokens" component={pages.tokens} />
               <Route path="/t/:tenant/sessions" component={pages.sessions} />
               <Route path="/t/:tenant/admin/:tab?/:part?" component={pages.admin} />
-              <Route component={NotFound} />
+              <Route>
+                <NotFound />
+              </Route>
             </Switch>
           </Suspense>
         </PageBoundary>

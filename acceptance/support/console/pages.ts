@@ -26,6 +26,7 @@ export function consolePages({
   return [
     owners('catalogue', `${t}/catalogue`),
     owners('apps', `${t}/apps`),
+    owners('apps-deleted', `${t}/apps?show=deleted`),
     owners('new-app', `${t}/apps/new`),
     owners('app-overview', `${app}/overview`),
     owners('app-deployments', `${app}/deployments`),

@@ -18,6 +18,8 @@ export function MayButton({
       <Tooltip
         label={why ?? ''}
         disabled={isOpen}
+        // What it says stands below as well, for who does not see it.
+        aria-hidden
         multiline
         maw={320}
         events={{ hover: true, focus: true, touch: true }}

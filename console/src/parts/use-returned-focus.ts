@@ -8,10 +8,18 @@ export function useReturnedFocus(): void {
       // Who has been led elsewhere meanwhile stays there.
       if (!isFocusLost()) return;
       if (opener instanceof HTMLElement && opener !== document.body && opener.isConnected) opener.focus();
-      else document.getElementById('page')?.focus({ preventScroll: true });
+      else focusPageLast();
     },
     [opener],
   );
+}
+
+/** A page that knows a better place comes first: it looks for it within a frame. */
+function focusPageLast(): void {
+  const focusPage = () => {
+    if (isFocusLost()) document.getElementById('page')?.focus({ preventScroll: true });
+  };
+  requestAnimationFrame(() => requestAnimationFrame(focusPage));
 }
 
 export function isFocusLost(): boolean {

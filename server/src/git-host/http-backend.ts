@@ -6,6 +6,7 @@ import { bodyPieces } from '../storage/body-pieces.ts';
 import { readCgiHead } from './cgi-head.ts';
 import { type GitProcesses, withSettings } from './git-processes.ts';
 import { createLeastSpeed, msFor } from './least-speed.ts';
+import { withWords } from './with-words.ts';
 
 export interface BackendCall {
   method: 'GET' | 'POST';
@@ -17,8 +18,8 @@ export interface BackendCall {
   mayPush: 'yes' | 'no';
   patient: () => void;
   log: Logger;
-  /** Told once, when the program has ended and how. */
-  onEnd: (outcome: 'done' | 'failed') => Promise<void>;
+  /** Told once, when the program has ended and how; what it returns is for whoever pushed to read. */
+  onEnd: (outcome: 'done' | 'failed') => Promise<string>;
 }
 
 export const packBytesMax = 1024 ** 3;
@@ -49,7 +50,7 @@ export async function callHttpBackend(
       request.signal.removeEventListener('abort', gone);
       if (code !== 0 && !ending.signal.aborted)
         call.log.warn({ code, said: complaints.slice(0, stderrCharsMax) }, 'git http-backend');
-      await call.onEnd(code === 0 ? 'done' : 'failed');
+      return call.onEnd(code === 0 ? 'done' : 'failed');
     },
     (cause: unknown) => {
       clearTimeout(timer);
@@ -125,12 +126,12 @@ async function feed(child: ChildProcess, request: Request, call: BackendCall): P
 
 async function readAnswer(
   child: ChildProcess,
-  ended: Promise<void>,
+  ended: Promise<string>,
   call: BackendCall & { abort: () => void },
 ): Promise<Response> {
   const { stdout } = child;
   if (!stdout) throw fail('unavailable');
-  const pieces: AsyncIterator<Buffer> = stdout[Symbol.asyncIterator]();
+  const pieces: AsyncIterableIterator<Buffer> = stdout[Symbol.asyncIterator]();
   let begin = Buffer.alloc(0);
   let head = readCgiHead(begin);
   while (head === null) {
@@ -142,7 +143,9 @@ async function readAnswer(
     begin = Buffer.concat([begin, value]);
     head = readCgiHead(begin);
   }
-  const first = begin.subarray(head.bodyAt);
+  const all = following(begin.subarray(head.bodyAt), pieces);
+  const isPushed = call.method === 'POST' && call.service === 'git-receive-pack';
+  const parts = isPushed ? withWords(all, () => ended) : all;
   let taking: Timer | undefined;
   // It is asked for the next piece when this one has been taken.
   const hand = (controller: ReadableStreamDefaultController<Uint8Array>, piece: Uint8Array) => {
@@ -150,12 +153,9 @@ async function readAnswer(
     controller.enqueue(piece);
   };
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      if (first.length > 0) hand(controller, first);
-    },
     async pull(controller) {
       clearTimeout(taking);
-      const { done, value } = await pieces.next();
+      const { done, value } = await parts.next();
       call.patient();
       if (!done) return hand(controller, value);
       // Whoever has all of the answer sees what follows from the request.
@@ -168,6 +168,11 @@ async function readAnswer(
     },
   });
   return new Response(body, { status: head.status, headers: head.headers });
+}
+
+async function* following(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.length > 0) yield first;
+  yield* rest;
 }
 
 function tooSlow(): Failure {

@@ -112,6 +112,28 @@ describe('git over HTTP', () => {
     expect(await git(join(there, 'old'), 'rev-list', '--count', 'HEAD')).toBe('2');
   });
 
+  test('a push says where it is deployed, to who owns what it is deployed to', async () => {
+    const repo = await newRepo();
+    const push = async (...more: string[]) => {
+      await commitFiles(repo.copy, { 'n.txt': `${Math.random()}` });
+      const { code, err } = await runGit(repo.copy, ...more, 'push', repo.url(repo.token), 'HEAD');
+      expect(code).toBe(0);
+      return err;
+    };
+    expect(await push()).not.toContain('remote:');
+    const others = await newApp(database.db, place.tenant, place.admin);
+    await connectApp(repo.id, others.id);
+    expect(await push()).not.toContain('remote:');
+    const app = await newApp(database.db, place.tenant, place.member);
+    await connectApp(repo.id, app.id);
+    const told = `svc deployments list --app ${app.slug}`;
+    expect(await push()).toMatch(new RegExp(`remote: main is deployed to .*${told}`));
+    await sql`update svc.apps set runtime = 'suspended' where id = ${app.id}`.execute(database.db);
+    expect(await push()).toContain(`remote: main is not deployed to ${app.slug}, which is suspended.`);
+    await git(repo.copy, 'checkout', '--quiet', '-b', 'other');
+    expect(await push()).not.toContain('remote:');
+  });
+
   test('a request that is long enough to be sent compressed is understood', async () => {
     const repo = await newRepo();
     for (let n = 0; n < 40; n++) await git(repo.copy, 'commit', '--quiet', '--allow-empty', '-m', `${n}`);

@@ -3,6 +3,7 @@ import { fail } from '../plumbing/problem.ts';
 import { hostUserOf } from './accounts-store.ts';
 import type { GitHostParts } from './git-host-parts.ts';
 import { callHttpBackend } from './http-backend.ts';
+import { pushWords } from './push-words.ts';
 import { type ReachedRepo, reachRepo } from './reach-repo.ts';
 import { notePushBegun } from './repos-store.ts';
 import { nameOf } from './repository-folders.ts';
@@ -73,11 +74,20 @@ async function callBackend(parts: GitHostParts, call: Call): Promise<Response> {
     log: info.log,
     async onEnd() {
       call.giveBack();
-      if (!isChange) return;
+      if (!isChange) return '';
       // What was pushed is in the repository, whether or not it can be told of now: then a sweep does.
-      await tellPushes(parts, { repoId: reached.repo.id, pusher, begunAt }).catch((error: unknown) =>
-        info.log.warn({ err: error, repo: reached.repo.id }, 'a push is not told of yet'),
+      const warn = (error: unknown, what: string) =>
+        info.log.warn({ err: error, repo: reached.repo.id }, what);
+      const changes = await tellPushes(parts, { repoId: reached.repo.id, pusher, begunAt }).catch(
+        (error: unknown) => {
+          warn(error, 'a push is not told of yet');
+          return [];
+        },
       );
+      return pushWords(parts, { principal: call.principal, reached, changes }).catch((error: unknown) => {
+        warn(error, 'who pushed is not told what comes of it');
+        return '';
+      });
     },
   });
 }
