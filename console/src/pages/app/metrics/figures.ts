@@ -22,6 +22,8 @@ export interface Chart {
   /** What the figures are, in a line below the title. */
   means: string;
   kind: 'bars' | 'lines' | 'area';
+  /** What stands beside the axis. */
+  scale: 'counts' | 'figures';
   format(value: number): string;
   series: readonly Series[];
 }
@@ -46,6 +48,7 @@ export const charts: readonly Chart[] = [
     title: 'Requests',
     means: 'By the class of their answer',
     kind: 'bars',
+    scale: 'counts',
     format: formatCount,
     series: (['2xx', '3xx', '4xx', '5xx'] as const).map((name) => ({
       name,
@@ -57,6 +60,7 @@ export const charts: readonly Chart[] = [
     title: 'Latency',
     means: 'Until the answer began: half, 95 % and 99 % of requests were quicker',
     kind: 'lines',
+    scale: 'figures',
     format: formatMs,
     series: [
       { name: 'p50', color: 'blue.6', of: ({ p50_ms }) => p50_ms },
@@ -68,6 +72,7 @@ export const charts: readonly Chart[] = [
     title: 'Errors',
     means: 'Answers with 5xx, of all',
     kind: 'area',
+    scale: 'figures',
     format: formatPercent,
     series: [{ name: 'errors', color: 'red.6', of: errorPercent }],
   },
@@ -75,6 +80,7 @@ export const charts: readonly Chart[] = [
     title: 'CPU',
     means: 'Of one processor; several can be used at once',
     kind: 'area',
+    scale: 'figures',
     format: formatPercent,
     series: [
       {
@@ -89,6 +95,7 @@ export const charts: readonly Chart[] = [
     title: 'Memory',
     means: 'The most that was seen',
     kind: 'area',
+    scale: 'figures',
     // Kept in one line beside the axis.
     format: (value) => readableBytes(value).replace('.0 ', ' ').replace(' ', '\u00a0'),
     series: [

@@ -1,64 +1,135 @@
-import { AreaChart, BarChart, LineChart } from '@mantine/charts';
-import { VisuallyHidden } from '@mantine/core';
+import { Group, Paper, Text, VisuallyHidden } from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
+import { useState } from 'react';
+import { type Drawing, drawingOf } from './drawing-of.ts';
 import type { Chart, ChartRow } from './figures.ts';
 
-/** For the eye alone; who does not see it is told where the figures stand. */
+const height = 232;
+
+/**
+ * For the eye alone; who does not see it is told where the figures stand. Drawn by ourselves: a library that does it weighs
+ * more than the rest of the page.
+ */
 export function MetricChart({ chart, rows }: { chart: Chart; rows: readonly ChartRow[] }) {
-  const data = rows.map(({ label, values }) => ({
-    label,
-    ...Object.fromEntries(chart.series.map(({ name }, at) => [name, values[at] ?? null])),
-  }));
-  const shared = {
-    h: 260,
-    data,
-    dataKey: 'label',
-    valueFormatter: chart.format,
-    withLegend: chart.series.length > 1,
-    gridAxis: 'x' as const,
-    accessibilityLayer: false,
-    xAxisProps: { minTickGap: 32, interval: 'preserveStartEnd' as const },
-    yAxisProps: {
-      width: 72,
-      domain: [0, 'auto'] as [number, 'auto'],
-      // Half a request is none.
-      allowDecimals: chart.kind !== 'bars',
-    },
-    // What is drawn anew every ten seconds must not dance each time.
-    tooltipAnimationDuration: 0,
-  };
-  const lines = chart.series.map(({ name, color, dash }) => ({
-    name,
-    color,
-    ...(dash && { strokeDasharray: dash }),
-  }));
+  const { ref, width } = useElementSize();
+  const [pointed, setPointed] = useState<number | null>(null);
+  const drawing = drawingOf({ chart, rows, width, height });
+  const row = pointed === null ? undefined : rows[pointed];
   return (
     <>
       <VisuallyHidden>A chart. “{chart.title} as table” shows its figures.</VisuallyHidden>
       <div aria-hidden>
-        {chart.kind === 'bars' && (
-          <BarChart {...shared} type="stacked" series={lines} barProps={{ isAnimationActive: false }} />
-        )}
-        {chart.kind === 'lines' && (
-          <LineChart
-            {...shared}
-            series={lines}
-            withDots={false}
-            connectNulls={false}
-            curveType="linear"
-            lineProps={{ isAnimationActive: false }}
-          />
-        )}
-        {chart.kind === 'area' && (
-          <AreaChart
-            {...shared}
-            series={lines}
-            withDots={false}
-            connectNulls={false}
-            curveType="linear"
-            areaProps={{ isAnimationActive: false }}
-          />
+        <div
+          ref={ref}
+          style={{ position: 'relative', height }}
+          onPointerMove={(event) => {
+            const { left } = event.currentTarget.getBoundingClientRect();
+            setPointed(drawing.rowAt(event.clientX - left));
+          }}
+          onPointerLeave={() => setPointed(null)}
+        >
+          {width > 0 && <Plot chart={chart} drawing={drawing} width={width} pointed={row && pointed} />}
+          {row && pointed !== null && (
+            <Figures
+              chart={chart}
+              row={row}
+              x={drawing.xOf(pointed)}
+              isRight={drawing.xOf(pointed) > width / 2}
+            />
+          )}
+        </div>
+        {chart.series.length > 1 && (
+          <Group gap="md" justify="center" mt="xs">
+            {chart.series.map((one) => (
+              <Group key={one.name} gap={6} wrap="nowrap">
+                <Mark color={one.color} />
+                <Text size="sm">{one.name}</Text>
+              </Group>
+            ))}
+          </Group>
         )}
       </div>
     </>
   );
 }
+
+function Plot({
+  chart,
+  drawing,
+  width,
+  pointed,
+}: {
+  chart: Chart;
+  drawing: Drawing;
+  width: number;
+  pointed: number | null | undefined;
+}) {
+  const { plot, ticks, labels, bars, lines, xOf } = drawing;
+  const text = { fontSize: 12, fill: 'var(--mantine-color-dimmed)' };
+  const rule = { stroke: 'var(--mantine-color-default-border)' };
+  return (
+    <svg width={width} height={height} style={{ display: 'block' }} role="presentation">
+      {ticks.map(({ value, y }) => (
+        <g key={value}>
+          <line x1={plot.left} x2={plot.right} y1={y} y2={y} {...rule} strokeDasharray="4 4" />
+          <text x={plot.left - 8} y={y} dy="0.32em" textAnchor="end" {...text}>
+            {chart.format(value)}
+          </text>
+        </g>
+      ))}
+      {labels.map(({ label, x }) => (
+        <text key={`${label} ${x}`} x={x} y={plot.bottom + 18} textAnchor="middle" {...text}>
+          {label}
+        </text>
+      ))}
+      {pointed !== null && pointed !== undefined && (
+        <line x1={xOf(pointed)} x2={xOf(pointed)} y1={plot.top} y2={plot.bottom} {...rule} />
+      )}
+      {bars.map(({ key, color, ...box }) => (
+        <rect key={key} {...box} fill={inCss(color)} />
+      ))}
+      {lines.map(({ name, color, dash, path, area }) => (
+        <g key={name}>
+          {area !== null && <path d={area} fill={inCss(color)} fillOpacity={0.2} />}
+          <path d={path} fill="none" stroke={inCss(color)} strokeWidth={2} strokeDasharray={dash} />
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+/** What is under the pointer, beside it. */
+function Figures({ chart, row, x, isRight }: { chart: Chart; row: ChartRow; x: number; isRight: boolean }) {
+  const side = isRight ? { right: `calc(100% - ${x - 12}px)` } : { left: x + 12 };
+  return (
+    <Paper
+      withBorder
+      shadow="sm"
+      p="xs"
+      style={{ position: 'absolute', top: 8, pointerEvents: 'none', ...side }}
+    >
+      <Text size="sm" fw={600}>
+        {row.label}
+      </Text>
+      {chart.series.map((one, at) => {
+        const value = row.values[at] ?? null;
+        return (
+          <Group key={one.name} gap={6} wrap="nowrap">
+            <Mark color={one.color} />
+            <Text size="sm" style={{ flex: 1 }}>
+              {one.name}
+            </Text>
+            <Text size="sm">{value === null ? '–' : chart.format(value)}</Text>
+          </Group>
+        );
+      })}
+    </Paper>
+  );
+}
+
+function Mark({ color }: { color: string }) {
+  return <span style={{ width: 10, height: 10, borderRadius: 5, flex: 'none', background: inCss(color) }} />;
+}
+
+/** `blue.6` of the theme. */
+const inCss = (color: string) => `var(--mantine-color-${color.replace('.', '-')})`;

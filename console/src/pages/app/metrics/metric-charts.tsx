@@ -1,9 +1,8 @@
-import '@mantine/charts/styles.layer.css';
 import { SimpleGrid } from '@mantine/core';
 import { type AppMetrics, charts } from './figures.ts';
 import { MetricCard } from './metric-card.tsx';
 
-export default function MetricCharts({ metrics }: { metrics: AppMetrics }) {
+export function MetricCharts({ metrics }: { metrics: AppMetrics }) {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
       {charts.map((chart) => (

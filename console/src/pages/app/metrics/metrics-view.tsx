@@ -1,17 +1,14 @@
 import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { getAppMetrics, metricsRanges } from '@svc/contract/app-metrics.ts';
-import { lazy, Suspense } from 'react';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { AnswerView, Placeholder } from '../../../parts/answer-view.tsx';
+import { AnswerView } from '../../../parts/answer-view.tsx';
 import { Empty } from '../../../parts/empty.tsx';
 import { useQueryParam } from '../../../parts/use-query-param.ts';
 import { AppAddress } from '../app-address.tsx';
 import { useApp } from '../use-app.ts';
 import type { AppMetrics, MetricsRange } from './figures.ts';
+import { MetricCharts } from './metric-charts.tsx';
 import { MetricTotals } from './metric-totals.tsx';
-
-/** What draws is most of the weight of this page: it comes when it is needed. */
-const MetricCharts = lazy(() => import('./metric-charts.tsx'));
 
 const labels: Record<MetricsRange, string> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
 const everyMs: Record<MetricsRange, number> = { '1h': 10_000, '24h': 60_000, '7d': 300_000 };
@@ -51,9 +48,7 @@ export function MetricsView() {
               {metrics.total.requests === 0 && (
                 <Text c="dimmed">Nobody has asked for anything in this time.</Text>
               )}
-              <Suspense fallback={<Placeholder lines={8} />}>
-                <MetricCharts metrics={metrics} />
-              </Suspense>
+              <MetricCharts metrics={metrics} />
             </>
           )
         }
