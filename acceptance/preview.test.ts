@@ -54,7 +54,9 @@ async function audited(
   doing: () => Promise<void>,
 ): Promise<{ target: string; kind: string; action: string; changes: Change[] }[]> {
   const entries = () =>
-    database.query('select tenant_id, seq, action, target_kind, target_id, changes from svc.audit_entries');
+    database.query(
+      'select tenant_id, seq, action, target_kind, target_id, changes from svc.audit_entries order by tenant_id, seq',
+    );
   const key = (row: Record<string, unknown>) => `${row.tenant_id}/${row.seq}`;
   const before = new Set((await entries()).map(key));
   await doing();
