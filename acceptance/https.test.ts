@@ -46,7 +46,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
 
   async function activate(site: SiteGround, host?: string): Promise<DomainRecord> {
     const { id } = await attach(site, host);
-    return until(
+    const active = await until(
       'the domain becomes active',
       async () => {
         const domain = await verify(site, id);
@@ -54,6 +54,11 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
       },
       30_000,
     );
+    // It is told to all copies of the server, this one included.
+    await until('the edge has heard of it', async () => {
+      return (await askHost(ground.server, active.host, '/')).status !== 421;
+    });
+    return active;
   }
 
   const trusted = (host: string, port = ground.httpsPort) =>
