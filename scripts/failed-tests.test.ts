@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { failedTests, filesToRepeat } from './failed-tests.ts';
+import { failedTests } from './failed-tests.ts';
 
 const report = `
 a/first.test.ts:
@@ -53,14 +53,4 @@ test('of a long text the end is kept', () => {
   const lines = Array.from({ length: 100 }, (_, at) => `line ${at}`);
   const [failed] = failedTests(['x.test.ts:', ...lines, '(fail) long'].join('\n'));
   expect(failed?.text.split('\n')).toEqual(lines.slice(-40));
-});
-
-test('few files are run once more, each once; many have failed for a reason of their own', () => {
-  const failed = (...names: string[]) => names.map((name) => ({ name, text: '' }));
-  expect(filesToRepeat(failed('a.test.ts > one', 'a.test.ts > two', 'b.test.ts > one'))).toEqual([
-    ...['a.test.ts', 'b.test.ts'],
-  ]);
-  expect(filesToRepeat(failed(...['a', 'b', 'c', 'd'].map((file) => `${file}.test.ts > x`)))).toEqual([]);
-  expect(filesToRepeat([...failed(' > unknown'), ...failed('a.test.ts > one')])).toEqual([]);
-  expect(filesToRepeat([])).toEqual([]);
 });

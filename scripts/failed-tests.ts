@@ -34,12 +34,3 @@ export function failedTests(report: string): FailedTest[] {
 function isRule(line: string): boolean {
   return /^-{20,}$/.test(line);
 }
-
-/** More than these failed together for a reason of their own. */
-const filesMax = 3;
-
-/** The files to run once more by themselves; none where that would tell nothing. */
-export function filesToRepeat(failed: readonly FailedTest[]): string[] {
-  const files = [...new Set(failed.map(({ name }) => name.split(' > ')[0] ?? ''))];
-  return files.length > filesMax || files.includes('') ? [] : files;
-}

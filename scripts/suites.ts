@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { type FailedTest, failedTests, filesToRepeat } from './failed-tests.ts';
+import { type FailedTest, failedTests } from './failed-tests.ts';
 
 export const root = resolve(import.meta.dir, '..');
 
@@ -84,33 +84,8 @@ export async function runTool(name: string, command: readonly string[]): Promise
   };
 }
 
-/**
- * What failed while the parts crowded the machine is run once more, alone. What fails again has failed; what passes then is
- * shaky: told by name at the end, for somebody to mend, and no reason to turn back what was changed elsewhere.
- */
-export async function settle(
-  outcomes: readonly Outcome[],
-): Promise<{ outcomes: Outcome[]; shaky: readonly FailedTest[] }> {
-  const failures = outcomes.flatMap((outcome) => outcome.failures);
-  const files = filesToRepeat(failures);
-  if (files.length === 0) return { outcomes: [...outcomes], shaky: [] };
-  console.log(`\nonce more, alone: ${files.join(', ')}`);
-  const again = await runTests('once more, alone', [
-    ...['--timeout', '240000'],
-    ...files.map((file) => `./${file}`),
-  ]);
-  if (again.exitCode !== 0) return { outcomes: [...outcomes, again], shaky: [] };
-  // A part may have ended badly for other reasons as well: those that are told by name are settled, and no others.
-  const settled = outcomes.map((outcome) =>
-    outcome.failed > 0 && outcome.failures.length === outcome.failed
-      ? { ...outcome, passed: outcome.passed + outcome.failed, failed: 0, exitCode: 0, failures: [] }
-      : outcome,
-  );
-  return { outcomes: settled, shaky: failures };
-}
-
 /** One line per part, then the sum; the process ends with what the parts ended with. */
-export function finish(outcomes: readonly Outcome[], shaky: readonly FailedTest[] = []): never {
+export function finish(outcomes: readonly Outcome[]): never {
   const sum = (key: 'passed' | 'failed' | 'skipped') =>
     outcomes.reduce((total, outcome) => total + outcome[key], 0);
   console.log('');
@@ -121,8 +96,6 @@ export function finish(outcomes: readonly Outcome[], shaky: readonly FailedTest[
   const bad = outcomes.some((outcome) => outcome.exitCode !== 0);
   const unseen = outcomes.filter((outcome) => outcome.exitCode !== 0 && outcome.failed === 0).length;
   console.log(`${sum('passed')} passed, ${sum('failed') + unseen} failed, ${sum('skipped')} skipped`);
-  for (const { name, text } of shaky)
-    console.log(`\nshaky, failed beside others and passed alone: ${name}\n${text}`);
   // Of a long output often only the end is kept: what has to be known stands there.
   const failures = outcomes.flatMap((outcome) => outcome.failures);
   for (const { name, text } of failures) console.log(`\nfailed: ${name}\n${text}`);

@@ -1,4 +1,4 @@
-import { finish, type Outcome, runParts, runTests, runTool, settle } from './suites.ts';
+import { finish, type Outcome, runParts, runTests, runTool } from './suites.ts';
 
 // The whole suite: types and style, then everything beside the code, then the product from outside.
 // `npm test -- grants` runs only test files whose path contains the word.
@@ -19,7 +19,5 @@ if (words.length > 0) {
   outcomes.push(...(await runParts('unit and slices', 3, ['--timeout', '120000', ...inside])));
   // Some of these go over all commands or operations in one test.
   outcomes.push(...(await runParts('acceptance', 3, ['--timeout', '240000', './acceptance'])));
-  const settled = await settle(outcomes);
-  finish(settled.outcomes, settled.shaky);
 }
 finish(outcomes);
