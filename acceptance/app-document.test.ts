@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { violations } from './support/json-schema.ts';
-import { ndjson, type RowsWorld, rowsWorld, type Send, sender, type TestTable } from './support/rows.ts';
+import { type Call, caller } from './support/people.ts';
+import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is as deep as it is.
 type Any = any;
@@ -25,12 +26,12 @@ const columns = [
 let world: RowsWorld;
 let table: TestTable;
 let document: Any;
-let at: Send;
+let at: Call;
 
 beforeAll(async () => {
   world = await rowsWorld();
   table = await world.table(columns, { owner_column: 'keeper', description: 'All there is.' });
-  at = sender(world.server, { authorization: `Bearer ${world.owner.token}` });
+  at = caller(world.server, { authorization: `Bearer ${world.owner.token}` });
   document = await fetchDocument();
 });
 
@@ -60,7 +61,7 @@ const query = (name: string, value: unknown) =>
     .join('&')}`;
 
 describe("an app's own OpenAPI document", () => {
-  test('is valid, says where the server is, and has a version that stays while the tables do', async () => {
+  test('is valid, contains the server URL, and has a version that changes with the tables only', async () => {
     const result = await new Validator().validate(structuredClone(document));
     expect([result.errors, result.valid]).toEqual([undefined, true]);
     expect(document.servers).toEqual([{ url: world.server.baseUrl }]);
@@ -74,7 +75,7 @@ describe("an app's own OpenAPI document", () => {
     expect((await fetchDocument()).info.version).toBe(document.info.version);
   });
 
-  test('has an example row that is taken as it is and comes back as the schema of rows says', async () => {
+  test('has an example row that can be inserted and is returned as its schema says', async () => {
     const { content } = document.paths[path()].post.requestBody;
     const { example } = content['application/json'];
     expect(Object.keys(example).length).toBe(columns.length - 1);
@@ -121,7 +122,7 @@ describe("an app's own OpenAPI document", () => {
     expect(violations({ ...page, properties: whole }, listed.body)).toEqual([]);
   });
 
-  test('names what a row must have: each absence is refused, the rest may be left out', async () => {
+  test('names the required columns: a row without one is refused, other columns may be missing', async () => {
     const { required, properties } = schema('Insert');
     expect(required.sort()).toEqual(types.map((type) => `${type}_a`).sort());
     const { example } = document.paths[path()].post.requestBody.content['application/json'];
@@ -144,7 +145,7 @@ describe("an app's own OpenAPI document", () => {
     }
   });
 
-  test('has a change that is taken, and names no column that can not be changed', async () => {
+  test('has an example change that is accepted, and no read-only columns', async () => {
     const { example } = document.paths[path()].post.requestBody.content['application/json'];
     const made = await at('POST', path(), example);
     const one = `${path()}/${made.body.id}`;
@@ -189,13 +190,15 @@ describe("an app's own OpenAPI document", () => {
         const quoted = op === 'between' && String(value).includes('"') ? '({},{})' : operand;
         const answer = await at('GET', path() + query(parameter.name, `${op}.${quoted ?? value}`));
         expect([parameter.name, op, answer.status]).toEqual([
-          ...[parameter.name, op, named.includes(op) ? 200 : 400],
+          parameter.name,
+          op,
+          named.includes(op) ? 200 : 400,
         ]);
       }
     }
   });
 
-  test('is for whoever was let into a table the document of that table, as far as they may', async () => {
+  test('contains for a person with a grant only that table and their actions', async () => {
     const { member: owner, admin, outsider } = world.tenant;
     expect(owner.id).toBe(world.owner.id);
     const read = (person: typeof admin) => person.call('GET', documentPath());
@@ -205,11 +208,13 @@ describe("an app's own OpenAPI document", () => {
     expect((await table.shape('POST', '/grants', grant)).status).toBe(201);
     const theirs = (await read(admin)).body;
     expect(Object.values<Any>(theirs.paths).flatMap((methods) => Object.keys(methods))).toEqual([
-      ...['get', 'get', 'get'],
+      'get',
+      'get',
+      'get',
     ]);
     expect(Object.keys(theirs.components.schemas)).not.toContain(`${table.name}Insert`);
     const pat = await world.pat(owner);
-    const refused = await sender(world.server, { 'x-api-key': pat })('GET', documentPath());
+    const refused = await caller(world.server, { 'x-api-key': pat })('GET', documentPath());
     expect([refused.status, refused.body.code]).toEqual([403, 'login_required']);
   });
 });

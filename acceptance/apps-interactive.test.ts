@@ -23,7 +23,7 @@ const environment = () => ({
 const line = (...flags: string[]) => [join(root, 'svc'), 'apps', 'create', '--interactive', ...flags];
 const start = (...flags: string[]) => onTerminal(line(...flags), environment());
 
-test('svc apps create --interactive tells what is wrong while it is typed, and creates what was answered', async () => {
+test('svc apps create --interactive validates each answer, and creates the app', async () => {
   const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const terminal = start('--execute');
   await terminal.sees('Name:');
@@ -43,7 +43,7 @@ test('svc apps create --interactive tells what is wrong while it is typed, and c
   await terminal.sees('ok');
   // Only the server knows that it is taken.
   terminal.type(enter);
-  await terminal.sees('is taken; free: ');
+  await terminal.sees('is taken; available: ');
   terminal.type(erase.repeat(world.app.slug.length) + slug);
   await terminal.sees('ok');
   terminal.type(enter);
@@ -53,19 +53,23 @@ test('svc apps create --interactive tells what is wrong while it is typed, and c
   terminal.type('Everything for pets');
   await terminal.sees('ok');
   terminal.type(enter);
-  await terminal.sees('How is it deployed?');
+  await terminal.sees('Deploy method');
   terminal.type(`\u001b[B\u001b[B${enter}`);
   await terminal.sees('Resource tier');
   terminal.type(enter);
   expect([await terminal.exited, terminal.shown().includes(slug)]).toEqual([0, true]);
   const { body } = await world.as.O('GET', `${world.tenant.base}/apps/${slug}`);
   expect(body).toMatchObject({
-    ...{ name: 'Pet Shop', slug, subdomain: slug, summary: 'Everything for pets' },
-    ...{ deploy_method: 'static', resource_preset: 'S' },
+    name: 'Pet Shop',
+    slug,
+    subdomain: slug,
+    summary: 'Everything for pets',
+    deploy_method: 'static',
+    resource_preset: 'S',
   });
 });
 
-test('svc apps create --interactive asks for what no flag gave, and Ctrl-C ends it with 130 and nothing made', async () => {
+test('svc apps create --interactive asks for missing flags, and Ctrl-C exits 130 without an app', async () => {
   const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const terminal = start('--execute', '--name', 'Given', '--slug', slug);
   await terminal.sees('Subdomain:');
@@ -76,7 +80,7 @@ test('svc apps create --interactive asks for what no flag gave, and Ctrl-C ends 
 });
 
 test.each(['', 'Pet', ' '])(
-  'one Ctrl-C at the first question, with %j typed, ends it with 130 and leaves the terminal as it was',
+  'one Ctrl-C at the first question, with %j typed, exits 130 and restores the terminal',
   async (typed) => {
     const shell = ['sh', '-c', `"$@"; echo "ended with $?"; stty -a`, 'sh', ...line('--execute')];
     const terminal = onTerminal(shell, environment());
@@ -115,20 +119,20 @@ test.each([
   await terminal.sees('Summary');
   expect(terminal.coloured()).toBe(false);
   terminal.type(enter);
-  await terminal.sees('How is it deployed?');
+  await terminal.sees('Deploy method');
   terminal.type('\u0003');
   expect(await terminal.exited).toBe(130);
   expect(terminal.shown()).not.toContain('TypeError');
 });
 
-test('a preview ends with the line that creates it without asking again', async () => {
+test('a preview ends with the command that creates the app without questions', async () => {
   const slug = `shop-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const terminal = start('--name', 'Pet Shop', '--slug', slug);
   await terminal.sees('Subdomain:');
   terminal.type(enter);
   await terminal.sees('Summary');
   terminal.type(`For pets${enter}`);
-  await terminal.sees('How is it deployed?');
+  await terminal.sees('Deploy method');
   terminal.type(enter);
   await terminal.sees('Resource tier');
   // Only what the tenant may have is offered.
@@ -140,7 +144,7 @@ test('a preview ends with the line that creates it without asking again', async 
   );
 });
 
-test('svc apps purge has the slug typed of what is about to be lost', async () => {
+test('svc apps purge asks for the slug of the app', async () => {
   const slug = `gone-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const path = `${world.tenant.base}/apps`;
   expect((await world.as.O('POST', path, { name: slug, slug })).status).toBe(201);

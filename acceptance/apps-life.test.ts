@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { setApp } from './support/app-runtime.ts';
 import { admin, type Svc, svcFor } from './support/commands.ts';
+import { setApp } from './support/database.ts';
 import { addressOf, type Letter, readDocument } from './support/document.ts';
+import { type AppState, appIn } from './support/fixtures.ts';
+import { newCallInput } from './support/operation-inputs.ts';
 import { caller } from './support/people.ts';
-import { appThatIs, type LifeState } from './support/reach/app-life.ts';
-import { reach } from './support/reach.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const svcOf = (letter: 'O' | 'C' | 'A' | 'M') =>
   svcFor(world.tenant.server, { token: world.people[letter].token, tenant: world.tenant.slug });
-const appOf = (state: LifeState) => appThatIs(world, state, world.people.O);
+const appOf = async (state: AppState) => (await appIn(state)(world, world.people.O)).app;
 const get = async (app: string) => (await world.as.O('GET', `${world.tenant.base}/apps/${app}`)).body;
 
 interface App {
@@ -49,7 +49,7 @@ async function appWithRows() {
 }
 
 describe('svc apps', () => {
-  test('archive and reactivate put an app away and take it back, stopped', async () => {
+  test('archive and reactivate an app, which is suspended afterwards', async () => {
     const app = await appOf('running');
     expect(await move('archive', app)).toMatchObject({ record: 'archived', runtime: 'suspended' });
     expect(await move('archive', app)).toMatchObject({ record: 'archived', changed: false });
@@ -58,7 +58,7 @@ describe('svc apps', () => {
     expect(await move('reactivate', app)).toMatchObject({ record: 'active', changed: false });
   });
 
-  test('suspend and resume stop an app and run it again', async () => {
+  test('suspend and resume an app', async () => {
     const app = await appOf('running');
     expect(await move('suspend', app)).toMatchObject({ record: 'active', runtime: 'suspended' });
     expect(await move('suspend', app)).toMatchObject({ changed: false });
@@ -66,7 +66,7 @@ describe('svc apps', () => {
     expect(await move('resume', app)).toMatchObject({ changed: false });
   });
 
-  test('delete and restore take an app away and bring it back as it was', async () => {
+  test('delete an app and restore it to its former state', async () => {
     const app = await appOf('archived');
     const deleted = await move('delete', app);
     expect(deleted).toMatchObject({ record: 'deleted' });
@@ -76,13 +76,13 @@ describe('svc apps', () => {
     expect(await move('restore', app)).toMatchObject({ record: 'archived', changed: false });
   });
 
-  test('purge says what it removed; a second time exits 5, and so does everything else', async () => {
+  test('purge prints what it removed; afterwards every command exits 5', async () => {
     const { id } = await appWithRows();
     const { slug } = await get(id);
     await move('delete', id);
     const preview = await svc(['apps', 'purge', slug]);
     expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('- rows: 1\n')]);
-    expect(preview.stdout).toContain('This can not be undone.');
+    expect(preview.stdout).toContain('This cannot be undone.');
     const purged = await svc(['apps', 'purge', slug, '--execute', '--yes', '--json']);
     expect([purged.code, purged.json()]).toMatchObject([
       0,
@@ -98,7 +98,7 @@ describe('svc apps', () => {
     expect([again.code, again.json<App>().slug]).toEqual([0, slug]);
   });
 
-  test('to people they say what the app is, and what can be done next', async () => {
+  test('print the state of the app and the possible next commands', async () => {
     const app = await appOf('running');
     const { slug } = await get(app);
     const said = async (...line: string[]) => {
@@ -107,20 +107,20 @@ describe('svc apps', () => {
     };
     const next = (...moves: string[]) => `Next: ${moves.map((it) => `svc apps ${it} ${slug}`).join(', ')}\n`;
     expect(await said('suspend', slug)).toEqual([
-      `${slug} is active, and suspended.\n`,
+      `${slug} is active and suspended.\n`,
       next('archive', 'resume', 'delete'),
     ]);
     expect(await said('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
     expect(await said('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
     const { purge_after } = await move('delete', slug);
     expect(await said('delete', slug)).toEqual([
-      `${slug} was already deleted.\nIt is purged after ${purge_after}.\n`,
+      `${slug} was already deleted.\nIt will be purged after ${purge_after}.\n`,
       next('restore', 'purge'),
     ]);
-    expect(await said('purge', slug)).toEqual([`${slug} is purged.\nRemoved with it:\n  co owners  1\n`, '']);
+    expect(await said('purge', slug)).toEqual([`${slug} is purged.\nAlso removed:\n  co owners  1\n`, '']);
   });
 
-  test('a preview of each says where it leads, and changes nothing', async () => {
+  test('preview the new state and change nothing', async () => {
     for (const [what, state, line] of [
       ['archive', 'running', '~ record: active'],
       ['reactivate', 'archived', '~ record: archived'],
@@ -140,7 +140,7 @@ describe('svc apps', () => {
     }
   });
 
-  test.each<[string, string, LifeState, number, string]>([
+  test.each<[string, string, AppState, number, string]>([
     ['suspending what is not deployed', 'suspend', 'active', 6, 'nothing_deployed'],
     ['suspending what is archived', 'suspend', 'archived', 6, 'invalid_state_transition'],
     ['suspending what is deleted', 'suspend', 'deleted', 5, 'not_found'],
@@ -158,7 +158,7 @@ describe('svc apps', () => {
     expect(await get(app)).toEqual(before);
   });
 
-  test('purge asks first: without a terminal and without --yes it exits 11, and nothing is lost', async () => {
+  test('purge needs a confirmation: without a terminal and --yes it exits 11 and removes nothing', async () => {
     const app = await appOf('deleted');
     const { plan } = (await svc(['apps', 'purge', app, '--json'])).json<{ plan: { fingerprint: string } }>();
     for (const named of [[], ['--plan', plan.fingerprint]]) {
@@ -168,7 +168,7 @@ describe('svc apps', () => {
     expect(await get(app)).toMatchObject({ record: 'deleted' });
   });
 
-  test('an app whose tier the tenant may not have any more stays suspended', async () => {
+  test("an app above the tenant's tier stays suspended", async () => {
     const slug = `small-${Bun.randomUUIDv7().slice(-12)}`;
     const { server } = world.tenant;
     await admin(server, ['tenants', 'create', slug, '--max-resource-tier', 'S']);
@@ -202,7 +202,7 @@ describe('svc apps', () => {
 });
 
 describe('a deleted app', () => {
-  test('is not there at any operation below it, but to be looked at, restored and purged by owner and admin', async () => {
+  test('is not found by any operation but get, restore and purge by owner and admin', async () => {
     const { id } = await appWithRows();
     await move('delete', id);
     const { operations } = await readDocument(world.tenant.server);
@@ -211,7 +211,7 @@ describe('a deleted app', () => {
     expect(below.map((it) => it.id)).toEqual(expect.arrayContaining(left));
     const answers: string[] = [];
     for (const operation of below) {
-      const { params, body } = await reach[operation.id]!(world, 'O');
+      const { params, body } = await newCallInput(operation.id, world, 'O');
       const address = addressOf(operation, {
         ...params,
         app: id,
@@ -245,7 +245,7 @@ describe('rows', () => {
   const become = (app: { data: string; rowId: string }, wanted: number[], call = world.as.O) =>
     until(`rows answer ${wanted}`, async () => `${await statuses(app, call)}` === `${wanted}`);
 
-  test('are read only while the app is archived, gone while it is deleted, and back when it is restored', async () => {
+  test('are read-only while the app is archived, not found while it is deleted, and back when it is restored', async () => {
     const app = await appWithRows();
     expect(await statuses(app)).toEqual([200, 201]);
     await move('archive', app.id);
@@ -259,10 +259,12 @@ describe('rows', () => {
     expect((await world.as.O('GET', `${app.data}/_count`)).body.count).toBe(3);
   });
 
-  test('are not reached by a token while the app is deleted, nor by one that is limited to it', async () => {
+  test('are not accessible by a token while the app is deleted, nor by one limited to the app', async () => {
     const app = await appWithRows();
     const { body } = await world.as.O('POST', `${world.tenant.base}/pats`, {
-      ...{ name: 'of one app', actions: ['read', 'write'], apps: [app.id] },
+      name: 'of one app',
+      actions: ['read', 'write'],
+      apps: [app.id],
     });
     const limited = caller(world.tenant.server, { 'x-api-key': body.secret });
     for (const call of [world.as.P, limited]) expect(await statuses(app, call)).toEqual([200, 201]);
@@ -277,7 +279,7 @@ describe('rows', () => {
     await become(app, [404, 404], world.as.P);
   });
 
-  test('of a suspended app are read by a token and not written; its owner writes', async () => {
+  test('of a suspended app can be read but not written by a token; its owner can write', async () => {
     const app = await appWithRows();
     await setApp(world.tenant.server, app.id, { runtime: 'running', isDeployed: true });
     expect(await statuses(app, world.as.P)).toEqual([200, 201]);

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setApp } from './support/app-runtime.ts';
-import { type Svc, svcFor } from './support/commands.ts';
-import { newCategory } from './support/reach/categories.ts';
+import { jsonOutput, type Svc, svcFor } from './support/commands.ts';
+import { setApp } from './support/database.ts';
+import { newCategory } from './support/fixtures.ts';
 import { temporaryFolder } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -22,47 +22,71 @@ beforeAll(async () => {
 
 const unique = (word: string) => `${word}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
 
-async function answer(who: Svc, ...args: string[]): Promise<Json> {
-  const ran = await who([...args, '--json']);
-  expect([args.join(' '), ran.code, ran.stderr]).toEqual([args.join(' '), 0, '']);
-  return ran.json();
-}
-
 async function refusal(who: Svc, ...args: string[]): Promise<[number, string]> {
   const ran = await who([...args, '--json']);
   return [ran.code, (JSON.parse(ran.stderr) as { code: string }).code];
 }
 
 describe('svc apps create', () => {
-  test('with every flag makes the app that they describe; its preview makes none', async () => {
+  test('with every flag creates the app that they describe; its preview creates none', async () => {
     const slug = unique('full');
     const category = await newCategory(world);
     const line = [
-      ...['apps', 'create', '--name', 'Pet Shop', '--slug', slug, '--subdomain', `${slug}-host`],
-      ...['--auth-mode', 'api_key', '--category', category.slug, '--data-scopes', 'orders,people'],
-      ...['--deploy-method', 'static', '--description', 'At length', '--summary', 'In short'],
-      ...['--icon-url', 'https://example.test/l.png', '--icon-dark-url', 'https://example.test/d.png'],
-      ...['--resource-tier', 'L', '--cost-center', '4711'],
+      'apps',
+      'create',
+      '--name',
+      'Pet Shop',
+      '--slug',
+      slug,
+      '--subdomain',
+      `${slug}-host`,
+      '--auth-mode',
+      'api_key',
+      '--category',
+      category.slug,
+      '--data-scopes',
+      'orders,people',
+      '--deploy-method',
+      'static',
+      '--description',
+      'At length',
+      '--summary',
+      'In short',
+      '--icon-url',
+      'https://example.test/l.png',
+      '--icon-dark-url',
+      'https://example.test/d.png',
+      '--resource-tier',
+      'L',
+      '--cost-center',
+      '4711',
     ];
-    const preview = await answer(svc, ...line);
+    const preview = await jsonOutput(svc, ...line);
     expect([preview.dry_run, preview.plan.operation]).toEqual([true, 'apps.create']);
     expect(await refusal(svc, 'apps', 'get', slug)).toEqual([5, 'not_found']);
-    const made = await answer(svc, ...line, '--execute', '--plan', preview.plan.fingerprint);
+    const made = await jsonOutput(svc, ...line, '--execute', '--plan', preview.plan.fingerprint);
     expect(made).toMatchObject({
-      ...{
-        slug,
-        name: 'Pet Shop',
-        subdomain: `${slug}-host`,
-        auth_mode: 'api_key',
-        category_id: category.id,
-      },
-      ...{ data_scopes: ['orders', 'people'], deploy_method: 'static', description: 'At length' },
-      ...{ summary: 'In short', resource_preset: 'L', cost_center: '4711', visibility: 'private' },
-      ...{ icon_url: 'https://example.test/l.png', icon_dark_url: 'https://example.test/d.png' },
-      ...{ deployment_status: 'draft', operating_status: 'dev', runtime: 'none', record: 'active' },
+      slug,
+      name: 'Pet Shop',
+      subdomain: `${slug}-host`,
+      auth_mode: 'api_key',
+      category_id: category.id,
+      data_scopes: ['orders', 'people'],
+      deploy_method: 'static',
+      description: 'At length',
+      summary: 'In short',
+      resource_preset: 'L',
+      cost_center: '4711',
+      visibility: 'private',
+      icon_url: 'https://example.test/l.png',
+      icon_dark_url: 'https://example.test/d.png',
+      deployment_status: 'draft',
+      operating_status: 'dev',
+      runtime: 'none',
+      record: 'active',
     });
     const { port } = new URL(world.tenant.server.baseUrl);
-    expect(await answer(svc, 'apps', 'get', made.id)).toEqual({
+    expect(await jsonOutput(svc, 'apps', 'get', made.id)).toEqual({
       ...made,
       url: `http://${slug}-host.apps.localhost:${port}/`,
       relation: 'owner',
@@ -70,7 +94,7 @@ describe('svc apps create', () => {
     });
   });
 
-  test('takes a file, of fields in YAML or JSON or svc.yaml itself; flags win over it', async () => {
+  test('accepts a file of fields in YAML or JSON, or svc.yaml; flags override it', async () => {
     const folder = temporaryFolder();
     mkdirSync(folder, { recursive: true });
     const file = (name: string, text: string) => {
@@ -79,25 +103,30 @@ describe('svc apps create', () => {
     };
     const [one, two, three] = [unique('yaml'), unique('json'), unique('manifest')];
     const fields = file('app.yaml', `name: From a file\nslug: ${one}\nresource-tier: M\ndata_scopes: [a]\n`);
-    expect(await answer(svc, ...fields, '--name', 'From a flag')).toMatchObject({
-      ...{ name: 'From a flag', slug: one, resource_preset: 'M', data_scopes: ['a'] },
+    expect(await jsonOutput(svc, ...fields, '--name', 'From a flag')).toMatchObject({
+      name: 'From a flag',
+      slug: one,
+      resource_preset: 'M',
+      data_scopes: ['a'],
     });
     const json = file('app.json', JSON.stringify({ name: 'J', slug: two, deploy_method: 'compose' }));
-    expect(await answer(svc, ...json)).toMatchObject({ slug: two, deploy_method: 'compose' });
+    expect(await jsonOutput(svc, ...json)).toMatchObject({ slug: two, deploy_method: 'compose' });
     const manifest = file(
       'svc.yaml',
       `name: Manifest\napp:\n  slug: ${three}\n  summary: Short\ndeploy:\n  method: static\nstorage:\n  enabled: true\n`,
     );
-    const made = await answer(svc, ...manifest);
+    const made = await jsonOutput(svc, ...manifest);
     expect(made).toMatchObject({ slug: three, summary: 'Short', deploy_method: 'static', name: 'Manifest' });
-    expect(await answer(svc, 'apps', 'storage', 'status', '--app', three)).toMatchObject({ enabled: true });
+    expect(await jsonOutput(svc, 'apps', 'storage', 'status', '--app', three)).toMatchObject({
+      enabled: true,
+    });
     expect(await refusal(svc, ...file('bad.yaml', 'name: x\nbiuld: y\n'))).toEqual([7, 'validation_failed']);
     expect((await svc(file('empty.json', '{}'))).code).toBe(2);
   });
 
-  test('refuses what is taken, too large, above the tier, reserved or unknown, each with its exit code', async () => {
+  test('refuses a taken, too large, reserved or unknown value and one above the tier, each with its exit code', async () => {
     const slug = unique('taken');
-    const { subdomain } = await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
+    const { subdomain } = await jsonOutput(svc, 'apps', 'create', '--slug', slug, '--execute');
     const create = ['apps', 'create', '--execute', '--name', unique('name')];
     const cases: [string[], [number, string]][] = [
       [
@@ -151,7 +180,7 @@ describe('svc apps update', () => {
   test('changes and clears; clearing wins over a category, and excludes a subdomain', async () => {
     const slug = unique('update');
     const category = await newCategory(world);
-    await answer(
+    await jsonOutput(
       svc,
       'apps',
       'create',
@@ -163,17 +192,28 @@ describe('svc apps update', () => {
       category.id,
       '--execute',
     );
-    const update = (...flags: string[]) => answer(svc, 'apps', 'update', slug, ...flags, '--execute');
+    const update = (...flags: string[]) => jsonOutput(svc, 'apps', 'update', slug, ...flags, '--execute');
     expect(await update('--name', 'New', '--resource-tier', 'M', '--data-scopes', 'a,b')).toMatchObject({
-      ...{ name: 'New', resource_preset: 'M', data_scopes: ['a', 'b'], category_id: category.id },
+      name: 'New',
+      resource_preset: 'M',
+      data_scopes: ['a', 'b'],
+      category_id: category.id,
     });
     const ran = await svc([
-      ...['apps', 'update', slug, '--clear-category', '--category-id', category.id, '--execute', '--json'],
+      'apps',
+      'update',
+      slug,
+      '--clear-category',
+      '--category-id',
+      category.id,
+      '--execute',
+      '--json',
     ]);
     expect([ran.code, ran.json<Json>().category_id]).toEqual([0, null]);
     expect(ran.stderr).toContain('--category-id is ignored');
     expect(await update('--clear-cost-center', '--clear-subdomain')).toMatchObject({
-      ...{ cost_center: null, subdomain: null },
+      cost_center: null,
+      subdomain: null,
     });
     expect(await update('--description', '', '--summary', '')).toMatchObject({ changed: false });
     const both = ['apps', 'update', slug, '--clear-subdomain', '--subdomain', 'x1', '--execute'];
@@ -181,22 +221,22 @@ describe('svc apps update', () => {
     expect((await svc(['apps', 'update', slug])).code).toBe(2);
   });
 
-  test('refuses to widen, to change how it is deployed, and whom it is not theirs to change', async () => {
+  test('refuses to widen the visibility, to change the deploy method, and changes by others', async () => {
     const slug = unique('fixed');
-    await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
+    await jsonOutput(svc, 'apps', 'create', '--slug', slug, '--execute');
     const update = (who: Svc, ...flags: string[]) =>
       refusal(who, 'apps', 'update', slug, ...flags, '--execute');
     expect(await update(svc, '--visibility', 'public')).toEqual([6, 'visibility_widen_not_allowed']);
     expect(await update(svc, '--deploy-method', 'static')).toEqual([6, 'immutable_field']);
     expect(await update(svc, '--resource-tier', 'XL')).toEqual([7, 'resource_tier_exceeded']);
     expect(await update(asMember, '--name', 'Mine')).toEqual([5, 'not_found']);
-    const preview = await answer(svc, 'apps', 'update', slug, '--name', 'Other');
+    const preview = await jsonOutput(svc, 'apps', 'update', slug, '--name', 'Other');
     expect(preview.plan.changes).toEqual([{ path: 'name', before: slug, after: 'Other', effect: 'update' }]);
-    expect((await answer(svc, 'apps', 'get', slug)).name).toBe(slug);
+    expect((await jsonOutput(svc, 'apps', 'get', slug)).name).toBe(slug);
   });
 });
 
-describe('svc apps list and its kin', () => {
+describe('svc apps list, mine, owned, received and discover', () => {
   test('page, filter and sort by their flags, and follow every page with --all', async () => {
     const own = await newWorld();
     const owner = svcFor(own.tenant.server, { token: own.people.O.token, tenant: own.tenant.slug });
@@ -204,7 +244,7 @@ describe('svc apps list and its kin', () => {
     for (const name of names)
       await own.as.O('POST', `${own.tenant.base}/apps`, { name: `Tool ${name}`, slug: `tool-${name}` });
     const slugs = async (...args: string[]) =>
-      (await answer(owner, 'apps', ...args)).items.map(({ slug }: Json) => slug);
+      (await jsonOutput(owner, 'apps', ...args)).items.map(({ slug }: Json) => slug);
     const tools = names.map((name) => `tool-${name}`);
     expect(await slugs('list', '--q', 'tool', '--sort', 'slug')).toEqual(tools);
     expect(await slugs('list', '--q', 'tool', '--sort', 'slug', '--page-size', '2', '--page', '2')).toEqual(
@@ -224,7 +264,7 @@ describe('svc apps list and its kin', () => {
       2,
       '--per-page is ignored because --limit is given.\n',
     ]);
-    const first = await answer(owner, 'apps', 'search', 'tool', '--limit', '3', '--sort', 'slug');
+    const first = await jsonOutput(owner, 'apps', 'search', 'tool', '--limit', '3', '--sort', 'slug');
     const rest = await slugs('search', 'tool', '--sort', 'slug', '--cursor', first.next_cursor);
     expect([...first.items.map(({ slug }: Json) => slug), ...rest]).toEqual(tools);
     expect(await slugs('search', 'tool', '--all', '--sort', 'slug')).toEqual(tools);
@@ -233,12 +273,12 @@ describe('svc apps list and its kin', () => {
     expect(await slugs('received')).toEqual([]);
     expect(await slugs('discover')).toEqual([]);
     const coOwner = svcFor(own.tenant.server, { token: own.people.C.token, tenant: own.tenant.slug });
-    expect((await answer(coOwner, 'apps', 'received')).items).toMatchObject([
+    expect((await jsonOutput(coOwner, 'apps', 'received')).items).toMatchObject([
       { slug: own.app.slug, relation: 'co_owner' },
     ]);
   });
 
-  test('find by each filter what it names, and nothing else', async () => {
+  test('filter by each flag', async () => {
     const own = await newWorld();
     const { server, slug: tenant, base } = own.tenant;
     const owner = svcFor(server, { token: own.people.O.token, tenant });
@@ -248,12 +288,14 @@ describe('svc apps list and its kin', () => {
     await make('drafted', { category: category.slug });
     await setApp(server, await make('shipped'), { runtime: 'running', isDeployed: true });
     await setApp(server, await make('opened'), {
-      ...{ runtime: 'running', isDeployed: true, visibility: 'public' },
+      runtime: 'running',
+      isDeployed: true,
+      visibility: 'public',
     });
     const draft = [own.app.slug, 'drafted'];
     const all = [...draft, 'opened', 'shipped'];
     const find = async (who: Svc, ...args: string[]) =>
-      (await answer(who, 'apps', ...args)).items.map(({ slug }: Json) => slug).sort();
+      (await jsonOutput(who, 'apps', ...args)).items.map(({ slug }: Json) => slug).sort();
     for (const [line, expected] of [
       ['list', all],
       ['list --status draft', draft],
@@ -284,7 +326,7 @@ describe('svc apps list and its kin', () => {
     expect([await find(another, 'discover'), await find(another, 'list')]).toEqual([['opened'], ['opened']]);
   });
 
-  test('refuse what is out of range before any request, and a cursor that is none behind it', async () => {
+  test('refuse values out of range before any request, and an invalid cursor after it', async () => {
     for (const line of [
       ['apps', 'discover', '--created-within-days', '0'],
       ['apps', 'discover', '--created-within-days', '3651'],
@@ -298,16 +340,16 @@ describe('svc apps list and its kin', () => {
     expect(await refusal(svc, 'apps', 'search', 'x', '--cursor', 'nonsense')).toEqual([7, 'invalid_cursor']);
   });
 
-  test('check-availability suggests what is free', async () => {
+  test('check-availability suggests available names', async () => {
     const slug = unique('avail');
-    await answer(svc, 'apps', 'create', '--slug', slug, '--execute');
-    const checked = await answer(svc, 'apps', 'check-availability', '--slug', slug, '--subdomain', slug);
+    await jsonOutput(svc, 'apps', 'create', '--slug', slug, '--execute');
+    const checked = await jsonOutput(svc, 'apps', 'check-availability', '--slug', slug, '--subdomain', slug);
     expect([checked.available, checked.slug.reason, checked.subdomain.reason]).toEqual([
       false,
       'taken',
       'taken',
     ]);
     const [free] = checked.slug.suggestions;
-    expect((await answer(svc, 'apps', 'check-availability', '--slug', free)).available).toBeTrue();
+    expect((await jsonOutput(svc, 'apps', 'check-availability', '--slug', free)).available).toBeTrue();
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, newPageTemplate, newRepository, pageFiles, pushFiles, remoteOf } from './support/git-repos.ts';
+import { git, newPageTemplate, newRepository, pageFiles, pushFiles, remoteOf } from './support/git.ts';
 import { newTenant, type Person, type Tenant } from './support/people.ts';
 import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
 import { askSite, visitorCookie } from './support/sites.ts';
@@ -31,7 +31,7 @@ const ended = (by: Person, id: string) =>
   );
 
 describe('a bootstrap', () => {
-  test('from a template to an app that answers, with a repository that is cloned and pushed to', async () => {
+  test('creates from a template an app that serves, with a repository to clone and push to', async () => {
     const owner = tenant.member;
     const slug = newSlug();
     const started = await start(owner, { slug });
@@ -55,7 +55,7 @@ describe('a bootstrap', () => {
     await until('the push is live', async () => (await says()).includes('Changed'), 60_000);
   }, 240_000);
 
-  test('a preview names what would be made, and makes none of it', async () => {
+  test('a preview lists what would be created, and creates nothing', async () => {
     const slug = newSlug();
     const { status, body } = await start(tenant.member, { slug }, '?dry_run=true');
     expect(status).toBe(200);
@@ -72,7 +72,7 @@ describe('a bootstrap', () => {
     });
   }, 120_000);
 
-  test('one whose code can not be fetched fails, and tells how to undo what it made', async () => {
+  test('a run whose code cannot be fetched fails, and says how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
     const templates = `${tenant.base}/templates`;
     const { body: own } = await tenant.admin.call('POST', templates, { repo, name: 'Soon gone' });
@@ -96,7 +96,7 @@ describe('a bootstrap', () => {
 });
 
 describe('a fork', () => {
-  test('has the code with its history, the settings and tables of the same shape, and nothing else', async () => {
+  test('has the code with its history, the settings and the table schemas, and nothing else', async () => {
     const owner = tenant.member;
     const { body: first } = await start(owner, {});
     const source = await ended(owner, first.id);
@@ -125,7 +125,7 @@ describe('a fork', () => {
     expect(items.filter((item: { given_by: string }) => item.given_by === 'app')).toEqual([]);
   }, 240_000);
 
-  test('of what one does not see is 404; of code that one may not read 403, unless a template takes its place', async () => {
+  test('of a hidden app is 404; of unreadable code 403, unless a template replaces it', async () => {
     const { body: run } = await start(tenant.member, {});
     await ended(tenant.member, run.id);
     const fork = (by: Person, more = {}) =>

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type Svc, svcFor } from './support/commands.ts';
-import { newCategory } from './support/reach/categories.ts';
+import { jsonOutput, type Svc, svcFor } from './support/commands.ts';
+import { newCategory } from './support/fixtures.ts';
 import { newWorld, type World } from './support/world.ts';
 
 interface Category {
@@ -23,30 +23,37 @@ beforeAll(async () => {
   asMember = svcFor(server, { token: world.people.M.token, tenant });
 });
 
-async function answer<T>(who: Svc, ...args: string[]): Promise<T> {
-  const ran = await who([...args, '--json']);
-  expect([args.join(' '), ran.code, ran.stderr]).toEqual([args.join(' '), 0, '']);
-  return ran.json<T>();
-}
 const slugs = async (...args: string[]) =>
-  (await answer<{ items: Category[] }>(asMember, 'categories', 'list', ...args)).items.map(
+  (await jsonOutput<{ items: Category[] }>(asMember, 'categories', 'list', ...args)).items.map(
     ({ slug }) => slug,
   );
 const path = () => `${world.tenant.base}/categories`;
 
 describe('svc categories', () => {
-  test('makes one, shows it to members, changes it, and deletes it', async () => {
+  test('creates a category, shows it to members, changes it, and deletes it', async () => {
     const said = [
-      ...['--name', 'Field Work', '--description', 'Outside', '--color', '#00897B'],
-      ...['--icon-url', 'https://example.test/field.svg', '--display-order', '5'],
+      '--name',
+      'Field Work',
+      '--description',
+      'Outside',
+      '--color',
+      '#00897B',
+      '--icon-url',
+      'https://example.test/field.svg',
+      '--display-order',
+      '5',
     ];
-    const made = await answer<Category>(svc, 'categories', 'create', ...said, '--execute');
+    const made = await jsonOutput<Category>(svc, 'categories', 'create', ...said, '--execute');
     expect(made).toMatchObject({
-      ...{ name: 'Field Work', slug: 'field-work', description: 'Outside', color: '#00897b' },
-      ...{ icon_url: 'https://example.test/field.svg', display_order: 5 },
+      name: 'Field Work',
+      slug: 'field-work',
+      description: 'Outside',
+      color: '#00897b',
+      icon_url: 'https://example.test/field.svg',
+      display_order: 5,
     });
     for (const ref of [made.id, made.slug])
-      expect(await answer<Category>(asMember, 'categories', 'get', ref)).toEqual(made);
+      expect(await jsonOutput<Category>(asMember, 'categories', 'get', ref)).toEqual(made);
 
     const change = [
       '--slug',
@@ -58,18 +65,22 @@ describe('svc categories', () => {
       '--display-order=-1',
       '--execute',
     ];
-    const changed = await answer<Category>(svc, 'categories', 'update', 'field-work', ...change);
+    const changed = await jsonOutput<Category>(svc, 'categories', 'update', 'field-work', ...change);
     expect(changed).toMatchObject({
-      ...{ id: made.id, slug: 'outdoors', name: 'Outdoors', color: '', display_order: -1 },
+      id: made.id,
+      slug: 'outdoors',
+      name: 'Outdoors',
+      color: '',
+      display_order: -1,
       description: 'Outside',
     });
     // As it was said at first: by --id.
-    await answer(svc, 'categories', 'update', '--id', made.id, '--description', '', '--execute');
-    expect(await answer<Category>(asMember, 'categories', 'get', 'outdoors')).toMatchObject({
+    await jsonOutput(svc, 'categories', 'update', '--id', made.id, '--description', '', '--execute');
+    expect(await jsonOutput<Category>(asMember, 'categories', 'get', 'outdoors')).toMatchObject({
       description: '',
     });
 
-    const deleted = await answer(svc, 'categories', 'delete', '--id', 'outdoors', '--execute', '-y');
+    const deleted = await jsonOutput(svc, 'categories', 'delete', '--id', 'outdoors', '--execute', '-y');
     expect(deleted).toEqual({ deleted: true, id: made.id });
     const gone = await asMember(['categories', 'get', made.id, '--json']);
     expect([gone.code, JSON.parse(gone.stderr).code]).toEqual([5, 'not_found']);
@@ -90,7 +101,7 @@ describe('svc categories', () => {
     expect([table.code, table.stdout]).toEqual([0, expect.stringContaining('list-a')]);
   });
 
-  test('previews without --execute: nothing is made, changed or deleted', async () => {
+  test('previews without --execute: nothing is created, changed or deleted', async () => {
     const { id, slug } = await newCategory(world);
     const before = (await world.as.A('GET', `${path()}/${id}`)).body;
     const { total } = (await world.as.A('GET', path())).body;
@@ -99,7 +110,7 @@ describe('svc categories', () => {
       ['categories.update', 'update', slug, '--name', 'Never So'],
       ['categories.delete', 'delete', slug],
     ] as const) {
-      const { plan } = await answer<{ plan: { operation: string; changes: unknown[] } }>(
+      const { plan } = await jsonOutput<{ plan: { operation: string; changes: unknown[] } }>(
         svc,
         'categories',
         ...args,
@@ -110,15 +121,15 @@ describe('svc categories', () => {
     expect((await world.as.A('GET', path())).body.total).toBe(total);
   });
 
-  test('deleting one that apps stand in says how many, and leaves the apps', async () => {
+  test('deleting a category of apps says how many, and keeps the apps', async () => {
     const { id, slug } = await newCategory(world);
     const apps = `${world.tenant.base}/apps`;
     const name = `app-${Bun.randomUUIDv7().slice(-12)}`;
     const app = await world.as.O('POST', apps, { name, category: slug });
     expect([app.status, app.body.category_id]).toEqual([201, id]);
     const shown = await svc(['categories', 'delete', slug]);
-    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('1 app stands in it')]);
-    await answer(svc, 'categories', 'delete', slug, '--execute', '--yes');
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('1 app will have no category.')]);
+    await jsonOutput(svc, 'categories', 'delete', slug, '--execute', '--yes');
     expect((await world.as.O('GET', `${apps}/${app.body.id}`)).body).toMatchObject({
       name,
       category_id: null,
@@ -149,7 +160,7 @@ describe('svc categories', () => {
     expect([ran.code, JSON.parse(ran.stderr).code]).toEqual([exit, code]);
   });
 
-  test('a member changes none: 403 and exit 4, also for a preview', async () => {
+  test('a member cannot change categories: 403 and exit 4, also for a preview', async () => {
     const { slug } = await newCategory(world);
     for (const args of [
       ['create', '--name', 'Mine', '--execute'],
@@ -164,9 +175,9 @@ describe('svc categories', () => {
   });
 });
 
-describe('what an app can be made with', () => {
-  test('resource-presets tells every member the tiers, and which the tenant may use', async () => {
-    const { items } = await answer<{ items: unknown[] }>(asMember, 'apps', 'resource-presets');
+describe('resource presets and templates', () => {
+  test('resource-presets lists the tiers for every member, and which the tenant may use', async () => {
+    const { items } = await jsonOutput<{ items: unknown[] }>(asMember, 'apps', 'resource-presets');
     expect(items).toEqual([
       { name: 'XS', cpu: 0.25, memory_mb: 256, allowed: true, default: false },
       { name: 'S', cpu: 0.5, memory_mb: 512, allowed: true, default: true },
@@ -176,15 +187,15 @@ describe('what an app can be made with', () => {
     ]);
   });
 
-  test('templates list tells every member the built-in ones by their alias', async () => {
-    const { items } = await answer<{ items: { alias: string }[] }>(asMember, 'apps', 'templates', 'list');
+  test('templates list shows the built-in templates with their aliases to every member', async () => {
+    const { items } = await jsonOutput<{ items: { alias: string }[] }>(asMember, 'apps', 'templates', 'list');
     expect(items.map(({ alias }) => alias)).toEqual(['astro', 'nextjs', 'react']);
     const table = await asMember(['apps', 'templates', 'list']);
     expect([table.code, table.stdout]).toEqual([0, expect.stringContaining('nextjs')]);
   });
 
   test.each(['categories list', 'apps resource-presets', 'apps templates list'])(
-    '%s is nothing for outsiders',
+    '%s shows nothing to outsiders',
     async (words) => {
       const { server, slug: tenant } = world.tenant;
       const ran = await svcFor(server, { token: world.people.X.token, tenant })([

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ran, type Svc, svcFor } from './support/commands.ts';
 import { readDocument } from './support/document.ts';
-import { inBatches } from './support/in-batches.ts';
 import { freePort, temporaryFolder } from './support/server.ts';
+import { mapConcurrently } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
 let world: World;
@@ -55,7 +55,7 @@ describe('the real server', () => {
     await fails(svcFor(server, { token: world.people.C.token }), ['grants', 'mine'], 2, 'usage');
   });
 
-  test('3: not logged in, a login that is over, or only a token for rows', async () => {
+  test('3: not logged in, an ended login, or only a token for rows', async () => {
     await fails(asNobody, ['whoami'], 3, 'not_logged_in');
     await fails(asNobody, ['whoami'], 3, 'not_logged_in', { SVC_API_KEY: world.pat });
     await fails(asNobody, ['whoami'], 3, 'unauthenticated', { SVC_TOKEN: 'nonsense' });
@@ -84,12 +84,10 @@ describe('the real server', () => {
     const policy = await made('/access-policies', { name: 'in use' });
     await made('/presets', { name: 'in-use', actions: ['read'] });
     const grant = await made('/grants', {
-      ...{
-        subject_id: world.people.M.id,
-        connector_id: connector,
-        preset_id: 'in-use',
-        policy_ids: [policy],
-      },
+      subject_id: world.people.M.id,
+      connector_id: connector,
+      preset_id: 'in-use',
+      policy_ids: [policy],
     });
     await fails(asAdmin, ['connectors', 'delete', 'in-use'], 6, 'connector_in_use');
     await fails(asAdmin, ['policies', 'delete', policy, '--execute'], 6, 'policy_in_use');
@@ -138,12 +136,12 @@ describe('no server, or another one', () => {
   afterAll(() => odd.stop(true));
   const at = (kind: string) => ({ SVC_BASE_URL: `http://127.0.0.1:${odd.port}/${kind}`, SVC_TOKEN: 'some' });
 
-  test('12: nobody listens, or the name is unknown', async () => {
+  test('12: no server listens, or the name is unknown', async () => {
     for (const url of [`http://127.0.0.1:${freePort()}`, 'http://nowhere.invalid'])
       await fails(asNobody, ['whoami'], 12, 'no_connection', { SVC_BASE_URL: url, SVC_TOKEN: 'some' });
   });
 
-  test('12: something else answers, and a login is not carried on to where it points', async () => {
+  test('12: another service responds, and the login is not sent to its redirect', async () => {
     await fails(asNobody, ['whoami'], 12, 'not_this_service', at('page'));
     await fails(asNobody, ['whoami'], 12, 'not_this_service', at('elsewhere'));
     await fails(asNobody, ['whoami'], 12, 'not_this_service', at('cut'));
@@ -154,7 +152,7 @@ describe('no server, or another one', () => {
     await fails(asNobody, ['whoami'], 13, 'bad_gateway', at('gateway'));
   });
 
-  test('1: a file of svc itself that can not be used', async () => {
+  test('1: an unusable file of svc', async () => {
     const folder = temporaryFolder();
     for (const file of ['config.json', 'credentials.json']) writeFileSync(join(folder, file), '{ broken');
     await fails(asNobody, ['whoami'], 1, 'config_unreadable', { SVC_CONFIG_DIR: folder });
@@ -164,29 +162,32 @@ describe('no server, or another one', () => {
 describe('each code that the server can answer', () => {
   /** As the contract maps status to exit code; the exceptions are named. */
   const byStatus: Record<number, number> = {
-    ...{
-      400: 7,
-      401: 3,
-      403: 4,
-      404: 5,
-      405: 2,
-      408: 12,
-      409: 6,
-      412: 6,
-      413: 7,
-      414: 7,
-      415: 7,
-      416: 7,
-      421: 12,
-      422: 7,
-      429: 8,
-    },
-    ...{ 500: 13, 502: 13, 503: 13, 504: 13 },
+    400: 7,
+    401: 3,
+    403: 4,
+    404: 5,
+    405: 2,
+    408: 12,
+    409: 6,
+    412: 6,
+    413: 7,
+    414: 7,
+    415: 7,
+    416: 7,
+    421: 12,
+    422: 7,
+    429: 8,
+    500: 13,
+    502: 13,
+    503: 13,
+    504: 13,
   };
   const exceptions: Record<string, number> = {
-    ...{ login_required: 3, plan_stale: 15 },
+    login_required: 3,
+    plan_stale: 15,
     // A person has to act at the git host first.
-    ...{ git_account_required: 11, installation_missing: 11 },
+    git_account_required: 11,
+    installation_missing: 11,
   };
   const statuses: Record<number, string> = {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
@@ -229,7 +230,7 @@ describe('each code that the server can answer', () => {
     expect(rows.map(({ code }) => code).sort()).toEqual([...codes].sort());
   });
 
-  test('ends svc with its exit code, and tells the request id', async () => {
+  test('makes svc exit with its code and print the request id', async () => {
     const stub = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -247,7 +248,7 @@ describe('each code that the server can answer', () => {
         return new Response(JSON.stringify(problem), { status, headers });
       },
     });
-    await inBatches(rows, async ({ code, status }) => {
+    await mapConcurrently(rows, async ({ code, status }) => {
       const env = { SVC_BASE_URL: `http://127.0.0.1:${stub.port}/${code}`, SVC_TOKEN: 'some' };
       const exit = exceptions[code] ?? byStatus[status]!;
       expect((await fails(asNobody, ['tenants', 'list'], exit, code, env)).stderr).toContain('r-42');

@@ -3,9 +3,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
 import { admin, svcFor } from './support/commands.ts';
-import { caller, newTenant, type Tenant } from './support/people.ts';
+import { caller, newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
 import { freePort, type RunningServer, temporaryFolder } from './support/server.ts';
-import { answerLogin, newPasswordUser, type PasswordUser, startLogin } from './support/sign-in.ts';
+import { answerLogin, startLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
 
 let t: Tenant;
@@ -42,7 +42,7 @@ const works = async (token: string) =>
   (await caller(server, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status === 200;
 
 describe('svc login in a browser', () => {
-  test('signs in who enters the code and approves, and refuses who denies it with exit 4', async () => {
+  test('signs in after an approval of the code, and exits 4 after a denial', async () => {
     const [granted, denied] = [freshSvc(), freshSvc()];
     // Both at once: each waits some seconds between two questions to the server.
     const [first, second] = await Promise.all([
@@ -87,7 +87,7 @@ describe('svc login in a browser', () => {
     expect([again.code, again.json<{ logged_out: boolean }>().logged_out]).toEqual([0, false]);
   });
 
-  test('ends with 130 at Ctrl-C while it waits, and nothing is kept', async () => {
+  test('exits 130 at Ctrl-C while it waits, and stores nothing', async () => {
     const { env, svc } = freshSvc();
     const login = await startLogin(env);
     login.kill('SIGINT');
@@ -97,7 +97,7 @@ describe('svc login in a browser', () => {
     expect((await svc(['whoami'])).code).toBe(3);
   });
 
-  test('asks for the right password, and tells neither whether the account exists', async () => {
+  test('asks for the right password without revealing whether the account exists', async () => {
     const browser = new Browser(server.baseUrl);
     const page = await browser.open('/login');
     const wrong = await browser.press(page, 'Sign in', { email: user.email, password: 'wrong' });
@@ -129,7 +129,7 @@ describe('svc login without a browser', () => {
     expect(other.code).toBe(2);
   });
 
-  test('--token-stdin keeps a token that was made elsewhere, if the server knows it', async () => {
+  test('--token-stdin stores a token if the server accepts it', async () => {
     const { svc, folder } = freshSvc();
     expect((await svc(['login', '--token-stdin'], {}, 'nonsense\n')).code).toBe(3);
     expect((await svc(['login', '--token-stdin'], {}, '')).code).toBe(2);
@@ -141,7 +141,7 @@ describe('svc login without a browser', () => {
     expect(storedIn(folder).profiles.default!.base_url).toBe(server.baseUrl);
   });
 
-  test('SVC_TOKEN goes before a stored login, and a stored login is never sent to another server', async () => {
+  test('SVC_TOKEN overrides a stored login, and a stored login is never sent to another server', async () => {
     const { svc } = freshSvc();
     await svc(['login', '--token-stdin'], {}, t.member.token);
     const who = await svc(['whoami', '--json'], { SVC_TOKEN: t.admin.token });
@@ -160,7 +160,7 @@ describe('svc login without a browser', () => {
   });
 });
 
-describe('a server that answers a sign-in in odd ways', () => {
+describe('a server with unusual responses to a sign-in', () => {
   /** An OpenID provider that says what it is told to; `device` is what it answers to the start of a sign-in. */
   async function signInAt(device: (origin: string) => Record<string, unknown>, error: string) {
     const polls: string[] = [];
@@ -188,7 +188,7 @@ describe('a server that answers a sign-in in odd ways', () => {
   const deviceCode = 'device-code-that-nobody-may-see';
   const started = { device_code: deviceCode, user_code: 'BCDF-GHJK', expires_in: 600, interval: 0.05 };
 
-  test('the device code is sent to the server and shown to nobody, also with --verbose', async () => {
+  test('the device code is sent to the server and never printed, also with --verbose', async () => {
     const device = (origin: string) => ({ ...started, verification_uri: `${origin}/oauth/device` });
     const { code, stdout, stderr, polls } = await signInAt(device, 'access_denied');
     expect([code, polls.length, polls[0]!.includes(deviceCode)]).toEqual([4, 1, true]);
@@ -196,12 +196,12 @@ describe('a server that answers a sign-in in odd ways', () => {
     expect(stdout + stderr).not.toContain(deviceCode);
   });
 
-  test('a code that expires is a wait that ran out: exit 10', async () => {
+  test('an expired code exits 10', async () => {
     const device = (origin: string) => ({ ...started, verification_uri: `${origin}/oauth/device` });
     expect((await signInAt(device, 'expired_token')).code).toBe(10);
   });
 
-  test('nobody is sent to a page on another host: exit 13 before a code is shown', async () => {
+  test('a verification page on another host exits 13 before a code is shown', async () => {
     const device = () => ({ ...started, verification_uri: 'https://phishing.example/device' });
     const { code, stderr, polls } = await signInAt(device, 'authorization_pending');
     expect([code, polls.length]).toEqual([13, 0]);
@@ -228,7 +228,7 @@ describe('profiles and tenants', () => {
     expect(await works(boss!)).toBeFalse();
   });
 
-  test('tenants use chooses the tenant that commands work in, until --tenant or SVC_TENANT says another', async () => {
+  test('tenants use sets the tenant of commands, unless --tenant or SVC_TENANT overrides it', async () => {
     const other = await newTenant();
     const path = `${other.base}/members/${t.member.id}`;
     expect((await other.admin.call('PUT', path, { role: 'tenant_member' })).status).toBe(200);
@@ -247,7 +247,7 @@ describe('profiles and tenants', () => {
     expect(listed.items.map((item) => item.slug).sort()).toEqual([t.slug, other.slug].sort());
   });
 
-  test('commands that run at once renew one login without losing it', async () => {
+  test('parallel commands renew one login without losing it', async () => {
     const { svc, folder } = freshSvc();
     expect((await svc(['login', '--local'])).code).toBe(0);
     const file = join(folder, 'credentials.json');

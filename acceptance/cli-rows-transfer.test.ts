@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Ran, type Svc, svcFor } from './support/commands.ts';
+import { expectFailure, type Ran, type Svc, svcFor } from './support/commands.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 import { root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
@@ -26,23 +26,16 @@ const envOf = ({ server, owner, tenant }: RowsWorld) => ({
 const rows = (verb: string, table: TestTable, ...args: string[]): Promise<Ran> =>
   svc(['rows', verb, table.name, ...args, '--app', world.app.slug]);
 
-/** A failure is told by the exit code and by the code on stderr; nothing is on stdout. */
-async function fails(ran: Promise<Ran>, exit: number, code: string): Promise<Ran> {
-  const { stderr, stdout, ...rest } = await ran;
-  expect([rest.code, stdout, stderr.includes(`(${code})`)]).toEqual([exit, '', true]);
-  return { stderr, stdout, ...rest };
-}
-
 describe('export and import', () => {
   const columns = [
-    ...[
-      'name:text:nullable',
-      'big:bigint:nullable',
-      'small:int:nullable',
-      'f:float:nullable',
-      'ok:bool:nullable',
-    ],
-    ...['at:timestamptz:nullable', 'ref:uuid:nullable', 'j:jsonb:nullable'],
+    'name:text:nullable',
+    'big:bigint:nullable',
+    'small:int:nullable',
+    'f:float:nullable',
+    'ok:bool:nullable',
+    'at:timestamptz:nullable',
+    'ref:uuid:nullable',
+    'j:jsonb:nullable',
   ];
   const values = [
     { name: 'Zoë "the" 🐈, and\nmore\r\n', big: '9223372036854775807', small: -2147483648, f: 0.1, ok: true },
@@ -64,7 +57,7 @@ describe('export and import', () => {
     return stdout;
   };
 
-  test.each(['jsonl', 'csv'])('as %s, what comes out goes in again and is the same', async (format) => {
+  test.each(['jsonl', 'csv'])('as %s, an export can be imported unchanged', async (format) => {
     const [from, to] = [await world.table(columns), await world.table(columns)];
     await from.batch(values);
     await from.insert('{"j":{"n":123456789012345678901234567890.5}}');
@@ -94,7 +87,7 @@ describe('export and import', () => {
     expect(await whole(to)).toBe(await whole(from));
   });
 
-  test('an export of some rows and columns, of none, and to a place that can not be written', async () => {
+  test('an export of some rows and columns, of none, and to an unwritable file', async () => {
     const table = await world.table(columns);
     expect((await rows('export', table, '--format', 'csv')).stdout).toBe(
       'id,name,big,small,f,ok,at,ref,j,created_at,updated_at\r\n',
@@ -112,15 +105,15 @@ describe('export and import', () => {
       'csv',
     );
     expect(some.stdout).toBe('who,small\r\n"Zoë ""the"" 🐈, and\nmore\r\n",-2147483648\r\n');
-    await fails(rows('export', table, '--to', '/nowhere/at/all.csv'), 1, 'output_failed');
-    await fails(rows('export', table, '--filter', 'nope=1'), 7, 'unknown_column');
+    await expectFailure(rows('export', table, '--to', '/nowhere/at/all.csv'), 1, 'output_failed');
+    await expectFailure(rows('export', table, '--filter', 'nope=1'), 7, 'unknown_column');
     const kept = join(temporaryFolder(), 'kept.jsonl');
     await Bun.write(kept, 'before\n');
-    await fails(rows('export', table, '--filter', 'nope=1', '--to', kept), 7, 'unknown_column');
+    await expectFailure(rows('export', table, '--filter', 'nope=1', '--to', kept), 7, 'unknown_column');
     expect(readFileSync(kept, 'utf8')).toBe('before\n');
   });
 
-  test('a preview of an import stores nothing and says what the file holds', async () => {
+  test('a preview of an import stores nothing and describes the file', async () => {
     const table = await world.table(['name:text', 'age:int:nullable']);
     const file = join(temporaryFolder(), 'pets.csv');
     await Bun.write(file, '\uFEFFname,age\r\nRex,3\r\n"two\r\nlines",\r\n');
@@ -131,14 +124,14 @@ describe('export and import', () => {
     });
     expect(await table.list()).toEqual([]);
     await Bun.write(file, 'name,age\nRex,old\n');
-    const bad = await fails(rows('import', table, '--from-file', file), 7, 'validation_failed');
+    const bad = await expectFailure(rows('import', table, '--from-file', file), 7, 'validation_failed');
     expect(bad.stderr).toContain('line 2: age');
     await Bun.write(file, 'name,nope\nRex,1\n');
-    await fails(rows('import', table, '--from-file', file), 7, 'validation_failed');
-    await fails(rows('import', table, '--from-file', '/no/such/file'), 2, 'file_unreadable');
+    await expectFailure(rows('import', table, '--from-file', file), 7, 'validation_failed');
+    await expectFailure(rows('import', table, '--from-file', '/no/such/file'), 2, 'file_unreadable');
   });
 
-  test('bad lines stop an import before their batch, or are left out and kept', async () => {
+  test('bad lines stop an import before their batch, or are skipped and saved', async () => {
     const table = await world.table(['n:int', 'u:text:nullable']);
     await table.shape('POST', '/indexes', { columns: ['u'], unique: true });
     await table.insert({ n: 0, u: 'taken' });
@@ -149,10 +142,10 @@ describe('export and import', () => {
     const file = join(temporaryFolder(), 'bad.jsonl');
     await Bun.write(file, `\n${lines.join('\n')}\n`);
     const line = ['--from-file', file, '--batch-size', '10', '--execute'];
-    const stopped = await fails(rows('import', table, ...line), 7, 'validation_failed');
+    const stopped = await expectFailure(rows('import', table, ...line), 7, 'validation_failed');
     for (const told of ['line 26, n', 'line 26, nope', '--resume']) expect(stopped.stderr).toContain(told);
     expect((await rows('count', table)).stdout).toBe('20\n');
-    await fails(rows('import', table, ...line), 6, 'import_unfinished');
+    await expectFailure(rows('import', table, ...line), 6, 'import_unfinished');
     const kept = join(temporaryFolder(), 'kept.jsonl');
     const skip = ['--resume', '--skip-bad-lines', '--errors-to', kept, '--json'];
     const resumed = await rows('import', table, ...line, ...skip);
@@ -163,7 +156,7 @@ describe('export and import', () => {
     expect(stored).toEqual(good);
   });
 
-  test('a merge overwrites the rows that are there', async () => {
+  test('a merge overwrites existing rows', async () => {
     const table = await world.table(['id:int', 'name:text']);
     await table.batch([
       { id: 1, name: 'old' },
@@ -181,7 +174,7 @@ describe('export and import', () => {
 });
 
 describe('an import that is killed', () => {
-  test('goes on with --resume: no line is missing, none is there twice', async () => {
+  test('continues with --resume: no line is missing or stored twice', async () => {
     // An app of its own: batches are counted by app.
     const own = await rowsWorld();
     const env = envOf(own);
@@ -230,7 +223,7 @@ describe('an import that is killed', () => {
   });
 });
 
-test('an import outlives its server: killed and started again, every line is there once', async () => {
+test('an import survives a restart of its server, and stores every line once', async () => {
   const first = await startServer();
   const own = await rowsWorld(first);
   const table = await own.table(['n:int']);
@@ -275,7 +268,7 @@ test('an import outlives its server: killed and started again, every line is the
   expect(numbers).toEqual([...Array(count).keys()]);
 });
 
-test('100,000 lines are imported and exported without the memory for them', async () => {
+test('100,000 lines are imported and exported in constant memory', async () => {
   const table = await world.table(['n:int', 'name:text', 'note:text', 'at:timestamptz']);
   const file = join(temporaryFolder(), 'large.jsonl');
   const writer = Bun.file(file).writer();
@@ -300,7 +293,15 @@ test('100,000 lines are imported and exported without the memory for them', asyn
   expect([imported.code, JSON.parse(imported.stdout).inserted]).toEqual([0, count]);
   const out = join(temporaryFolder(), 'large.csv');
   const exported = await measured([
-    ...[join(root, 'svc'), 'rows', 'export', table.name, '--app', world.app.slug, '--to', out, '--json'],
+    join(root, 'svc'),
+    'rows',
+    'export',
+    table.name,
+    '--app',
+    world.app.slug,
+    '--to',
+    out,
+    '--json',
   ]);
   expect([exported.code, JSON.parse(exported.stdout).rows, existsSync(out)]).toEqual([0, count, true]);
   const megabytes = [imported, exported].map(({ bytes }) => Math.round(bytes / 1e6));

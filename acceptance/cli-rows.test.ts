@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Ran, run, type Svc, svcFor } from './support/commands.ts';
+import { expectFailure, type Ran, run, type Svc, svcFor } from './support/commands.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 import { root, temporaryFolder } from './support/server.ts';
 
@@ -23,13 +23,6 @@ beforeAll(async () => {
 
 const rows = (verb: string, table: TestTable, ...args: string[]): Promise<Ran> =>
   svc(['rows', verb, table.name, ...args, '--app', world.app.slug]);
-
-/** A failure is told by the exit code and by the code on stderr; nothing is on stdout. */
-async function fails(ran: Promise<Ran>, exit: number, code: string): Promise<Ran> {
-  const { stderr, stdout, ...rest } = await ran;
-  expect([rest.code, stdout, stderr.includes(`(${code})`)]).toEqual([exit, '', true]);
-  return { stderr, stdout, ...rest };
-}
 
 describe('svc rows list', () => {
   let pets: TestTable;
@@ -88,10 +81,10 @@ describe('svc rows list', () => {
   });
 
   test('shows what is wrong with a query: exit 7', async () => {
-    await fails(rows('list', pets, '--filter', 'nope=eq.1'), 7, 'unknown_column');
-    await fails(rows('list', pets, '--filter', 'age=gt.x'), 7, 'validation_failed');
-    await fails(rows('list', pets, '--cursor', 'nonsense'), 7, 'invalid_cursor');
-    await fails(rows('list', pets, '--filter', 'age'), 2, 'usage');
+    await expectFailure(rows('list', pets, '--filter', 'nope=eq.1'), 7, 'unknown_column');
+    await expectFailure(rows('list', pets, '--filter', 'age=gt.x'), 7, 'validation_failed');
+    await expectFailure(rows('list', pets, '--cursor', 'nonsense'), 7, 'invalid_cursor');
+    await expectFailure(rows('list', pets, '--filter', 'age'), 2, 'usage');
   });
 
   test('follows cursors with --all and --limit, each row once, and goes on from a cursor', async () => {
@@ -171,25 +164,33 @@ describe('one row', () => {
     expect((await rows('update', table, id, ...change, '--execute', '--json')).json()).toMatchObject({
       name: 'Ada',
     });
-    await fails(rows('update', table, id, ...change, '--execute'), 6, 'precondition_failed');
+    await expectFailure(rows('update', table, id, ...change, '--execute'), 6, 'precondition_failed');
     expect((await rows('count', table)).stdout).toBe('1\n');
     expect((await rows('count', table, '--mode', 'capped', '--json')).json()).toMatchObject({ count: 1 });
 
     expect((await rows('delete', table, id)).code).toBe(0);
     expect((await rows('delete', table, id, '--execute', '--json')).json()).toEqual({ deleted: true, id });
-    await fails(rows('delete', table, id, '--execute'), 5, 'not_found');
-    await fails(rows('get', table, id), 5, 'not_found');
+    await expectFailure(rows('delete', table, id, '--execute'), 5, 'not_found');
+    await expectFailure(rows('get', table, id), 5, 'not_found');
   });
 
-  test('is refused with what is wrong with it', async () => {
+  test('is refused with the reason', async () => {
     const table = await world.table(['name:text', 'age:int:nullable']);
-    await fails(rows('insert', table, '--data', '{"name":1}', '--execute'), 7, 'validation_failed');
-    await fails(rows('insert', table, '--data', '{"nope":1}', '--execute'), 7, 'unknown_column');
-    await fails(rows('insert', table, '--data', 'no json', '--execute'), 2, 'usage');
-    await fails(rows('insert', { ...table, name: 'nowhere' }, '--data', '{}', '--execute'), 5, 'not_found');
+    await expectFailure(rows('insert', table, '--data', '{"name":1}', '--execute'), 7, 'validation_failed');
+    await expectFailure(rows('insert', table, '--data', '{"nope":1}', '--execute'), 7, 'unknown_column');
+    await expectFailure(rows('insert', table, '--data', 'no json', '--execute'), 2, 'usage');
+    await expectFailure(
+      rows('insert', { ...table, name: 'nowhere' }, '--data', '{}', '--execute'),
+      5,
+      'not_found',
+    );
     const [row] = await table.insert({ name: 'Rex' });
-    await fails(rows('insert', table, '--data', JSON.stringify(row), '--execute'), 7, 'validation_failed');
-    await fails(
+    await expectFailure(
+      rows('insert', table, '--data', JSON.stringify(row), '--execute'),
+      7,
+      'validation_failed',
+    );
+    await expectFailure(
       rows('insert', table, '--data', JSON.stringify({ id: row.id, name: 'x' }), '--execute'),
       6,
       'unique_violation',
@@ -246,7 +247,7 @@ describe('a personal access token', () => {
     expect([both.code, both.stderr.includes('SVC_TOKEN and SVC_API_KEY')]).toEqual([2, true]);
   });
 
-  test('that may only read is refused what changes: exit 4 or 5, and none at all: exit 3', async () => {
+  test('that may only read cannot change rows: exit 4 or 5; without a token: exit 3', async () => {
     const table = await world.table(['name:text']);
     const reads = { SVC_TOKEN: undefined, SVC_API_KEY: await world.pat(world.owner, { actions: ['read'] }) };
     const line = (verb: string) => ['rows', verb, table.name, '--app', world.app.slug];

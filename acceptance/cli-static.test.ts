@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setApp } from './support/app-runtime.ts';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
-import { freePort, root, temporaryFolder } from './support/server.ts';
+import { setApp } from './support/database.ts';
+import { folderOf, freePort, root, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -58,15 +58,6 @@ async function newSite(): Promise<Site> {
   };
 }
 
-function folderWith(files: Record<string, string>): string {
-  const folder = temporaryFolder();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  return folder;
-}
-
 async function fails(ran: ReturnType<Svc>, exit: number, code: string): Promise<string> {
   const { code: ended, stdout, stderr } = await ran;
   expect([ended, stdout]).toEqual([exit, '']);
@@ -78,10 +69,10 @@ async function fails(ran: ReturnType<Svc>, exit: number, code: string): Promise<
 const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 
 describe('svc apps static deploy', () => {
-  test('makes a release of a folder and shows it; the next one sends only what has changed', async () => {
+  test('creates and activates a release of a folder; the next one uploads only changed files', async () => {
     const site = await newSite();
     const files = { 'index.html': '<p>one', 'a/b.css': 'b {}', 'a/copy.css': 'b {}', '.well-known/x': 'x' };
-    const folder = folderWith({ ...files, '.env': 'SECRET=1', 'node_modules/a/a.js': '' });
+    const folder = folderOf({ ...files, '.env': 'SECRET=1', 'node_modules/a/a.js': '' });
     const first = await site.deploy(folder, '--release-version', 'v1');
     expect(first).toMatchObject({ number: 1, version: 'v1', files: 4, pointer: 'active', roles: ['active'] });
     expect([first.uploaded.files, first.url]).toEqual([3, expect.stringContaining(`//${site.slug}.`)]);
@@ -90,16 +81,19 @@ describe('svc apps static deploy', () => {
     expect([second.number, second.uploaded]).toEqual([2, { files: 1, bytes: 6 }]);
     expect(await site.deploy(folder)).toMatchObject({ number: 2, uploaded: { files: 0, bytes: 0 } });
     const preview = await site.svc('deploy', '--from-dir', folder);
-    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('nothing to do')]);
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('Nothing to do')]);
     const listed = await site.svc('releases', 'files', '--release-id', second.id, '--json');
     expect(listed.json<{ items: { path: string }[] }>().items.map(({ path }) => path)).toEqual([
-      ...['.well-known/x', 'a/b.css', 'a/copy.css', 'index.html'],
+      '.well-known/x',
+      'a/b.css',
+      'a/copy.css',
+      'index.html',
     ]);
   });
 
-  test('takes the app, the folder and the configuration from svc.yaml', async () => {
+  test('reads the app, the folder and the configuration from svc.yaml', async () => {
     const { slug, base } = await newSite();
-    const project = folderWith({
+    const project = folderOf({
       'svc.yaml': `app:\n  slug: ${slug}\nstatic:\n  dir: dist\nsite:\n  spa: true\n`,
       'dist/index.html': '<p>',
     });
@@ -109,9 +103,9 @@ describe('svc apps static deploy', () => {
     expect([body.active_release.files, body.active_release.config]).toEqual([1, { spa: true }]);
   });
 
-  test('takes the configuration from above the folder, and none of another app', async () => {
+  test('reads the configuration above the folder, and none of another app', async () => {
     const site = await newSite();
-    const outside = folderWith({
+    const outside = folderOf({
       'proj/svc.yaml': `app:\n  slug: ${site.slug}\nsite:\n  spa: true\n`,
       'proj/dist/index.html': '<p>',
     });
@@ -122,15 +116,18 @@ describe('svc apps static deploy', () => {
       return [ran.json<{ config: object }>().config, ran.stderr] as const;
     };
     const [taken, notice] = await config(site.id, outside, 'proj/dist');
-    expect([taken, notice]).toEqual([{ spa: true }, expect.stringContaining('proj/svc.yaml says how')]);
+    expect([taken, notice]).toEqual([
+      { spa: true },
+      expect.stringMatching(/site configuration of .*proj\/svc\.yaml/),
+    ]);
     const other = await newSite();
     const [none, why] = await config(other.slug, join(outside, 'proj'), 'dist');
-    expect([none, why]).toEqual([{}, expect.stringContaining(`is of the app ${site.slug}`)]);
+    expect([none, why]).toEqual([{}, expect.stringContaining(`belongs to app ${site.slug}`)]);
   });
 
-  test('exits with 11 where it is shown nowhere for want of a review, and says what to do', async () => {
+  test('exits 11 when a review is needed before it is visible, and says what to do', async () => {
     const site = await newSite();
-    const folder = folderWith({ 'index.html': '<p>one' });
+    const folder = folderOf({ 'index.html': '<p>one' });
     await setApp(world.tenant.server, site.id, { visibility: 'internet' });
     const kept = await site.svc('deploy', '--from-dir', folder, '--execute', '--json');
     expect([kept.code, kept.json<Release>().pointer]).toEqual([11, null]);
@@ -141,15 +138,15 @@ describe('svc apps static deploy', () => {
     expect([staged.code, staged.stderr]).toEqual([0, expect.stringContaining('promote-request')]);
   });
 
-  test('refuses links, odd names and faults of a configuration before any request', async () => {
-    const linked = folderWith({ 'a.txt': '' });
+  test('refuses links, invalid names and configuration errors before any request', async () => {
+    const linked = folderOf({ 'a.txt': '' });
     symlinkSync('/etc/hostname', join(linked, 'outward'));
     const cases: [string, string, string][] = [
       [linked, 'invalid_path', 'outward: is a symbolic link'],
-      [folderWith({ 'a?.html': '' }), 'invalid_path', 'a?.html'],
-      [folderWith({ 'a.html': '', 'A.html': '' }), 'path_collision', 'A.html'],
-      [folderWith({ '.env': '' }), 'validation_failed', 'no file'],
-      [folderWith({ a: '', 'svc.yaml': 'site:\n  spa: 1\n' }), 'validation_failed', 'svc.yaml:2:8: site.spa'],
+      [folderOf({ 'a?.html': '' }), 'invalid_path', 'a?.html'],
+      [folderOf({ 'a.html': '', 'A.html': '' }), 'path_collision', 'A.html'],
+      [folderOf({ '.env': '' }), 'validation_failed', 'no file'],
+      [folderOf({ a: '', 'svc.yaml': 'site:\n  spa: 1\n' }), 'validation_failed', 'svc.yaml:2:8: site.spa'],
     ];
     for (const [folder, code, said] of cases) {
       const line = ['apps', 'static', 'deploy', '--app', 'x', '--from-dir', folder, '--execute'];
@@ -157,10 +154,10 @@ describe('svc apps static deploy', () => {
     }
   });
 
-  test('goes on where it was interrupted, with the same draft', async () => {
+  test('resumes after an interruption, with the same draft', async () => {
     const site = await newSite();
     const count = 400;
-    const folder = folderWith(
+    const folder = folderOf(
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}.txt`, `${at} ${site.slug}`])),
     );
     const { server, slug } = world.tenant;
@@ -168,7 +165,9 @@ describe('svc apps static deploy', () => {
     const child = Bun.spawn([join(root, 'svc'), ...line], {
       env: {
         ...process.env,
-        ...{ SVC_BASE_URL: server.baseUrl, SVC_TOKEN: world.people.O.token, SVC_TENANT: slug },
+        SVC_BASE_URL: server.baseUrl,
+        SVC_TOKEN: world.people.O.token,
+        SVC_TENANT: slug,
         SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),
       },
       stdout: 'pipe',
@@ -182,10 +181,10 @@ describe('svc apps static deploy', () => {
     });
     child.kill('SIGINT');
     expect([await child.exited, await new Response(child.stdout).text()]).toEqual([130, '']);
-    expect(await new Response(child.stderr).text()).toMatch(/of 400 files are sent.*same command again/s);
+    expect(await new Response(child.stderr).text()).toMatch(/of 400 files are uploaded.*same command again/s);
     expect((await world.as.O('GET', `${site.base}/releases/${draft}`)).body.state).toBe('draft');
     const preview = await site.svc('deploy', '--from-dir', folder);
-    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('begun before')]);
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('started before')]);
     const left = await missingOf(draft);
     const done = await site.deploy(folder);
     expect([done.id, done.state, done.files]).toEqual([draft, 'finalized', count]);
@@ -193,9 +192,9 @@ describe('svc apps static deploy', () => {
     expect(left).toBeWithin(1, count);
   });
 
-  test('sends nothing when the plan is another', async () => {
+  test('uploads nothing when the plan is stale', async () => {
     const site = await newSite();
-    const folder = folderWith({ 'index.html': '<p>' });
+    const folder = folderOf({ 'index.html': '<p>' });
     const deploy = (...more: string[]) => site.svc('deploy', '--from-dir', folder, ...more);
     const { plan } = (await deploy('--json')).json<{ plan: { fingerprint: string; changes: unknown[] } }>();
     expect(plan.changes.length).toBeWithin(1, 20);
@@ -208,9 +207,9 @@ describe('svc apps static deploy', () => {
 });
 
 describe('svc apps static releases', () => {
-  test('stages, promotes, rolls back, revokes and unpublishes, and says each time what is shown', async () => {
+  test('stages, promotes, rolls back, revokes and unpublishes, and prints the active release each time', async () => {
     const site = await newSite();
-    const folder = folderWith({ 'index.html': '<p>one' });
+    const folder = folderOf({ 'index.html': '<p>one' });
     const moves = async (release: string, ...args: string[]) => {
       const ran = await site.svc('releases', ...args, '--release-id', release, '--execute');
       expect([args, ran.code, ran.stderr.includes('Error')]).toEqual([args, 0, false]);
@@ -234,7 +233,14 @@ describe('svc apps static releases', () => {
     expect((await site.svc('site', 'staging', 'enable', '--execute')).stdout).toContain('--staging.');
     expect(await moves(second.id, 'stage')).toMatch(/^Release 2 is staged: http/);
     const asked = await site.svc(
-      ...['releases', 'promote-request', '--release-id', second.id, '--note', 'look', '--execute', '--json'],
+      'releases',
+      'promote-request',
+      '--release-id',
+      second.id,
+      '--note',
+      'look',
+      '--execute',
+      '--json',
     );
     expect(asked.json<{ status: string; note: string }>()).toMatchObject({ status: 'pending', note: 'look' });
     const of = (release: string) => ['--release-id', release, '--app', site.slug];
@@ -260,7 +266,7 @@ describe('svc apps static releases', () => {
       expect.stringContaining(`releases activate --release-id 2 --app ${site.slug} --execute`),
     ]);
     expect((await site.svc('site', 'unpublish', '--execute')).stderr).toContain('already unpublished');
-    expect((await site.svc('site', 'get')).stdout).toContain('(shows nothing)');
+    expect((await site.svc('site', 'get')).stdout).toContain('(unpublished)');
     expect(await moves(second.id, 'activate')).toContain('is active');
     expect((await site.svc('site', 'staging', 'disable', '--execute')).stdout).toMatch(
       /staging_enabled +false/,
@@ -273,7 +279,11 @@ describe('svc apps static releases', () => {
     const sha256 = new Bun.CryptoHasher('sha256').update('one').digest('hex');
     const create = (...paths: string[]) =>
       site.svc(
-        ...['releases', 'create', '--execute', '--json', '--body-json'],
+        'releases',
+        'create',
+        '--execute',
+        '--json',
+        '--body-json',
         JSON.stringify({ files: paths.map((path) => ({ path, sha256, size: 3 })) }),
       );
     await fails(site.svc('site', 'unpublish', '--execute'), 6, 'nothing_active');
@@ -313,11 +323,18 @@ describe('svc apps static releases', () => {
 });
 
 describe('svc apps static site set', () => {
-  test('takes JSON, a file, and flags of old, which it names and ignores', async () => {
+  test('accepts JSON, a file, and deprecated flags, which it names and ignores', async () => {
     const site = await newSite();
     const set = await site.svc(
-      ...['site', 'set', '--body-json', '{"spa":true,"visibility":"internet"}', '--visibility', 'internet'],
-      ...['--service-worker-allowed', '--service-worker-disallowed', '--execute'],
+      'site',
+      'set',
+      '--body-json',
+      '{"spa":true,"visibility":"internet"}',
+      '--visibility',
+      'internet',
+      '--service-worker-allowed',
+      '--service-worker-disallowed',
+      '--execute',
     );
     expect(set.code).toBe(0);
     for (const name of [
@@ -329,7 +346,7 @@ describe('svc apps static site set', () => {
       expect(set.stderr).toContain(`${name} is ignored`);
     const seen = async () => (await world.as.O('GET', `${site.base}/site`)).body.config;
     expect(await seen()).toEqual({ spa: true });
-    const file = join(folderWith({ 'site.yaml': 'clean_urls: false\n' }), 'site.yaml');
+    const file = join(folderOf({ 'site.yaml': 'clean_urls: false\n' }), 'site.yaml');
     expect((await site.svc('site', 'set', '--from-file', file, '--execute')).code).toBe(0);
     expect(await seen()).toEqual({ clean_urls: false });
     const { visibility } = (await world.as.O('GET', `${world.tenant.base}/apps/${site.slug}`)).body;
@@ -337,19 +354,19 @@ describe('svc apps static site set', () => {
     rmSync(file);
   });
 
-  test('says also when it is executed what visitors are served with meanwhile', async () => {
+  test('says also with --execute which release visitors get meanwhile', async () => {
     const site = await newSite();
-    await site.deploy(folderWith({ 'index.html': '<p>' }));
+    await site.deploy(folderOf({ 'index.html': '<p>' }));
     await setApp(world.tenant.server, site.id, { visibility: 'internet' });
     const set = await site.svc('site', 'set', '--body-json', '{"spa":true}', '--execute');
-    expect([set.code, set.stderr]).toEqual([0, expect.stringContaining('what visitors see stays')]);
+    expect([set.code, set.stderr]).toEqual([0, expect.stringContaining('the active release stays as it is')]);
     const { stdout } = await site.svc('site', 'get');
-    expect(stdout).toMatch(/config +\{"spa":true\}\nvisitors get +\{\}/);
+    expect(stdout).toMatch(/config +\{"spa":true\}\neffective config +\{\}/);
   });
 
-  test('names file, line and key of a fault, and wants one of the two ways', async () => {
+  test('names file, line and key of an error, and needs one of the two sources', async () => {
     const file = join(
-      folderWith({ 'site.yaml': 'spa: true\nheaders:\n  - path: /*\n    headers: { Set-Cookie: a=b }\n' }),
+      folderOf({ 'site.yaml': 'spa: true\nheaders:\n  - path: /*\n    headers: { Set-Cookie: a=b }\n' }),
       'site.yaml',
     );
     const set = (...args: string[]) =>
@@ -365,9 +382,9 @@ describe('svc apps static site set', () => {
 });
 
 describe('svc apps static auth start', () => {
-  test('prints one address and nothing else, for a login and for sites that one may see', async () => {
+  test('prints only the URL, with a login and for visible sites', async () => {
     const site = await newSite();
-    const { url } = await site.deploy(folderWith({ 'index.html': '<p>' }));
+    const { url } = await site.deploy(folderOf({ 'index.html': '<p>' }));
     const start = (svc: Svc, target: string, env = {}) =>
       svc(['apps', 'static', 'auth', 'start', '--target', target], { env });
     const ran = await start(asOwner, `${url}deep/page`);

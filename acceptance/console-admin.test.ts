@@ -2,33 +2,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium } from './support/chromium.ts';
 import { admin } from './support/commands.ts';
-import { violationsOf } from './support/console/axe.ts';
-import { browserOf, complaintsOf, settled } from './support/console/browsing.ts';
-import { reasonOf } from './support/console/reason-of.ts';
-import { newVisitor, type Visitor } from './support/console/world.ts';
-import { caller } from './support/people.ts';
-import { done, startEmbedded } from './support/rows-proof.ts';
-import type { RunningServer } from './support/server.ts';
+import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
+
+import { newConsoleTenant, type Visitor } from './support/console/world.ts';
+import { caller, done } from './support/people.ts';
+import { type RunningServer, startEmbedded } from './support/server.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
-describe.if(hasChromium)('governing a tenant in the console', () => {
+describe.if(hasChromium)('tenant administration in the console', () => {
   let server: RunningServer;
   let slug: string;
   let base: string;
-  let [ada, olga]: Visitor[] = [];
+  let ada: Visitor;
+  let olga: Visitor;
   let admins: BrowserContext;
   let owners: BrowserContext;
   beforeAll(async () => {
     server = await startEmbedded();
-    slug = `contoso-${Bun.randomUUIDv7().slice(-6)}`;
-    const { id } = await admin(server, ['tenants', 'create', slug, '--name', 'Contoso']);
-    base = `/api/v1/tenants/${id}`;
-    [ada, olga] = await Promise.all([
-      newVisitor(server, slug, 'Ada Admin', 'tenant_admin'),
-      newVisitor(server, slug, 'Olga Owner', 'tenant_member'),
-    ]);
-    [admins, owners] = await Promise.all([browserOf(server, ada!), browserOf(server, olga!)]);
+    ({ slug, base, admin: ada, member: olga } = await newConsoleTenant(server, 'Contoso'));
+    [admins, owners] = await Promise.all([browserOf(server, ada), browserOf(server, olga)]);
   }, 180_000);
   afterAll(() => Promise.all([admins, owners].map((browser) => browser?.close())));
 
@@ -53,14 +46,14 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
   /** The preview is there; it is confirmed. */
   async function confirm(page: Page, title: string, verb: string) {
     const dialog = page.getByRole('dialog', { name: title });
-    await dialog.getByText('this is what will happen').waitFor();
+    await dialog.getByText('the following changes will be made').waitFor();
     await dialog.getByRole('button', { name: verb, exact: true }).click();
     await dialog.waitFor({ state: 'hidden' });
   }
 
-  const list = async (path: string) => (await done(ada!.call('GET', `${base}/${path}`))).items;
+  const list = async (path: string) => (await done(ada.call('GET', `${base}/${path}`))).items;
 
-  test('an admin takes somebody in, makes a category and a connector, each after its preview', async () => {
+  test('an admin adds a member, a category and a connector, each after its preview', async () => {
     const { page, complaints } = await open(admins);
     const { id: newcomer } = await admin(server, [
       'users',
@@ -89,8 +82,8 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await page.getByRole('row', { name: /Nina New/ }).waitFor();
     expect(await page.getByLabel('Search').inputValue()).toBe('');
     await show(page, 'admin/members?page=999');
-    await page.getByText('This page is past the end').waitFor();
-    await page.getByRole('link', { name: 'To the first page' }).click();
+    await page.getByText('This page does not exist').waitFor();
+    await page.getByRole('link', { name: 'Go to the first page' }).click();
     await page.getByRole('row', { name: /Nina New/ }).waitFor();
 
     await show(page, 'admin/categories/new');
@@ -112,14 +105,14 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await show(page, 'admin/presets');
     const edit = page.getByRole('button', { name: 'Edit preset reader' });
     expect(await edit.getAttribute('aria-disabled')).toBe('true');
-    expect(await reasonOf(edit)).toContain('It is built in');
+    expect(await reasonOf(edit)).toContain('Built-in presets');
     expect(complaints).toEqual([]);
     await page.close();
   }, 120_000);
 
-  test('a policy with a nested row filter and a mask limits a grant, and stays while the grant names it', async () => {
+  test('a policy with a nested row filter and a mask limits a grant, and cannot be deleted while the grant uses it', async () => {
     const { page, complaints } = await open(admins);
-    await done(ada!.call('POST', `${base}/connectors`, { name: 'Archive', kind: 'postgres' }));
+    await done(ada.call('POST', `${base}/connectors`, { name: 'Archive', kind: 'postgres' }));
     await show(page, 'admin/policies/new');
     await field(page, /^Name/).fill('Own region');
     await choose(page, /^Connector/, 'Archive');
@@ -154,7 +147,7 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await page.getByRole('option', { name: /Olga Owner/ }).click();
     await choose(page, /^Connector/, 'Archive');
     await page.getByRole('textbox', { name: 'Scope' }).fill('sales/orders\nhr\nsales/orders');
-    await page.getByText('2 of 200 entries; 1 written twice, counted once.').waitFor();
+    await page.getByText('2 of 200 entries; 1 duplicate ignored.').waitFor();
     await choose(page, /^Access policies/, 'Own region');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Grant access' }).click();
@@ -163,7 +156,7 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await page.getByRole('button', { name: 'Replace scope' }).waitFor();
     const [grant] = await list('grants');
     expect(grant).toMatchObject({
-      subject_id: olga!.id,
+      subject_id: olga.id,
       policy_ids: [policy.id],
       scope_resource_paths: ['sales/orders', 'hr'],
     });
@@ -171,15 +164,15 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await show(page, 'admin/policies');
     await page.getByRole('button', { name: 'Delete policy Own region' }).click();
     await page.getByRole('alert').filter({ hasText: 'policy_in_use' }).waitFor();
-    await page.getByRole('link', { name: 'Show the grants that name Own region' }).click();
-    await page.getByText('One active grant names it.', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Show the grants that use Own region' }).click();
+    await page.getByText('One active grant uses it.', { exact: true }).waitFor();
     const remove = page.getByRole('button', { name: 'Delete policy' });
     expect(await remove.getAttribute('aria-disabled')).toBe('true');
     expect(await reasonOf(remove)).toContain('Revoke it first');
 
     await show(
       page,
-      `admin/policies?subject=${olga!.id}&connector=${grant.connector_id}&action=write&path=hr/people`,
+      `admin/policies?subject=${olga.id}&connector=${grant.connector_id}&action=write&path=hr/people`,
     );
     await page.getByText('its preset does not allow the action').waitFor();
     await page.waitForFunction(() =>
@@ -201,14 +194,14 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     await page.close();
   }, 120_000);
 
-  test('a member is told who governs, and makes a token that reads and writes rows', async () => {
+  test('a member sees who the admins are, and creates a token that reads and writes rows', async () => {
     const { page, complaints } = await open(owners);
     await show(page, 'admin/policies');
-    await page.getByRole('heading', { name: 'Only tenant admins reach this page' }).waitFor();
+    await page.getByRole('heading', { name: 'Only tenant admins can open this page' }).waitFor();
 
-    const app = await done(olga!.call('POST', `${base}/apps`, { name: 'Pets' }));
+    const app = await done(olga.call('POST', `${base}/apps`, { name: 'Pets' }));
     const columns = [{ name: 'name', type: 'text' }];
-    await done(olga!.call('POST', `${base}/apps/${app.id}/tables`, { name: 'pets', columns }));
+    await done(olga.call('POST', `${base}/apps/${app.id}/tables`, { name: 'pets', columns }));
     await show(page, 'tokens?new=1');
     await field(page, /^Name/).fill('robot');
     await choose(page, /^Apps/, 'Pets');
@@ -223,7 +216,7 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     const secret = (await dialog.locator('pre').textContent()) ?? '';
     expect(secret).toMatch(/^svcpat_\w{36}$/);
     expect(await violationsOf(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await dialog.getByRole('button', { name: 'I have saved it' }).click();
     const robot = caller(server, { 'x-api-key': secret });
     const rows = `/data/${slug}/${app.slug}/pets`;
     expect((await robot('POST', rows, { name: 'Rex' })).status).toBe(201);
@@ -239,7 +232,7 @@ describe.if(hasChromium)('governing a tenant in the console', () => {
     expect(await over.getAttribute('aria-disabled')).toBe('true');
 
     await show(page, 'sessions');
-    await page.getByRole('row', { name: /this one/ }).waitFor();
+    await page.getByRole('row', { name: /this session/ }).waitFor();
     expect(complaints).toEqual([]);
     await page.close();
   }, 120_000);

@@ -3,13 +3,12 @@ import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { hasChromium, needsChromium } from './support/chromium.ts';
 import { browserOf, settled } from './support/console/browsing.ts';
 import { newVisitor, type Visitor } from './support/console/world.ts';
-import { newTenant, type Tenant } from './support/people.ts';
-import { done } from './support/rows-proof.ts';
+import { done, newTenant, type Tenant } from './support/people.ts';
 import { until } from './support/until.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
-describe.if(hasChromium)('who uses the console by the keyboard', () => {
+describe.if(hasChromium)('the keyboard focus in the console', () => {
   let t: Tenant;
   let olga: Visitor;
   let browser: BrowserContext;
@@ -17,7 +16,7 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
   let app: { id: string; slug: string };
   beforeAll(async () => {
     t = await newTenant();
-    olga = await newVisitor(t.server, t.slug, 'Olga Owner', 'tenant_member');
+    olga = await newVisitor(t.server, t.slug, 'Olga Owner');
     app = await done(olga.call('POST', `${t.base}/apps`, { name: 'Keys' }));
     browser = await browserOf(t.server, olga);
     page = await browser.newPage();
@@ -32,14 +31,14 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
   const comesTo = (place: Locator) => until('the focus is there', () => isOn(place));
   const button = (name: string) => page.getByRole('button', { name, exact: true });
 
-  test('is back on the button after a dialog, which begins where nothing is done by a second key', async () => {
+  test('returns to the button after a dialog, which starts on Cancel', async () => {
     await open(`apps/${app.slug}/settings`);
     for (const name of ['Archive', 'Delete']) {
       for (const key of ['Escape', 'Enter']) {
         await button(name).focus();
         await page.keyboard.press('Enter');
         const dialog = page.getByRole('dialog');
-        await dialog.getByText('this is what will happen').waitFor();
+        await dialog.getByText('the following changes will be made').waitFor();
         await comesTo(dialog.getByRole('button', { name: 'Cancel' }));
         await page.keyboard.press(key);
         await dialog.waitFor({ state: 'hidden' });
@@ -49,7 +48,7 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
     expect((await done(olga.call('GET', `${t.base}/apps/${app.id}`))).record).toBe('active');
   }, 60_000);
 
-  test('stays where the server refused, and on what asked it', async () => {
+  test('stays on the button after a refused request', async () => {
     await open(`apps/${app.slug}/domains`);
     await page.getByLabel('Host name').fill('no host');
     await button('Add').focus();
@@ -60,13 +59,13 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
     await open(`apps/${app.slug}/people`);
     await page.getByLabel('E-mail address', { exact: true }).fill('nobody@example.test');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('What is wrong stands at the fields.').waitFor();
+    await page.getByRole('alert').getByText('See the errors at the fields.').waitFor();
     expect(await page.getByText('is not an active member of this tenant').count()).toBe(1);
     expect(await page.title()).toBe('People · Keys · svc');
     expect(await isOn(page.getByLabel('E-mail address', { exact: true }))).toBe(true);
   }, 60_000);
 
-  test('goes on in the form that a button opens, and is back on it when the form is left', async () => {
+  test('moves into the form that a button opens, and returns to the button', async () => {
     for (const { path, name, field } of [
       { path: 'tokens', name: 'New token', field: page.getByLabel('Name') },
       { path: `apps/${app.slug}/tables`, name: 'New table', field: page.getByLabel('Name').first() },
@@ -80,7 +79,7 @@ describe.if(hasChromium)('who uses the console by the keyboard', () => {
       await comesTo(button(name).first());
     }
     await open(`apps/${app.slug}/environment`);
-    await button('Add a variable').focus();
+    await button('Add variable').focus();
     await page.keyboard.press('Enter');
     await comesTo(page.getByLabel('Name 1'));
   }, 60_000);

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium } from './support/chromium.ts';
 import { browserOf } from './support/console/browsing.ts';
-import { newTenant, type Tenant } from './support/people.ts';
-import { newPasswordUser } from './support/sign-in.ts';
+import { newPasswordUser, newTenant, type Tenant } from './support/people.ts';
 import { until } from './support/until.ts';
 
 const firstLoadBytesMax = 300 * 1024;
@@ -18,7 +17,7 @@ const ask = (path: string, init: RequestInit = {}) =>
   fetch(t.server.baseUrl + path, { redirect: 'manual', ...init });
 
 describe('the console', () => {
-  test('is one page for all of its addresses, and lets no script in but its own', async () => {
+  test('is one page for all of its URLs, and allows only its own scripts', async () => {
     const home = await ask('/');
     const html = await home.text();
     expect(home.status).toBe(200);
@@ -32,7 +31,7 @@ describe('the console', () => {
       expect([path, await (await ask(path)).text()]).toEqual([path, html]);
   });
 
-  test('names its parts after what is in them, to be kept for ever; another name is not there', async () => {
+  test('has immutable assets named by their content; another name is not found', async () => {
     const html = await (await ask('/')).text();
     const [script = ''] = /\/assets\/[\w-]+\.js/.exec(html) ?? [];
     for (const encoding of ['br', 'gzip', 'identity']) {
@@ -61,7 +60,7 @@ describe('the console', () => {
     expect((await ask('/', { headers: rather })).headers.get('content-encoding')).toBe('gzip');
   });
 
-  test('stays out of the way of what is not its own', async () => {
+  test('does not serve the paths of the API', async () => {
     expect((await ask('/nothing')).status).toBe(404);
     expect((await ask('/api/v1/nothing')).headers.get('content-type')).toContain('application/problem+json');
   });
@@ -76,7 +75,7 @@ describe.if(hasChromium)('the first load', () => {
   }, 60_000);
   afterAll(() => browser.close());
 
-  test('is under 300 KB as it comes over the wire, and can be used within a second', async () => {
+  test('transfers less than 300 KB, and is interactive within a second', async () => {
     const { page, weighed } = await weighedPage(browser);
     let bytes = 0;
     const times: number[] = [];
@@ -97,7 +96,7 @@ describe.if(hasChromium)('the first load', () => {
     await page.close();
   }, 60_000);
 
-  test('of every part of an app is under 300 KB as well', async () => {
+  test('of every tab of an app transfers less than 300 KB as well', async () => {
     const { page, weighed } = await weighedPage(browser);
     await page.goto(`${t.server.baseUrl}/t/${t.slug}/catalogue`);
     const { slug } = await page.evaluate(async (base) => {
@@ -121,7 +120,7 @@ describe.if(hasChromium)('the first load', () => {
     await page.close();
   }, 60_000);
 
-  test('for who is signed out is the way in, and leads back to the very page', async () => {
+  test('leads a signed-out visitor through the sign-in back to the page', async () => {
     const user = await newPasswordUser(t.server, t.id);
     await browser.clearCookies();
     const page = await browser.newPage();
@@ -137,8 +136,17 @@ describe.if(hasChromium)('the first load', () => {
 });
 
 const appParts = [
-  ...['overview', 'deployments', 'logs', 'metrics', 'tables', 'releases', 'domains', 'storage', 'people'],
-  ...['environment', 'settings'],
+  'overview',
+  'deployments',
+  'logs',
+  'metrics',
+  'tables',
+  'releases',
+  'domains',
+  'storage',
+  'people',
+  'environment',
+  'settings',
 ];
 
 /** A page without a cache, and what has come over the wire since that was last asked. */

@@ -44,7 +44,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const apiKey = (key: string) => ({ 'x-api-key': key });
 
 describe('a personal access token', () => {
-  test('is refused at every operation that is not about rows, whoever made it and whatever it may do', async () => {
+  test('is refused at every operation that is not about rows, whatever its owner and scope', async () => {
     const ofMember = await t.member.call('POST', `${t.base}/pats`, { name: 'rows', actions: ['write'] });
     const readOnly = await t.admin.call('POST', `${t.base}/pats`, { name: 'reads' });
     let refused = 0;
@@ -60,12 +60,12 @@ describe('a personal access token', () => {
     console.log(`credentials: ${refused + notOfRows().length} calls with a token for rows, all refused`);
   });
 
-  test('is refused before the body is looked at', async () => {
+  test('is refused before the body is read', async () => {
     const answer = await caller(t.server, apiKey(pat.secret))('POST', `${t.base}/grants`, '{ not JSON');
     expect(codeOf(answer)).toBe('403 login_required');
   });
 
-  test('counts on the path of rows, where no table exists yet: 404; what is no token of ours is 401', async () => {
+  test('is accepted for rows, where an unknown table is 404; an unknown token is 401', async () => {
     const path = `/data/${t.slug}/shop/orders`;
     const rows = async (credential: Record<string, string>, method = 'GET') =>
       codeOf(await caller(t.server, credential)(method, path));
@@ -87,7 +87,7 @@ describe('a personal access token', () => {
 });
 
 describe('two credentials at once', () => {
-  test('are 400 ambiguous_credentials at every operation, good or bad', async () => {
+  test('are 400 ambiguous_credentials at every operation, valid or not', async () => {
     const pairs = [
       [t.admin.token, pat.secret],
       [t.admin.token, 'nonsense'],
@@ -144,7 +144,7 @@ describe('no valid credential', () => {
     console.log(`credentials: ${calls} calls without a valid credential, all refused`);
   });
 
-  test('says how to come back with one, and never whether the tenant exists', async () => {
+  test('says how to log in, and never whether the tenant exists', async () => {
     const [exists, absent] = await Promise.all(
       [t.id, Bun.randomUUIDv7()].map((id) => caller(t.server, {})('GET', `/api/v1/tenants/${id}`)),
     );

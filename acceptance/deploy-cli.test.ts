@@ -1,16 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { setApp } from './support/app-runtime.ts';
+import { staticSource } from './support/apps.ts';
 import { type Svc, svcFor } from './support/commands.ts';
-import {
-  type DeployedApp,
-  newDeployedApp,
-  type SourceFiles,
-  sourceFolder,
-  staticSource,
-} from './support/deploying.ts';
-import { root } from './support/server.ts';
+import { setApp } from './support/database.ts';
+import { type App, newApp } from './support/people.ts';
+import { type Files, folderOf, root } from './support/server.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
 
@@ -32,17 +27,21 @@ interface Deployed {
 
 const secret = 'very-secret-value-1234567';
 const newSite = (set: Record<string, unknown> = {}) =>
-  newDeployedApp(world, world.people.O, { deploy_method: 'static', ...set });
-const built = (command: string, more: SourceFiles = {}): SourceFiles => ({
+  newApp(
+    world.tenant,
+    { owner: world.people.O, coOwner: world.people.C },
+    { deploy_method: 'static', ...set },
+  );
+const built = (command: string, more: Files = {}): Files => ({
   'index.html': '<p>',
   'svc.yaml': `build:\n  command: ${JSON.stringify(command)}\nstatic:\n  dir: .\n`,
   ...more,
 });
-const deploy = ({ id }: DeployedApp, files: SourceFiles, ...args: string[]) =>
-  asOwner(['deploy', '--app', id, '--from-dir', sourceFolder(files), ...args]);
+const deploy = ({ id }: App, files: Files, ...args: string[]) =>
+  asOwner(['deploy', '--app', id, '--from-dir', folderOf(files), ...args]);
 
 describe('svc deploy', () => {
-  test('previews, and changes nothing by that', async () => {
+  test('previews and changes nothing', async () => {
     const app = await newSite();
     const ran = await deploy(app, {
       ...staticSource(),
@@ -50,12 +49,12 @@ describe('svc deploy', () => {
       'node_modules/x/y.js': '',
     });
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('--execute')]);
-    expect(ran.stderr).toContain('Left out: .env, node_modules.');
+    expect(ran.stderr).toContain('Excluded: .env, node_modules.');
     const { body } = await world.as.O('GET', `${app.base}/deployments`);
     expect(body.items).toEqual([]);
   });
 
-  test('previews the deployment itself, which --plan holds it to, and refuses what can not be before it is sent', async () => {
+  test('previews the deployment, executes only that with --plan, and refuses the impossible before the upload', async () => {
     const app = await newSite();
     const planned = await deploy(app, staticSource(), '--json');
     const { operation, fingerprint } = planned.json<{ plan: { operation: string; fingerprint: string } }>()
@@ -74,9 +73,9 @@ describe('svc deploy', () => {
     expect([pending.status, pending.body.errors[0].field]).toEqual([400, 'upload_pending']);
   });
 
-  test('sends a folder, shows what its build says, and ends when it is live', async () => {
+  test('uploads a folder, prints the build log, and ends when the app is live', async () => {
     const app = await newSite();
-    const folder = sourceFolder({
+    const folder = folderOf({
       ...built('./make.sh'),
       'make.sh': '#!/bin/sh\necho building it; cat secret.txt .env 2>/dev/null; cp index.html made.html\n',
       '.gitignore': 'secret.txt\n',
@@ -99,7 +98,7 @@ describe('svc deploy', () => {
     expect(url).toContain('apps.');
   });
 
-  test('exits with 9 where the build fails, says why, and leaves what was live', async () => {
+  test('exits 9 when the build fails, says why, and keeps the live version', async () => {
     const app = await newSite();
     expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
     const ran = await deploy(app, built('echo the last words >&2; exit 3'), '--execute', '--json');
@@ -122,7 +121,7 @@ describe('svc deploy', () => {
     ]);
   });
 
-  test('exits with 11 where somebody has to look at it first', async () => {
+  test('exits 11 when a review is needed first', async () => {
     const app = await newSite();
     expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
     await setApp(world.tenant.server, app.id, { visibility: 'public' });
@@ -131,21 +130,25 @@ describe('svc deploy', () => {
     expect(ran.stderr).toContain('promote-request');
   });
 
-  test('exits with 10 when its time is over and with 130 at Ctrl-C, and the deployment goes on', async () => {
+  test('exits 10 after its time and 130 at Ctrl-C, and the deployment continues', async () => {
     const app = await newSite();
     const late = await deploy(app, built('sleep 4'), '--execute', '--json', '--timeout', '2s');
-    expect([late.code, late.stderr]).toEqual([10, expect.stringContaining('it goes on')]);
+    expect([late.code, late.stderr]).toEqual([10, expect.stringContaining('it continues')]);
     const { id } = late.json<Deployed>();
     const child = Bun.spawn([join(root, 'svc'), 'deployments', 'logs', id, '--app', app.id, '--follow'], {
-      ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+      env: { ...process.env, ...login() },
+      stdout: 'pipe',
+      stderr: 'pipe',
     });
     const end = await child.exited;
     expect([end, await new Response(child.stdout).text()]).toEqual([0, expect.stringContaining('live')]);
-    const folder = sourceFolder(built('echo begun; sleep 4'));
+    const folder = folderOf(built('echo begun; sleep 4'));
     const stopped = Bun.spawn(
       [join(root, 'svc'), 'deploy', '--app', app.id, '--from-dir', folder, '--execute'],
       {
-        ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+        env: { ...process.env, ...login() },
+        stdout: 'pipe',
+        stderr: 'pipe',
       },
     );
     await until('it builds', async () => {
@@ -154,12 +157,12 @@ describe('svc deploy', () => {
     });
     stopped.kill('SIGINT');
     expect(await stopped.exited).toBe(130);
-    expect(await new Response(stopped.stderr).text()).toContain('goes on');
+    expect(await new Response(stopped.stderr).text()).toContain('continues on the server');
     const next = await world.as.O('GET', `${app.base}/deployments`);
     expect(next.body.items[0].state).not.toBe('canceled');
   });
 
-  test('does not wait where it is told so; what it began is canceled, and can be asked for', async () => {
+  test('does not wait with --detach; the deployment can be canceled and read', async () => {
     const app = await newSite();
     const ran = await deploy(app, built('sleep 20'), '--execute', '--detach', '--json');
     const { id, state } = ran.json<Deployed>();
@@ -176,7 +179,7 @@ describe('svc deploy', () => {
     expect((await deploy(app, {}, '--execute')).code).toBe(7);
   });
 
-  test('is gone back from', async () => {
+  test('can be rolled back', async () => {
     const app = await newSite();
     const first = (await deploy(app, staticSource(), '--execute', '--json')).json<Deployed>();
     await deploy(app, staticSource(), '--execute');
@@ -196,8 +199,8 @@ describe('an app that runs', () => {
   `;
   const source = { 'package.json': '{"scripts":{"start":"node server.js"}}', 'server.js': server };
 
-  test('writes a log that is read and followed, and is resumed when that is waited for', async () => {
-    const app = await newDeployedApp(world, world.people.O, {});
+  test('writes a log that can be read and followed, and continues after a resume', async () => {
+    const app = await newApp(world.tenant, { owner: world.people.O, coOwner: world.people.C }, {});
     const of = ['--app', app.id];
     await asOwner(['env', 'set', `TOKEN=${secret}`, ...of, '--execute']);
     const ran = await deploy(app, source, '--execute', '--json');
@@ -213,7 +216,9 @@ describe('an app that runs', () => {
     expect([lines.length, lines[0]?.stream]).toEqual([1, expect.any(String)]);
 
     const following = Bun.spawn([join(root, 'svc'), 'logs', ...of, '--follow', '--json'], {
-      ...{ env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+      env: { ...process.env, ...login() },
+      stdout: 'pipe',
+      stderr: 'pipe',
     });
     const reader = following.stdout.getReader();
     let followed = '';
@@ -225,7 +230,9 @@ describe('an app that runs', () => {
     expect((await deploy(app, source, '--execute')).code).toBe(6);
     const resumed = await asOwner(['apps', 'resume', app.id, '--execute', '--json']);
     expect([resumed.code, resumed.json(), resumed.stderr]).toMatchObject([
-      ...[0, { runtime: 'running' }, expect.stringContaining('deployment #2')],
+      0,
+      { runtime: 'running' },
+      expect.stringContaining('deployment #2'),
     ]);
     following.kill('SIGINT');
     expect([await following.exited, await new Response(following.stderr).text()]).toEqual([130, '']);
@@ -233,13 +240,13 @@ describe('an app that runs', () => {
 });
 
 describe('svc env', () => {
-  test('takes values by word, file and standard input, and shows none of them anywhere', async () => {
+  test('accepts values as arguments, from a file and from standard input, and never prints them', async () => {
     const app = await newSite();
     const of = ['--app', app.id];
     const preview = await asOwner(['env', 'set', `TOKEN=${secret}`, ...of]);
     expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('TOKEN=…')]);
     const runs = [preview, await asOwner(['env', 'set', `TOKEN=${secret}`, ...of, '--execute', '--verbose'])];
-    const file = join(sourceFolder({ '.env': `PORT=1\nexport FILED="${secret}"\n# no\n` }), '.env');
+    const file = join(folderOf({ '.env': `PORT=1\nexport FILED="${secret}"\n# no\n` }), '.env');
     runs.push(await asOwner(['env', 'set', '--from-file', file, ...of, '--execute']));
     expect(runs[2]?.stderr).toContain('PORT');
     runs.push(
@@ -251,7 +258,8 @@ describe('svc env', () => {
     const ran = await deploy(
       app,
       built('echo got $TOKEN; test "$TOKEN" = "$PIPED" && test "$TOKEN" = "$FILED" && echo all the same'),
-      ...['--execute', '--json'],
+      '--execute',
+      '--json',
     );
     expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('got ***')]);
     expect(ran.stderr).toContain('all the same');

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { behind } from './support/database.ts';
-import { type NodeApp, newNodeApp, nodeApp, processesOf, runsOf } from './support/node-apps.ts';
-import { newTenant } from './support/people.ts';
-import { done, startEmbedded } from './support/rows-proof.ts';
-import type { RunningServer } from './support/server.ts';
+import { type NodeApp, newNodeApp, nodeApp, processesOf, runsOf } from './support/apps.ts';
+import { openServerDatabase } from './support/database.ts';
+import { done, newTenant } from './support/people.ts';
+import { type RunningServer, startEmbedded } from './support/server.ts';
+
 import { until } from './support/until.ts';
 
 let server: RunningServer;
@@ -19,7 +19,7 @@ async function liveApp(): Promise<NodeApp & { deploymentId: string; buildId: str
   const pushed = await until('the push makes a deployment', async () => (await app.deployments())[0]);
   expect(await app.ended(pushed)).toMatchObject({ state: 'live', trigger: 'push' });
   expect(runsOf(app)).toHaveLength(1);
-  const database = behind(server);
+  const database = openServerDatabase(server);
   const [row] = await database.query(
     `select artifact ->> 'buildId' as build from svc.deployments where id = $1`,
     [pushed.id],
@@ -33,7 +33,7 @@ const noProcess = (app: NodeApp) =>
   until('no process of it is left', async () => processesOf(app).length === 0, 40_000);
 const artefact = ({ buildId }: { buildId: string }) => join(server.dataDir, 'runtime', 'artifacts', buildId);
 
-test('suspend ends the process, resume brings another with the same artefact, archive and delete end it for good', async () => {
+test('suspend ends the process, resume starts another of the same artefact, archive and delete end it permanently', async () => {
   const app = await liveApp();
   const [before] = runsOf(app);
   await move(app, 'suspend');
@@ -62,7 +62,7 @@ test('suspend ends the process, resume brings another with the same artefact, ar
 
 test('purge leaves no process, no artefact, no folder, no connection and no hook', async () => {
   const app = await liveApp();
-  const database = behind(server);
+  const database = openServerDatabase(server);
   const kept = async () => {
     const [row] = await database.query(
       `select (select count(*)::int from svc.git_connections where app_id = $1) as connections,

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
-import { behind } from './support/database.ts';
-import { newNodeApp, nodeApp, runsOf } from './support/node-apps.ts';
+import { newNodeApp, nodeApp, runsOf } from './support/apps.ts';
+import { openServerDatabase } from './support/database.ts';
 import { newTenant } from './support/people.ts';
-import { startEmbedded, Tally } from './support/rows-proof.ts';
+import { Tally } from './support/rows.ts';
+import { startEmbedded } from './support/server.ts';
 import { until } from './support/until.ts';
 
 const atOnce = 50;
@@ -10,7 +11,7 @@ const atOnce = 50;
 test('50 parallel deployments of one app: the newest is live, the others are not, and none is doubled', async () => {
   const server = await startEmbedded();
   const app = await newNodeApp(await newTenant(server), nodeApp('one'));
-  const database = behind(server);
+  const database = openServerDatabase(server);
   const begun = performance.now();
   const commit = await pushedQuietly();
   const made = await Promise.all(Array.from({ length: atOnce }, () => app.deploy()));

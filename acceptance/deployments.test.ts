@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { type Svc, svcFor } from './support/commands.ts';
-import { sourceFolder } from './support/deploying.ts';
-import { newTenant, type Tenant } from './support/people.ts';
-import { done, startEmbedded, Tally } from './support/rows-proof.ts';
-import { type RunningServer, startServer } from './support/server.ts';
+import { done, newTenant, type Tenant } from './support/people.ts';
+import { Tally } from './support/rows.ts';
+import { folderOf, type RunningServer, startEmbedded, startServer } from './support/server.ts';
 import { askSite, newSite, type SiteGround, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
 
@@ -39,10 +38,11 @@ async function newRunningApp(): Promise<Running> {
   const ground = { ...site, app, host: `${app.subdomain}.apps.localhost` };
   const cookie = await visitorCookie(ground, ground.owner);
   return {
-    ...{ ...ground, cookie },
+    ...ground,
+    cookie,
     ask: (path = '/') => askSite(ground, path, { headers: { cookie, accept: 'text/html' } }),
     async deploy(text, files = {}) {
-      const folder = sourceFolder({ ...nodeApp(text), ...files });
+      const folder = folderOf({ ...nodeApp(text), ...files });
       const ran = await svc(['deploy', '--app', app.slug, '--from-dir', folder, '--execute', '--json']);
       if (ran.stdout === '') throw new Error(`svc deploy ended with ${ran.code}: ${ran.stderr}`);
       return { ...ran.json<Deployment>(), code: ran.code };
@@ -66,7 +66,7 @@ const succeeds = async (args: string[]) => {
 };
 
 describe('an app that runs', () => {
-  test('goes live from a folder, switches without a failed request, goes back, is suspended and resumed', async () => {
+  test('is deployed from a folder, switched without a failed request, rolled back, suspended and resumed', async () => {
     const app = await newRunningApp();
     const first = await app.deploy('one');
     expect(first).toMatchObject({ code: 0, seq: 1, state: 'live', failure: null });
@@ -103,11 +103,14 @@ describe('an app that runs', () => {
       items: Deployment[];
     }>();
     expect(list.items.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
-      ...['resume live', 'rollback superseded', 'deploy superseded', 'deploy superseded'],
+      'resume live',
+      'rollback superseded',
+      'deploy superseded',
+      'deploy superseded',
     ]);
   }, 120_000);
 
-  test('stays as it is where the next can not be built or is not healthy', async () => {
+  test('keeps its version when the next cannot be built or is not healthy', async () => {
     const app = await newRunningApp();
     await app.deploy('one');
     const broken = await app.deploy('two', { 'svc.yaml': 'build: exit 4\n' });

@@ -1,20 +1,38 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createServer } from 'node:net';
-import { type Ran, svcFor } from './support/commands.ts';
-import { type BehindServer, behind } from './support/database.ts';
+import { join } from 'node:path';
 import {
-  asRecords,
   type DnsRecord,
   type DnsServer,
-  dnsEnv,
   hasDnsServer,
   needsDnsServer,
-  newZone,
-  startDns,
-} from './support/dns.ts';
-import { type RunningServer, startServer } from './support/server.ts';
+  startDnsServer,
+} from '../scripts/dns-server.ts';
+import { type Ran, svcFor } from './support/commands.ts';
+import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
 import { askHost, newRelease, newSite, type SiteGround, setVisibility } from './support/sites.ts';
 import { until } from './support/until.ts';
+
+/** A real name server, with its zones in a folder of the test's own. */
+function startDns(): Promise<DnsServer> {
+  return startDnsServer(join(temporaryFolder(), 'dns'));
+}
+
+/** What makes a server look domains up there. */
+function dnsEnv({ address, port }: DnsServer): Record<string, string> {
+  return { SVC_DNS_SERVERS: address, SVC_DNS_PORT: String(port) };
+}
+
+/** A zone of the test's own. */
+function newZone(): string {
+  return `z${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.test`;
+}
+
+/** What the server asks to be published, as a zone has it. */
+function asRecords(records: readonly DnsRecord[]): DnsRecord[] {
+  return records.map(({ name, type, value }) => ({ name, type, value }));
+}
 
 setDefaultTimeout(120_000);
 
@@ -43,13 +61,13 @@ interface Check {
 describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
   let dns: DnsServer;
   let server: RunningServer;
-  let database: BehindServer;
+  let database: ServerDatabase;
   let patient: { site: Site; domain: Domain };
   beforeAll(async () => {
     dns = await startDns();
     // On the embedded database: times are moved in it.
     server = await startServer({ env: { SVC_DATABASE_URL: '', ...dnsEnv(dns) } });
-    database = behind(server);
+    database = openServerDatabase(server);
     // One that nobody asks about: the clock comes by while the other tests run.
     const [site, zone] = [await openSite(), newZone()];
     patient = { site, domain: await site.add(`www.${zone}`) };
@@ -83,7 +101,9 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
       return ran.json<Domain>();
     };
     return {
-      ...{ ...site, text, domains },
+      ...site,
+      text,
+      domains,
       add: (host) => done('add', host, '--execute'),
       verify: ({ id }) => done('verify', id),
     };
@@ -102,7 +122,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
   const serves = (host: string, site: Site, among: Site[]) =>
     until(`${host} is served`, async () => (await shownAt(host, ...among)) === site.app.slug);
 
-  test('a host is added, explained, verified, served and removed by the command line', async () => {
+  test('a host is added, explained, verified, served and removed with the command line', async () => {
     const [site, zone] = [await openSite(), newZone()];
     const host = `www.${zone}`;
     await dns.setZone(zone, []);
@@ -160,7 +180,9 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     await dns.setZone(zone, asRecords(theirs.records));
     const refused = await one.verify(mine);
     expect([refused.status, refused.ownership.reason, refused.routing.state]).toEqual([
-      ...['pending', 'mismatch', 'ok'],
+      'pending',
+      'mismatch',
+      'ok',
     ]);
     expect((await other.verify(theirs)).status).toBe('active');
     await serves(host, other, [one, other]);
@@ -222,25 +244,41 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     await serves(added.host, site, [site]);
   });
 
-  test('what can not be a custom domain is refused by its kind', async () => {
+  test('an impossible custom domain is refused with its reason', async () => {
     const { owner, tenant, app } = await openSite();
     const added = async (host: string) => {
       const { status, body } = await owner.call('POST', `${tenant.base}/apps/${app.id}/domains`, { host });
       return `${status} ${body.code}`;
     };
     for (const host of [
-      ...['www.example.test:8080', 'https://www.example.test', 'www.example.test/shop', 'me@example.test'],
-      ...['127.0.0.1', '0x7f.1', '[::1]', '*.example.test', 'example', 'a..example.test', 'a_b.example.test'],
+      'www.example.test:8080',
+      'https://www.example.test',
+      'www.example.test/shop',
+      'me@example.test',
+      '127.0.0.1',
+      '0x7f.1',
+      '[::1]',
+      '*.example.test',
+      'example',
+      'a..example.test',
+      'a_b.example.test',
     ])
       expect([host, await added(host)]).toEqual([host, '400 validation_failed']);
     for (const host of [
-      ...['apps.localhost', `${app.slug}.apps.localhost`, 'edge.apps.localhost', 'www.localhost'],
-      ...['com', 'localhost', 'co.uk', 'github.io', 'blogspot.com'],
+      'apps.localhost',
+      `${app.slug}.apps.localhost`,
+      'edge.apps.localhost',
+      'www.localhost',
+      'com',
+      'localhost',
+      'co.uk',
+      'github.io',
+      'blogspot.com',
     ])
       expect([host, await added(host)]).toEqual([host, '422 host_reserved']);
   });
 
-  test('the top of a zone leads here by its addresses, all of them', async () => {
+  test('the apex of a zone is verified by all of its addresses', async () => {
     const [site, zone] = [await openSite(), newZone()];
     const added = await site.add(zone);
     expect(added.records.slice(1)).toMatchObject([{ type: 'A', name: zone, value: '127.0.0.1' }]);
@@ -248,7 +286,9 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     await dns.setZone(zone, [...asRecords(added.records), foreign]);
     const mixed = await site.verify(added);
     expect([mixed.status, mixed.routing.reason, [...mixed.routing.found].sort()]).toEqual([
-      ...['pending', 'mismatch', ['A 127.0.0.1', 'A 203.0.113.9']],
+      'pending',
+      'mismatch',
+      ['A 127.0.0.1', 'A 203.0.113.9'],
     ]);
     await dns.setZone(zone, asRecords(added.records));
     expect((await site.verify(added)).status).toBe('active');
@@ -275,7 +315,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
       [id, interval],
     );
 
-  test('SERVFAIL and silence disconnect nothing, however long; a no of the zone itself does, after a day', async () => {
+  test('SERVFAIL and timeouts never disconnect a host; an authoritative NXDOMAIN does after a day', async () => {
     const [site, zone] = [await openSite(), newZone()];
     const host = `www.${zone}`;
     const added = await site.add(host);
@@ -312,7 +352,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     await serves(host, site, [site]);
   });
 
-  test('--wait waits for the records, and runs out with 10', async () => {
+  test('--wait waits for the records, and exits 10 after its time', async () => {
     const [site, zone] = [await openSite(), newZone()];
     const added = await site.add(`www.${zone}`);
     await dns.setZone(zone, []);
@@ -324,7 +364,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     expect([done.code, done.json<Domain>().status]).toEqual([0, 'active']);
   });
 
-  test('--wait runs out with 10 also when the server takes the request and says nothing', async () => {
+  test('--wait exits 10 also when the server does not respond', async () => {
     const site = await openSite();
     const deaf = createServer(() => {});
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
@@ -338,7 +378,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     deaf.close();
   });
 
-  test('a deleted app loses its hosts at once', async () => {
+  test('a deleted app loses its hosts immediately', async () => {
     const [site, zone] = [await openSite(), newZone()];
     const host = `www.${zone}`;
     const added = await site.add(host);
@@ -351,7 +391,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     expect((await site.domains('list')).json<{ items: unknown[] }>().items).toEqual([]);
   });
 
-  test('what waits is looked at by itself, and served when it is right', async () => {
+  test('a pending host is checked in the background, and served when it is right', async () => {
     const { site, domain } = patient;
     const path = `${site.tenant.base}/apps/${site.app.id}/domains/${domain.id}`;
     await until(

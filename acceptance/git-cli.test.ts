@@ -2,17 +2,10 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { admin, type Svc, svcFor } from './support/commands.ts';
-import {
-  approveCode,
-  git,
-  newPageTemplate,
-  newRepository,
-  pageFiles,
-  remoteOf,
-} from './support/git-repos.ts';
-import { newTenant, type Person, type Tenant } from './support/people.ts';
+import { git, newPageTemplate, newRepository, pageFiles, remoteOf } from './support/git.ts';
+import { newPasswordUser, newTenant, type PasswordUser, type Person, type Tenant } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
-import { newPasswordUser, type PasswordUser } from './support/sign-in.ts';
+import { answerLogin } from './support/sign-in.ts';
 import { onTerminal } from './support/terminal.ts';
 import { until } from './support/until.ts';
 
@@ -53,7 +46,9 @@ async function newLinker(): Promise<{
   const { access_token } = await admin(server, ['tokens', 'issue', '--user', person.email]);
   const configDir = join(temporaryFolder(), 'config');
   const env = {
-    ...{ SVC_BASE_URL: server.baseUrl, SVC_TOKEN: access_token!, SVC_TENANT: tenant.slug },
+    SVC_BASE_URL: server.baseUrl,
+    SVC_TOKEN: access_token!,
+    SVC_TENANT: tenant.slug,
     SVC_CONFIG_DIR: configDir,
   };
   const plain = svcFor(server, { token: access_token!, tenant: tenant.slug });
@@ -66,7 +61,7 @@ const codeIn = (stderr: string) => {
 };
 
 describe('svc git-host link', () => {
-  test('is approved by a person at the page of the host, in between two commands', async () => {
+  test('is approved on the page of the host between two commands', async () => {
     const { person, as, configDir } = await newLinker();
     const began = await as(['git-host', 'link', '--json']);
     expect(began.code).toBe(11);
@@ -78,7 +73,7 @@ describe('svc git-host link', () => {
 
     const tooSoon = await as(['git-host', 'link', '--resume-last']);
     expect([tooSoon.code, codeIn(tooSoon.stderr)]).toEqual([11, shown]);
-    await approveCode(shown, person);
+    await answerLogin(shown, person);
     // So soon after the question before: it is asked once all the same, when the host takes it.
     const linked = await as(['git-host', 'link', '--resume-last', '--json', '--verbose']);
     expect([linked.code, linked.json()]).toMatchObject([0, { status: 'linked', account: { kind: 'user' } }]);
@@ -97,13 +92,13 @@ describe('svc git-host link', () => {
     expect([(await as(unlink)).code, (await as(unlink)).code]).toEqual([0, 5]);
   });
 
-  test('that is denied exits with 4, and a code counts for nobody else', async () => {
+  test('that is denied exits 4, and a code is valid for its person only', async () => {
     const { person, as } = await newLinker();
     const began = await as(['git-host', 'link', '--json']);
     const { device_code } = began.json<{ device_code: string }>();
     const foreign = await svc(['git-host', 'link', '--device-code', device_code]);
     expect([foreign.code, foreign.stderr.includes('(not_found)')]).toEqual([5, true]);
-    await approveCode(codeIn(began.stderr), person, 'Deny');
+    await answerLogin(codeIn(began.stderr), person, 'Deny');
     const denied = await as(['git-host', 'link', '--resume-last', '--wait-approval', '30s']);
     expect([denied.code, denied.stderr.includes('(access_denied)')]).toEqual([4, true]);
   });
@@ -112,13 +107,13 @@ describe('svc git-host link', () => {
     const { person, env } = await newLinker();
     const terminal = onTerminal([join(root, 'svc'), 'git-host', 'link'], { ...process.env, ...env });
     await terminal.sees('enter the code');
-    await approveCode(codeIn(terminal.shown()), person);
+    await answerLogin(codeIn(terminal.shown()), person);
     expect([await terminal.exited, terminal.shown().includes('is linked.')]).toEqual([0, true]);
   });
 });
 
 describe('svc apps git', () => {
-  test('connects a repository whose pushes are deployed, another branch after that, and lets go of it', async () => {
+  test('connects a repository whose pushes are deployed, changes its branch, and disconnects it', async () => {
     const slug = await newAppSlug();
     const repo = await newRepository(tenant, owner);
     const connect = ['apps', 'git', 'connect', '--app', slug, '--repo', repo];
@@ -190,7 +185,7 @@ describe('svc apps git', () => {
     expect([update.code, update.stderr.includes('(not_connected)')]).toEqual([6, true]);
   });
 
-  test('tells what is wrong by exit code', async () => {
+  test('exits with the code of each error', async () => {
     const slug = await newAppSlug();
     const [one, other] = [await newRepository(tenant, owner), await newRepository(tenant, owner)];
     const connect = (repo: string, ...flags: string[]) =>
@@ -204,7 +199,7 @@ describe('svc apps git', () => {
     expect([second.code, second.stderr.includes('(already_connected)')]).toEqual([6, true]);
   });
 
-  test('is finished by a state where it was begun in a browser', async () => {
+  test('is completed by the state of a browser', async () => {
     const slug = await newAppSlug();
     const repo = await newRepository(tenant, owner);
     const begun = await owner.call('POST', `${tenant.base}/apps/${slug}/git/begin`, {});
@@ -215,7 +210,7 @@ describe('svc apps git', () => {
   });
 });
 
-describe('what the account reaches', () => {
+describe('the repositories of an account', () => {
   test('installations and repositories are listed, by the only installation where none is named', async () => {
     const repo = await newRepository(tenant, owner);
     const installations = (await must(['git-host', 'installations', 'list', '--json'])).json<{
@@ -229,7 +224,7 @@ describe('what the account reaches', () => {
     expect(await names([...repos, '--installation-id', String(installations[0]!.id)])).toContain(repo);
   });
 
-  test('svc apps detect tells how a repository would be run, in whichever way it is named', async () => {
+  test('svc apps detect prints the build settings of a repository, named in any form', async () => {
     const files = {
       'web/package.json': '{"scripts":{"build":"vite build"},"devDependencies":{"vite":"^7.0.0"}}',
     };
@@ -250,7 +245,7 @@ describe('what the account reaches', () => {
 });
 
 describe('svc apps bootstrap', () => {
-  test('watches a run to its end, and what it made is cloned; a fork of it is watched by its id', async () => {
+  test('watches a run to its end, whose repository can be cloned; a fork is watched by its id', async () => {
     const slug = newSlug();
     const line = ['apps', 'bootstrap', '--template', template, '--slug', slug];
     expect((await must([...line, '--watch', '--json'])).json()).toHaveProperty('plan');
@@ -276,7 +271,7 @@ describe('svc apps bootstrap', () => {
     expect((await must(['apps', 'get', copy, '--json'])).json()).toMatchObject({ name: copy });
   });
 
-  test('a run that fails exits with 9, and tells how to undo it', async () => {
+  test('a failed run exits 9, and says how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
     const own = await tenant.admin.call('POST', `${tenant.base}/templates`, { repo, name: 'Soon gone' });
     await tenant.admin.call('DELETE', `/git/api/v3/repos/${repo}`);
@@ -292,10 +287,10 @@ describe('svc apps bootstrap', () => {
     expect([taken.code, taken.stderr.includes('(slug_taken)')]).toEqual([6, true]);
   });
 
-  test('on a terminal shows its steps in their place, and Ctrl-C leaves the run to the server', async () => {
+  test('on a terminal updates its steps in place, and Ctrl-C does not stop the run', async () => {
     const { env } = await newLinker();
     const line = ['apps', 'bootstrap', '--template', template, '--slug', newSlug(), '--execute'];
-    // Looked at so seldom that it can not be seen to end before.
+    // Looked at so seldom that it cannot be seen to end before.
     const watch = ['--watch', '--watch-interval', '10m'];
     const terminal = onTerminal([join(root, 'svc'), ...line, ...watch], {
       ...process.env,
@@ -305,11 +300,11 @@ describe('svc apps bootstrap', () => {
     await terminal.sees('first_deploy');
     terminal.type('\u0003');
     expect(await terminal.exited).toBe(130);
-    expect(terminal.shown()).toContain('The run goes on at the server.');
+    expect(terminal.shown()).toContain('The run continues on the server.');
     expect(terminal.shown()).toContain('✓ authorize');
   });
 
-  test('a run or a template that is not there exits with 5', async () => {
+  test('an unknown run or template exits 5', async () => {
     const nobody = Bun.randomUUIDv7();
     expect((await svc(['apps', 'bootstrap-status', nobody])).code).toBe(5);
     expect((await svc(['apps', 'bootstrap-cancel', nobody, '--execute'])).code).toBe(5);

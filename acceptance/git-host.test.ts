@@ -1,15 +1,37 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { spawn } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+import { createHmac, createSign } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
 import { admin } from './support/commands.ts';
-import { installationToken } from './support/git-host-app.ts';
-import { caller, newTenant, type Person, type Tenant } from './support/people.ts';
-import { temporaryFolder } from './support/server.ts';
-import { newPasswordUser } from './support/sign-in.ts';
+import { openServerDatabase } from './support/database.ts';
+import { caller, newPasswordUser, newTenant, type Person, type Tenant } from './support/people.ts';
+import { type RunningServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
+
+/** A token of the platform's own app at the built-in git host, for a tenant: with its key, which nobody outside has. */
+async function installationToken(server: RunningServer, tenantSlug: string): Promise<string> {
+  const database = openServerDatabase(server);
+  const [row] = await database.query("select value from svc.platform_keys where name = 'git_host.app'");
+  await database.close();
+  const { appId, privateKey } = JSON.parse(String(row?.value));
+  const now = Math.floor(Date.now() / 1000);
+  const part = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url');
+  const claims = { iss: String(appId), iat: now - 30, exp: now + 300 };
+  const text = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims)}`;
+  const jwt = `${text}.${createSign('RSA-SHA256').update(text).sign(privateKey, 'base64url')}`;
+  const ask = async (method: string, path: string) => {
+    const answer = await fetch(`${server.baseUrl}/git/api/v3${path}`, {
+      method,
+      headers: { authorization: `Bearer ${jwt}` },
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  const { id } = await ask('GET', `/orgs/${tenantSlug}/installation`);
+  return (await ask('POST', `/app/installations/${id}/access_tokens`)).token;
+}
 
 setDefaultTimeout(60_000);
 
@@ -76,7 +98,7 @@ async function patWith(actions: string[]): Promise<string> {
 }
 
 describe('the built-in git host', () => {
-  test('takes a push by a login and by a token, gives clones, and knows nobody else', async () => {
+  test('accepts pushes and clones with a login or token, and refuses everybody else', async () => {
     const copy = await newRepo('site');
     await must(copy, 'push', '--quiet', remote('site', owner.token), 'main');
     const there = temporaryFolder();
@@ -94,7 +116,7 @@ describe('the built-in git host', () => {
     expect((await git(there, 'ls-remote', remote('site', 'nobody'))).err).toContain('Authentication failed');
   });
 
-  test('tells of a push, signed, soon after it', async () => {
+  test('sends a signed webhook soon after a push', async () => {
     const heard: { event: string | null; signature: string | null; text: string }[] = [];
     const listener = Bun.serve({
       port: 0,
@@ -130,7 +152,7 @@ describe('the built-in git host', () => {
     listener.stop(true);
   });
 
-  test('a repository that is deleted is gone, and its folder soon after', async () => {
+  test('a deleted repository is not found, and its folder is removed soon after', async () => {
     const folders = () => readdirSync(join(tenant.server.dataDir, 'git'));
     const before = new Set(folders());
     await newRepo('gone');
@@ -143,7 +165,7 @@ describe('the built-in git host', () => {
     await until('its folder is gone', async () => !folders().includes(made[0]!));
   });
 
-  test('an account is linked by a code that a person approves at the page of the host', async () => {
+  test('an account is linked by a code that a person approves on the page of the host', async () => {
     const { server, base } = tenant;
     const person = await newPasswordUser(server, tenant.slug);
     const { access_token } = await admin(server, ['tokens', 'issue', '--user', person.email]);

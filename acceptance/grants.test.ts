@@ -21,7 +21,7 @@ const fieldOrder =
   reason source granted_by granted_at expires_at revoked_by revoked_at created_at updated_at`.split(/\s+/);
 
 describe('GET me/grants', () => {
-  test('answers a bare array of the 18 fields in their order, newest first', async () => {
+  test('returns a bare array of the 18 fields in their order, newest first', async () => {
     const t = await newTenant();
     const first = await grant(t, { reason: 'first' });
     const second = await grant(t, {
@@ -63,7 +63,7 @@ describe('GET me/grants', () => {
     }
   });
 
-  test('takes the tenant by slug as well as by id', async () => {
+  test('accepts the tenant by slug as well as by id', async () => {
     const t = await newTenant();
     expect((await t.member.call('GET', `/api/v1/tenants/${t.slug}/me/grants`)).status).toBe(200);
   });
@@ -83,7 +83,7 @@ describe('PUT grant scope', () => {
     expect((await t.admin.call('PUT', path, [])).body.scope_resource_paths).toEqual([]);
   });
 
-  test('takes 200 entries after duplicates are removed, and not one more', async () => {
+  test('accepts 200 entries after duplicates are removed, and not one more', async () => {
     const t = await newTenant();
     const { body } = await grant(t);
     const path = `${t.base}/grants/${body.id}/scope`;
@@ -107,7 +107,7 @@ describe('PUT grant scope', () => {
     }
   });
 
-  test('refuses what is no scope, naming the place', async () => {
+  test('refuses an invalid scope, naming the entry', async () => {
     const t = await newTenant();
     const { body } = await grant(t);
     for (const bad of [
@@ -171,7 +171,7 @@ describe('access policies', () => {
     expect((await t.admin.call('DELETE', one)).status).toBe(404);
   });
 
-  test('are refused with a filter that nobody could read and with a column named twice or not at all: 400 with the field', async () => {
+  test('are refused with an invalid filter or column list: 400 with the field', async () => {
     const t = await newTenant();
     const path = `${t.base}/access-policies`;
     const { id } = (await t.admin.call('POST', path, { name: 'p', row_filter: 'a=eq.1' })).body;
@@ -199,7 +199,7 @@ describe('access policies', () => {
     expect((await t.admin.call('GET', path)).body.total).toBe(1);
   });
 
-  test('one that an active grant names is not deleted: 409 policy_in_use, until the grant ends', async () => {
+  test('a policy of an active grant cannot be deleted: 409 policy_in_use', async () => {
     const t = await newTenant();
     const policy = await t.admin.call('POST', `${t.base}/access-policies`, { name: 'p' });
     const { body } = await grant(t, { policy_ids: [policy.body.id] });
@@ -225,7 +225,7 @@ test('a policy as the command line prints it can be edited and sent back', async
 });
 
 describe('access check', () => {
-  test('says by which grants and policies, and why not', async () => {
+  test('returns the grants and policies of a decision, or the reason of a refusal', async () => {
     const t = await newTenant();
     const policy = await t.admin.call('POST', `${t.base}/access-policies`, { name: 'p', actions: ['read'] });
     const { body } = await grant(t, { scope_resource_paths: ['sales'], policy_ids: [policy.body.id] });

@@ -5,7 +5,7 @@ import { newTenant } from './support/people.ts';
 import { sharedServer } from './support/server.ts';
 
 describe('every answer', () => {
-  test('carries a request id: the one sent if it is well formed, else a new one', async () => {
+  test('carries the request id of the request if it is well formed, else a new one', async () => {
     const { baseUrl } = await sharedServer();
     const sent = await fetch(`${baseUrl}/healthz`, { headers: { 'x-request-id': 'client-chosen-0001' } });
     expect(sent.headers.get('x-request-id')).toBe('client-chosen-0001');
@@ -15,7 +15,7 @@ describe('every answer', () => {
     }
   });
 
-  test('that is an error is a problem with a published code and the request id in it', async () => {
+  test('to a failed request is a problem document with a published code and the request id', async () => {
     const t = await newTenant();
     const answers = await Promise.all([
       t.admin.call('GET', '/api/v1/nothing'),
@@ -65,7 +65,7 @@ describe('every answer', () => {
     ]);
   });
 
-  test('to HEAD is that to GET without its body, and says how long that is', async () => {
+  test('to HEAD has the headers of GET, with its content length and no body', async () => {
     const t = await newTenant();
     const paths = ['/healthz', '/api/v1/openapi.json', '/api/v1/me', `${t.base}/grants`, '/api/v1/nothing'];
     for (const path of [...paths, '/oauth/jwks', '/schemas/site.json', '/login']) {
@@ -78,7 +78,7 @@ describe('every answer', () => {
     expect([answer.status, await answer.text()]).toEqual([200, '']);
   });
 
-  test('to a head of up to 64 KiB is ours: an address that is too long is told so', async () => {
+  test('to a head of up to 64 KiB comes from svc: a URL that is too long gets 414', async () => {
     const t = await newTenant();
     for (const length of [9_000, 17_000, 60_000]) {
       const long = await t.admin.call('GET', `${t.base}/grants?subject_id=${'x'.repeat(length)}`);
@@ -91,7 +91,7 @@ describe('every answer', () => {
 });
 
 describe('odd input', () => {
-  test('NUL and lone surrogates are refused wherever a text is taken, and never cost the audit chain', async () => {
+  test('NUL and lone surrogates are refused in every text field, and the audit chain stays valid', async () => {
     const t = await newTenant();
     const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'odd', kind: 'http' });
     const grant = { subject_id: t.member.id, connector_id: made.body.id, preset_id: 'reader' };
@@ -118,7 +118,7 @@ describe('odd input', () => {
     expect(await admin<{ ok: boolean }>(t.server, ['doctor'])).toMatchObject({ ok: true });
   });
 
-  test('a parameter of any name is seen, and refused when it is not known', async () => {
+  test('an unknown query parameter is refused, whatever its name', async () => {
     const t = await newTenant();
     for (const name of ['__proto__', 'constructor', 'toString', 'colour']) {
       const answer = await t.admin.call('GET', `${t.base}/grants?${name}=1`);
@@ -126,14 +126,14 @@ describe('odd input', () => {
     }
   });
 
-  test('a slug never has the form of an id', async () => {
+  test('a slug in the form of an id is refused', async () => {
     const t = await newTenant();
     const slug = 'abcdef12-1234-7abc-8abc-abcdef123456';
     const answer = await t.admin.call('POST', `${t.base}/connectors`, { name: 'x', slug, kind: 'http' });
     expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
   });
 
-  test('a Host that is none, or no Host at all, is answered with an id and never with a fault', async () => {
+  test('a malformed or missing Host header gets a response with a request id and no 5xx status', async () => {
     const { port } = await sharedServer();
     for (const head of [
       'GET /healthz HTTP/1.1\r\nHost: [',
@@ -163,7 +163,7 @@ describe('operating', () => {
 });
 
 describe('other origins', () => {
-  test('may call data and control plane with a token, never with a cookie', async () => {
+  test('may call the data and control planes with a token, never with a cookie', async () => {
     const { baseUrl } = await sharedServer();
     for (const path of ['/data/demo/app/table', '/api/v1/me']) {
       const preflight = await fetch(baseUrl + path, {
@@ -179,10 +179,41 @@ describe('other origins', () => {
       expect(answer.headers.get('access-control-expose-headers')).toContain('X-Request-Id');
     }
   });
+
+  test('can read every error of /oauth and /data, also those sent before the OpenID provider runs', async () => {
+    const { baseUrl } = await sharedServer();
+    const origin = 'https://app.example';
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const tooLong = 'x'.repeat(9_000);
+    const requests: [string, string, RequestInit][] = [
+      ['404', '/oauth/nowhere', {}],
+      ['404', '/oauth/nowhere', { headers: { accept: 'text/html' } }],
+      ['404', '/oauth/token', { method: 'DELETE' }],
+      ['405', '/oauth/interaction/x', { method: 'POST' }],
+      ['400', '/oauth/token', { method: 'POST', headers: form, body: '' }],
+      ['400', '/oauth/token/revocation', { method: 'POST', headers: form, body: 'token=%00' }],
+      ['413', '/oauth/token/revocation', { method: 'POST', headers: form, body: 'x'.repeat(100_000) }],
+      ['414', `/oauth/token/revocation?x=${tooLong}`, { method: 'POST' }],
+      ['401', '/data/demo/app/table', {}],
+      ['401', '/data/demo/app/table', { method: 'PUT' }],
+      ['401', '/data/nowhere', {}],
+      ['414', `/data/demo/app/table?x=${tooLong}`, {}],
+    ];
+    for (const [status, path, init] of requests) {
+      const answer = await fetch(baseUrl + path, { ...init, headers: { ...init.headers, origin } });
+      const line = `${init.method ?? 'GET'} ${path.slice(0, 40)}`;
+      const allowed = answer.headers.get('access-control-allow-origin');
+      expect([line, String(answer.status), ['*', origin].includes(allowed ?? '')]).toEqual([
+        line,
+        status,
+        true,
+      ]);
+    }
+  });
 });
 
 describe('idempotency', () => {
-  test('the same key and body replays the answer, another body is 422, and only one thing is made', async () => {
+  test('the same key and body replay the response, another body gets 422, and one record is created', async () => {
     const t = await newTenant();
     const key = { 'idempotency-key': Bun.randomUUIDv7() };
     const make = (name: string) => t.admin.call('POST', `${t.base}/connectors`, { name, kind: 'http' }, key);
@@ -193,7 +224,7 @@ describe('idempotency', () => {
     expect((await t.admin.call('GET', `${t.base}/connectors`)).body.total).toBe(1);
   });
 
-  test('what changes nothing and is asked by POST takes a key as well', async () => {
+  test('a POST that changes nothing accepts a key as well', async () => {
     const t = await newTenant();
     const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' });
     const icon = { slug: 'yet-to-be', content_type: 'image/png' };
@@ -211,7 +242,7 @@ describe('idempotency', () => {
     }
   });
 
-  test("a key is its caller's own", async () => {
+  test('a key belongs to its caller', async () => {
     const [t, other] = await Promise.all([newTenant(), newTenant()]);
     const key = { 'idempotency-key': Bun.randomUUIDv7() };
     const first = await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' }, key);
@@ -227,7 +258,7 @@ describe('idempotency', () => {
 });
 
 describe.concurrent('slow clients', () => {
-  test('a body that never comes is told so in time: 408', async () => {
+  test('a body that never arrives gets 408 in time', async () => {
     const t = await newTenant();
     const begun = Date.now();
     const answer = await raw(
@@ -240,7 +271,7 @@ describe.concurrent('slow clients', () => {
     expect(Date.now() - begun).toBeLessThan(40_000);
   }, 50_000);
 
-  test('a head that comes drop by drop is cut, while others are answered', async () => {
+  test('a head that arrives byte by byte is cut off, while other requests get responses', async () => {
     const { port, baseUrl } = await sharedServer();
     const begun = Date.now();
     const socket = connect(port, '127.0.0.1');

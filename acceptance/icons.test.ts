@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
 import { gif, jpeg, png, webp } from './support/images.ts';
-import type { Person } from './support/people.ts';
+import { newApp, type Person } from './support/people.ts';
 import { freePort, temporaryFolder } from './support/server.ts';
-import { newApp, newWorld, type World } from './support/world.ts';
+import { newWorld, type World } from './support/world.ts';
 
 let world: World;
 let svc: Svc;
@@ -93,7 +93,7 @@ describe('svc apps sign-icon-upload', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
   });
 
-  test('without --execute asks for the address, uploads nothing, and shows what the upload would change', async () => {
+  test('without --execute gets the URL, uploads nothing, and shows what the upload would change', async () => {
     const { slug } = await ownApp();
     const line = [...words, '--app', slug, '--file', fileOf(png())];
     for (const form of [[], ['--dry-run'], ['--dry-run=false'], ['--yes']]) {
@@ -115,14 +115,14 @@ describe('svc apps sign-icon-upload', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/svc apps sign-icon-upload .*--execute$/);
   });
 
-  test('the address of a dry run takes the file from any client', async () => {
+  test('the URL of a dry run accepts the file from any client', async () => {
     const { slug } = await ownApp();
     const preview = (await svc([...words, '--app', slug, '--file', fileOf(gif()), '--json'])).json<Signed>();
     expect((await put(preview.put_url, gif(), { 'content-type': 'image/gif' })).status).toBe(201);
     expect((await icons(slug)).icon_url).toBe(preview.icon_url);
   });
 
-  test('sets the dark icon beside the light one, and a new one takes the place of the old', async () => {
+  test('sets the dark icon beside the light one, and a new icon replaces the old one', async () => {
     const { slug } = await ownApp();
     const upload = async (bytes: Uint8Array, ...more: string[]) =>
       (
@@ -137,7 +137,7 @@ describe('svc apps sign-icon-upload', () => {
     expect(await icons(slug)).toEqual({ icon_url: newer.icon_url, icon_dark_url: dark.icon_url });
   });
 
-  test('takes exactly 2 MiB, and refuses one byte more before any request', async () => {
+  test('accepts exactly 2 MiB, and refuses one byte more before any request', async () => {
     const { slug } = await ownApp();
     const whole = png({ bytes: iconBytesMax });
     const line = ['--app', slug, '--execute', '--file'];
@@ -149,7 +149,7 @@ describe('svc apps sign-icon-upload', () => {
     expect(await refusal([...line, large], svc, nowhere())).toEqual([7, 'payload_too_large']);
   });
 
-  test('refuses before any request what is no icon, whatever it is called', async () => {
+  test('refuses a file that is no icon before any request, whatever its name', async () => {
     const { slug } = await ownApp();
     for (const [bytes, code] of [
       ['<!doctype html><script>alert(1)</script>', 'unsupported_media_type'],
@@ -166,7 +166,7 @@ describe('svc apps sign-icon-upload', () => {
       expect((await refusal(['--app', slug, '--file', file], svc, nowhere()))[0]).toBe(2);
   });
 
-  test('ends wrong usage with exit 2 before any request', async () => {
+  test('exits 2 on wrong usage before any request', async () => {
     const file = fileOf(png());
     for (const line of [
       ['--app', 'shop', '--file', file, '--execute', '--dry-run'],
@@ -186,7 +186,7 @@ describe('svc apps sign-icon-upload', () => {
     expect((await refusal(preCreate, svc, nowhere()))[0]).toBe(12);
   });
 
-  test('tells who may not by their exit code', async () => {
+  test('exits with the code of each refusal', async () => {
     const { slug } = await ownApp();
     const line = ['--app', slug, '--file', fileOf(png()), '--execute'];
     expect(await refusal(line, as(world.people.M))).toEqual([5, 'not_found']);
@@ -209,7 +209,7 @@ describe('svc apps sign-icon-upload', () => {
     expect(await icons(slug)).toEqual(after);
   });
 
-  test('never names the token where it is not asked for', async () => {
+  test('prints the token only on request', async () => {
     const { slug } = await ownApp();
     const ran = await svc([...words, '--app', slug, '--file', fileOf(png()), '--execute', '--verbose']);
     expect(ran.code).toBe(0);
@@ -225,7 +225,7 @@ describe('svc apps sign-icon-upload', () => {
 describe('svc apps sign-icon-upload --pre-create', () => {
   const line = ['--pre-create', '--slug', 'to-be', '--content-type', 'image/png'];
 
-  test('gives an address in both modes, uploads nothing, and the app is created with what is put there', async () => {
+  test('prints an upload URL in both modes, and the app is created with the uploaded icon', async () => {
     const svcOfMember = as(world.people.M);
     const tenant = ['--tenant', world.tenant.slug];
     // Neither counts here.
@@ -245,7 +245,8 @@ describe('svc apps sign-icon-upload --pre-create', () => {
     for (const { icon_url } of [given, dry.json<Signed>()]) expect((await fetch(icon_url)).status).toBe(404);
     expect((await put(given.put_url, png())).body.icon_url).toBe(given.icon_url);
     const created = await world.as.M('POST', `${world.tenant.base}/apps`, {
-      ...{ name: 'To be', slug: `to-be-${Bun.randomUUIDv7().slice(-6)}` },
+      name: 'To be',
+      slug: `to-be-${Bun.randomUUIDv7().slice(-6)}`,
       icon_dark_url: given.icon_url,
     });
     expect([created.status, created.body.icon_dark_url]).toEqual([201, given.icon_url]);
@@ -255,17 +256,18 @@ describe('svc apps sign-icon-upload --pre-create', () => {
   test('refuses a slug that no app can have: exit 7', async () => {
     for (const slug of ['No Slug', 'icon', 'x'])
       expect(await refusal(['--pre-create', '--slug', slug, '--content-type', 'image/gif'])).toEqual([
-        ...[7, 'validation_failed'],
+        7,
+        'validation_failed',
       ]);
   });
 
-  test('is for members of the tenant alone', async () => {
+  test('is for members of the tenant only', async () => {
     expect(await refusal(line, as(world.people.X))).toEqual([5, 'not_found']);
   });
 });
 
 describe('an upload', () => {
-  test('is taken once: the second answers 409, and the first stays', async () => {
+  test('is accepted once: a second upload gets 409, and the first stays', async () => {
     const { put_url, icon_url } = await signed((await ownApp()).slug);
     expect((await put(put_url, png())).status).toBe(201);
     for (const bytes of [png(), png({ width: 9 })]) {
@@ -275,7 +277,7 @@ describe('an upload', () => {
     expect(new Uint8Array(await (await fetch(icon_url)).arrayBuffer())).toEqual(png());
   });
 
-  test('of a co-owner who was removed is refused, although the address was given out before', async () => {
+  test('of a removed co-owner is refused, although the URL is older', async () => {
     const { slug } = await ownApp();
     const { put_url } = await signed(slug, world.people.C);
     const coOwner = `${world.tenant.base}/apps/${slug}/co-owners/${world.people.C.id}`;
@@ -284,7 +286,7 @@ describe('an upload', () => {
     expect((await icons(slug)).icon_url).toBeNull();
   });
 
-  test('of another content, of a wrong type or size, or without its token is refused by its status', async () => {
+  test('with other content, a wrong type or size, or without its token is refused', async () => {
     const { slug } = await ownApp();
     const { put_url, icon_url } = await signed(slug);
     for (const [url, body, type, expected] of [
@@ -303,7 +305,7 @@ describe('an upload', () => {
     expect((await put(put_url, png(), { 'content-type': 'image/png' })).status).toBe(201);
   });
 
-  test('that is too large ends with 413 also when no length is announced', async () => {
+  test('that is too large gets 413 also without a content length', async () => {
     const { put_url } = await signed((await ownApp()).slug);
     const url = new URL(put_url);
     const answer = await sendChunked(url, png({ bytes: iconBytesMax + 1 }));
@@ -313,7 +315,7 @@ describe('an upload', () => {
 });
 
 describe('an icon', () => {
-  test('is cached for good, told by its ETag, and harmless as a page', async () => {
+  test('is cached for ever, has an ETag, and cannot run as a page', async () => {
     const { put_url, icon_url } = await signed((await ownApp()).slug);
     await put(put_url, png());
     const { status, headers, body } = await fetch(icon_url, { method: 'HEAD' });
@@ -332,7 +334,7 @@ describe('an icon', () => {
     expect(again.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
   });
 
-  test('that is unknown is a 404 that nobody keeps', async () => {
+  test('that is unknown gets a 404 that is not cached', async () => {
     for (const id of [Bun.randomUUIDv7(), 'x', '..%2f..%2fetc']) {
       const response = await fetch(`${world.tenant.server.baseUrl}/icons/${id}`);
       const { code } = (await response.json()) as { code: string };

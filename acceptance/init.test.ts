@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
 import { violations } from './support/json-schema.ts';
-import { freePort, temporaryFolder } from './support/server.ts';
+import { folderOf, freePort } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
 let world: World;
@@ -19,15 +19,6 @@ beforeAll(async () => {
   expect([published.status, published.headers.get('content-type')]).toEqual([200, 'application/schema+json']);
   schema = (await published.json()) as Record<string, unknown>;
 });
-
-function folderWith(files: Record<string, string>): string {
-  const folder = temporaryFolder();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  return folder;
-}
 
 interface Made {
   path: string;
@@ -69,7 +60,7 @@ describe('svc init', () => {
       { deploy: { method: 'docker' }, start: 'npm run start', health: '/' },
     ],
   ])('in a folder with %s writes what the published schema takes', async (_, files, expected) => {
-    const folder = folderWith(files);
+    const folder = folderOf(files);
     const ran = await svc(['init', 'Web shop', '--json'], { cwd: folder });
     const { path, created, manifest, evidence } = ran.json<Made>();
     expect([ran.code, path, created]).toEqual([0, join(folder, 'svc.yaml'), true]);
@@ -83,15 +74,15 @@ describe('svc init', () => {
   });
 
   test('needs no server, no login and no preview', async () => {
-    const folder = folderWith({});
+    const folder = folderOf({});
     const env = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}`, SVC_TOKEN: undefined };
     const ran = await svc(['init'], { cwd: folder, env });
     expect([ran.code, existsSync(join(folder, 'svc.yaml'))]).toEqual([0, true]);
     expect((await svc(['init', '--execute'], { cwd: folder, env })).code).toBe(2);
   });
 
-  test('leaves a file that is there as it is: exit 6, unless --force is given', async () => {
-    const folder = folderWith({ 'svc.yaml': 'name: mine\n' });
+  test('keeps an existing file: exit 6, unless --force is given', async () => {
+    const folder = folderOf({ 'svc.yaml': 'name: mine\n' });
     const refused = await svc(['init', '--json'], { cwd: folder });
     expect([refused.code, refused.stdout, JSON.parse(refused.stderr).code]).toEqual([6, '', 'file_exists']);
     expect(readFileSync(join(folder, 'svc.yaml'), 'utf8')).toBe('name: mine\n');
@@ -101,9 +92,9 @@ describe('svc init', () => {
     expect(readFileSync(join(folder, 'svc.yaml'), 'utf8')).toBe(printed.stdout);
   });
 
-  test('runs nothing of what it finds', async () => {
+  test('executes nothing of the folder', async () => {
     const trap = 'touch ran';
-    const folder = folderWith({
+    const folder = folderOf({
       ...packageJson({
         scripts: { preinstall: trap, build: trap, start: trap },
         dependencies: { vite: '7' },
@@ -121,7 +112,7 @@ describe('svc init', () => {
 describe('in a folder with svc.yaml', () => {
   /** `svc init` for the world's app, and a folder below it. */
   async function initialised(): Promise<{ folder: string; below: string }> {
-    const folder = folderWith({ 'src/deep/x': '' });
+    const folder = folderOf({ 'src/deep/x': '' });
     const { app, tenant } = world;
     const line = ['init', 'Shop', '--slug', app.slug, '--tenant', tenant.slug];
     expect((await svc(line, { cwd: folder })).code).toBe(0);
@@ -154,7 +145,7 @@ describe('in a folder with svc.yaml', () => {
     expect(told.stderr).toContain(`--app ${world.app.slug} comes from ${join(folder, 'svc.yaml')}.`);
   });
 
-  test('a flag wins over the file', async () => {
+  test('a flag overrides the file', async () => {
     const { folder } = await initialised();
     const other = await svc(['tables', 'list', '--app', 'no-such-app', '--json'], { cwd: folder });
     expect([other.code, JSON.parse(other.stderr).code]).toEqual([5, 'not_found']);
@@ -189,11 +180,11 @@ describe('in a folder with svc.yaml', () => {
 });
 
 describe('svc apps create --from-file', () => {
-  test('takes the svc.yaml of another folder, or from standard input, with its tenant', async () => {
+  test('accepts the svc.yaml of another folder, or standard input, with its tenant', async () => {
     const { tenant } = world;
     const slugs = [0, 1].map(() => `shop-${Bun.randomUUIDv7().slice(-12)}`);
     const text = (slug?: string) => `tenant: ${tenant.slug}\napp: { slug: ${slug} }\n`;
-    const cwd = folderWith({ 'svc.yaml': 'tenant: no-such-tenant\n', 'other/svc.yaml': text(slugs[0]) });
+    const cwd = folderOf({ 'svc.yaml': 'tenant: no-such-tenant\n', 'other/svc.yaml': text(slugs[0]) });
     const create = ['apps', 'create', '--execute', '--json', '--from-file'];
     const file = await svc([...create, 'other/svc.yaml'], { cwd });
     const piped = await svc([...create, '-'], { cwd, stdin: text(slugs[1]) });
@@ -204,31 +195,31 @@ describe('svc apps create --from-file', () => {
   });
 });
 
-test.if(process.platform === 'linux')('a svc.yaml that never ends keeps no command waiting', async () => {
-  const folder = folderWith({});
+test.if(process.platform === 'linux')('an endless svc.yaml does not block a command', async () => {
+  const folder = folderOf({});
   symlinkSync('/dev/zero', join(folder, 'svc.yaml'));
   const ran = await svc(['tables', 'list'], { cwd: folder });
   expect([ran.code, ran.stdout]).toEqual([2, '']);
-  expect(ran.stderr).toStartWith('Error: svc.yaml is no regular file. (file_unreadable)');
+  expect(ran.stderr).toStartWith('Error: svc.yaml is not a regular file. (file_unreadable)');
   const who = await svc(['whoami', '--json'], { cwd: folder });
-  expect([who.code, who.stderr.includes('svc.yaml is no regular file')]).toEqual([0, true]);
+  expect([who.code, who.stderr.includes('svc.yaml is not a regular file')]).toEqual([0, true]);
 });
 
 describe('without svc.yaml', () => {
-  test('--app must be given: exit 2, before any request', async () => {
+  test('--app is required: exit 2, before any request', async () => {
     const env = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
     for (const line of [
       ['tables', 'list'],
       ['apps', 'co-owners', 'list'],
     ]) {
-      const ran = await svc(line, { cwd: folderWith({}), env });
+      const ran = await svc(line, { cwd: folderOf({}), env });
       expect([line, ran.code, ran.stdout]).toEqual([line, 2, '']);
-      expect(ran.stderr).toContain('--app must be given, or run it in a folder with svc.yaml');
+      expect(ran.stderr).toContain('--app is required outside of a folder with svc.yaml');
     }
   });
 
-  test('a file beyond the root of the repository does not count', async () => {
-    const folder = folderWith({
+  test('a file above the root of the repository is ignored', async () => {
+    const folder = folderOf({
       'svc.yaml': 'name: Outside\n',
       'repository/.git/HEAD': '',
       'repository/src/x': '',

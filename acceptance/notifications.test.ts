@@ -1,18 +1,27 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { admin, run, svcFor } from './support/commands.ts';
-import { type BehindServer, behind } from './support/database.ts';
-import { newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
-import { type RunningServer, root, startServer } from './support/server.ts';
 import {
   hasSmtpServer,
   needsSmtpServer,
   type ReceivedMail,
   type SmtpServer,
-  smtpEnv,
-  startSmtp,
-} from './support/smtp.ts';
+  startSmtpServer,
+} from '../scripts/smtp-server.ts';
+import { admin, run, svcFor } from './support/commands.ts';
+import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import { newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
+import { type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
+
+/** A real mail server, with what it takes in a folder of the test's own. */
+function startSmtp(place: { port?: number } = {}): Promise<SmtpServer> {
+  return startSmtpServer(join(temporaryFolder(), 'smtp'), place);
+}
+
+/** What makes a server send by it. */
+function smtpEnv({ url }: Pick<SmtpServer, 'url'>): Record<string, string> {
+  return { SVC_SMTP_URL: url, SVC_MAIL_FROM: 'svc of ours <svc@mail.example>' };
+}
 
 setDefaultTimeout(120_000);
 
@@ -24,7 +33,8 @@ if (needsSmtpServer)
 function startSlowSmtp(): { url: string; held: () => number; stop: () => void } {
   let held = 0;
   const listener = Bun.listen({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     socket: {
       open: (socket) => void socket.write('220 slow.example ESMTP\r\n'),
       data: (socket, bytes) => {
@@ -40,10 +50,10 @@ function startSlowSmtp(): { url: string; held: () => number; stop: () => void } 
   };
 }
 
-test('a mail server that takes its time holds up e-mails, and nothing else', async () => {
+test('a slow mail server delays e-mails only', async () => {
   const slow = startSlowSmtp();
   const server = await startServer({ env: { SVC_DATABASE_URL: '', ...smtpEnv(slow) } });
-  const database = behind(server);
+  const database = openServerDatabase(server);
   const { tenant, app, add } = await ground(server);
   const latest = (topic: string, count: number) =>
     database.query(
@@ -93,16 +103,20 @@ const listOf = async ({ base }: Tenant, { call }: Person, query = '') => {
   return body as { items: Told[]; unread: number; next_cursor: string | null };
 };
 
-describe('what people are told', () => {
-  test('is listed and marked as read by the command line', async () => {
+describe('notifications', () => {
+  test('are listed and marked as read with the command line', async () => {
     const { tenant, person, app, add } = await ground();
     const svc = svcFor(tenant.server, { token: person.token, tenant: tenant.slug });
     expect((await add()).status).toBe(201);
     const listed = (await svc(['notifications', 'list', '--unread', '--json'])).json<{ items: Told[] }>();
     expect(listed.items).toMatchObject([
       {
-        ...{ kind: 'co_owner_added', app_id: app.id, app_slug: app.slug, read_at: null },
-        ...{ title: 'You are a co-owner of Web shop', path: `/t/${tenant.slug}/apps/${app.slug}/overview` },
+        kind: 'co_owner_added',
+        app_id: app.id,
+        app_slug: app.slug,
+        read_at: null,
+        title: 'You are a co-owner of Web shop',
+        path: `/t/${tenant.slug}/apps/${app.slug}/overview`,
       },
     ]);
     const [{ id } = { id: '' }] = listed.items;
@@ -123,7 +137,7 @@ describe('what people are told', () => {
     expect((await svc(['notifications', 'read', 'x', '--execute'])).code).toBe(7);
   });
 
-  test('is nobody else’s, and comes in pages', async () => {
+  test('are visible to their person only, and have pages', async () => {
     const { tenant, person, app, add } = await ground();
     for (let again = 0; again < 3; again++) {
       expect((await add()).status).toBe(201);
@@ -146,11 +160,16 @@ describe('what people are told', () => {
     expect((await listOf(tenant, person)).unread).toBe(3);
   });
 
-  test('is refused to be read in any other way than some or all', async () => {
+  test('are marked as read by ids or all together, and in no other way', async () => {
     const { tenant, person } = await ground();
     const read = (body: unknown) => person.call('POST', `${tenant.base}/me/notifications/read`, body);
     for (const body of [
-      ...[{}, { ids: [] }, { all: false }, { all: true, ids: [Bun.randomUUIDv7()] }, { ids: ['x'] }, []],
+      {},
+      { ids: [] },
+      { all: false },
+      { all: true, ids: [Bun.randomUUIDv7()] },
+      { ids: ['x'] },
+      [],
       { ids: Array.from({ length: 201 }, () => Bun.randomUUIDv7()) },
     ])
       expect([body, (await read(body)).status]).toEqual([body, 400]);
@@ -162,11 +181,11 @@ describe('what people are told', () => {
 describe.if(hasSmtpServer)('with a real mail server,', () => {
   let smtp: SmtpServer;
   let server: RunningServer;
-  let database: BehindServer;
+  let database: ServerDatabase;
   beforeAll(async () => {
     smtp = await startSmtp();
     server = await startServer({ env: { SVC_DATABASE_URL: '', ...smtpEnv(smtp) } });
-    database = behind(server);
+    database = openServerDatabase(server);
   });
   afterAll(async () => {
     await database?.close();
@@ -183,7 +202,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
   const mailTo = (person: Person): Promise<ReceivedMail> =>
     until(`${person.email} gets an e-mail`, async () => mailsTo(person)[0], 60_000);
 
-  test('who is told gets one e-mail, which leads to the console', async () => {
+  test('a notification sends one e-mail with a link to the console', async () => {
     const { tenant, person, app, add } = await ground(server);
     await add();
     const mail = await mailTo(person);
@@ -198,7 +217,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     expect(mailsTo(person).length).toBe(1);
   });
 
-  test('a name with line breaks in it becomes no header', async () => {
+  test('a name with line breaks does not become a header', async () => {
     const name = 'Shop\r\nBcc: eve@example.test\r\nX-Evil: yes\r\n\r\n<script>alert(1)</script>';
     const { person, add } = await ground(server, name);
     await add();
@@ -210,7 +229,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     expect(smtp.mails().filter(({ to }) => to.includes('eve'))).toEqual([]);
   });
 
-  test('a preview sends nothing, and neither does what happens to somebody who is suspended', async () => {
+  test('a preview sends nothing, and suspended people get nothing', async () => {
     const previewed = await ground(server);
     expect((await previewed.add('?dry_run=true')).status).toBe(200);
     const suspended = await ground(server);
@@ -230,7 +249,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     expect((await listOf(previewed.tenant, previewed.person)).items).toEqual([]);
   });
 
-  test('the operator is told by the doctor whether it can be used', async () => {
+  test('the doctor reports whether the mail server works', async () => {
     const doctor = async (env: Record<string, string>) => {
       const ran = await run([join(root, 'svc-admin'), 'doctor', '--json'], {
         env: { ...server.env, ...env },
@@ -247,7 +266,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     expect(JSON.stringify(broken)).not.toContain('a-secret-word');
   });
 
-  test('a mail server that is away fails no request, and gets what it missed when it is back', async () => {
+  test('an unavailable mail server fails no request, and gets the e-mails when it is back', async () => {
     const { tenant, person, add } = await ground(server);
     await smtp.stop();
     expect((await add()).status).toBe(201);

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { svcFor } from './support/commands.ts';
-import { newPerson } from './support/people.ts';
-import { done } from './support/rows-proof.ts';
+import { done, newPerson } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
 import { newRelease, newSite, type SiteGround, setVisibility } from './support/sites.ts';
 import { onTerminal } from './support/terminal.ts';
@@ -34,10 +33,17 @@ function desktop(person = site.owner, { first = ':' } = {}) {
   chmodSync(opener, 0o755);
   const env: Record<string, string | undefined> = {
     ...process.env,
-    ...{ PATH: `${folder}:${process.env.PATH}`, DISPLAY: ':99', WAYLAND_DISPLAY: undefined },
-    ...{ SSH_CONNECTION: undefined, SVC_BASE_URL: site.server.baseUrl, SVC_TOKEN: person.token },
-    ...{ SVC_TENANT: site.tenant.slug, SVC_CONFIG_DIR: join(folder, 'config') },
-    ...{ SVC_API_KEY: undefined, SVC_PROFILE: undefined, NO_COLOR: '1' },
+    PATH: `${folder}:${process.env.PATH}`,
+    DISPLAY: ':99',
+    WAYLAND_DISPLAY: undefined,
+    SSH_CONNECTION: undefined,
+    SVC_BASE_URL: site.server.baseUrl,
+    SVC_TOKEN: person.token,
+    SVC_TENANT: site.tenant.slug,
+    SVC_CONFIG_DIR: join(folder, 'config'),
+    SVC_API_KEY: undefined,
+    SVC_PROFILE: undefined,
+    NO_COLOR: '1',
   };
   return {
     env,
@@ -64,15 +70,15 @@ async function atTerminal(args: string[], env: Record<string, string | undefined
 }
 
 describe('svc open at a terminal', () => {
-  test('starts the opener with the address as its one argument, and prints it', async () => {
+  test('starts the opener with the URL as its only argument, and prints it', async () => {
     const { env, opened } = desktop();
     const shown = await atTerminal(['reviews'], env);
     expect(await opened()).toBe(`${page('/reviews')}\n`);
     expect(shown).toContain(page('/reviews'));
-    expect(shown).toContain('Your browser should show that page now.');
+    expect(shown).toContain('The page opens in your browser.');
   });
 
-  test('hands over what a shell would take for more, whole and encoded', async () => {
+  test('passes shell characters encoded, as one argument', async () => {
     const { env, opened } = desktop();
     const canary = join(temporaryFolder(), 'canary');
     const name = `a; touch ${canary} & $(touch ${canary}) \`touch ${canary}\` "'|\n--version`;
@@ -81,7 +87,7 @@ describe('svc open at a terminal', () => {
     expect(existsSync(canary)).toBeFalse();
   });
 
-  test('with --json says that it opened it', async () => {
+  test('with --json reports that it opened the URL', async () => {
     const { env, opened } = desktop();
     const shown = await atTerminal(['console', '--json'], env);
     expect(JSON.parse(shown.slice(shown.indexOf('{'), shown.lastIndexOf('}') + 1))).toEqual({
@@ -91,7 +97,7 @@ describe('svc open at a terminal', () => {
     expect(await opened()).toBe(`${site.server.baseUrl}/\n`);
   });
 
-  test('leaves the opener running when the terminal closes behind it', async () => {
+  test('keeps the opener running when the terminal closes', async () => {
     const closed = join(temporaryFolder(), 'closed');
     const { env, opened } = desktop(site.owner, { first: `until [ -e ${closed} ]; do sleep 0.02; done` });
     await atTerminal(['reviews'], env);
@@ -115,7 +121,7 @@ describe('svc open at a terminal', () => {
 });
 
 describe('svc open', () => {
-  test('where nobody looks prints the address and opens nothing', async () => {
+  test('without a terminal prints the URL and opens nothing', async () => {
     const { env, nothingOpened } = desktop();
     const ran = await svc()(['open', '--app', slug, '--logs', '--json'], { env });
     expect([ran.code, ran.json()]).toEqual([0, { url: page(`/apps/${slug}/logs`), opened: false }]);
@@ -123,7 +129,7 @@ describe('svc open', () => {
     expect(nothingOpened()).toBeTrue();
   });
 
-  test('of an app is its page in the console until it is deployed, and then where it answers', async () => {
+  test('of an app opens its console page until it is deployed, and then its site', async () => {
     const fresh = await newSite(undefined, site.tenant);
     const console = `${page(`/apps/${fresh.app.slug}/overview`)}\n`;
     expect(await printed([fresh.app.slug])).toBe(console);
@@ -162,7 +168,7 @@ describe('svc open', () => {
     );
   });
 
-  test('exits 5 for an app that is not there or not to be seen, and says what was probably meant', async () => {
+  test('exits 5 for an unknown or hidden app, and suggests a name', async () => {
     for (const who of [svc(), svcFor(site.server, { token: site.tenant.outsider.token })]) {
       const tenant = ['--tenant', site.tenant.slug];
       expect((await who(['open', 'no-such-app', ...tenant])).code).toBe(5);
@@ -173,7 +179,7 @@ describe('svc open', () => {
     expect((await svcFor(site.server)(['open', 'reviews', '--tenant', site.tenant.slug])).code).toBe(3);
   });
 
-  test('exits 2 for words that name nothing, and for no word where no svc.yaml is', async () => {
+  test('exits 2 for unknown words, and without a word and svc.yaml', async () => {
     const unknown = await svc()(['open', 'tabels', 'pets']);
     expect([unknown.code, unknown.stdout]).toEqual([2, '']);
     expect(unknown.stderr).toContain('Did you mean svc open tables?');

@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { newRepository } from './support/git-repos.ts';
+import { newRepository } from './support/git.ts';
 import { newTenant } from './support/people.ts';
 import { endWith, startServer } from './support/server.ts';
 
 setDefaultTimeout(120_000);
 
-test('a proxy in the environment of the server hears nothing of what the server asks of itself', async () => {
+test("the server's requests to itself do not go through a proxy in its environment", async () => {
   const heard: string[] = [];
   const proxy = Bun.serve({
     hostname: '127.0.0.1',

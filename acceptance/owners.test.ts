@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { admin, type Ran, type Svc, svcFor } from './support/commands.ts';
-import { newPerson, type Person } from './support/people.ts';
-import { newApp, newWorld, type World } from './support/world.ts';
+import { newApp, newPerson, type Person } from './support/people.ts';
+import { newWorld, type World } from './support/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ async function app() {
 }
 
 describe('svc apps ownership transfer', () => {
-  test('hands the app over with --execute and --yes, and only the new owner hands it back', async () => {
+  test('transfers the app with --execute and --yes, and only the new owner can transfer it back', async () => {
     const { O, C, M } = world.people;
     const { id, run, owners } = await app();
     const preview = await run(O, 'ownership transfer', '--to', M.email);
@@ -45,7 +45,7 @@ describe('svc apps ownership transfer', () => {
     expect(await owners()).toEqual([`owner ${O.id}`, `co_owner ${C.id}`, `co_owner ${M.id}`]);
   });
 
-  test('asks first: without a terminal and without --yes it exits 11 and changes nothing', async () => {
+  test('needs a confirmation: without a terminal and --yes it exits 11 and changes nothing', async () => {
     const { O, C, M } = world.people;
     const { run, owners } = await app();
     const ran = await run(O, 'ownership transfer', '--to', M.id, '--execute');
@@ -53,7 +53,7 @@ describe('svc apps ownership transfer', () => {
     expect(await owners()).toEqual([`owner ${O.id}`, `co_owner ${C.id}`]);
   });
 
-  test('is refused by name: to the owner, to nobody of the tenant, by who is not the owner', async () => {
+  test('is refused with a reason: to the owner, to a non-member, and by a non-owner', async () => {
     const { O, C, A, X } = world.people;
     const { run, slug } = await app();
     const refused = async (person: Person, to: string) => {
@@ -67,13 +67,13 @@ describe('svc apps ownership transfer', () => {
     expect((await as(O)(['apps', 'ownership', 'transfer', '--app', slug])).code).toBe(2);
   });
 
-  test('is for an admin once the owner is suspended, and the audit says in whose place', async () => {
+  test('is possible for an admin once the owner is suspended, and the audit names the owner', async () => {
     const owner = await member();
     const { id } = await newApp(world.tenant, { owner, coOwner: world.people.C });
     await admin(world.tenant.server, ['users', 'suspend', owner.id]);
     const line = ['apps', 'ownership', 'transfer', '--app', id, '--to', world.people.M.email];
     const preview = await as(world.people.A)(line);
-    expect(preview.stdout).toContain(`in place of the owner: ${owner.email} is suspended`);
+    expect(preview.stdout).toContain(`You act for the owner: ${owner.email} is suspended`);
     expect((await as(world.people.A)([...line, '--execute', '--yes'])).code).toBe(0);
     const audit = await world.as.A('GET', `${world.tenant.base}/audit?target_id=${id}`);
     const entry = audit.body.items.find((it: { action: string }) => it.action === 'ownership.transfer');
@@ -106,7 +106,7 @@ describe('svc apps members', () => {
     expect((await as(M)(['apps', 'members', slug])).code).toBe(5);
   });
 
-  test('an app with the name of a command is reached by the whole words, or behind two dashes', async () => {
+  test('an app named like a command is found by the full command, or after two dashes', async () => {
     const made = await world.as.O('POST', `${world.tenant.base}/apps`, { name: 'Add', slug: 'add' });
     expect(made.status).toBe(201);
     const svc = as(world.people.O);
@@ -150,7 +150,7 @@ describe('svc apps members', () => {
 });
 
 describe('svc apps inspection-consent', () => {
-  test('is read alone or with get, set one way or the other, and keeps a ledger that outlives it', async () => {
+  test('is read with or without get, granted and revoked, and keeps a ledger', async () => {
     const { O, C, A } = world.people;
     const { slug, run, path } = await app();
     await world.as.O('POST', `${path}/tables`, { name: 'pets', columns: ['name:text'] });
@@ -173,7 +173,7 @@ describe('svc apps inspection-consent', () => {
     const looked = await inspect();
     expect([looked.code, looked.json()]).toMatchObject([0, { tables: [{ name: 'pets' }], reader_id: A.id }]);
     const revoking = await svc(['apps', 'inspection-consent', 'set', '--app', slug, '--revoked']);
-    expect(revoking.stdout).toContain('does not recall what was already read');
+    expect(revoking.stdout).toContain('does not undo what was already read');
     expect((await run(C, 'inspection-consent set', '--revoked', '--execute')).json()).toMatchObject({
       status: 'revoked',
       revoked_by: C.id,
@@ -202,7 +202,7 @@ describe('svc apps inspection-consent', () => {
     }
   });
 
-  test('takes one of --granted and --revoked, and what to inspect by name: otherwise exit 2', async () => {
+  test('needs one of --granted and --revoked, and a known --what: otherwise exit 2', async () => {
     const { run, slug } = await app();
     const { O, A } = world.people;
     for (const flags of [[], ['--granted', '--revoked'], ['--granted=false']])

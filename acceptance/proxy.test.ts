@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { userOf } from '../sdk/src/server-user.ts';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
 import { newPerson, newTenant, type Person } from './support/people.ts';
-import { sendRaw } from './support/raw-answers.ts';
 import { type RunningApp, runningApp, zeros } from './support/running-app.ts';
 import { freePort, startServer } from './support/server.ts';
 import { setVisibility, visitorCookie } from './support/sites.ts';
+import { sendRaw } from './support/sockets.ts';
 import { until } from './support/until.ts';
 
 setDefaultTimeout(120_000);
@@ -84,7 +84,7 @@ function expected(mode: (typeof modes)[number], visibility: (typeof visibilities
   return '404';
 }
 
-test('each auth mode, each visibility, each principal: who reaches the app, and of whom it is told', async () => {
+test('each auth mode and visibility lets the right principals through, and passes their identity to the app', async () => {
   const app = await runningApp();
   const people = await everybody(app);
   const options = { baseUrl: app.site.server.baseUrl, appId: app.site.app.id };
@@ -105,7 +105,10 @@ test('each auth mode, each visibility, each principal: who reaches the app, and 
     const answer = await asked(mode, letter);
     if (answer.status !== 200) {
       expect([mode, letter, answer.headers.get('content-type'), app.seen.length - before]).toEqual([
-        ...[mode, letter, 'application/problem+json', 0],
+        mode,
+        letter,
+        'application/problem+json',
+        0,
       ]);
       return String(answer.status);
     }
@@ -134,7 +137,7 @@ test('each auth mode, each visibility, each principal: who reaches the app, and 
 });
 
 describe('a credential', () => {
-  test('that is wrong is refused in bearer and api_key mode, also where none is needed', async () => {
+  test('that is invalid is refused in bearer and api_key mode, also where none is needed', async () => {
     const app = await runningApp();
     await setVisibility(app.site, 'internet');
     await app.setMode('bearer');
@@ -148,7 +151,7 @@ describe('a credential', () => {
     expect((await app.fetch('/')).status).toBe(200);
   });
 
-  test('of the kind PAT counts for the apps and the actions of its scope', async () => {
+  test('that is a PAT is valid for the apps and actions of its scope', async () => {
     const app = await runningApp();
     await app.setMode('api_key');
     const { tenant, owner } = app.site;
@@ -166,7 +169,7 @@ describe('a credential', () => {
     expect(await asked({ actions: ['write'] })).toBe(403);
   });
 
-  test('that is revoked, and a person who is suspended or removed, count for nothing within a second', async () => {
+  test('loses its effect within a second when it is revoked, or its person suspended or removed', async () => {
     const app = await runningApp();
     const { tenant, owner } = app.site;
     const members = `${tenant.base}/members`;
@@ -188,7 +191,7 @@ describe('a credential', () => {
   });
 });
 
-test('a page that is turned away leads to the sign-in in cookie mode, and a problem tells in bearer mode', async () => {
+test('a refused page redirects to the sign-in in cookie mode, and is a problem document in bearer mode', async () => {
   const app = await runningApp();
   const asPage = { headers: { accept: 'text/html' } };
   const opened = await app.fetch('/a?b=c', asPage);
@@ -203,7 +206,7 @@ test('a page that is turned away leads to the sign-in in cookie mode, and a prob
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
-test.if(hasChromium)('a page whose kind the app does not say is shown, at either listener', async () => {
+test.if(hasChromium)('a page without a content type is displayed, at either listener', async () => {
   const edgePort = freePort();
   const server = await startServer({ env: { SVC_EDGE_PORT: String(edgePort) } });
   const app = await runningApp({ within: await newTenant(server) });
@@ -222,7 +225,7 @@ test.if(hasChromium)('a page whose kind the app does not say is shown, at either
   await browser.close();
 });
 
-test('forms and sockets of another app are not taken for the visitor', async () => {
+test('forms and sockets of another app do not act as the visitor', async () => {
   const app = await runningApp();
   const cookie = await visitorCookie(app.site, app.site.owner);
   const post = (headers: Record<string, string>) =>
@@ -271,7 +274,7 @@ test('an open socket ends within a second when its person loses the app', async 
   expect(performance.now() - begun).toBeLessThan(2_000);
 });
 
-test('what an app was asked is told to its owners, by the minute, and to nobody else', async () => {
+test('the requests of an app are counted by the minute for its owners, and for nobody else', async () => {
   const app = await runningApp();
   await setVisibility(app.site, 'internet');
   const { tenant, owner } = app.site;
@@ -296,7 +299,7 @@ test('what an app was asked is told to its owners, by the minute, and to nobody 
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'what goes through the server takes far less memory than it has bytes, each way',
+  'large bodies pass through the server with far less memory than they have bytes, each way',
   async () => {
     const app = await runningApp();
     await setVisibility(app.site, 'internet');

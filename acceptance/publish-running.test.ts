@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import { newNodeApp, nodeApp } from './support/node-apps.ts';
-import { newTenant } from './support/people.ts';
-import { done, startEmbedded } from './support/rows-proof.ts';
+import { newNodeApp, nodeApp } from './support/apps.ts';
+import { done, newTenant } from './support/people.ts';
+import { startEmbedded } from './support/server.ts';
 import { askHost } from './support/sites.ts';
 import { until } from './support/until.ts';
 
-test('an app that runs is published as it is deployed: a new version ends the request, an approval opens it to all', async () => {
+test('publishing a running app: a new version ends the request, an approval opens the app to all', async () => {
   const tenant = await newTenant(await startEmbedded());
   const app = await newNodeApp(tenant, nodeApp('one'));
   const requests = `${app.base}/publication-requests`;

@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
-import { type Answered, newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
-import { done } from './support/rows-proof.ts';
+import { type Answered, done, newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
 import { askSite, newRelease, newSite, type SiteGround, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
@@ -43,7 +42,7 @@ const decide = (id: string, move: string, body?: object, by = tenant.admin) =>
 const appOf = async (site: SiteGround) => done(site.owner.call('GET', `${tenant.base}/apps/${site.app.id}`));
 
 describe('publishing an app', () => {
-  test('goes from the request to the visitor: asked for by its owner, approved by an admin, open within a second', async () => {
+  test('is requested by its owner, approved by an admin, and open to visitors within a second', async () => {
     const site = await shownSite();
     expect((await askSite(site, '/', asPage)).status).toBe(303);
     const line = ['publish', '--app', site.app.slug, '--visibility', 'internet', '--note', 'for the fair'];
@@ -68,21 +67,24 @@ describe('publishing an app', () => {
     await until('visitors see it', async () => (await askSite(site, '/', asPage)).status === 200);
     expect(Date.now() - began).toBeLessThan(1_000);
     expect(await appOf(site)).toMatchObject({
-      ...{ visibility: 'internet', review_status: 'approved', operating_status: 'live' },
+      visibility: 'internet',
+      review_status: 'approved',
+      operating_status: 'live',
     });
 
     const again = await admins(['review', 'approve', id!, '--execute', '--json']);
     expect([again.code, again.json().changed]).toEqual([0, false]);
     const history = await site.svc(['review', 'history', '--app', site.app.slug, '--json']);
     expect(history.json<{ items: { status: string }[]; per_page: number }>()).toMatchObject({
-      ...{ items: [{ status: 'approved' }], per_page: 20 },
+      items: [{ status: 'approved' }],
+      per_page: 20,
     });
     const settled = await admins(['review', 'history', '--json']);
     expect(settled.json<{ items: { id: string }[] }>().items.map((item) => item.id)).toContain(id!);
     expect((await site.svc(['review', 'history'])).code).toBe(4);
   });
 
-  test('takes the app from svc.yaml, and the visibility from nowhere but the line', async () => {
+  test('reads the app from svc.yaml, and the visibility only from the command line', async () => {
     const site = await shownSite();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'svc.yaml'), `name: A site\napp:\n  slug: ${site.app.slug}\n`);
@@ -94,7 +96,7 @@ describe('publishing an app', () => {
     expect([again.code, again.json().id, again.json().changed]).toEqual([0, asked.json().id, false]);
   });
 
-  test('is rejected with a reason that its owners read, by the older form of the line as well', async () => {
+  test('is rejected with a reason that its owners read, also with the older flags', async () => {
     const site = await shownSite();
     const { id } = (await ask(site, 'public')).body;
     expect((await admins(['review', 'reject', id, '--execute'])).code).toBe(2);
@@ -143,7 +145,7 @@ describe('publishing an app', () => {
 });
 
 describe('who decides', () => {
-  test('is an admin who did not ask; one who asked can only take it back', async () => {
+  test('is an admin who did not request it; the requester can only withdraw it', async () => {
     const site = await shownSite();
     const owners = `${tenant.base}/apps/${site.app.id}/co-owners`;
     await done(site.owner.call('POST', owners, { user_id: otherAdmin.id }));
@@ -157,7 +159,7 @@ describe('who decides', () => {
     expect(said(await decide(next, 'withdraw', undefined, otherAdmin))).toBe('200');
   });
 
-  test('is who asked, where the tenant has one admin alone, and the audit says so', async () => {
+  test('is the requester in a tenant with one admin, and the audit says so', async () => {
     const alone = await newTenant();
     const site = await newSite(undefined, { ...alone, member: alone.admin });
     await newRelease(site, page('One'), { on_finalize: 'deploy' });
@@ -176,7 +178,7 @@ describe('who decides', () => {
     );
   });
 
-  test('is not who asked and has sent the other admin away: for a week it stays with another', async () => {
+  test('is not the requester for a week after another admin was removed', async () => {
     const ground = await newTenant();
     const other = await newPerson(ground.server, { tenant: ground.id, role: 'tenant_admin' });
     const site = await newSite(undefined, { ...ground, member: ground.admin });
@@ -186,14 +188,14 @@ describe('who decides', () => {
     await done(ground.admin.call('PUT', `${ground.base}/members/${other.id}`, { role: 'tenant_member' }));
     const svc = svcFor(ground.server, { token: ground.admin.token, tenant: ground.slug });
     const refused = await svc(['review', 'approve', asked.id, '--execute']);
-    expect([refused.code, /You may from 2\S+Z on/.test(refused.stderr)]).toEqual([4, true]);
+    expect([refused.code, /You can approve it from 2\S+Z/.test(refused.stderr)]).toEqual([4, true]);
     const { body } = await other.call('GET', `${ground.base}/me/notifications`);
     expect(body.items.map(({ kind }: { kind: string }) => kind)).toContain('role_changed');
   });
 });
 
 describe('asking', () => {
-  test('is for twenty times a minute, since every admin gets an e-mail of it', async () => {
+  test('is limited to twenty requests per minute, since every admin gets an e-mail', async () => {
     const site = await shownSite();
     for (let times = 0; times < 20; times++) {
       const { id } = await done(ask(site, 'public'));
@@ -203,8 +205,8 @@ describe('asking', () => {
   });
 });
 
-describe('what was approved', () => {
-  test('is shown to the tenant by that; a release that nobody has reviewed is not', async () => {
+describe('an approved publication', () => {
+  test('is visible to the tenant; a release without a review is not', async () => {
     const site = await shownSite();
     expect(
       said(
@@ -224,7 +226,7 @@ describe('what was approved', () => {
     );
   });
 
-  test('may be what was staged: the approval shows it, and makes the app wider', async () => {
+  test('can be a staged release: the approval activates it and widens the visibility', async () => {
     const site = await shownSite();
     await done(site.owner.call('POST', `${site.base}/site/staging/enable`));
     const two = await newRelease(site, page('Two'));
@@ -237,7 +239,7 @@ describe('what was approved', () => {
     expect(await appOf(site)).toMatchObject({ visibility: 'internet', review_status: 'approved' });
   });
 
-  test('ends where the app is made narrower, at once, and a new request makes it wider again', async () => {
+  test('ends immediately when the visibility narrows, and a new request widens it again', async () => {
     const site = await shownSite();
     await decide((await ask(site, 'internet')).body.id, 'approve');
     await until('visitors see it', async () => (await askSite(site, '/', asPage)).status === 200);

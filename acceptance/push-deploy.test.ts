@@ -1,17 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { newRepository } from './support/git-repos.ts';
-import { webhookSender } from './support/git-webhooks.ts';
-import {
-  type Deployment,
-  type NodeApp,
-  newNodeApp,
-  nodeApp,
-  nodeAppOf,
-  runsOf,
-} from './support/node-apps.ts';
-import { newTenant, type Tenant } from './support/people.ts';
-import { done, startEmbedded, Tally } from './support/rows-proof.ts';
-import type { RunningServer } from './support/server.ts';
+import { type Deployment, type NodeApp, newNodeApp, nodeApp, nodeAppOf, runsOf } from './support/apps.ts';
+import { newRepository, webhookSender } from './support/git.ts';
+import { done, newTenant, type Tenant } from './support/people.ts';
+import { Tally } from './support/rows.ts';
+import { type RunningServer, startEmbedded } from './support/server.ts';
+
 import { until } from './support/until.ts';
 
 const clients = 8;
@@ -96,7 +89,7 @@ function openSocket(app: NodeApp): Promise<Socket> {
   return opened.promise;
 }
 
-test('a push goes live while 8 clients ask without a pause and a WebSocket is open: no request fails', async () => {
+test('a push goes live under load from 8 clients and an open WebSocket, and no request fails', async () => {
   const app = await bootstrappedApp();
   await app.answers('one');
   const [answers, messages] = [new Tally(), new Tally()];
@@ -142,7 +135,7 @@ test('a push goes live while 8 clients ask without a pause and a WebSocket is op
   expect(answers.count('200 one/one')).toBeGreaterThan(100);
 }, 120_000);
 
-test('of two pushes soon after one another the newest is live in the end; one to another branch deploys nothing', async () => {
+test('after two quick pushes the newest is live; a push to another branch deploys nothing', async () => {
   const app = await pushedApp();
   app.copy.write(nodeApp('two'));
   await app.copy.push();
@@ -165,7 +158,7 @@ test('of two pushes soon after one another the newest is live in the end; one to
   expect(await app.deployments()).toEqual(before);
 }, 120_000);
 
-test('a delivery counts once and with its signature; a build that fails leaves the old version answering', async () => {
+test('a delivery counts once and only with its signature; after a failed build the old version serves', async () => {
   const app = await pushedApp();
   const tell = await webhookSender(server);
   const { connection } = await done(app.owner.call('GET', `${app.base}/git`));

@@ -3,11 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { admin, run, type Svc, svcFor } from './support/commands.ts';
-import { type BehindServer, behind } from './support/database.ts';
+import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import { newApp } from './support/people.ts';
 import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
 import { root, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newApp, newWorld, type World } from './support/world.ts';
+import { newWorld, type World } from './support/world.ts';
 
 interface RawDb {
   enabled: boolean;
@@ -21,13 +22,13 @@ interface RawDb {
 }
 
 let world: World;
-let database: BehindServer;
+let database: ServerDatabase;
 let svc: Svc;
 
 // A server of its own, on the embedded database, that logs all it can.
 beforeAll(async () => {
   world = await newWorld(await startServer({ env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } }));
-  database = behind(world.tenant.server);
+  database = openServerDatabase(world.tenant.server);
   svc = svcOf(world);
   await enable(await ownApp());
 });
@@ -71,7 +72,7 @@ const asSuperuser = (text: string) => query(direct('postgres', passwords().super
 const inside = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
 
 describe('svc apps raw-db', () => {
-  test('previews, makes a database whose string works at once, and says so on a repeat', async () => {
+  test('previews, creates a database whose connection string works immediately, and repeats without a change', async () => {
     const app = await ownApp();
     const preview = await rawDb(['enable'], app);
     expect(preview.json<{ plan: object }>().plan).toMatchObject({
@@ -93,7 +94,7 @@ describe('svc apps raw-db', () => {
     expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
   });
 
-  test('changes the password: the string before ends, the new one is printed once and works', async () => {
+  test('changes the password: the old connection string ends, the new one is printed once and works', async () => {
     const app = await ownApp();
     const { connection_string: url } = await enable(app);
     await query(url, 'create table kept (a int)');
@@ -107,7 +108,7 @@ describe('svc apps raw-db', () => {
     expect((await rawDb(['status'], app)).json<RawDb>()).toEqual(record as RawDb);
   });
 
-  test('shuts out who has seen the string and is an owner no more', async () => {
+  test('locks out a former owner who knows the connection string', async () => {
     const app = await ownApp();
     const { connection_string: url } = await enable(app);
     const { C, O } = world.people;
@@ -120,7 +121,7 @@ describe('svc apps raw-db', () => {
     await until('it is shut out', async () => (await refusal(url)) === '28P01');
   });
 
-  test('previews that it can not be undone; --execute drops it without being asked for more, and it is gone', async () => {
+  test('previews that it cannot be undone; --execute drops the database without further questions', async () => {
     const app = await ownApp();
     const { connection_string: url, database: name } = await enable(app);
     const preview = (await rawDb(['disable'], app)).json<{ plan: Record<string, unknown> }>().plan;
@@ -143,7 +144,7 @@ describe('svc apps raw-db', () => {
     );
   });
 
-  test('prints the string also when the wait for the database runs out: exit 10', async () => {
+  test('prints the connection string also when the wait for the database times out: exit 10', async () => {
     const app = await ownApp();
     const holder = new pg.Client({ connectionString: direct('postgres', passwords().superuser, 'postgres') });
     await holder.connect();
@@ -159,7 +160,7 @@ describe('svc apps raw-db', () => {
     await query(url!, 'select 1');
   });
 
-  test('is switched by the owner alone, with a login; co-owners and admins may look', async () => {
+  test('is for the owner only, with a login; co-owners and admins can read its status', async () => {
     const app = await ownApp();
     const base = `${world.tenant.base}/apps/${app}/raw-db`;
     for (const letter of ['C', 'A', 'M', 'P', 'N', 'X'] as const) {
@@ -179,7 +180,7 @@ describe('svc apps raw-db', () => {
 });
 
 describe('the database of an app', () => {
-  test('reaches neither the control plane nor other apps, by whichever login is tried', async () => {
+  test('has no access to the control plane or other apps, with any login', async () => {
     const [mine, other] = [await enable(await ownApp()), await enable(await ownApp())];
     const url = mine.connection_string;
     for (const name of ['svc', 'postgres', 'template1', other.database ?? ''])
@@ -195,7 +196,7 @@ describe('the database of an app', () => {
     }
   });
 
-  test('of a deleted app lets nobody in, and has everything again when the app is restored', async () => {
+  test('of a deleted app accepts no connection, and is complete again when the app is restored', async () => {
     const app = await ownApp();
     const { connection_string: url } = await enable(app);
     await query(url, 'create table kept (a int)');
@@ -212,7 +213,7 @@ describe('the database of an app', () => {
     expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
   });
 
-  test('uses up what databases share without the platform noticing: all other requests are answered', async () => {
+  test('can exhaust its resources while all other requests succeed', async () => {
     const [one, other] = [await enable(await ownApp()), await enable(await ownApp())];
     const client = new pg.Client({ connectionString: one.connection_string });
     await client.connect();
@@ -229,7 +230,7 @@ describe('the database of an app', () => {
     await client.end();
   });
 
-  test('takes as many connections as it may, and no more', async () => {
+  test('accepts connections up to its limit', async () => {
     const { connection_string: url, connections_max } = await enable(await ownApp());
     const clients = Array.from({ length: connections_max! }, () => new pg.Client({ connectionString: url }));
     for (const client of clients) await client.connect();
@@ -254,7 +255,7 @@ describe('the database of an app', () => {
       expect([table, rows.some((row) => row.includes(password))]).toEqual([table, false]);
   });
 
-  test('is there from its enabling on, and after a restart where it was, with the same string', async () => {
+  test('is available after it is enabled, and after a restart with the same connection string', async () => {
     const env = { SVC_DATABASE_URL: '' };
     const server = await startServer({ env });
     const own = await newWorld(server);
@@ -272,7 +273,7 @@ describe('the database of an app', () => {
     ]);
     expect(checks.find(({ name }) => name === 'raw databases')).toMatchObject({
       status: 'ok',
-      detail: 'Apps that have a database of their own: 1. Each is there.',
+      detail: 'Apps with their own database: 1. All exist.',
     });
     await query(url, 'create table kept (a int)');
     expect(await server.stop()).toBe(0);
@@ -318,7 +319,7 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
   });
 });
 
-test('the words are in the help', async () => {
+test('the commands are in the help', async () => {
   const help = await run([join(root, 'svc'), 'apps', 'raw-db', '--help']);
   for (const word of ['enable', 'rotate', 'disable', 'status']) expect(help.stdout).toContain(word);
 });

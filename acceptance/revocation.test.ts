@@ -1,10 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
-import { behind, databaseUrlOf } from './support/database.ts';
-import { type Answered, caller, newPerson, newTenant, type Tenant } from './support/people.ts';
-import { type RunningServer, startServer } from './support/server.ts';
+import { openServerDatabase } from './support/database.ts';
+import { type Answered, caller, newApp, newPerson, newTenant, type Tenant } from './support/people.ts';
+import { type RunningServer, startBeside, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newApp } from './support/world.ts';
 
 const clientsCount = 20;
 /** The promise: this long after the removal was confirmed, nothing works any more. */
@@ -17,7 +16,7 @@ let second: RunningServer;
 
 beforeAll(async () => {
   first = await startServer({ env: { SVC_DATABASE_URL: '' } });
-  second = await startServer({ env: { SVC_DATABASE_URL: databaseUrlOf(first), SVC_SEED: 'none' } });
+  second = await startBeside(first);
   t = await newTenant(first);
 });
 
@@ -80,7 +79,7 @@ const confirmed = async (answer: Promise<Answered>) => {
   if (status >= 300) throw new Error(`It answered ${status}: ${JSON.stringify(body)}`);
 };
 
-test('a suspended user is out', async () => {
+test('a suspended user loses all access', async () => {
   const { person, call } = await asPerson();
   await endsInTime('user suspended', {
     ask: () => call('GET', '/api/v1/me'),
@@ -90,7 +89,7 @@ test('a suspended user is out', async () => {
   });
 });
 
-test('a new password ends every sign-in of the user', async () => {
+test('a new password ends every session of the user', async () => {
   const { person, call } = await asPerson();
   await endsInTime('password set', {
     ask: () => call('GET', `${t.base}/me/grants`),
@@ -101,7 +100,7 @@ test('a new password ends every sign-in of the user', async () => {
   });
 });
 
-test('a sign-in that its owner ends takes its token along, and no other', async () => {
+test('an ended session ends its token, and no other', async () => {
   const { person, call } = await asPerson();
   const { access_token: other } = await admin(first, ['tokens', 'issue', '--user', person.id]);
   const sessions = (await person.call('GET', '/api/v1/me/sessions')).body.items;
@@ -117,7 +116,7 @@ test('a sign-in that its owner ends takes its token along, and no other', async 
   expect((await remaining('GET', '/api/v1/me')).status).toBe(200);
 });
 
-test('a login that is given back at the OpenID provider is over, access token and all', async () => {
+test('a login revoked at the OpenID provider ends with its access token', async () => {
   const { secret } = await Bun.file(`${first.dataDir}/local-login.json`).json();
   const form = async (path: string, fields: Record<string, string>) => {
     const body = new URLSearchParams({ client_id: 'svc-cli', ...fields });
@@ -140,7 +139,7 @@ test('a login that is given back at the OpenID provider is over, access token an
   });
 });
 
-test('who is no longer a member sees nothing of the tenant', async () => {
+test('a former member sees nothing of the tenant', async () => {
   const { person, call } = await asPerson();
   await endsInTime('member removed', {
     ask: () => call('GET', t.base),
@@ -150,7 +149,7 @@ test('who is no longer a member sees nothing of the tenant', async () => {
   });
 });
 
-test('who is no longer an admin does nothing of an admin', async () => {
+test('a former admin has no admin rights', async () => {
   const { person, call } = await asPerson('tenant_admin');
   await endsInTime('role lowered', {
     ask: () => call('GET', `${t.base}/members`),
@@ -160,7 +159,7 @@ test('who is no longer an admin does nothing of an admin', async () => {
   });
 });
 
-test('a revoked token for rows is one that was never made', async () => {
+test('a revoked token for rows is like an unknown one', async () => {
   const pat = (await t.member.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
   const rows = atSecond({ 'x-api-key': pat.secret });
   await endsInTime('token for rows revoked', {
@@ -207,7 +206,7 @@ async function ownedApp() {
   return { owner, coOwner, app, path, rows };
 }
 
-test('a co-owner who is removed is out of what owners do, and their tokens out of the rows', async () => {
+test('a removed co-owner loses the rights of owners, and their tokens lose the rows', async () => {
   const { owner, coOwner, path, rows } = await ownedApp();
   const pat = (await coOwner.person.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
   // Rows at the first: the second may not read the tables of an embedded database that is not its own.
@@ -221,7 +220,7 @@ test('a co-owner who is removed is out of what owners do, and their tokens out o
   });
 });
 
-test('who hands an app over does nothing of an owner any more, and keeps what co-owners have', async () => {
+test('a former owner keeps only the rights of a co-owner', async () => {
   const { owner, coOwner, path, rows } = await ownedApp();
   const call = atSecond(bearer(owner.token));
   await endsInTime('ownership transferred', {
@@ -235,10 +234,10 @@ test('who hands an app over does nothing of an owner any more, and keeps what co
   expect((await owner.call('GET', rows)).status).toBe(200);
 });
 
-test('who is not invited any more does not see an app that is for invited people', async () => {
+test('a removed member does not see an invite-only app', async () => {
   const { owner, app, path } = await ownedApp();
   const { person, call } = await asPerson();
-  const database = behind(first);
+  const database = openServerDatabase(first);
   await database.query("update svc.apps set visibility = 'invite_only' where id = $1", [app.id]);
   await database.close();
   await confirmed(owner.call('POST', `${path}/members`, { user_id: person.id }));

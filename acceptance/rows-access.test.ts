@@ -1,19 +1,17 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { behind } from './support/database.ts';
-import { newPerson, newTenant, type Person } from './support/people.ts';
-import { grant, told } from './support/row-access.ts';
+import { openServerDatabase } from './support/database.ts';
+import { bearer, type Call, caller, newApp, newPerson, newTenant, type Person } from './support/people.ts';
 import {
-  bearer,
+  comparable,
+  grant,
   lines,
   ndjson,
   type RowsWorld,
   rowsWorld,
-  type Send,
-  sender,
   type TestTable,
 } from './support/rows.ts';
+
 import { until } from './support/until.ts';
-import { newApp } from './support/world.ts';
 
 let world: RowsWorld;
 /** A member of the tenant with no part in the app. */
@@ -43,14 +41,14 @@ const calls = (id: string): [method: string, path: string, body?: object | strin
 ];
 
 /** What ends, ends within a second. */
-const gone = (send: Send) =>
+const gone = (send: Call) =>
   until('the table is not there', async () => (await send('GET')).status === 404, 1_000);
 
-async function sameAsAbsent(send: Send, table: TestTable, credential: Record<string, string>) {
+async function sameAsAbsent(send: Call, table: TestTable, credential: Record<string, string>) {
   const [row] = await table.insert({ a: 1 });
-  const absent = sender(world.server, credential, `${world.data}/no_such_table`);
+  const absent = caller(world.server, credential, `${world.data}/no_such_table`);
   for (const [method, path, body] of calls(row.id)) {
-    const answers = [await send(method, path, body), await absent(method, path, body)].map(told);
+    const answers = [await send(method, path, body), await absent(method, path, body)].map(comparable);
     expect([method, path, answers[0]]).toEqual([method, path, answers[1]]);
     expect(answers[0]?.status).toBe(404);
   }
@@ -58,14 +56,14 @@ async function sameAsAbsent(send: Send, table: TestTable, credential: Record<str
 }
 
 describe('without a grant', () => {
-  test('owner and co-owner do everything, by login and by token', async () => {
+  test('owner and co-owner can do everything, by login and by token', async () => {
     const coOwner = await newPerson(world.server, { tenant: world.tenant.id, role: 'tenant_member' });
     const app = await newApp(world.tenant, { owner: world.owner, coOwner });
     const tables = `${world.tenant.base}/apps/${app.id}/tables`;
     await world.owner.call('POST', tables, { name: 'shared', columns: ['a:int'] });
     for (const person of [world.owner, coOwner]) {
       for (const credential of [bearer(person), { 'x-api-key': await world.pat(person) }]) {
-        const send = sender(world.server, credential, `/data/${world.tenant.slug}/${app.slug}/shared`);
+        const send = caller(world.server, credential, `/data/${world.tenant.slug}/${app.slug}/shared`);
         const created = await send('POST', '', { a: 1 });
         expect(created.status).toBe(201);
         expect((await send('PATCH', `/${created.body.id}`, { a: 2 })).body.a).toBe(2);
@@ -81,11 +79,11 @@ describe('without a grant', () => {
       `${world.tenant.base}/apps/${app.id}/co-owners/${coOwner.id}`,
     );
     expect(left.status).toBeLessThan(300);
-    const send = sender(world.server, bearer(coOwner), `/data/${world.tenant.slug}/${app.slug}/shared`);
+    const send = caller(world.server, bearer(coOwner), `/data/${world.tenant.slug}/${app.slug}/shared`);
     await gone(send);
   });
 
-  test('for an admin, a member, an outsider and their tokens the table is not there, byte for byte', async () => {
+  test('an admin, a member, an outsider and their tokens get the exact response of an unknown table', async () => {
     const table = await world.table(['a:int']);
     const { outsider } = world.tenant;
     for (const person of [admin, member, outsider])
@@ -96,7 +94,7 @@ describe('without a grant', () => {
     }
   });
 
-  test('a token of another tenant is told the same of this tenant’s tables, of absent ones and of absent tenants', async () => {
+  test('a token of another tenant gets the same response for tables, unknown tables and unknown tenants', async () => {
     const table = await world.table(['a:int']);
     const elsewhere = await newTenant(world.server);
     const made = await elsewhere.admin.call('POST', `${elsewhere.base}/pats`, {
@@ -105,7 +103,7 @@ describe('without a grant', () => {
     });
     const credential = { 'x-api-key': made.body.secret };
     await sameAsAbsent(world.as(credential, table), table, credential);
-    const call = sender(world.server, credential);
+    const call = caller(world.server, credential);
     const answers = await Promise.all(
       [
         `${table.path}`,
@@ -114,10 +112,10 @@ describe('without a grant', () => {
         '/data/none/none/none',
       ].map((path) => call('GET', path)),
     );
-    for (const answer of answers) expect(told(answer)).toEqual(told(answers[0]!));
+    for (const answer of answers) expect(comparable(answer)).toEqual(comparable(answers[0]!));
   });
 
-  test('a token for the tenant of somebody who is in two is worth nothing in the other', async () => {
+  test('a token for one tenant of a member of two is invalid in the other', async () => {
     const table = await world.table(['a:int']);
     const elsewhere = await newTenant(world.server);
     await elsewhere.admin.call('PUT', `${elsewhere.base}/members/${world.owner.id}`, {
@@ -134,7 +132,7 @@ describe('without a grant', () => {
 });
 
 describe('by grant', () => {
-  test('to a user: read only reads, write only writes, and nothing after its end', async () => {
+  test('to a user allows its actions only, and nothing after it ends', async () => {
     const table = await world.table(['a:int']);
     const [row] = await table.insert({ a: 1 });
     const send = as(member, table);
@@ -160,7 +158,7 @@ describe('by grant', () => {
     expect((await send('DELETE', `/${id}`)).status).toBe(204);
   });
 
-  test('to a role: tenant_member is everyone in the tenant, tenant_admin the admins alone', async () => {
+  test('to a role: tenant_member is everyone in the tenant, tenant_admin only the admins', async () => {
     const [forAll, forAdmins] = [await world.table(['a:int']), await world.table(['a:int'])];
     await grant(forAll, 'role', 'tenant_member', ['read']);
     await grant(forAdmins, 'role', 'tenant_admin', ['read', 'write']);
@@ -170,7 +168,7 @@ describe('by grant', () => {
     await sameAsAbsent(as(world.tenant.outsider, forAll), forAll, bearer(world.tenant.outsider));
   });
 
-  test('to an app: its owners reach the table, until it is taken back', async () => {
+  test('to an app gives its owners access to the table until it is revoked', async () => {
     const table = await world.table(['a:int']);
     const theirs = await newApp(world.tenant, { owner: member, coOwner: member });
     // Private: the table’s owner can name it only where they see it, so an admin’s eyes are not enough either.
@@ -192,7 +190,7 @@ describe('by grant', () => {
     await gone(as(member, table));
   });
 
-  test('several add up', async () => {
+  test('several grants add up', async () => {
     const table = await world.table(['a:int']);
     await grant(table, 'role', 'tenant_member', ['read']);
     await grant(table, 'user', member.id, ['write']);
@@ -201,7 +199,7 @@ describe('by grant', () => {
 });
 
 describe('a token', () => {
-  test('for certain apps reaches their tables and, as if they were not there, no others', async () => {
+  test('for certain apps gives access to their tables, and others look like unknown ones', async () => {
     const table = await world.table(['a:int']);
     const other = await newApp(world.tenant, { owner: world.owner, coOwner: world.owner });
     const [there, elsewhere] = await Promise.all(
@@ -213,7 +211,7 @@ describe('a token', () => {
     await sameAsAbsent(world.as(elsewhere!, table), table, elsewhere!);
   });
 
-  test('is worth what its issuer may at that moment', async () => {
+  test('allows what its issuer may do at that moment', async () => {
     const table = await world.table(['a:int']);
     const send = world.as({ 'x-api-key': await world.pat(member) }, table);
     expect((await send('GET')).status).toBe(404);
@@ -230,7 +228,7 @@ test('an archived app’s rows can be read, and any write is 409, by login and b
     const own = await rowsWorld(world.server);
     const table = await own.table(['a:int']);
     const [row] = await table.insert({ a: 1 });
-    const database = behind(world.server);
+    const database = openServerDatabase(world.server);
     await database.query(`update svc.apps set record = 'archived', runtime = $2 where id = $1`, [
       own.app.id,
       runtime,
@@ -238,7 +236,7 @@ test('an archived app’s rows can be read, and any write is 409, by login and b
     await database.close();
     for (const credential of [{ 'x-api-key': await own.pat(own.owner) }, bearer(own.owner)]) {
       // By its id: what was kept of the table before goes by its name.
-      const send = sender(world.server, credential, `/data/${own.tenant.id}/${own.app.id}/${table.name}`);
+      const send = caller(world.server, credential, `/data/${own.tenant.id}/${own.app.id}/${table.name}`);
       expect((await send('GET', `/${row.id}`)).body).toEqual(row);
       expect((await send('GET', '/_count')).body).toEqual({ count: 1 });
       for (const [method, path, body] of [

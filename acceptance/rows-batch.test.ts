@@ -12,7 +12,7 @@ const count = async (table: TestTable) => (await table.send('GET', '/_count')).b
 const values = async (table: TestTable) => (await table.list('?sort=a&per_page=200')).map(({ a }) => a);
 
 describe('a batch', () => {
-  test('stores every line and answers their ids in the order of the lines', async () => {
+  test('stores every line and returns the ids in the order of the lines', async () => {
     const table = await world.table(['a:int']);
     const answer = await table.send('POST', '', lines([{ a: 3 }, { a: 1 }, { a: 2 }]), ndjson);
     expect(answer.status).toBe(201);
@@ -21,7 +21,7 @@ describe('a batch', () => {
       expect((await table.send('GET', `/${answer.body.ids[at]}`)).body.a).toBe(a);
   });
 
-  test('ids that the service numbers or that were given are answered as rows show them', async () => {
+  test('numbered and explicit ids are returned as rows show them', async () => {
     const numbered = await world.table(['id:bigint', 'a:int:nullable']);
     const made = await numbered.batch([{ a: 1 }, { id: '9007199254740993' }, { a: 2 }]);
     expect(made.body.ids).toEqual([1, '9007199254740993', 2]);
@@ -29,7 +29,7 @@ describe('a batch', () => {
     expect((await named.batch([{ id: 'x/y' }, { id: '7' }])).body.ids).toEqual(['x/y', '7']);
   });
 
-  test('takes trailing newline or none, CRLF, blank lines, a mark of byte order, and one line', async () => {
+  test('accepts a trailing newline or none, CRLF, blank lines, a byte order mark, and one line', async () => {
     const bodies = [
       '{"a":1}\n{"a":2}\n',
       '{"a":1}\n{"a":2}',
@@ -54,7 +54,7 @@ describe('a batch', () => {
     expect((await table.send('POST', '', '{\n"a"\n:\n9\n}\n')).body.a).toBe(9);
   });
 
-  test('an empty body, or one of blank lines, holds no row', async () => {
+  test('an empty body, or one of blank lines, has no row', async () => {
     const table = await world.table(['a:int:nullable']);
     for (const body of ['', '\n', ' \r\n\t\n', '\ufeff']) {
       const answer = await table.send('POST', '', body, ndjson);
@@ -103,7 +103,7 @@ describe('a batch', () => {
     expect(many.body.errors[99].line).toBe(100);
   });
 
-  test('that breaks a unique constraint stores nothing, tells the line and not the value', async () => {
+  test('that breaks a unique constraint stores nothing, and names the line but not the value', async () => {
     const table = await world.table(['a:int', 'email:text']);
     await table.shape('POST', '/indexes', { columns: ['email'], unique: true });
     await table.insert({ a: 0, email: 'there@example.test' });
@@ -171,7 +171,7 @@ describe('a batch', () => {
 });
 
 describe('limits', () => {
-  test('10,000 lines are taken, one more and 100,000 are not', async () => {
+  test('10,000 lines are accepted, one more and 100,000 are not', async () => {
     const table = await world.table(['a:int']);
     const most = await table.send('POST', '', '{"a":1}\n'.repeat(10_000), ndjson);
     expect([most.status, most.body.inserted, new Set(most.body.ids).size]).toEqual([201, 10_000, 10_000]);
@@ -182,7 +182,7 @@ describe('limits', () => {
     expect(await count(table)).toBe(10_000);
   });
 
-  test('16 MiB are taken, a byte more is not, and a line ends at 1 MiB, in bytes', async () => {
+  test('16 MiB are accepted, a byte more is not, and a line may have 1 MiB', async () => {
     const table = await world.table(['b:text:nullable', 'c:text:nullable']);
     const line = `{"b":"${'x'.repeat(1024 * 1024 - 9)}"}\n`;
     expect(line.length).toBe(1024 * 1024);
@@ -202,7 +202,7 @@ describe('limits', () => {
     expect(await count(table)).toBe(16);
   });
 
-  test('a compressed body is refused before it is opened, be it a bomb', async () => {
+  test('a compressed body is refused before it is decompressed', async () => {
     const table = await world.table(['b:text']);
     const bomb = gzipSync(`{"b":"${'x'.repeat(20_000_000)}"}`);
     for (const encoding of ['gzip', 'br', 'deflate']) {

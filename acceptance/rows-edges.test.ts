@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 const member = () => newPerson(world.server, { tenant: world.tenant.slug, role: 'tenant_member' });
 
-test('a table name that can be none is as absent in an app one can not see as in one that is not there', async () => {
+test('an invalid table name is not found, whether or not the caller sees the app', async () => {
   const stranger = await member();
   const bodies: unknown[] = [];
   for (const path of [`${world.data}/%00`, `/data/${world.tenant.slug}/no-such-app/%00`]) {
@@ -21,7 +21,7 @@ test('a table name that can be none is as absent in an app one can not see as in
 });
 
 describe('numbered ids', () => {
-  test('go on behind those that were given, by one row or by many', async () => {
+  test('continue after explicit ids, for one row or many', async () => {
     const table = await world.table(['id:bigint', 'a:int']);
     await table.insert({ id: 1, a: 1 }, { id: 2, a: 1 });
     expect((await table.insert({ a: 1 }))[0].id).toBe(3);
@@ -59,7 +59,7 @@ describe('long values', () => {
     expect([next.status, next.body.code]).toEqual([400, 'invalid_cursor']);
   });
 
-  test('changes can not make a row longer than a row may be', async () => {
+  test('changes cannot make a row longer than the limit', async () => {
     const table = await world.table(['a:text:nullable', 'b:text:nullable', 'c:text:nullable']);
     const [row] = await table.insert({});
     const long = 'x'.repeat(1_000_000);
@@ -71,7 +71,7 @@ describe('long values', () => {
     expect((await table.list('?select=c'))[0].c).toBe(null);
   });
 
-  test('a page of more than 32 MiB is refused with what to do', async () => {
+  test('a page of more than 32 MiB is refused with advice', async () => {
     const table = await world.table(['t:text']);
     for (let n = 0; n < 36; n++) await table.insert({ t: 'y'.repeat(1_000_000) });
     const page = await table.send('GET', '');
@@ -81,7 +81,7 @@ describe('long values', () => {
   });
 });
 
-test('whoever may only write is not told the ids of rows that were there', async () => {
+test('a person who may only write does not get the ids of existing rows', async () => {
   const table = await world.table(['email:text']);
   await table.shape('POST', '/indexes', { columns: ['email'], unique: true });
   await table.insert({ email: 'there' });
@@ -96,7 +96,7 @@ test('whoever may only write is not told the ids of rows that were there', async
   expect([answer.status, answer.body]).toEqual([201, { inserted: 0, updated: 1 }]);
 });
 
-test('an upsert that a unique column refuses tells the line', async () => {
+test('an upsert that breaks a unique column names the line', async () => {
   const table = await world.table(['id:text', 'sku:text']);
   await table.shape('POST', '/indexes', { columns: ['sku'], unique: true });
   await table.insert({ id: 'a', sku: 's1' });
@@ -117,7 +117,7 @@ test('an upsert that a unique column refuses tells the line', async () => {
   expect(await table.list('?select=id')).toEqual([{ id: 'a' }]);
 });
 
-test('what is preferred in Accept decides between a page and a stream', async () => {
+test('the preferred type in Accept decides between a page and a stream', async () => {
   const table = await world.table(['a:int']);
   const typeFor = async (accept: string) =>
     (await table.send('GET', '', undefined, { accept })).headers.get('content-type');

@@ -1,24 +1,25 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type RowsWorld, rowsWorld, sender, type TestTable } from './support/rows.ts';
+import { caller } from './support/people.ts';
+import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
 let world: RowsWorld;
 let table: TestTable;
 let at: string;
 /** Calls by whole path, without a credential. */
-let anyone: ReturnType<typeof sender>;
+let anyone: ReturnType<typeof caller>;
 
 beforeAll(async () => {
   world = await rowsWorld();
   table = await world.table(['a:int']);
   const [row] = await table.insert({ a: 1 });
   at = `/${row.id}`;
-  anyone = sender(world.server, {});
+  anyone = caller(world.server, {});
 });
 
 const asOwner = () => ({ authorization: `Bearer ${world.owner.token}` });
 
-test('every answer has a request id, and keeps the client’s own where it is well formed', async () => {
+test("every response has a request id, which is the client's where that is well formed", async () => {
   for (const [method, path] of [
     ['GET', ''],
     ['GET', '/_count'],
@@ -43,7 +44,7 @@ test('every answer has a request id, and keeps the client’s own where it is we
   }
 });
 
-test('rows are never stored by caches on the way nor guessed to be something else', async () => {
+test('responses with rows forbid caching and content sniffing', async () => {
   for (const path of ['', at, '/_count']) {
     const { headers } = await table.send('GET', path);
     expect([headers.get('cache-control'), headers.get('x-content-type-options')]).toEqual([
@@ -53,7 +54,7 @@ test('rows are never stored by caches on the way nor guessed to be something els
   }
 });
 
-test('a method that a path does not take is 405 with those that it takes', async () => {
+test('an unsupported method is 405 with the supported ones', async () => {
   const allowed: Record<string, [string[], string]> = {
     '': [['PUT', 'PATCH', 'DELETE'], 'GET, HEAD, POST'],
     '/_count': [['POST', 'PUT', 'PATCH', 'DELETE'], 'GET, HEAD'],
@@ -68,7 +69,7 @@ test('a method that a path does not take is 405 with those that it takes', async
   }
 });
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD is like GET without the body', async () => {
   for (const path of ['', at, '/_count', '/x', '?nope=1']) {
     const [get, head] = [await table.send('GET', path), await table.send('HEAD', path)];
     expect([path, head.status, head.text]).toEqual([path, get.status, '']);
@@ -79,7 +80,7 @@ test('HEAD answers as GET does, without the body', async () => {
   expect((await table.send('HEAD', at, undefined, { 'if-none-match': etag })).status).toBe(304);
 });
 
-test('a page of another origin may ask and read, with a token and never with a cookie', async () => {
+test('a page of another origin may call with a token, never with a cookie', async () => {
   const asked = { origin: 'https://elsewhere.example', 'access-control-request-method': 'PATCH' };
   const preflight = await anyone('OPTIONS', table.path + at, undefined, asked);
   expect(preflight.status).toBe(204);
@@ -102,7 +103,7 @@ test('a page of another origin may ask and read, with a token and never with a c
   }
 });
 
-test('an address longer than 8 KiB is 414, however little of it is needed', async () => {
+test('a URL longer than 8 KiB is 414', async () => {
   expect((await table.send('GET', `?a=in.(${'1,'.repeat(900)}1)`)).status).toBe(200);
   const long = await table.send('GET', `?a=in.(${'1,'.repeat(5_000)}1)`);
   expect([long.status, long.body.code]).toEqual([414, 'uri_too_long']);
@@ -120,7 +121,7 @@ describe('who asks', () => {
     ];
     for (const credential of wrong) {
       for (const path of [table.path, table.path + at, '/data/none/none/none', '/data/x', '/data/']) {
-        const answer = await sender(world.server, credential)('GET', path);
+        const answer = await caller(world.server, credential)('GET', path);
         expect([credential, path, answer.status]).toEqual([credential, path, 401]);
         expect(answer.body.code).toBe('unauthenticated');
         expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -129,7 +130,7 @@ describe('who asks', () => {
   });
 
   test('two credentials at once are refused, even good ones', async () => {
-    const both = sender(world.server, { ...asOwner(), 'x-api-key': await world.pat(world.owner) });
+    const both = caller(world.server, { ...asOwner(), 'x-api-key': await world.pat(world.owner) });
     const answer = await both('GET', table.path);
     expect([answer.status, answer.body.code]).toEqual([400, 'ambiguous_credentials']);
   });
@@ -137,7 +138,7 @@ describe('who asks', () => {
   test('a token that was revoked is 401 within a second', async () => {
     const { tenant, owner } = world;
     const made = await owner.call('POST', `${tenant.base}/pats`, { name: 'brief', actions: ['read'] });
-    const call = sender(world.server, { 'x-api-key': made.body.secret }, table.path);
+    const call = caller(world.server, { 'x-api-key': made.body.secret }, table.path);
     expect((await call('GET')).status).toBe(200);
     expect((await owner.call('DELETE', `${tenant.base}/pats/${made.body.id}`)).status).toBe(200);
     await until('the token is over', async () => (await call('GET')).status === 401, 1_000);
@@ -180,7 +181,7 @@ describe('who asks', () => {
 });
 
 describe('paths', () => {
-  test('a table is reached by names and by ids, and a text id may be anything but empty or dots', async () => {
+  test('a table is found by names and ids, and a text id may be anything but empty or dots', async () => {
     const named = await world.table(['id:text', 'a:int']);
     const { tenant, app } = world;
     const ids = [
@@ -205,18 +206,18 @@ describe('paths', () => {
       const created = await named.send('POST', '', { id, a });
       expect([id, created.status]).toEqual([id, 201]);
       const location = created.headers.get('location') ?? '';
-      const call = sender(world.server, asOwner());
+      const call = caller(world.server, asOwner());
       expect([id, (await call('GET', location)).body]).toEqual([id, created.body]);
       expect((await call('PATCH', location, { a: a + 100 })).status).toBe(200);
       expect((await named.list(`?id=eq.${encodeURIComponent(id)}`)).map((row) => row.a)).toEqual([a + 100]);
     }
     expect((await named.send('GET', '/_count')).body).toEqual({ count: ids.length });
-    const byIds = sender(world.server, asOwner(), `/data/${tenant.id}/${app.id}/${named.id}`);
+    const byIds = caller(world.server, asOwner(), `/data/${tenant.id}/${app.id}/${named.id}`);
     expect((await byIds('GET', '/_count')).body).toEqual({ count: ids.length });
     for (const id of ['', '.', '..']) expect((await named.send('POST', '', { id, a: 1 })).status).toBe(400);
   });
 
-  test('an empty id, an id that can be none, and what is no path of rows are 404', async () => {
+  test('an empty id, an invalid id and an unknown path are 404', async () => {
     const paths = [
       '/',
       '//',
@@ -242,7 +243,7 @@ describe('paths', () => {
       `/${world.tenant.slug}/${world.app.slug}`,
       '///',
     ])
-      expect([path, (await sender(world.server, asOwner())('GET', `/data${path}`)).status]).toEqual([
+      expect([path, (await caller(world.server, asOwner())('GET', `/data${path}`)).status]).toEqual([
         path,
         404,
       ]);

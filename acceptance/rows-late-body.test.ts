@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { newPerson } from './support/people.ts';
 import { type RowsWorld, rowsWorld } from './support/rows.ts';
-import { rawStream } from './support/rows-raw-stream.ts';
-import { slowRequest } from './support/slow-request.ts';
+import { rawStream, slowRequest } from './support/sockets.ts';
+
 import { until } from './support/until.ts';
 
 let world: RowsWorld;
@@ -24,8 +24,8 @@ async function coOwner() {
   };
 }
 
-describe('a right that ends while a body is on its way', () => {
-  test('of a token is not used any more: nothing is stored', async () => {
+describe('access that ends while a request body is sent', () => {
+  test('by a token: nothing is stored', async () => {
     const table = await world.table(['a:int']);
     const pats = `${world.tenant.base}/pats`;
     const pat = await world.owner.call('POST', pats, { name: 'late', actions: ['read', 'write'] });
@@ -40,7 +40,7 @@ describe('a right that ends while a body is on its way', () => {
     expect(await table.list()).toEqual([]);
   });
 
-  test('of a co-owner is not used any more, for one row, many, or a change', async () => {
+  test('of a co-owner: one row, many, or a change are refused', async () => {
     const table = await world.table(['a:int']);
     const [row] = await table.insert({ a: 1 });
     for (const [method, path, type, body] of [
@@ -59,7 +59,7 @@ describe('a right that ends while a body is on its way', () => {
   });
 });
 
-test('an upsert whose unique constraint goes while its body is on its way is refused, not a fault', async () => {
+test('an upsert whose unique constraint is dropped while its body is sent is refused without a 5xx status', async () => {
   const table = await world.table(['email:text']);
   const index = await table.shape('POST', '/indexes', { columns: ['email'], unique: true });
   const sending = slowRequest(world.server, {
@@ -77,7 +77,7 @@ test('an upsert whose unique constraint goes while its body is on its way is ref
   expect(await sending.finish()).toBe(400);
 });
 
-test('an export of one who now sees only their own rows is broken off', async () => {
+test("an export is cut off when the reader loses access to other people's rows", async () => {
   const table = await world.table(['owner:text', 'body:text'], { owner_column: 'owner' });
   const body = 'x'.repeat(10_000);
   for (let n = 0; n < 3; n++) await table.batch(Array.from({ length: 1_500 }, () => ({ body })));

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { bearer, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { bearer } from './support/people.ts';
+import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
 let world: RowsWorld;
@@ -125,7 +126,7 @@ describe('cursors', () => {
     );
   });
 
-  test('work with what is shown left out, with filters and with several keys', async () => {
+  test('work with unselected sort keys, with filters and with several keys', async () => {
     const table = await world.table(['a:int:nullable', 'b:text']);
     const rows = Array.from({ length: 40 }, (_, at) => ({
       a: at % 4 === 0 ? null : at % 3,
@@ -188,7 +189,7 @@ describe('cursors', () => {
     expect((await table.send('GET', '?cursor=')).status).toBe(400);
   });
 
-  test('outlive a rename, and not the dropping of what they are sorted by', async () => {
+  test('survive a rename, but not the drop of their sort column', async () => {
     const table = await world.table(['a:int', 'b:int:nullable']);
     await table.batch([1, 2, 3].map((a) => ({ a })));
     const cursor: string = (await table.send('GET', '?sort=a&per_page=1')).body.next_cursor;
@@ -206,7 +207,7 @@ describe('cursors', () => {
     });
   });
 
-  test('given to somebody else show them their own rows and no others', async () => {
+  test("of another person return only the caller's own rows", async () => {
     const table = await world.table(['a:int', 'owner:text'], { owner_column: 'owner' });
     const grant = { principal_type: 'user', principal_id: world.tenant.admin.id, actions: ['read', 'write'] };
     expect((await table.shape('POST', '/grants', grant)).status).toBe(201);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { comesBack, filterRefused, refused } from './support/row-values.ts';
+import { comesBack, filterRefused, refused } from './suites/row-values.ts';
 import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -12,7 +12,7 @@ const found = async (table: TestTable, search: string) =>
   (await table.list(`?select=x&sort=x&${search}`)).map(({ x }) => x);
 
 describe('null', () => {
-  test('an explicit null is no value, a missing key is the default, and both are told apart', async () => {
+  test('an explicit null is stored as null, and a missing key gets the default', async () => {
     const table = await world.table(['a:int:nullable:7', 'b:int:5', 'c:int:nullable']);
     const [missing, explicit] = await table.insert({}, { a: null, c: null });
     expect([missing.a, missing.b, missing.c]).toEqual([7, 5, null]);
@@ -31,7 +31,7 @@ describe('null', () => {
     expect([patched.body.a, patched.body.b]).toEqual([null, 5]);
   });
 
-  test('a column that must have a value refuses null, and without a default its absence too', async () => {
+  test('a column that is not nullable refuses null, and without a default a missing key', async () => {
     const table = await world.table(['a:int', 'b:int:5']);
     const answers = {
       '{}': [{ column: 'a', code: 'required' }],
@@ -54,7 +54,7 @@ describe('null', () => {
     expect((await table.send('GET', '/_count')).body.count).toBe(1);
   });
 
-  test('a unique column takes null as often as it comes, and any value once', async () => {
+  test('a unique column stores many nulls, and every other value once', async () => {
     const table = await world.table(['a:text:nullable']);
     expect((await table.shape('POST', '/indexes', { columns: ['a'], unique: true })).status).toBe(201);
     await table.insert({ a: null }, { a: null }, {}, { a: 'x' });
@@ -67,7 +67,7 @@ describe('null', () => {
     expect(parallel.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  test('null is found by is, never by a comparison', async () => {
+  test('null matches is, never a comparison', async () => {
     const table = await world.table(['a:int:nullable']);
     await table.insert({ a: null }, { a: 1 });
     const count = async (search: string) => (await table.send('GET', `/_count?${search}`)).body.count;
@@ -102,7 +102,7 @@ describe('jsonb', () => {
     expect((await table.send('GET', '/_count?x=eq.[null]')).body.count).toBeGreaterThan(0);
   });
 
-  test('what PostgreSQL can not hold is refused before it: U+0000, half a surrogate, endless nesting', async () => {
+  test('values that PostgreSQL cannot store are refused: U+0000, half a surrogate, endless nesting', async () => {
     const table = await ofType('jsonb');
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     await refused(table, ['"\\u0000"', '{"\\u0000":1}', '["\\ud800"]', '"\\udc00x"', nested(101), '1e9999']);
@@ -128,7 +128,7 @@ describe('jsonb', () => {
 });
 
 describe('other types', () => {
-  test('a uuid is taken in any case, with braces or without dashes, and given in one form', async () => {
+  test('a uuid is accepted in any case, with braces or without dashes, and returned in one form', async () => {
     const table = await ofType('uuid');
     const one = '"0190a0a0-0000-7000-8000-00000000abcd"';
     await comesBack(table, {
@@ -142,7 +142,7 @@ describe('other types', () => {
     await filterRefused(table, ['x', '', '1']);
   });
 
-  test('a bool is true or false and no other word that PostgreSQL takes', async () => {
+  test('a bool is true or false and no other word that PostgreSQL accepts', async () => {
     const table = await ofType('bool');
     await comesBack(table, { true: 'true', false: 'false' });
     await refused(table, ['"true"', '"t"', '1', '0', '"yes"', '"on"', '""']);
@@ -151,7 +151,7 @@ describe('other types', () => {
     expect(new Set(await found(table, 'x=not.is.true'))).toEqual(new Set([false]));
   });
 
-  test('text is kept to the byte: control characters, quotes, combining marks, emoji, a mark of byte order', async () => {
+  test('text is stored byte by byte: control characters, quotes, combining marks, emoji, a byte order mark', async () => {
     const table = await ofType('text');
     const texts = ['', ' ', '"', '\\', '\\N', '\\.', '\t\n\r\b\f\v\u0001\u001f\u007f', 'é', 'e\u0301', '😀'];
     texts.push('\ufeff', '\u2028\u2029', "'; drop table x; --", '%00', '\\u0000', 'a\u200db', '{}');
@@ -192,7 +192,7 @@ describe('other types', () => {
     expect((await table.send('GET', '/_count')).body.count).toBe(1);
   });
 
-  test('bytes that are not UTF-8 are refused, in bodies and in addresses', async () => {
+  test('bytes that are not UTF-8 are refused in bodies and URLs', async () => {
     const table = await ofType('text');
     for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe0, 0xa4]]) {
       const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from('"}')]);
@@ -205,6 +205,35 @@ describe('other types', () => {
       expect([search, (await table.send('GET', search)).status]).toEqual([search, 400]);
     }
     expect((await table.send('GET', '/%E0%A4')).status).toBe(400);
+  });
+});
+
+describe('date', () => {
+  test('a date is returned as it was sent; other values are refused in rows and filters', async () => {
+    const table = await ofType('date');
+    await comesBack(table, {
+      '"2024-02-29"': '"2024-02-29"',
+      '"0001-01-01"': '"0001-01-01"',
+      '"9999-12-31"': '"9999-12-31"',
+    });
+    const wrong = ['today', '2024-2-3', '2024-02-30', '2023-02-29', '0000-01-01', '2024-02-03T00:00:00Z', ''];
+    await refused(table, [...wrong.map((value) => JSON.stringify(value)), '20240203', 'true', '{}']);
+    await filterRefused(
+      table,
+      wrong.filter((value) => value !== ''),
+    );
+  });
+
+  test('days sort and compare like times, have defaults and are described as dates', async () => {
+    const table = await world.table(['x:date:2024-02-29', 'y:date:nullable']);
+    await table.insert({}, { x: '1999-12-31' }, { x: '2024-03-01', y: '0001-01-01' });
+    expect(await found(table, '')).toEqual(['1999-12-31', '2024-02-29', '2024-03-01']);
+    expect(await found(table, 'x=gt.2024-02-28&x=lte.2024-02-29')).toEqual(['2024-02-29']);
+    expect(await found(table, 'x=between.(1999-01-01,2024-02-29)')).toEqual(['1999-12-31', '2024-02-29']);
+    expect(await found(table, 'x=not.in.(1999-12-31,2024-02-29)')).toEqual(['2024-03-01']);
+    expect(await found(table, 'y=is.not_null')).toEqual(['2024-03-01']);
+    expect((await table.send('GET', '?x=like.2024*')).status).toBe(400);
+    expect((await table.list('?sort=-x&select=x&per_page=1')).map(({ x }) => x)).toEqual(['2024-03-01']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { behind } from './support/database.ts';
+import { openServerDatabase } from './support/database.ts';
 import { lines, ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -21,7 +21,7 @@ async function keyed(
 }
 
 describe('an upsert', () => {
-  test('merges into rows that are there the columns that the line gives, and inserts the others', async () => {
+  test('updates the given columns of existing rows and inserts the other rows', async () => {
     const table = await keyed();
     const [there] = await table.insert({ k: 'x', a: 10, b: 20 });
     const answer = await table.send(
@@ -47,7 +47,7 @@ describe('an upsert', () => {
     expect(Date.parse(after.body.updated_at)).toBeGreaterThanOrEqual(Date.parse(there.updated_at));
   });
 
-  test('of lines that give different columns changes in each row just those', async () => {
+  test('changes in each row only the columns of its line', async () => {
     const table = await keyed();
     await table.insert({ k: 'x', a: 10, b: 20 }, { k: 'y', a: 10, b: 20 }, { k: 'z', a: 10, b: 20 });
     const body = lines([{ k: 'x', a: 0 }, { k: 'y', b: 0 }, { k: 'z' }, { k: 'new' }]);
@@ -64,7 +64,7 @@ describe('an upsert', () => {
     ]);
   });
 
-  test('that ignores leaves rows that are there alone and answers the new ones', async () => {
+  test('with ignore leaves existing rows unchanged and returns the new ones', async () => {
     const table = await keyed();
     await table.insert({ k: 'x', a: 10 });
     const body = lines([
@@ -82,7 +82,7 @@ describe('an upsert', () => {
     ]);
   });
 
-  test('changes the version of what it merges, so that an old If-Match is stale', async () => {
+  test('changes the version of merged rows, so that an old If-Match is stale', async () => {
     const table = await keyed();
     const created = await table.send('POST', '', { k: 'x', a: 1 });
     await table.send('POST', '?on_conflict=k', { k: 'x', a: 2 }, merge);
@@ -97,7 +97,7 @@ describe('an upsert', () => {
     expect(stale.status).toBe(412);
   });
 
-  test('with the same key twice is refused with the line of the second, in whatever spelling', async () => {
+  test('with the same key twice is refused with the line of the second, in any spelling', async () => {
     const table = await keyed();
     for (const headers of [merge, ignore]) {
       const body = `\n${lines([{ k: 'x' }, { k: 'y' }, { k: 'x', a: 1 }, { k: null }, { k: null }])}`;
@@ -115,7 +115,7 @@ describe('an upsert', () => {
     expect(await count(times)).toBe(0);
   });
 
-  test('takes the id as its key when none is named, and one object as well as lines', async () => {
+  test('uses the id as its key by default, and accepts one object as well as lines', async () => {
     const table = await world.table(['id:text', 'a:int']);
     const prefer = { prefer: 'return=minimal, resolution=merge-duplicates' };
     for (const [a, status] of [
@@ -132,7 +132,7 @@ describe('an upsert', () => {
     expect([line.status, line.body]).toEqual([201, { inserted: 0, updated: 1, ids: ['x'] }]);
   });
 
-  test('takes several columns where one constraint covers exactly these', async () => {
+  test('accepts several columns where one constraint covers exactly these', async () => {
     const table = await world.table(['a:int', 'b:int', 'c:int']);
     await table.shape('POST', '/indexes', { columns: ['a', 'b'], unique: true });
     for (const c of [1, 2]) {
@@ -149,7 +149,7 @@ describe('an upsert', () => {
     expect([unsaid.status, unsaid.body.code]).toEqual([400, 'validation_failed']);
   });
 
-  test('breaks another constraint as an insert does', async () => {
+  test('fails on another constraint as an insert does', async () => {
     const table = await keyed();
     await table.shape('POST', '/indexes', { columns: ['a'], unique: true });
     await table.insert({ k: 'x', a: 10 });
@@ -171,7 +171,7 @@ describe('an upsert', () => {
 describe('an upsert of one object', () => {
   const json = (resolution: string) => ({ prefer: `resolution=${resolution}-duplicates` });
 
-  test('answers the row as a plain insert does: 201 where it is new, 200 where it was there', async () => {
+  test('returns the row as a plain insert does: 201 for a new row, 200 for an existing one', async () => {
     const table = await keyed();
     const made = await table.send('POST', '?on_conflict=k', { k: 'x', a: 5 }, json('merge'));
     expect([made.status, made.body]).toMatchObject([201, { k: 'x', a: 5, b: 2 }]);
@@ -189,7 +189,7 @@ describe('an upsert of one object', () => {
     expect([none.status, none.body.k]).toEqual([201, null]);
   });
 
-  test('keeps numbered ids going, and shows every digit of them', async () => {
+  test('continues numbered ids and returns every digit of them', async () => {
     const table = await world.table(['id:bigint', 'a:int']);
     const big = '9007199254740993';
     const given = await table.send('POST', '', `{"id":"${big}","a":1}`, json('merge'));
@@ -224,12 +224,12 @@ describe('an upsert of one object', () => {
     expect(await count(table)).toBe(1);
   });
 
-  test('is no batch, and does not count as one', async () => {
+  test('does not count as a batch', async () => {
     const own = await rowsWorld(world.server);
     const table = await own.table(['id:text', 'a:int']);
     for (const a of [1, 2]) await table.insert({ id: `x${a}`, a });
     expect((await table.send('POST', '', { id: 'x1', a: 3 }, json('merge'))).status).toBe(200);
-    const database = behind(world.server);
+    const database = openServerDatabase(world.server);
     const counted = () =>
       database.query('select cardinality(times) as n from svc_data.batch_times where app_id = $1', [
         own.app.id,
@@ -240,7 +240,7 @@ describe('an upsert of one object', () => {
     await database.close();
   });
 
-  test('is replayed by its key, and previewed without a trace', async () => {
+  test('is replayed by its key, and a preview changes nothing', async () => {
     const table = await keyed();
     const [there] = await table.insert({ k: 'x', a: 1 });
     const preview = await table.send('POST', '?on_conflict=k&dry_run=true', { k: 'x', a: 2 }, json('merge'));
@@ -261,7 +261,7 @@ describe('an upsert of one object', () => {
     expect([stale.status, stale.body.code]).toEqual([409, 'plan_stale']);
   });
 
-  test('shows as much as the caller may read: of a row that is not theirs nothing, not its address either', async () => {
+  test("returns what the caller may read: nothing of another person's row, not even its URL", async () => {
     const table = await world.table(['k:text', 'a:int:nullable', 'by:text'], { owner_column: 'by' });
     await table.shape('POST', '/indexes', { columns: ['k'], unique: true });
     const [foreign] = await table.insert({ k: 'x', a: 1 });
@@ -293,7 +293,7 @@ describe('an upsert of one object', () => {
 describe('Idempotency-Key', () => {
   const key = () => ({ 'idempotency-key': crypto.randomUUID() });
 
-  test('replays the answer of one row and of a batch, and stores once', async () => {
+  test('replays the response of one row and of a batch, and stores once', async () => {
     const table = await world.table(['a:int']);
     for (const [body, type] of [
       ['{"a":1}', 'application/json'],
@@ -327,7 +327,7 @@ describe('Idempotency-Key', () => {
     expect([await count(table), await count(other)]).toEqual([1, 0]);
   });
 
-  test('of a refused request is free again, and belongs to one person', async () => {
+  test('of a refused request is free again, and a key belongs to one person', async () => {
     const table = await world.table(['a:int']);
     const headers = key();
     expect((await table.send('POST', '', { a: 'x' }, headers)).status).toBe(400);
@@ -346,7 +346,7 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  test('sent many times at once stores once; the others are replayed or told that it runs', async () => {
+  test('sent many times in parallel stores once; the others get the replay or a conflict', async () => {
     const table = await world.table(['a:int']);
     const headers = { ...ndjson, ...key() };
     const body = '{"a":1}\n'.repeat(2_000);
@@ -365,7 +365,7 @@ describe('dry_run', () => {
     const table = await keyed(['k:text', 'a:int:nullable']);
     const created = await table.send('POST', '', { k: 'x', a: 1 });
     const at = `/${created.body.id}`;
-    const database = behind(world.server);
+    const database = openServerDatabase(world.server);
     const state = async () => {
       const { 'svc_data.batch_times': _, sequences: __, ...rest } = await database.state();
       return rest;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { comesBack, filterRefused, refused, xOf } from './support/row-values.ts';
+import { comesBack, filterRefused, refused, xOf } from './suites/row-values.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -120,7 +120,7 @@ describe('time', () => {
     });
   });
 
-  test('what is no RFC 3339 time is refused, also where PostgreSQL would take it', async () => {
+  test('a time that is not RFC 3339 is refused, also where PostgreSQL would accept it', async () => {
     const table = await ofType('timestamptz');
     const wrong = ['2026-02-30T00:00:00Z', '2026-06-30T23:59:60Z', '2026-01-01T24:00:00Z', '2026-01-31'];
     wrong.push('now', 'yesterday', 'today', 'infinity', '-infinity', 'epoch', '01/02/2024', '20260131');
@@ -148,7 +148,7 @@ describe('time', () => {
     expect(await found(table, '')).toEqual([times[2], times[0], times[1]]);
   });
 
-  test('times stay UTC whatever others do on the same connections', async () => {
+  test('times are UTC whatever the time zone of the connection', async () => {
     const table = await world.table(['x:timestamptz:now()', 'n:int']);
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type RowsWorld, rowsWorld, sender } from './support/rows.ts';
+import { caller } from './support/people.ts';
+import { type RowsWorld, rowsWorld } from './support/rows.ts';
 
 let world: RowsWorld;
 beforeAll(async () => {
@@ -11,7 +12,7 @@ const utcTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/;
 const etagForm = /^"[\w.]+"$/;
 
 describe('one row', () => {
-  test('is inserted, read, changed and deleted, each with the answer and headers of the contract', async () => {
+  test('is inserted, read, changed and deleted with the responses and headers of the contract', async () => {
     const todos = await world.table(['title:text', 'done:bool:false', 'note:text:nullable']);
     const created = await todos.send('POST', '', { title: 'Buy milk' });
     expect(created.status).toBe(201);
@@ -51,7 +52,7 @@ describe('one row', () => {
     expect(await todos.list()).toEqual([]);
   });
 
-  test('a list of none, of one and its count have exactly the fields of the contract', async () => {
+  test('lists and counts have exactly the fields of the contract', async () => {
     const table = await world.table(['a:int']);
     expect((await table.send('GET')).text).toBe(
       '{"data":[],"page":1,"per_page":50,"has_more":false,"next_cursor":null}',
@@ -87,12 +88,12 @@ describe('one row', () => {
     expect(await count('count=estimated&a=lt.700')).toEqual({ count: 1_400, mode: 'estimated' });
   });
 
-  test('return=minimal answers an insert without a body, yet says where the row is', async () => {
+  test('return=minimal returns no body for an insert, but the URL of the row', async () => {
     const table = await world.table(['a:int']);
     const created = await table.send('POST', '', { a: 1 }, { prefer: 'return=minimal' });
     expect([created.status, created.text]).toEqual([201, '']);
     expect(created.headers.get('etag')).toMatch(etagForm);
-    const read = await sender(world.server, { authorization: `Bearer ${world.owner.token}` })(
+    const read = await caller(world.server, { authorization: `Bearer ${world.owner.token}` })(
       'GET',
       created.headers.get('location') ?? '',
     );
@@ -201,7 +202,7 @@ describe('conditions', () => {
     }
   });
 
-  test('a patch of nothing changes nothing, not even the version', async () => {
+  test('an empty patch changes nothing, not even the version', async () => {
     const table = await world.table(['a:int']);
     const created = await table.send('POST', '', { a: 1 });
     const patched = await table.send('PATCH', `/${created.body.id}`, {});
@@ -209,7 +210,7 @@ describe('conditions', () => {
     expect(patched.headers.get('etag')).toBe(created.headers.get('etag'));
   });
 
-  test('a patch takes no unknown and no read-only column, and says which', async () => {
+  test('a patch with unknown or read-only columns is refused, with their names', async () => {
     const table = await world.table(['a:int', 'owner:text'], { owner_column: 'owner' });
     const [row] = await table.insert({ a: 1 });
     for (const column of ['id', 'created_at', 'updated_at', 'owner']) {

@@ -87,7 +87,7 @@ describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
     });
   });
 
-  test('who denies comes back to the app and is told', async () => {
+  test('a person who denies returns to the app with an error', async () => {
     const browser = await openChromium({ width: 360, height: 740, colorScheme: 'dark' });
     const page = await browser.newPage();
     await page.goto(`http://localhost:${home.port}/`);
@@ -130,7 +130,10 @@ function errorsOf(page: Page): string[] {
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
-      errors.push(message.text());
+      errors.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('response', async (response) => {
+    if (response.status() >= 500) errors.push(`${response.url()}: ${await response.text().catch(String)}`);
   });
   return errors;
 }

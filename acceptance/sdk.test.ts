@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createClient, createSignIn, type SignIn, SignInError, SvcError } from '../sdk/src/main.ts';
 import { Browser } from './support/browser.ts';
 import { run, svcFor } from './support/commands.ts';
+import type { PasswordUser } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
-import type { PasswordUser } from './support/sign-in.ts';
 import { bundled, newTodoApp, type TodoApp } from './support/todo-app.ts';
 import { until } from './support/until.ts';
 
@@ -69,7 +69,7 @@ async function signInAs(user: PasswordUser, press: 'Allow' | 'Deny' = 'Allow') {
 }
 
 describe('a program with a token', () => {
-  test('writes and reads rows, every digit of them', async () => {
+  test('writes and reads rows with every digit', async () => {
     const todos = byLogin();
     const due = new Date('2026-01-31T09:30:00.120Z');
     const { row, etag } = await todos.insert({
@@ -94,7 +94,7 @@ describe('a program with a token', () => {
     expect(await codeOf(todos.delete(row.id))).toBe('not_found');
   });
 
-  test('finds by every kind of condition what it should, and nothing else', async () => {
+  test('filters by every kind of condition', async () => {
     const todos = byLogin();
     const title = (text: string) => `find ${text}`;
     const texts = [
@@ -143,7 +143,7 @@ describe('a program with a token', () => {
     expect(selected).toEqual({ title: title('+ &=?#'), place: texts.length - 1 });
   });
 
-  test('goes through all pages and through an export alike', async () => {
+  test('reads the same rows by pages and by export', async () => {
     const todos = byLogin();
     const count = 450;
     await todos.insertMany(
@@ -164,7 +164,7 @@ describe('a program with a token', () => {
     expect([page.page, page.perPage, page.hasMore, page.data.length]).toEqual([2, 200, true, 200]);
   });
 
-  test('a refused batch stores nothing, and says which line it was', async () => {
+  test('a refused batch stores nothing and names the line', async () => {
     const todos = byLogin();
     const rows = [{ title: 'b 0' }, { title: 'b 1' }, { title: 'b 2' }, { title: 5 }] as { title: string }[];
     const error = await todos.insertMany(rows, { batchSize: 2 }).catch((caught) => caught);
@@ -192,7 +192,7 @@ describe('a program with a token', () => {
     expect(await codeOf(absent.list())).toBe('not_found');
   });
 
-  test('runs on Node as it is bundled, with a personal access token', async () => {
+  test('runs bundled on Node with a personal access token', async () => {
     const pat = await t.owner.call('POST', `${t.tenant.base}/pats`, {
       name: 'sdk',
       actions: ['read', 'write'],
@@ -232,7 +232,7 @@ describe('a person signed in through the app', () => {
     expect((await mine.update(row.id, { done: true })).row.done).toBe(true);
   });
 
-  test('a token of the app is a login to nothing else', async () => {
+  test('a token of the app is no login elsewhere', async () => {
     const { enter } = await signInAs(t.owner);
     const token = await (await enter()).getToken();
     for (const path of ['/api/v1/me', `${t.tenant.base}/apps/${t.app}/tables`]) {
@@ -241,7 +241,7 @@ describe('a person signed in through the app', () => {
     }
   });
 
-  test('a refused token is renewed by itself; a sign-out ends it everywhere at once', async () => {
+  test('an expired token is renewed automatically; a sign-out ends it everywhere', async () => {
     const { signIn, enter } = await signInAs(t.owner);
     const todos = tableOf(await enter());
     const before = await signIn.getToken();
@@ -257,13 +257,13 @@ describe('a person signed in through the app', () => {
     );
   });
 
-  test('who denies, or is not reached by the app, is not signed in', async () => {
+  test('a person who denies, or has no access to the app, is not signed in', async () => {
     expect(await codeOf((await signInAs(t.owner, 'Deny')).enter())).toBe('access_denied');
     expect(await codeOf((await signInAs(t.member)).enter())).toBe('access_denied');
   });
 });
 
-test('svc tables types prints types that the SDK takes', async () => {
+test('svc tables types prints types for the SDK', async () => {
   const env = { SVC_TOKEN: t.owner.token, SVC_TENANT: t.tenant.slug };
   const svc = svcFor(t.tenant.server);
   const ran = await svc(['tables', 'types', '--app', t.app], { env });

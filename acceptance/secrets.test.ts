@@ -3,14 +3,21 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
 import { admin, run, svcFor } from './support/commands.ts';
-import { type BehindServer, behind } from './support/database.ts';
-import { type Answered, caller, newTenant, type Tenant } from './support/people.ts';
+import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import {
+  type Answered,
+  caller,
+  newPasswordUser,
+  newTenant,
+  type PasswordUser,
+  type Tenant,
+} from './support/people.ts';
 import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
-import { answerLogin, newPasswordUser, type PasswordUser, startLogin } from './support/sign-in.ts';
+import { answerLogin, startLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
 
 let server: RunningServer;
-let database: BehindServer;
+let database: ServerDatabase;
 let t: Tenant;
 let user: PasswordUser;
 /** Everything that only its owner may know, by what it is. */
@@ -21,7 +28,7 @@ const said: string[] = [];
 // A server of its own, on the embedded database, that logs all it can, from its very first start on.
 beforeAll(async () => {
   server = await startServer({ finds: 'nothing', env: { SVC_LOG_LEVEL: 'debug', SVC_DATABASE_URL: '' } });
-  database = behind(server);
+  database = openServerDatabase(server);
   t = await newTenant(server);
   user = await newPasswordUser(server, t.id);
   for (const { email, token } of [t.admin, t.member]) secrets.set(`token of ${email}`, token);
@@ -138,7 +145,7 @@ async function tokensAndMistakes(): Promise<void> {
   expect((await t.admin.call('DELETE', `${t.base}/pats/${made.body.id}`)).status).toBe(200);
 }
 
-test('none of it holds a secret: not the log, an answer, the audit, or any table', async () => {
+test('no log, response, audit entry or table contains a secret', async () => {
   expect(secrets.size).toBeGreaterThan(20);
   // The search finds what is there: the log is not empty, and ids that are no secret are in the tables.
   expect(server.output()).toContain('"path":"/oauth/token"');
@@ -172,7 +179,7 @@ test('none of it holds a secret: not the log, an answer, the audit, or any table
 });
 
 /** Tables show rows that are; the files of the database also those that were, and the write-ahead log. */
-test('no file of the data folder holds one, but the two that are there to hold them', async () => {
+test('no file of the data folder contains a secret but the two that store secrets', async () => {
   const patterns = join(temporaryFolder(), 'patterns');
   await database.query('checkpoint');
   writeFileSync(

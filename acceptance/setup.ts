@@ -1,5 +1,6 @@
-import { afterAll } from 'bun:test';
-import { stopEverything } from './support/server.ts';
+import { afterAll, setDefaultTimeout } from 'bun:test';
+import { stopServers } from './support/server.ts';
 
-// Preloaded by bunfig.toml: after the last test of the run, nothing is left running and no folder is left behind.
-afterAll(stopEverything);
+// Preloaded by bunfig.toml. Many tests start servers and programs, which takes a while on a busy machine.
+setDefaultTimeout(240_000);
+afterAll(stopServers);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
-import { newTenant, type Tenant } from './support/people.ts';
+import { newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
-import { newPasswordUser, type PasswordUser, startLogin } from './support/sign-in.ts';
+import { startLogin } from './support/sign-in.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
@@ -74,7 +74,7 @@ describe.if(hasChromium)('signing in with a real browser on a phone', () => {
     expect(errors).toEqual([]);
   });
 
-  test("the session cookie is the browser's login, is out of reach of scripts, and ends with the sign-out", async () => {
+  test("the session cookie is the browser's login, is hidden from scripts, and ends with the sign-out", async () => {
     const page = await browser.newPage();
     await page.goto(`${t.server.baseUrl}/login?return_to=/healthz`);
     if (await page.getByLabel(/e-mail/i).count()) {

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
-import { newTenant, type Tenant } from './support/people.ts';
-import { newPasswordUser, type PasswordUser } from './support/sign-in.ts';
+import { newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
 import {
   askHost,
   askSite,
@@ -39,8 +38,8 @@ async function shownSite(
 
 const asPage = { headers: { accept: 'text/html' } };
 
-describe('a site that is not for everybody', () => {
-  test('sends who opens a page to the sign-in, and refuses whatever else is asked for', async () => {
+describe('a site with restricted visibility', () => {
+  test('redirects page visits to the sign-in and refuses every other request', async () => {
     const site = await shownSite('public');
     const opened = await askSite(site, '/docs/?q=1', asPage);
     expect(opened.status).toBe(303);
@@ -57,7 +56,7 @@ describe('a site that is not for everybody', () => {
     }
   });
 
-  test('is for an outsider not to be told from a host that nobody has', async () => {
+  test('looks to an outsider like a host that does not exist', async () => {
     const site = await shownSite('private');
     const nobody = `nobody-${Bun.randomUUIDv7().slice(-12)}.apps.localhost`;
     for (const [path, options] of [
@@ -84,7 +83,7 @@ describe('a site that is not for everybody', () => {
     }
   });
 
-  test('is opened by the address that a program asked for, once, at that host alone', async () => {
+  test('opens by the URL that a program requested, once and at that host only', async () => {
     const [site, other] = [await shownSite('public'), await shownSite('public')];
     const { body, status } = await site.tenant.admin.call('POST', '/api/v1/static/auth/start', {
       target: `${site.origin}/docs/?q=1`,
@@ -109,7 +108,7 @@ describe('a site that is not for everybody', () => {
     expect((await askSite(site, wrong.pathname + wrong.search, asPage)).status).toBe(400);
   });
 
-  test('stages for owners and admins alone', async () => {
+  test('shows the staged release to owners and admins only', async () => {
     const site = await shownSite('internet');
     const call = site.owner.call;
     expect((await call('POST', `${site.base}/site/staging/enable`)).status).toBe(200);
@@ -128,7 +127,7 @@ describe('a site that is not for everybody', () => {
     );
   });
 
-  test('ends with the right of who looks at it, within a second', async () => {
+  test('closes for a visitor within a second after they lose their access', async () => {
     const site = await shownSite('invite_only');
     const { admin } = site.tenant;
     const members = `${site.tenant.base}/apps/${site.app.id}/members`;
@@ -161,7 +160,7 @@ describe.if(hasChromium)('with a real browser', () => {
     await at.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  test('a member signs in and is at the very page they opened; signing out of the platform ends it', async () => {
+  test('a member signs in and returns to the page they opened; signing out of the platform ends the visit', async () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/docs/?q=a%20b&r=1`);
@@ -208,7 +207,7 @@ describe.if(hasChromium)('with a real browser', () => {
     await tab.getByLabel('Password').waitFor();
   });
 
-  test('a stranger signs in and finds nothing, as at a host that nobody has', async () => {
+  test('an outsider signs in and gets the page of a host that does not exist', async () => {
     const stranger = await newPasswordUser(site.server);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/docs/`);
@@ -222,7 +221,7 @@ describe.if(hasChromium)('with a real browser', () => {
     expect(await tab.getByRole('heading').innerText()).toBe('Nothing here');
   });
 
-  test('another page can neither frame the site nor sign a visitor in as somebody else unasked', async () => {
+  test('another page can neither frame the site nor sign a visitor in as somebody else', async () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/`);
@@ -266,7 +265,7 @@ describe.if(hasChromium)('with a real browser', () => {
     await tab.getByRole('heading', { name: 'You have left this site' }).waitFor();
     const names = (await browser.cookies(site.origin)).map(({ name }) => name);
     expect(names).not.toContain('__Host-svc_site');
-    await tab.getByRole('link', { name: 'Come back' }).click();
+    await tab.getByRole('link', { name: 'Return to the site' }).click();
     await tab.waitForURL(`${site.origin}/`);
     expect(await tab.getByRole('heading').innerText()).toBe('Start');
   });

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
-import { type Answered, newPerson, newTenant, type Person } from './support/people.ts';
+import { type Answered, newApp, newPerson, newTenant, type Person } from './support/people.ts';
 import type { RunningServer } from './support/server.ts';
-import { slowRequest } from './support/slow-request.ts';
-import { newApp } from './support/world.ts';
+import { slowRequest } from './support/sockets.ts';
 
 /** A call whose body comes in two halves; the status of its answer. */
 async function inTwoHalves(
@@ -46,13 +45,13 @@ async function newPlace() {
   return { ...tenant, owner, coOwner, app, tables, grantTo, granted };
 }
 
-test('a body that takes its time is taken from who still may', async () => {
+test('a slow body is accepted while its sender has access', async () => {
   const t = await newPlace();
   const answer = await inTwoHalves(t.server, t.coOwner, t.grantTo(t.coOwner), async () => {});
   expect([answer, await t.granted()]).toEqual([201, 1]);
 });
 
-test('a co-owner who is removed while their body is on its way does nothing with it', async () => {
+test('a co-owner who is removed while their body is sent changes nothing', async () => {
   const t = await newPlace();
   const answer = await inTwoHalves(t.server, t.coOwner, t.grantTo(t.coOwner), () =>
     confirmed(t.owner.call('DELETE', `${t.base}/apps/${t.app.id}/co-owners/${t.coOwner.id}`)),
@@ -60,7 +59,7 @@ test('a co-owner who is removed while their body is on its way does nothing with
   expect([answer, await t.granted()]).toEqual([404, 0]);
 });
 
-test('an owner who is no member any more does nothing either', async () => {
+test('an owner who is removed from the tenant changes nothing', async () => {
   const t = await newPlace();
   const body = { name: 'more', columns: [{ name: 'a', type: 'int' }] };
   const request = { method: 'POST', path: t.tables, body };
@@ -71,7 +70,7 @@ test('an owner who is no member any more does nothing either', async () => {
   expect((await t.coOwner.call('GET', t.tables)).body.total).toBe(1);
 });
 
-test('an admin who is one no more acts as none', async () => {
+test('an admin who loses the role has no admin rights', async () => {
   const t = await newPlace();
   const second = await newPerson(t.server, { tenant: t.id, role: 'tenant_admin' });
   const request = {
@@ -85,7 +84,7 @@ test('an admin who is one no more acts as none', async () => {
   expect(answer).toBe(403);
 });
 
-test('a login that has ended while its body is on its way is no login', async () => {
+test('a login that ends while its body is sent is refused', async () => {
   const t = await newPlace();
   const sessions = (await t.coOwner.call('GET', '/api/v1/me/sessions')).body.items;
   const { id } = sessions.find((session: { current: boolean }) => session.current);

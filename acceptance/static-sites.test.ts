@@ -32,17 +32,23 @@ const by = (person: Person, { base }: SiteGround, release: string, move: string,
   person.call('POST', `${base}/releases/${release}/${move}`, body);
 
 describe('a site', () => {
-  test('is deployed, staged, reviewed, promoted, rolled back, unpublished and shown again', async () => {
+  test('is deployed, staged, reviewed, promoted, rolled back, unpublished and published again', async () => {
     const site = await newSite(undefined, tenant);
     const { owner, base } = site;
     expect(await siteOf(site)).toMatchObject({ published: false, active_release: null, updated_at: null });
     const first = await newRelease(site, page('One'), { version: 'v1', on_finalize: 'deploy' });
     expect(first).toMatchObject({
-      ...{ state: 'finalized', pointer: 'active', number: 1, version: 'v1', files: 2 },
+      state: 'finalized',
+      pointer: 'active',
+      number: 1,
+      version: 'v1',
+      files: 2,
       url: `http://${site.host}:${tenant.server.port}/`,
     });
     expect((await owner.call('GET', `${tenant.base}/apps/${site.app.id}`)).body).toMatchObject({
-      ...{ runtime: 'running', deployment_status: 'deployed', operating_status: 'dev' },
+      runtime: 'running',
+      deployment_status: 'deployed',
+      operating_status: 'dev',
     });
 
     await setVisibility(site, 'public');
@@ -84,7 +90,7 @@ describe('a site', () => {
     ]);
   });
 
-  test('sends only what has changed, and goes on where it was interrupted', async () => {
+  test('uploads only changed files, and resumes after an interruption', async () => {
     const site = await newSite(undefined, tenant);
     await newRelease(site, page('One'));
     const files = { ...page('Two'), 'new.txt': 'new' };
@@ -103,7 +109,7 @@ describe('a site', () => {
     expect(body.items).toEqual(manifestOf(files).sort((one, other) => (one.path < other.path ? -1 : 1)));
   });
 
-  test('has files of up to 25 MiB, not one byte more', async () => {
+  test('accepts files of up to 25 MiB, not one byte more', async () => {
     const site = await newSite(undefined, tenant);
     const bytes = new Uint8Array(randomBytes(25 * 1024 * 1024));
     const { id, pointer } = await newRelease(site, { 'large.bin': bytes }, { on_finalize: 'deploy' });
@@ -142,7 +148,7 @@ describe('a site', () => {
       expect(actions.map((it) => it.action)).toContain(action);
   });
 
-  test('is no secret in the log: the address to send files to stands nowhere', async () => {
+  test('never logs the upload URL', async () => {
     const site = await newSite(undefined, tenant);
     const draft = await createDraft(site, page('Quiet'));
     await sendMissing(draft, page('Quiet'));
@@ -161,7 +167,9 @@ describe('every refusal has its code', () => {
     expect(await create([file, { ...file, path: 'A.html' }])).toBe('422 path_collision');
     expect(await create([file, { ...file, path: 'b.html', size: 2 }])).toBe('400 validation_failed');
     const large = Array.from({ length: 42 }, (_, at) => ({
-      ...{ path: `${at}.bin`, sha256: sumOf(`${at}`), size: 25 * 1024 * 1024 },
+      path: `${at}.bin`,
+      sha256: sumOf(`${at}`),
+      size: 25 * 1024 * 1024,
     }));
     expect(await create(large)).toBe('413 payload_too_large');
     const bad = await owner.call('PUT', `${base}/site`, {

@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
-import type { Person, Tenant } from './support/people.ts';
-import { newTenant } from './support/people.ts';
+import { newApp, newTenant, type Person, type Tenant } from './support/people.ts';
 import { hasS3Server, needsS3Server, type S3Storage, startS3 } from './support/s3.ts';
 import { type RunningServer, sharedServer, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newApp } from './support/world.ts';
 
 interface Place {
   tenant: Tenant;
@@ -53,13 +51,13 @@ describe('svc apps storage', () => {
     writeFileSync(join(folder, 'rex.txt'), 'Rex is a dog.');
   });
 
-  test('cp of a folder leaves links out and says so; a download has no preview to ask for', async () => {
+  test('cp of a folder skips links and says so; a download needs no preview', async () => {
     const source = temporaryFolder();
     writeFileSync(join(source, 'a.txt'), 'a');
     symlinkSync('/etc/passwd', join(source, 'link'));
     const prefix = `links-${Bun.randomUUIDv7()}`;
     const ran = await place.storage('cp', '-r', source, `:${prefix}`, '--execute');
-    expect([ran.code, ran.stderr]).toEqual([0, `${join(source, 'link')} is a link and is left out.\n`]);
+    expect([ran.code, ran.stderr]).toEqual([0, `${join(source, 'link')} is a link and is skipped.\n`]);
     const listed = await place.storage('ls', '--prefix', `${prefix}/`, '--json');
     expect(listed.json<{ items: { key: string }[] }>().items.map(({ key }) => key)).toEqual([
       `${prefix}/a.txt`,
@@ -70,7 +68,7 @@ describe('svc apps storage', () => {
     expect(readFileSync(target, 'utf8')).toBe('keep');
   });
 
-  test('status tells whether it is enabled, and enabling again changes nothing', async () => {
+  test('status shows whether storage is enabled, and enabling again changes nothing', async () => {
     const app = await newApp(place.tenant, { owner: place.owner, coOwner: place.owner });
     const run = (...args: string[]) => place.svc(['apps', 'storage', ...args, '--app', app.slug, '--json']);
     expect((await run('status')).json()).toMatchObject({ enabled: false, objects: 0, bytes: 0 });
@@ -92,7 +90,7 @@ describe('svc apps storage', () => {
     expect(body.enabled).toBe(true);
   });
 
-  test('put previews, uploads, and the object is there as it was', async () => {
+  test('put previews and uploads an object unchanged', async () => {
     const file = join(folder, 'rex.txt');
     const preview = await place.storage('put', file, 'pets/', '--json');
     expect(preview.json()).toMatchObject({
@@ -117,13 +115,15 @@ describe('svc apps storage', () => {
     expect(url.startsWith(`${place.tenant.server.baseUrl}/objects/`)).toBe(true);
     const got = await fetch(url);
     expect([got.status, got.headers.get('content-type'), await got.text()]).toEqual([
-      ...[200, 'text/plain', 'Rex is a dog.'],
+      200,
+      'text/plain',
+      'Rex is a dog.',
     ]);
     expect(got.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''rex.txt");
     expect(got.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('put takes standard input, under a key', async () => {
+  test('put uploads standard input under a key', async () => {
     const piped = (args: string[]) =>
       place.svc(['apps', 'storage', 'put', '-', ...args, '--app', place.app.slug, '--execute', '--json'], {
         stdin: 'piped',
@@ -149,7 +149,9 @@ describe('svc apps storage', () => {
       }>();
     const top = await ls('--delimiter', '/');
     expect([top.items.map(({ key }) => key), top.prefixes, top.next_cursor]).toEqual([
-      ...[['a', 'e'], ['b/', 'c/'], null],
+      ['a', 'e'],
+      ['b/', 'c/'],
+      null,
     ]);
     const first = await ls('--limit', '2');
     const second = await ls('--limit', '2', '--cursor', first.next_cursor!);
@@ -167,7 +169,7 @@ describe('svc apps storage', () => {
     ).toEqual(['a', 'b/', 'c/', 'e']);
   });
 
-  test('rm deletes for good, and says that it can not be undone', async () => {
+  test('rm deletes permanently, and says that it cannot be undone', async () => {
     await put(await signUpload(place, 'gone'), 'x');
     const preview = await place.storage('rm', 'gone', '--json');
     expect(preview.json()).toMatchObject({ plan: { irreversible: true } });
@@ -180,7 +182,7 @@ describe('svc apps storage', () => {
     expect((await place.storage('rm', 'gone', '--execute')).code).toBe(5);
   });
 
-  test('cp downloads at once, copies within, prints, and takes a key apart from a path', async () => {
+  test('cp downloads, copies within the storage, prints, and distinguishes keys from paths', async () => {
     await put(await signUpload(place, 'from/a.bin'), new Uint8Array([0, 255, 10, 13]));
     const to = temporaryFolder();
     expect((await place.storage('cp', ':from/a.bin', to, '--json')).json()).toMatchObject({
@@ -201,7 +203,7 @@ describe('svc apps storage', () => {
     expect([missing.code, readdirSync(to)]).toEqual([5, ['a.bin']]);
   });
 
-  test('cp --recursive brings a folder there, within and back, whole', async () => {
+  test('cp --recursive uploads, copies and downloads a whole folder', async () => {
     const own = await newPlace(place.tenant.server);
     const from = temporaryFolder();
     mkdirSync(join(from, 'sub/deep'), { recursive: true });
@@ -211,7 +213,9 @@ describe('svc apps storage', () => {
       plan: { changes: { path: string }[]; fingerprint: string };
     }>();
     expect(preview.plan.changes.map(({ path }) => path).sort()).toEqual([
-      ...['up/one.txt', 'up/sub/deep/ü x.bin', 'up/sub/two.json'],
+      'up/one.txt',
+      'up/sub/deep/ü x.bin',
+      'up/sub/two.json',
     ]);
     expect(await keysOf(own)).toEqual([]);
     const { fingerprint } = preview.plan;
@@ -231,11 +235,17 @@ describe('svc apps storage', () => {
     const to = temporaryFolder();
     const env = {
       ...process.env,
-      ...{ SVC_BASE_URL: own.tenant.server.baseUrl, SVC_TOKEN: own.owner.token, SVC_TENANT: own.tenant.slug },
+      SVC_BASE_URL: own.tenant.server.baseUrl,
+      SVC_TOKEN: own.owner.token,
+      SVC_TENANT: own.tenant.slug,
     };
     const start = (args: string[], stdin: 'pipe' | 'ignore') =>
       Bun.spawn(['./svc', 'apps', 'storage', ...args, '--app', own.app.slug], {
-        ...{ cwd: join(import.meta.dir, '..'), env, stdin, stdout: 'pipe', stderr: 'pipe' },
+        cwd: join(import.meta.dir, '..'),
+        env,
+        stdin,
+        stdout: 'pipe',
+        stderr: 'pipe',
       });
     const uploading = start(['put', '-', 'big', '--execute'], 'pipe');
     uploading.stdin!.write(new Uint8Array(200_000));
@@ -257,13 +267,13 @@ describe('svc apps storage', () => {
   });
 });
 
-describe('signed addresses', () => {
+describe('signed URLs', () => {
   let place: Place;
   beforeAll(async () => {
     place = await newPlace(await sharedServer());
   });
 
-  test('of a co-owner who was removed are refused within a second', async () => {
+  test('of a removed co-owner are refused within a second', async () => {
     const { tenant, owner, app } = place;
     const coOwner = tenant.admin;
     await put(await signUpload(place, 'shared'), 'text');
@@ -279,7 +289,7 @@ describe('signed addresses', () => {
     expect(await keysOf(place)).not.toContain('theirs');
   });
 
-  test('stand in no log, and are of no use for anything else', async () => {
+  test('are not logged, and are valid for one object only', async () => {
     const url = await signUpload(place, 'secret');
     await put(url, 'x');
     const token = new URL(url).pathname.split('/')[2]!;
@@ -303,7 +313,7 @@ describe('signed addresses', () => {
 describe('large objects', () => {
   const megabytes = 160;
 
-  test('pass through the server and svc without being held there, and arrive as they were', async () => {
+  test('stream through the server and svc unchanged', async () => {
     const server = await startServer();
     const place = await newPlace(server);
     const file = join(temporaryFolder(), 'large.bin');
@@ -329,7 +339,7 @@ describe('large objects', () => {
     await server.stop();
   }, 120_000);
 
-  test('are refused beyond what one may be, before they are sent', async () => {
+  test('above the limit are refused before the upload', async () => {
     const place = await newPlace(await sharedServer());
     const { owner, base } = place;
     const tooLarge = await owner.call('POST', `${base}/upload-url`, { key: 'k', size: 6 * 1024 ** 3 });
@@ -369,7 +379,7 @@ describe.if(hasS3Server)('over S3', () => {
   });
   afterAll(() => s3?.stop());
 
-  test('it is the same, by addresses of the server', async () => {
+  test('objects are the same, with URLs of the server', async () => {
     const server = await startServer({ env: await s3.env() });
     const place = await newPlace(server);
     const file = join(temporaryFolder(), 'rex.txt');

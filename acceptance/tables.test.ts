@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
+import { newApp } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
-import { newApp, newWorld, type World } from './support/world.ts';
+import { newWorld, type World } from './support/world.ts';
 
 let world: World;
 let svc: Svc;
@@ -19,7 +20,7 @@ async function emptyApp() {
 }
 
 describe('svc tables', () => {
-  test('makes a table from a file and flags, shapes it, shares it, and drops it', async () => {
+  test('creates a table from a file and flags, changes its schema, shares it, and drops it', async () => {
     const { slug } = await emptyApp();
     const schema = join(temporaryFolder(), 'pets.json');
     writeFileSync(
@@ -42,7 +43,13 @@ describe('svc tables', () => {
     ];
     const created = await on('create', 'pets', '--schema', schema, ...flags, '--execute');
     expect(created.columns.map(({ name }: { name: string }) => name)).toEqual([
-      ...['id', 'name', 'age', 'note', 'keeper', 'created_at', 'updated_at'],
+      'id',
+      'name',
+      'age',
+      'note',
+      'keeper',
+      'created_at',
+      'updated_at',
     ]);
     expect(created).toMatchObject({ name: 'pets', owner_column: 'keeper' });
 
@@ -106,7 +113,7 @@ describe('svc tables', () => {
 });
 
 describe('tables over HTTP', () => {
-  test('are shaped by a login only, whatever a token may do with rows', async () => {
+  test('can be changed with a login only, whatever the scope of a token', async () => {
     const { tables } = await emptyApp();
     await world.as.O('POST', tables, { name: 'a', columns: ['x:int'] });
     const calls: [string, string, unknown?][] = [
@@ -123,7 +130,7 @@ describe('tables over HTTP', () => {
     }
   });
 
-  test('a column is also taken as the text that the command line takes', async () => {
+  test('a column is also accepted in the syntax of the command line', async () => {
     const { tables } = await emptyApp();
     await world.as.O('POST', tables, { name: 'a' });
     const { server } = world.tenant;
@@ -139,7 +146,7 @@ describe('tables over HTTP', () => {
     ]);
   });
 
-  test('a change that is sent twice with one key is made once', async () => {
+  test('a change sent twice with one key is executed once', async () => {
     const { tables } = await emptyApp();
     const { server } = world.tenant;
     const send = () =>

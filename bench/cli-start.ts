@@ -6,7 +6,6 @@ const root = resolve(import.meta.dir, '..');
 const rounds = 60;
 const ratioGoal = 3;
 
-/** How long a command takes from nothing to its end, against a bare start of the runtime and against gh. */
 export async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'));
   const env = {
@@ -26,7 +25,7 @@ export async function main(): Promise<void> {
     for await (const chunk of server.stdout)
       if (new TextDecoder().decode(chunk).includes('svc is ready on')) break;
     const svc = join(root, 'svc');
-    if (timed([svc, 'login', '--local'], env) === null) throw new Error('svc login --local failed');
+    if (timeCommand([svc, 'login', '--local'], env) === null) throw new Error('svc login --local failed');
     const commands: Record<string, string[]> = {
       'bare Bun start': [process.execPath, join(root, 'bench/fixtures/bare.ts')],
       'svc --version': [svc, '--version'],
@@ -42,25 +41,25 @@ export async function main(): Promise<void> {
   }
 }
 
-/** Round by round rather than one command after the other, so that noise of the machine meets all alike. */
+/** Commands take turns, so that noise of the machine affects all alike. */
 function measure(commands: Record<string, string[]>, env: Record<string, string>): Map<string, number[]> {
   const times = new Map<string, number[]>();
   for (const [name, command] of Object.entries(commands))
-    if (timed(command, env) !== null) times.set(name, []);
+    if (timeCommand(command, env) !== null) times.set(name, []);
   for (let round = 0; round < rounds; round++) {
     for (const [name, list] of times) {
-      const ms = timed(commands[name] ?? [], env);
+      const ms = timeCommand(commands[name] ?? [], env);
       if (ms !== null) list.push(ms);
     }
   }
   return times;
 }
 
-function timed(command: string[], env: Record<string, string>): number | null {
-  const begun = performance.now();
+function timeCommand(command: string[], env: Record<string, string>): number | null {
+  const startedAt = performance.now();
   try {
     const { exitCode } = Bun.spawnSync(command, { env, stdout: 'ignore', stderr: 'ignore', stdin: 'ignore' });
-    return exitCode === 0 ? performance.now() - begun : null;
+    return exitCode === 0 ? performance.now() - startedAt : null;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-// `npm run bench <name>`: measurements side by side, each printing ratios. Nothing here runs in `npm test`.
+// `npm run bench <name>`: comparative measurements that print ratios. `npm test` does not run them.
 const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   apps: () => import('./apps.ts'),
   cli: () => import('./cli-start.ts'),

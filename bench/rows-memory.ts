@@ -7,15 +7,17 @@ import { findTools } from './rows/tools.ts';
 
 const warmUpSeconds = 30;
 const sampleMs = 2_000;
-/** The means that are compared are of so many samples at the beginning and at the end. */
 const samplesAtEnds = 15;
-const growthMost = 0.2;
-const batchesAtOnce = 20;
+const growthMax = 0.2;
+const parallelBatches = 20;
 const batchBytes = 16 * 1024 * 1024;
 const batchLines = 10_000;
-const peakMbMost = 300;
+const peakMbMax = 300;
 
-/** Resident memory of the server: over five minutes of mixed load, then with twenty of the largest batches at once. */
+/**
+ * Resident memory of the server during five minutes of mixed load, then during twenty concurrent batches of the
+ * maximum size.
+ */
 export async function main(): Promise<void> {
   const minutes = Number(process.argv.find((arg) => arg.startsWith('--minutes='))?.slice(10) ?? 5);
   const tools = findTools();
@@ -42,16 +44,15 @@ export async function main(): Promise<void> {
         `${last.toFixed(0)} MB (${Math.min(...samples).toFixed(0)} to ${Math.max(...samples).toFixed(0)})`,
     );
     console.log(
-      `  growth: ${(growth * 100).toFixed(1)} %, goal < 20 %: ${growth < growthMost ? 'PASS' : 'MISS'}`,
+      `  growth: ${(growth * 100).toFixed(1)} %, goal < 20 %: ${growth < growthMax ? 'PASS' : 'MISS'}`,
     );
 
     const body = largestBatch();
-    // The kernel's own peak begins anew.
     writeFileSync(`/proc/${server.pid}/clear_refs`, '5');
     const idle = resident(server.pid);
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answers = await Promise.all(
-      Array.from({ length: batchesAtOnce }, async () => {
+      Array.from({ length: parallelBatches }, async () => {
         const response = await fetch(base + batches.path, {
           method: 'POST',
           headers: { 'x-api-key': pat, 'content-type': 'application/x-ndjson' },
@@ -61,15 +62,15 @@ export async function main(): Promise<void> {
         return response.status;
       }),
     );
-    const seconds = (performance.now() - begun) / 1000;
+    const seconds = (performance.now() - startedAt) / 1000;
     const peak = memoryMb(server.pid, 'VmHWM');
     const stored = answers.filter((status) => status === 201).length;
     console.log(
-      `${batchesAtOnce} batches of 16 MiB at once: ${stored} stored` +
-        `${stored < batchesAtOnce ? ` (${JSON.stringify(answers)})` : ''} in ${seconds.toFixed(1)} s; ` +
+      `${parallelBatches} batches of 16 MiB at once: ${stored} stored` +
+        `${stored < parallelBatches ? ` (${JSON.stringify(answers)})` : ''} in ${seconds.toFixed(1)} s; ` +
         `${idle.toFixed(0)} MB before, peak ${peak.toFixed(0)} MB`,
     );
-    console.log(`  peak below ${peakMbMost} MB: ${peak < peakMbMost && stored > 0 ? 'PASS' : 'MISS'}`);
+    console.log(`  peak below ${peakMbMax} MB: ${peak < peakMbMax && stored > 0 ? 'PASS' : 'MISS'}`);
     await Bun.sleep(5_000);
     console.log(`5 s later: ${resident(server.pid).toFixed(0)} MB`);
   });
@@ -77,7 +78,6 @@ export async function main(): Promise<void> {
 
 const resident = (pid: number) => memoryMb(pid, 'VmRSS');
 
-/** In units of 1,000,000 bytes. */
 function memoryMb(pid: number, field: string): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024) / 1e6;

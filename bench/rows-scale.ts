@@ -1,8 +1,8 @@
 import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { withCleanup } from './rows/cleanup.ts';
-import { untilQuiet } from './rows/cpu.ts';
-import { percentile } from './rows/measured.ts';
+import { waitUntilIdle } from './rows/cpu.ts';
+import { percentile } from './rows/measure.ts';
 import {
   createApp,
   createPat,
@@ -17,31 +17,29 @@ const categories = 10;
 const perPage = 20;
 const rounds = 40;
 const requestsPerRound = 50;
-/** Where in its category a deep cursor stands, as a share of the rows. */
 const depths = [0.2, 0.35, 0.5, 0.65, 0.8];
-const ratioMost = 1.2;
-/** Rows, indexes and the log that is written ahead of them. */
-const diskBytesLeast = 8 * 1024 ** 3;
+const ratioMax = 1.2;
+const diskBytesMin = 8 * 1024 ** 3;
 
-/** A page of 20 from an indexed filter: 10 million rows against 10 thousand, the first page and deep ones. */
+/** A page of 20 from an indexed filter: 10 million rows against 10 thousand, first page and deep pages. */
 export async function main(): Promise<void> {
   const { bavail, bsize } = statfsSync(tmpdir());
-  if (bavail * bsize < diskBytesLeast) throw new Error(`Needs 8 GiB free in ${tmpdir()}.`);
+  if (bavail * bsize < diskBytesMin) throw new Error(`Needs 8 GiB free in ${tmpdir()}.`);
   await withCleanup(async (cleanup) => {
     const server = await startServer(cleanup);
     const app = await createApp(server, 'scale');
     const pat = await createPat(server);
     const columns = ['id:bigint', 'category:int'];
-    const make = (name: string) =>
+    const createCategorized = (name: string) =>
       createTable(server, app, { name, columns, index: ['category', 'created_at'] });
-    const small = await make('small');
-    const large = await make('large');
+    const small = await createCategorized('small');
+    const large = await createCategorized('large');
     await fill(server, small, sizes.small);
-    const begun = performance.now();
+    const startedAt = performance.now();
     await fill(server, large, sizes.large);
-    console.log(`10 million rows made in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+    console.log(`10 million rows inserted in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
 
-    const ask = async (table: Table, query: string) => {
+    const fetchPage = async (table: Table, query: string) => {
       const response = await fetch(`http://127.0.0.1:${server.port}${table.path}?${query}`, {
         headers: { 'x-api-key': pat },
       });
@@ -58,7 +56,7 @@ export async function main(): Promise<void> {
       for (const query of first) {
         for (const depth of depths) {
           const page = Math.floor((rows / categories / perPage) * depth);
-          const { next_cursor } = await ask(table, `${query}&page=${page}`);
+          const { next_cursor } = await fetchPage(table, `${query}&page=${page}`);
           deep.push(`${query}&cursor=${next_cursor}`);
         }
       }
@@ -67,7 +65,7 @@ export async function main(): Promise<void> {
     const cases = { small: await queries(small, sizes.small), large: await queries(large, sizes.large) };
     for (const kind of ['first', 'deep'] as const) {
       const times = { small: [] as number[], large: [] as number[] };
-      await untilQuiet();
+      await waitUntilIdle();
       for (let round = 0; round < rounds; round++) {
         const order = round % 2 === 0 ? (['small', 'large'] as const) : (['large', 'small'] as const);
         for (const size of order) {
@@ -76,8 +74,7 @@ export async function main(): Promise<void> {
           for (let i = 0; i < requestsPerRound; i++) {
             const query = list[(round * requestsPerRound + i) % list.length] ?? '';
             const sent = performance.now();
-            await ask(table, query);
-            // The first rounds warm up.
+            await fetchPage(table, query);
             if (round >= 4) times[size].push(performance.now() - sent);
           }
         }
@@ -87,7 +84,6 @@ export async function main(): Promise<void> {
   });
 }
 
-/** Directly, in the order of time as an app would have written them. */
 async function fill(server: Server, table: Table, rows: number): Promise<void> {
   const names = ['id', 'category', 'created_at', 'updated_at'].map((name) => `"${table.column(name)}"`);
   for (let from = 1; from <= rows; from += 1_000_000) {
@@ -108,6 +104,6 @@ function report(title: string, times: { small: number[]; large: number[] }): voi
   const ratio = percentile(times.large, 0.5) / percentile(times.small, 0.5);
   console.log(`${title}: 10 thousand ${text(times.small)}; 10 million ${text(times.large)}`);
   console.log(
-    `  10 million to 10 thousand (p50): ${ratio.toFixed(2)}, goal <= ${ratioMost}: ${ratio <= ratioMost ? 'PASS' : 'MISS'}`,
+    `  10 million to 10 thousand (p50): ${ratio.toFixed(2)}, goal <= ${ratioMax}: ${ratio <= ratioMax ? 'PASS' : 'MISS'}`,
   );
 }

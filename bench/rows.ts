@@ -2,14 +2,21 @@ import { cpus } from 'node:os';
 import { measureBatches } from './rows/batch-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
-import { type Loads, loadsOfPlatformatic, loadsOfServer } from './rows/loads.ts';
-import { bestOf, type Counted, type Measured, measured, type Parts } from './rows/measured.ts';
+import { type Loads, platformaticLoads, serverLoads } from './rows/loads.ts';
+import { type CountedFigures, fastest, type Measurement, measure, type Processes } from './rows/measure.ts';
+import {
+  captureStatement,
+  computedId,
+  fixedId,
+  pgbenchScript,
+  randomId,
+  type Script,
+} from './rows/pgbench-script.ts';
 import { type Peer, startPlatformatic } from './rows/platformatic.ts';
 import { type Prepared, prepare } from './rows/prepare.ts';
 import { report, reportTail } from './rows/report.ts';
 import { runPgbench } from './rows/run-pgbench.ts';
 import { runWrk } from './rows/run-wrk.ts';
-import { computedId, fixedId, randomId, type Script, scriptOf, statementOf } from './rows/statement-of.ts';
 import { findTools, type Tools } from './rows/tools.ts';
 
 const rounds = 2;
@@ -24,7 +31,10 @@ const cases: Record<CaseName, { title: string; toPgbench: number; toPeer: number
 };
 const batchToCopy = 0.5;
 
-/** The row API against pgbench with the statements it sends, and against a peer, over the same rows. `--only=<case>`, `--no-peer`. */
+/**
+ * The row API against pgbench with the same statements, and against a peer with the same rows. `--only=<case>`,
+ * `--no-peer`.
+ */
 export async function main(): Promise<void> {
   const only = process.argv.find((arg) => arg.startsWith('--only='))?.slice('--only='.length) ?? null;
   const tools = findTools();
@@ -45,7 +55,7 @@ export async function main(): Promise<void> {
     ];
     const ratio = svc.perSecond / copy.perSecond;
     report('JSONL batches of 5,000, 2 at once', 'row', lines, [
-      { what: 'svc to COPY', ratio, least: batchToCopy },
+      { what: 'svc to COPY', ratio, min: batchToCopy },
     ]);
     reportTail(svc);
   });
@@ -59,67 +69,68 @@ async function measureCase(
   cleanup: Cleanup,
 ): Promise<void> {
   const { server, pat, reads, inserts } = prepared;
-  const ours = loadsOfServer({ port: server.port, pat, reads: reads.path, inserts: inserts.path })[name];
+  const load = serverLoads({ port: server.port, pat, reads: reads.path, inserts: inserts.path })[name];
   const script = await scriptFor(name, prepared);
   const { postmaster } = server;
 
   const wrk = (load: Loads[CaseName], pid: number) => () => {
     const run = (time: number) => runWrk(tools.wrk, server.folder, load, { seconds: time, cleanup });
-    return warmed({ server: pid, postmaster }, run);
+    return measureWarm({ server: pid, postmaster }, run);
   };
   const pgbench = (connections: number) => () =>
-    warmed({ server: null, postmaster }, (time) =>
+    measureWarm({ server: null, postmaster }, (time) =>
       runPgbench(tools.pgbench, server, script, { name, connections, seconds: time, cleanup }),
     );
-  const contenders: [string, () => Promise<Measured>][] = [
-    ['svc', wrk(ours, server.pid)],
+  const contenders: [string, () => Promise<Measurement>][] = [
+    ['svc', wrk(load, server.pid)],
     ['pgbench, 32 connections', pgbench(32)],
     ['pgbench, 8 connections', pgbench(8)],
   ];
-  if (peer) contenders.push([peer.name, wrk(loadsOfPlatformatic(peer.port)[name], peer.pid)]);
+  if (peer) contenders.push([peer.name, wrk(platformaticLoads(peer.port)[name], peer.pid)]);
 
-  const results = new Map<string, Measured[]>(contenders.map(([who]) => [who, []]));
+  const results = new Map<string, Measurement[]>(contenders.map(([contender]) => [contender, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const [who, run] of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      results.get(who)?.push(await run());
+    for (const [contender, run] of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      results.get(contender)?.push(await run());
     }
   }
-  const best = [...results].map(([who, list]) => ({ name: who, result: bestOf(list) }));
-  const [svc, wide, narrow, other] = best.map(({ result }) => result);
-  if (!svc || !wide || !narrow) return;
+  const lines = [...results].map(([contender, list]) => ({ name: contender, result: fastest(list) }));
+  const [svc, pgbench32, pgbench8, peerResult] = lines.map(({ result }) => result);
+  if (!svc || !pgbench32 || !pgbench8) return;
   const { title, toPgbench, toPeer } = cases[name];
-  const limit = Math.max(wide.perSecond, narrow.perSecond);
-  report(title, 'request', best, [
-    { what: 'svc to the better pgbench', ratio: svc.perSecond / limit, least: toPgbench },
-    { what: 'svc to pgbench with 32 connections', ratio: svc.perSecond / wide.perSecond, least: 0 },
-    ...(other && peer
-      ? [{ what: `svc to ${peer.name}`, ratio: svc.perSecond / other.perSecond, least: toPeer }]
+  const limit = Math.max(pgbench32.perSecond, pgbench8.perSecond);
+  report(title, 'request', lines, [
+    { what: 'svc to the better pgbench', ratio: svc.perSecond / limit, min: toPgbench },
+    { what: 'svc to pgbench with 32 connections', ratio: svc.perSecond / pgbench32.perSecond, min: 0 },
+    ...(peerResult && peer
+      ? [{ what: `svc to ${peer.name}`, ratio: svc.perSecond / peerResult.perSecond, min: toPeer }]
       : []),
   ]);
   reportTail(svc);
-  if (name === 'point') await reportCostOfIds(prepared, tools, cleanup);
+  if (name === 'point') await reportIdCost(prepared, tools, cleanup);
 
-  function warmed(parts: Parts, run: (time: number) => Promise<Counted>): Promise<Measured> {
-    return measured(
-      parts,
+  function measureWarm(
+    processes: Processes,
+    run: (time: number) => Promise<CountedFigures>,
+  ): Promise<Measurement> {
+    return measure(
+      processes,
       () => run(warmUpSeconds),
       () => run(seconds),
     );
   }
 }
 
-/** The statement that the server sends, with values that differ as those of the requests do. */
 async function scriptFor(name: CaseName, prepared: Prepared): Promise<Script> {
-  const statement = await statementOf(prepared.server, () => request(name, prepared));
+  const statement = await captureStatement(prepared.server, () => request(name, prepared));
   const category = { set: `\\set category random(0, ${categories - 1})`, sql: ':category::int4' };
   switch (name) {
     case 'point':
-      return scriptOf(statement, { uuid: randomId(rowCount) }, null);
+      return pgbenchScript(statement, { uuid: randomId(rowCount) }, null);
     case 'list':
-      return scriptOf(statement, { int4: category }, null);
+      return pgbenchScript(statement, { int4: category }, null);
     case 'insert':
-      // The server makes the id itself, of the same kind.
-      return scriptOf(statement, { uuid: { set: '', sql: 'uuidv7()' }, int4: category }, item(1));
+      return pgbenchScript(statement, { uuid: { set: '', sql: 'uuidv7()' }, int4: category }, item(1));
   }
 }
 
@@ -136,27 +147,27 @@ async function request(name: CaseName, { server, pat, reads, inserts }: Prepared
   if (!response.ok) throw new Error(`${name}: ${response.status} ${await response.text()}`);
 }
 
-/** pgbench has no text variables that vary, so the id is worked out in SQL: what that costs it. */
-async function reportCostOfIds(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
+/** pgbench has no varying text variables, so SQL computes the id; measures the cost of that. */
+async function reportIdCost(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
   const { server } = prepared;
-  const statement = await statementOf(server, () => request('point', prepared));
+  const statement = await captureStatement(server, () => request('point', prepared));
   const run = async (name: string, script: Script) => {
     const timed = (seconds: number) =>
       runPgbench(tools.pgbench, server, script, { name, connections: 8, seconds, cleanup });
-    const parts = { server: null, postmaster: server.postmaster };
-    const result = await measured(
-      parts,
+    const processes = { server: null, postmaster: server.postmaster };
+    const result = await measure(
+      processes,
       () => timed(1),
       () => timed(4),
     );
     return result.perSecond;
   };
-  const given = scriptOf(statement, { uuid: fixedId }, null);
-  const worked = scriptOf(statement, { uuid: computedId }, null);
-  const fixed = await run('fixed-id', { ...given, fixed: { id: item(4711).id } });
-  const computed = await run('computed-id', { ...worked, fixed: { i: '4711' } });
+  const fixedScript = pgbenchScript(statement, { uuid: fixedId }, null);
+  const computedScript = pgbenchScript(statement, { uuid: computedId }, null);
+  const fixed = await run('fixed-id', { ...fixedScript, fixed: { id: item(4711).id } });
+  const computed = await run('computed-id', { ...computedScript, fixed: { i: '4711' } });
   console.log(
-    `  (pgbench works the id out in SQL; with an id given it does ${(fixed / computed).toFixed(3)}x as many)`,
+    `  (pgbench computes the id in SQL; with a fixed id it runs ${(fixed / computed).toFixed(3)}x as many)`,
   );
 }
 

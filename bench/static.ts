@@ -7,8 +7,8 @@ import { measureMemory } from './static/measure-memory.ts';
 import { measureSpeed } from './static/measure-speed.ts';
 
 /**
- * Sites: how quickly files are answered beside nginx and Caddy, what memory many sites take, and how long a deployment
- * takes. `--only=speed|memory|deploy`; `--seconds=1 --rounds=1 --sites=500 --files=500` for trying out.
+ * Static sites: throughput against nginx and Caddy, memory for many sites, and deployment time.
+ * `--only=speed|memory|deploy`; short trial: `--seconds=1 --rounds=1 --sites=500 --files=500`.
  */
 export async function main(): Promise<void> {
   const only = wordFlag('only');

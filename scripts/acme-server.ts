@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { hasDnsServer } from './dns-server.ts';
 
 /**
- * Caddy as Debian has it, as an ACME server: a real authority for tests. It asks the system's resolver, always on port
- * 53, and comes to port 80: so it gets a `resolv.conf` of its own, and DNS server and web server must be found on such
- * ports, on a loopback address of the test's own. All of that takes root.
+ * Debian's Caddy as an ACME server. Caddy resolves names on port 53 and validates on port 80, so it gets its own
+ * `resolv.conf` and a loopback address per test. Requires root.
  */
 const program = '/usr/bin/caddy';
 
@@ -18,7 +17,6 @@ export const needsAcmeServer = /\bacme\b/.test(process.env.SVC_TEST_REQUIRE ?? '
 
 export interface AcmeServer {
   directoryUrl: string;
-  /** PEM of the root: of the certificates it gives, and of its own. */
   caFile: string;
   port: number;
   stop(): Promise<void>;
@@ -26,7 +24,6 @@ export interface AcmeServer {
 
 const startMsMax = 20_000;
 
-/** Keeps all in the folder, which is the caller's to remove: started there again, it is the same authority. */
 export async function startAcmeServer(
   folder: string,
   place: { dnsHost: string; port?: number },
@@ -38,7 +35,7 @@ export async function startAcmeServer(
   writeFileSync(resolver, `nameserver ${place.dnsHost}\noptions timeout:2 attempts:2\n`);
   const script = 'mount --bind "$1" /etc/resolv.conf && exec "$2" run --config "$3"';
   const child = Bun.spawn(
-    // It ends with us, whatever ends us.
+    // The kernel kills the child when this process dies.
     [
       'setpriv',
       '--pdeathsig',
@@ -55,7 +52,6 @@ export async function startAcmeServer(
     ],
     {
       cwd: folder,
-      // Its accounts and orders are kept there.
       env: { PATH: process.env.PATH ?? '', HOME: folder, XDG_DATA_HOME: join(folder, 'data') },
       stdin: 'ignore',
       stdout: Bun.file(join(folder, 'caddy.log')),
@@ -118,13 +114,11 @@ function configuration(folder: string, port: number): Record<string, unknown> {
   };
 }
 
-/** An address of loopback that no other test has, as far as that can be told. */
 export function loopbackAddress(): string {
   const part = () => 1 + Math.floor(Math.random() * 254);
   return `127.${64 + Math.floor(Math.random() * 64)}.${part()}.${part()}`;
 }
 
-/** What comes to one place is passed on to another. */
 export function forward(
   from: { host: string; port: number },
   to: { host: string; port: number },

@@ -1,20 +1,12 @@
-import { Glob } from 'bun';
-import { finish, root, runParts, runTool } from './suites.ts';
+import { finish, runLinters, runTests, testFiles } from './run-tests.ts';
 
-// Under a minute: types, style, and the tests that need no database and no other process.
-const needsMore =
-  /testDatabase|openDatabase|freshDatabase|installations\(|temporaryFolder|(?:S3|Dns|Acme)Server|Bun\.spawn|child_process|playwright|[cC]onformance\(|[dD]ockerEngine|startEngine/;
-const quick: string[] = [];
-for await (const path of new Glob('{contract,server,cli,sdk,console,scripts}/**/*.test.ts').scan(root)) {
-  if (!path.includes('node_modules') && !needsMore.test(await Bun.file(`${root}/${path}`).text()))
-    quick.push(`./${path}`);
-}
-// All at once: the compiler and the linter leave half of the machine idle.
-const [looked, tested] = await Promise.all([
-  Promise.all([
-    runTool('types', ['tsc', '--noEmit', '-p', '.']),
-    runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
-  ]),
-  runParts('unit', 4, ['--timeout', '20000', ...quick.sort()]),
+// `npm run check`: types, style, and the tests that need no database and no other process. Tests that do are named
+// `*.slice.test.ts`.
+const files = testFiles('test', '{contract,server,cli,sdk,console,scripts}').filter(
+  (path) => !/\.slice\.test\.tsx?$/.test(path),
+);
+const [linters, tests] = await Promise.all([
+  runLinters(),
+  runTests('unit', files, { processes: 3, testMsMax: 20_000 }),
 ]);
-finish([...looked, ...tested]);
+finish([...linters, tests]);

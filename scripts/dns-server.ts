@@ -2,14 +2,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** Knot DNS as Debian has it: a real authoritative server for tests. */
+/** Debian's Knot DNS as an authoritative server for tests. */
 const program = '/usr/sbin/knotd';
 const control = '/usr/sbin/knotc';
 
 export const hasDnsServer = existsSync(program) && existsSync(control);
 export const needsDnsServer = /\bdns\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
-/** The name in full, without the dot behind it; a TXT's value as it is, without quotes. */
 export interface DnsRecord {
   name: string;
   type: 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'CAA';
@@ -20,13 +19,9 @@ export interface DnsServer {
   address: string;
   host: string;
   port: number;
-  /** All that the zone has, beside its SOA and, where no NS is given, one that leads here. */
   setZone(name: string, records: readonly DnsRecord[]): Promise<void>;
-  /** From now on it is answered with SERVFAIL. */
   breakZone(name: string): Promise<void>;
-  /** From now on it is answered with REFUSED. */
   removeZone(name: string): Promise<void>;
-  /** Asked, it says nothing at all until `resume`. */
   pause(): Promise<void>;
   resume(): void;
   stop(): Promise<void>;
@@ -35,7 +30,6 @@ export interface DnsServer {
 const startMsMax = 15_000;
 const ttlSeconds = 5;
 
-/** On loopback, with all that it keeps in the folder, which is the caller's to remove. */
 export async function startDnsServer(
   folder: string,
   place: { host?: string; port?: number } = {},
@@ -48,7 +42,7 @@ export async function startDnsServer(
   const conf = join(folder, 'knot.conf');
   const writeConf = () => writeFileSync(conf, configuration(folder, { host, port }, zones));
   writeConf();
-  // It ends with us, whatever ends us.
+  // The kernel kills the child when this process dies.
   const child = Bun.spawn(['setpriv', '--pdeathsig', 'KILL', program, '-c', conf], {
     cwd: folder,
     stdin: 'ignore',
@@ -72,7 +66,7 @@ export async function startDnsServer(
     if (!worked) throw new Error(`knotc ${words.join(' ')}: ${said}`);
     return said;
   };
-  /** One change after the other, so that none is told of a file that the next one writes. */
+  /** Changes run one after another: Knot must not reload a zone file while the next change writes it. */
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (change: () => Promise<void>): Promise<void> => {
     const done = last.then(change);
@@ -119,7 +113,6 @@ export async function startDnsServer(
       }),
     breakZone: (name) =>
       inTurn(async () => {
-        // What it has loaded it would go on with.
         await forget(name);
         writeFileSync(fileOf(name), 'this is no zone\n');
         zones.add(name);
@@ -129,7 +122,7 @@ export async function startDnsServer(
     removeZone: (name) => inTurn(() => forget(name)),
     pause: async () => {
       child.kill('SIGSTOP');
-      // A question on its way could still be answered before that arrives.
+      // A query in flight could still be answered before SIGSTOP takes effect.
       while (!/ T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))) await Bun.sleep(1);
     },
     resume: () => child.kill('SIGCONT'),
@@ -192,7 +185,6 @@ function valueText(type: string, value: string): string {
   return pieces.map((piece) => `"${piece.replace(/["\\]/g, '\\$&')}"`).join(' ');
 }
 
-/** Free for both of the ways it is asked, as far as that can be told. */
 async function freePort(host: string): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {

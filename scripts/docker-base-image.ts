@@ -13,7 +13,6 @@ import { dirname, join } from 'node:path';
 export const busybox = '/bin/busybox';
 export const baseImage = 'svc-test-base:1';
 
-/** Of this machine's node with the libraries it takes, and busybox for everything else. */
 export async function makeBaseImage(
   folder: string,
   docker: (...words: string[]) => Promise<string>,
@@ -52,7 +51,6 @@ export async function makeBaseImage(
 
 export async function run(program: string, ...words: string[]): Promise<string> {
   const child = Bun.spawn([program, ...words], {
-    // The docker command looks for settings at home.
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent' },
     stdin: 'ignore',
     stdout: 'pipe',

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { baseImage, busybox, makeBaseImage, run } from './docker-base-image.ts';
 
 /**
- * Docker as Debian has it: a real engine for tests. It has namespaces of its own for network, mounts and processes, so that
- * no engine of the machine notices it, and that everything it started is gone with it, whatever ends it. That takes root.
+ * Debian's Docker engine for tests, in its own network, mount and process namespaces, so that it cannot affect an
+ * engine of the machine. Requires root.
  */
 const programs = {
   docker: '/usr/bin/docker',
@@ -30,20 +30,15 @@ export const hasDockerEngine =
 export const needsDockerEngine = /\bdocker\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface DockerEngine {
-  /** For `SVC_DOCKER_HOST`. */
   host: string;
-  /** At which the ports that it opens are reached. */
   address: string;
-  /** Has node and a shell: none could be fetched. */
   baseImage: string;
-  /** What the docker command says. */
   docker(...words: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
 const startMsMax = 30_000;
 
-/** Keeps all in the folder, which is the caller's to remove. */
 export async function startDockerEngine(
   folder: string,
   options: { swarm?: boolean } = {},
@@ -66,11 +61,11 @@ export async function startDockerEngine(
       join(folder, 'pid'),
     ],
     ...['-H', `unix://${socket}`, '--cgroup-parent', `/${group}`, '--shutdown-timeout', '2'],
-    // Found nowhere, so that nothing of the machine's own settings counts.
+    // An empty configuration file hides the machine's own settings.
     ...['--config-file', emptyFile(folder, 'daemon.json', '{}\n')],
   ];
-  // The link comes from outside, once there is a namespace to put it into.
-  // Registries are not to be found, and so not waited for. Beside its data it keeps who it is in /etc/docker, where another engine of the machine may have its own.
+  // The network link is moved in from outside once the namespace exists. /etc/docker is hidden, because another
+  // engine may store its identity there.
   const script = `while ! ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done
 mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /etc/resolv.conf && shift && exec "$@"`;
   const inside = [
@@ -84,7 +79,6 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
   ];
   const child = Bun.spawn(
     [
-      // It ends with us, whatever ends us.
       ...['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', '--mount', '--pid', '--fork', '--mount-proc'],
       ...['--kill-child', '--', ...inside],
     ],
@@ -92,7 +86,7 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
   );
   const docker = (...words: string[]) => run(programs.docker, '-H', `unix://${socket}`, ...words);
   const stop = async () => {
-    // First the daemon itself, so that it takes leave of its containers; then whatever is left.
+    // Stop the daemon first, so that it can stop its containers.
     const pid = daemonOf(child.pid);
     if (pid !== null) {
       try {
@@ -121,7 +115,6 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
   return { host: `unix://${socket}`, address, baseImage, docker, stop };
 }
 
-/** A cable between this machine and the engine's namespace; it goes with the namespace. */
 async function joinByLink(cable: {
   pid: number;
   link: string;
@@ -142,7 +135,6 @@ async function joinByLink(cable: {
   await within('addr', 'add', `${address}/30`, 'dev', 'cable');
   await within('link', 'set', 'cable', 'up');
   await within('route', 'add', 'default', 'via', ours);
-  // Only now the daemon begins, which looks at what there is.
   await within('link', 'set', 'cable', 'down');
   await within('link', 'set', 'cable', 'name', 'eth0');
   await within('link', 'set', 'eth0', 'up');
@@ -157,7 +149,6 @@ function netOf(pid: number): string | null {
   }
 }
 
-/** The child of `unshare`. */
 function daemonOf(pid: number): number | null {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
@@ -176,7 +167,6 @@ async function answers(socket: string): Promise<boolean> {
   );
 }
 
-/** What is left of the control groups of its containers. */
 async function removeGroups(group: string): Promise<void> {
   const top = '/sys/fs/cgroup';
   const folders = [join(top, group), ...readdirSync(top).map((name) => join(top, name, group))];

@@ -1,12 +1,13 @@
 import { exitCodes } from '@svc/contract/exit-codes.ts';
-import type { Command, Flags, Positional } from '../cli/src/command.ts';
-import { flagTerm, flagText, globalFlags, mutationFlags } from '../cli/src/flags.ts';
-import { usageLine } from '../cli/src/help.ts';
-import { commandWords, groups, loadCommand } from '../cli/src/registry.ts';
+import type { Command } from '../cli/src/command.ts';
+import type { Flags, Positional } from '../cli/src/framework/declaration.ts';
+import { flagTerm, flagText, mutationFlags } from '../cli/src/framework/flags.ts';
+import { exampleLines, usageLine } from '../cli/src/framework/help.ts';
+import { globalFlags } from '../cli/src/global-flags.ts';
+import { commandWords, groups, svc } from '../cli/src/registry.ts';
 
-/** The reference page of the command line, made from the declarations of the commands. */
 export async function cliMarkdown(): Promise<string> {
-  const commands = await Promise.all(commandWords.map(loadCommand));
+  const commands = await Promise.all(commandWords.map(svc.load));
   return [
     '# Commands of svc',
     '<!-- Made from the declarations in cli/src/commands by `npm run docs`; do not edit. -->',
@@ -28,7 +29,6 @@ export async function cliMarkdown(): Promise<string> {
     .concat('\n');
 }
 
-/** One chapter per first word, in the order of the list. */
 function chapters(commands: readonly Command[]): string[] {
   const byGroup = Map.groupBy(commands, ({ words }) => words.split(' ')[0] ?? '');
   return [...byGroup].flatMap(([word, members]) => {
@@ -45,7 +45,7 @@ function chapter(command: Command, inGroup: boolean): string {
   return [
     ...(inGroup ? [`### ${command.words}`] : []),
     `${command.summary}.${command.description === undefined ? '' : ` ${command.description}`}`,
-    `\`\`\`\n${usageLine(command)}\n\`\`\``,
+    `\`\`\`\n${usageLine(svc, command)}\n\`\`\``,
     ...(positionals.length === 0
       ? []
       : [
@@ -61,7 +61,7 @@ function chapter(command: Command, inGroup: boolean): string {
     endpoint === undefined && command.calls === undefined
       ? 'Works on this machine and on the sign-in of the server.'
       : `${command.kind === 'mutate' ? 'Previews; changes with `--execute`. ' : ''}Calls \`${command.calls ?? `${endpoint?.method} ${endpoint?.path}`}\`.`,
-    `\`\`\`sh\n${command.examples.map(({ line, does }) => `# ${does}\n${line}`).join('\n')}\n\`\`\``,
+    `\`\`\`sh\n${exampleLines(svc, command).join('\n')}\n\`\`\``,
   ].join('\n\n');
 }
 

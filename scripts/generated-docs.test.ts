@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { generatedDocs } from './generated-docs.ts';
-import { root } from './suites.ts';
+import { root } from './run-tests.ts';
 
 test('the generated documents are those of the present code (npm run docs renews them)', async () => {
   for (const [path, text] of Object.entries(await generatedDocs())) {

@@ -63,7 +63,6 @@ function isCurrent() {
   }
 }
 
-/** Someone ran npm themselves, after the last change of the lock file. */
 function installedByHand() {
   try {
     return (
@@ -81,7 +80,7 @@ function lockHash() {
     .digest('hex');
 }
 
-/** Two commands started at once on a fresh clone must not run npm over each other. */
+/** Two commands started at once on a fresh clone must not both run npm. */
 async function holdLock(work) {
   for (;;) {
     try {
@@ -107,7 +106,7 @@ function lockHolder() {
   }
 }
 
-/** A holder that was killed can not give the lock back. A file still empty belongs to one that writes it just now. */
+/** A killed process leaves its lock behind. An empty lock file is just being written. */
 function isAlive(pid) {
   if (pid === 0) return existsSync(lockFile) && Date.now() - statSync(lockFile).mtimeMs < 1000;
   try {

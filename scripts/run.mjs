@@ -1,5 +1,4 @@
-// Runs one of the project's programs on Bun, on a machine that has only Node and npm: installs what is missing
-// first, then hands over the terminal, the signals and the exit code.
+// Runs a program on Bun where only Node and npm are installed; forwards the terminal, signals and exit code.
 import { spawn } from 'node:child_process';
 import { bunPath, installOrExit, root } from './install.mjs';
 
@@ -11,10 +10,9 @@ const child = spawn(bunPath(), ['--no-env-file', program, ...args], {
   env: process.env,
 });
 
-// A terminal sends Ctrl-C to the whole group, npm forwards signals as well: the server takes signals that come
-// together as one, so passing them on here can't turn one Ctrl-C into two.
+// Ctrl-C may arrive twice (from the terminal and from npm); the server treats signals that arrive together as one.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-// npm killed outright can not pass anything on: without it, nobody is left who would stop us.
+// If npm is killed, no signal is forwarded: watch for the loss of the parent process.
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent) child.kill('SIGTERM');

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** OpenStack Swift as Debian has it, which speaks S3 and verifies signatures: a real store for tests. */
+/** Debian's OpenStack Swift, which implements S3 and verifies signatures. */
 const parts = ['account', 'container', 'object', 'proxy'] as const;
 const programOf = (part: Part) => `/usr/bin/swift-${part}-server`;
 type Part = (typeof parts)[number];
@@ -16,30 +16,25 @@ export interface S3Server {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** New and empty. */
   createBucket(): Promise<string>;
   stop(): Promise<void>;
 }
 
 const account = { region: 'us-east-1', accessKeyId: 'test:tester', secretAccessKey: 'testing' };
-/** A tenth of what is usual, so that a test of lists over several pages stays quick. */
 const listPageMax = 100;
 const startMsMax = 30_000;
 
-/** On loopback, with all that it keeps in the folder, which is the caller's to remove. */
 export async function startS3Server(folder: string): Promise<S3Server> {
   const ports = Object.fromEntries(parts.map((part) => [part, freePort()])) as Ports;
   mkdirSync(join(folder, 'devices', 'd1'), { recursive: true });
   for (const [name, text] of Object.entries(configuration(folder, ports))) {
     writeFileSync(join(folder, name), text);
   }
-  // Debian's own, whatever other one comes first in the path.
   const rings = Bun.spawnSync(['/usr/bin/python3', '-c', ringsProgram, JSON.stringify(ports)], {
     cwd: folder,
   });
   if (rings.exitCode !== 0) throw new Error(`Swift's rings could not be made: ${rings.stderr}`);
   const started = parts.map((part) =>
-    // It ends with us, whatever ends us.
     Bun.spawn(['setpriv', '--pdeathsig', 'KILL', programOf(part), join(folder, `${part}.conf`), '-v'], {
       cwd: folder,
       stdin: 'ignore',
@@ -56,7 +51,7 @@ export async function startS3Server(folder: string): Promise<S3Server> {
   let problem: unknown;
   for (const deadline = Date.now() + startMsMax; Date.now() < deadline; await Bun.sleep(50)) {
     try {
-      // The proxy shuns for a while what it once found silent.
+      // The proxy avoids a server for a while after a failed connection, so wait until each one answers.
       for (const part of parts) await fetch(`http://127.0.0.1:${ports[part]}/`);
       await server.createBucket();
       return server;
@@ -70,7 +65,6 @@ export async function startS3Server(folder: string): Promise<S3Server> {
 
 let buckets = 0;
 
-/** By the older signature, which is short. */
 async function createBucket(endpoint: string): Promise<string> {
   const name = `bucket-${process.pid}-${++buckets}`;
   const date = new Date().toUTCString();
@@ -85,7 +79,6 @@ async function createBucket(endpoint: string): Promise<string> {
   return name;
 }
 
-/** It asks for a memcached to be named, and does without one that does not answer. */
 function configuration(folder: string, ports: Ports): Record<string, string> {
   const user = Bun.spawnSync(['id', '-un']).stdout.toString().trim();
   const common = (part: Part) => `[DEFAULT]

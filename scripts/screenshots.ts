@@ -1,5 +1,10 @@
-import { finish, runTests } from './suites.ts';
+import { finish, runTests } from './run-tests.ts';
 
-// Pictures of the console's pages, to be looked at. `npm run screenshots -- logs` takes those whose name has the word.
+// `npm run screenshots [-- word]`: takes pictures of the console's pages whose name contains the word.
 process.env.SVC_SCREENS = process.argv.slice(2).join(' ');
-finish([await runTests('screenshots', ['--timeout', '900000', './acceptance/console-screens.slow.ts'])]);
+finish([
+  await runTests('screenshots', ['./acceptance/console-screenshots.ts'], {
+    processes: 1,
+    testMsMax: 900_000,
+  }),
+]);

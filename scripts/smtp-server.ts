@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** Debian's aiosmtpd: a real server that takes e-mails, for tests. */
 const program = '/usr/bin/aiosmtpd';
 
 export const hasSmtpServer = existsSync(program);
@@ -12,25 +11,20 @@ export interface SmtpServer {
   host: string;
   port: number;
   url: string;
-  /** All that it has taken, in no order. */
   mails(): ReceivedMail[];
   stop(): Promise<void>;
 }
 
 export interface ReceivedMail {
-  /** By their names in small letters, unfolded; a name that stands twice is here twice. */
   headers: [name: string, value: string][];
-  /** Of the first one with the name; encoded words are decoded. */
   header(name: string): string;
-  /** Whom the envelope named. */
   to: string;
-  /** As it came, with its parts decoded. */
   text: string;
 }
 
 const startMsMax = 15_000;
 
-/** Takes everything, but for recipients whose address begins with `nobody`. */
+/** Rejects recipients whose address starts with `nobody`. */
 const handler = `from aiosmtpd.handlers import Mailbox
 
 class Taking(Mailbox):
@@ -41,7 +35,6 @@ class Taking(Mailbox):
         return '250 OK'
 `;
 
-/** On loopback, with all that it keeps in the folder, which is the caller's to remove. */
 export async function startSmtpServer(
   folder: string,
   place: { port?: number; tls?: { cert: string; key: string } } = {},
@@ -52,7 +45,6 @@ export async function startSmtpServer(
   writeFileSync(join(folder, 'svc_handler.py'), handler);
   const tls = place.tls ? ['--tlscert', place.tls.cert, '--tlskey', place.tls.key] : [];
   const line = [program, '-n', '-u', '-l', `${host}:${port}`, ...tls, '-c', 'svc_handler.Taking', mailbox];
-  // It ends with us, whatever ends us.
   const child = Bun.spawn(['setpriv', '--pdeathsig', 'KILL', ...line], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
@@ -94,7 +86,6 @@ function readMail(raw: string): ReceivedMail {
   return { headers, header, to: header('x-rcptto'), text: decodedBody(rest.join('\n\n')) };
 }
 
-/** `=?UTF-8?Q?…?=` and `=?UTF-8?B?…?=`; space between two of them is none. */
 function decodedWords(value: string): string {
   return value
     .replace(/(\?=)\s+(=\?)/g, '$1$2')
@@ -105,7 +96,6 @@ function decodedWords(value: string): string {
     );
 }
 
-/** Parts in base64 are shown as what they say; the others are quoted-printable, or plain. */
 function decodedBody(body: string): string {
   const inBase64 = /(content-transfer-encoding: base64\n(?:[^\n]+\n)*\n)([A-Za-z0-9+/=\n]+)/gi;
   return quotedPrintable(

@@ -1,11 +1,11 @@
-/** A page as a person without scripts sees it. */
+/** A page without scripts. */
 export interface Page {
   url: string;
   status: number;
   html: string;
 }
 
-/** Follows redirects, keeps cookies and sends forms, as a browser does. */
+/** Follows redirects, stores cookies and submits forms, as a browser does. */
 export class Browser {
   readonly #baseUrl: string;
   readonly #cookies = new Map<string, { value: string; path: string }>();
@@ -22,7 +22,7 @@ export class Browser {
     return this.#send(new URL(address, this.#baseUrl));
   }
 
-  /** Fills in and sends the form that the button with this text belongs to. */
+  /** Fills in and submits the form of the button with this text. */
   press(page: Page, button: string, typed: Record<string, string> = {}): Promise<Page> {
     const forms = [...page.html.matchAll(/<form[^>]* action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
     const form = forms.find(([, , inner]) => new RegExp(`<button[^>]*>\\s*${button}\\s*<`).test(inner!));

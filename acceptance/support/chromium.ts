@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
-import { atEnd } from './server.ts';
+import { temporaryFolder } from './server.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   (path) => existsSync(path),
@@ -11,13 +11,13 @@ export const needsChromium = /\bchromium\b/.test(process.env.SVC_TEST_REQUIRE ??
 
 let launched: Promise<Browser> | undefined;
 
-/** A real browser with a new, empty profile; it talks to nobody but the page's own server. */
+/** A browser context with a new, empty profile. */
 export async function openChromium(options: {
   width: number;
   height: number;
   colorScheme?: 'light' | 'dark';
 }): Promise<BrowserContext> {
-  // To start it takes longer than most of what is done with it: profiles are apart, the program is one.
+  // One process for all profiles: its start takes longer than most tests.
   launched ??= launch();
   return (await launched).newContext({
     viewport: { width: options.width, height: options.height },
@@ -26,6 +26,9 @@ export async function openChromium(options: {
 }
 
 async function launch(): Promise<Browser> {
+  // The profile is deleted with the folders of the tests.
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = temporaryFolder();
   const browser = await chromium.launch({
     executablePath: executablePath ?? '',
     headless: true,
@@ -39,8 +42,9 @@ async function launch(): Promise<Browser> {
       '--disable-sync',
     ],
   });
-  atEnd(() => browser.close());
-  // One that has ended is of no use to those who come.
+  if (TMPDIR === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = TMPDIR;
+  // After a crash the next test starts another.
   browser.on('disconnected', () => {
     launched = undefined;
   });

@@ -1,34 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { appLifeInputs } from './command-inputs/app-life.ts';
-import { appMetricsInputs } from './command-inputs/app-metrics.ts';
-import { appInputs } from './command-inputs/apps.ts';
-import { categoryInputs } from './command-inputs/categories.ts';
-import { deploymentInputs } from './command-inputs/deployments.ts';
-import { domainInputs } from './command-inputs/domains.ts';
-import { gitInputs } from './command-inputs/git.ts';
-import { iconInputs } from './command-inputs/icons.ts';
-import { notificationInputs } from './command-inputs/notifications.ts';
-import { ownerInputs } from './command-inputs/owners.ts';
-import { publicationInputs } from './command-inputs/publications.ts';
-import { rawDbInputs } from './command-inputs/raw-db.ts';
-import { staticSiteInputs } from './command-inputs/static-sites.ts';
-import { storageInputs } from './command-inputs/storage.ts';
-import { tenantInputs } from './command-inputs/tenants.ts';
-import {
-  adminsApp,
-  bystanderInside,
-  bystanderOutside,
-  newConnector,
-  newGrant,
-  newPolicy,
-  newPreset,
-  newTable,
-  spareSession,
-  tableGrant,
-  tablesOf,
-} from './reach.ts';
-import { temporaryFolder } from './server.ts';
+import { staticSource } from './apps.ts';
+import type { Fixture } from './fixtures.ts';
+import * as fixtures from './fixtures.ts';
+import { png } from './images.ts';
+import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
+import { folderOf, temporaryFolder } from './server.ts';
+import { answerLogin } from './sign-in.ts';
 import type { World } from './world.ts';
 
 /** A line that succeeds for the tenant's admin, without the words of the command. */
@@ -39,199 +17,278 @@ export interface CommandLine {
   cwd?: string;
 }
 
-type Inputs = (world: World) => Promise<string[] | CommandLine> | string[] | CommandLine;
+type Input = (world: World) => Promise<CommandLine> | CommandLine;
 
-const unique = (word: string) => `${word}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
-const none: Inputs = () => [];
+/**
+ * Arguments, separated by spaces, or quoted. `{name}` is a parameter of one of the fixtures, whose owner is the admin, or
+ * one of those below.
+ */
+const line =
+  (text: string, ...made: Fixture[]): Input =>
+  async (world) => {
+    const { A, M, C } = world.people;
+    const params: Record<string, string> = {
+      tenant: world.tenant.slug,
+      sharedApp: world.app.slug,
+      member: M.email,
+      memberID: M.id,
+      coOwnerID: C.id,
+    };
+    for (const fixture of made) Object.assign(params, await fixture(world, A, 'A'));
+    const fill = (word: string) =>
+      word.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'unique' ? uniqueName('c') : params[name]!));
+    return { args: [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => fill(quoted ?? word!)) };
+  };
 
-/** By the words typed. Each call makes what it needs anew. */
-const inputs: Readonly<Record<string, Inputs>> = {
-  login: (world) => ({
+/** A file of this name and content, as `{file}`. */
+const file =
+  (name: string, content: string | Uint8Array): Fixture =>
+  () => {
+    const path = join(temporaryFolder(), name);
+    writeFileSync(path, content);
+    return { file: path };
+  };
+
+const rowsFile = file('rows.jsonl', '{"name":"Ada","age":2}\n{"name":"Bo","age":null}\n');
+const tableFile = file(
+  'table.yaml',
+  'columns:\n  - name:text\n  - { name: keeper, type: uuid, nullable: true }\n',
+);
+const policyFile = file(
+  'policy.yaml',
+  `row_filter: region=eq.eu
+columns: { mode: deny, names: [salary] }
+masks: [{ column: email, kind: partial, args: { keep: 2 } }]
+`,
+);
+const folder: Fixture = () => ({ folder: folderOf(staticSource()) });
+const host: Fixture = () => ({ host: fixtures.newHost() });
+const activeSite: Fixture = async (world, owner) => {
+  const { app } = await fixtures.releaseIn('active')(world, owner);
+  const { url } = (await owner.call('GET', `${world.tenant.base}/apps/${app}/static/site`)).body;
+  return { app, url };
+};
+const releaseBody = JSON.stringify({
+  files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }],
+});
+const {
+  appIn,
+  connector,
+  grant,
+  policy,
+  preset,
+  privateApp,
+  releaseIn,
+  row,
+  table,
+  appWithObject,
+  publicationRequest,
+} = fixtures;
+const release = '--app {app} --release-id {release}';
+const none = line('');
+
+/** By the words of the command, several where they share an input. Each call creates new records. */
+const sharedInputs: Readonly<Record<string, Input>> = {
+  login: ({ people }) => ({
     args: ['--token-stdin'],
-    stdin: `${world.people.A.token}\n`,
-    env: nobodyYet(),
+    stdin: `${people.A.token}\n`,
+    env: withoutLogin(),
   }),
-  logout: () => ({ args: [], env: nobodyYet() }),
-  whoami: none,
-  'tenants list': none,
-  'tenants get': none,
-  'tenants use': (world) => [world.tenant.slug],
-  'members list': none,
-  'members set': async (world) => [await bystanderOutside(world), '--role', 'tenant_member'],
-  'members remove': async (world) => [await bystanderInside(world)],
-  'sessions list': none,
-  'sessions revoke': async (world) => [await spareSession(world, 'A')],
-  'pats list': none,
-  'pats create': () => ['--name', unique('token'), '--actions', 'read,write', '--expires-in-days', '7'],
-  'pats revoke': async (world) => {
-    const pat = await world.as.A('POST', `${world.tenant.base}/pats`, { name: unique('token') });
-    return [pat.body.id];
-  },
-  'apps openapi': async (world) => [(await adminsTable(world)).app[1]!],
-  'apps co-owners list': (world) => ['--app', world.app.slug],
-  'apps co-owners add': async (world) => ['--app', await adminsApp(world), '--user', world.people.M.email],
-  'apps co-owners remove': async (world) => ['--app', await adminsApp(world), '--user', world.people.C.id],
-  ...appInputs,
-  ...appLifeInputs,
-  ...categoryInputs,
-  ...notificationInputs,
-  ...ownerInputs,
-  ...publicationInputs,
-  ...rawDbInputs,
-  ...storageInputs,
-  ...domainInputs,
-  ...deploymentInputs,
-  ...gitInputs,
-  ...staticSiteInputs,
-  ...iconInputs,
-  'tables types': async (world) => ['--app', await adminsApp(world)],
-  'tables list': async (world) => (await adminsTable(world)).app,
-  'tables get': async (world) => (await adminsTable(world)).line,
-  'tables create': async (world) => [
-    ...['pets', '--app', await adminsApp(world), '--schema', tableFile(), '--column', 'age:int:nullable'],
-    ...['--owner-column', 'keeper', '--description', 'Who lives here'],
-  ],
-  'tables update': async (world) => [...(await adminsTable(world)).line, '--description', 'changed'],
-  'tables rename': async (world) => [...(await adminsTable(world)).line, '--to', 'animals'],
-  'tables drop': async (world) => (await adminsTable(world)).line,
-  'tables columns add': async (world) => [
-    ...[...(await adminsTable(world)).line, '--column', 'seen_at:timestamptz:2026-01-31T00:00:00Z'],
-  ],
-  'tables columns rename': async (world) => {
-    const { table, app } = await adminsTable(world);
-    return [table, 'age', ...app, '--to', 'years'];
-  },
-  'tables columns update': async (world) => {
-    const { table, app } = await adminsTable(world);
-    return [table, 'age', ...app, '--nullable=false', '--default', '3'];
-  },
-  'tables columns drop': async (world) => {
-    const { table, app } = await adminsTable(world);
-    return [table, 'age', ...app];
-  },
-  'tables indexes list': async (world) => (await adminsTable(world)).line,
-  'tables indexes add': async (world) => [...(await adminsTable(world)).line, '--column', 'age,name'],
-  'tables indexes drop': async (world) => {
-    const { table, app } = await adminsTable(world);
-    return [table, 'name_key', ...app];
-  },
-  'tables grants list': async (world) => (await adminsTable(world)).flags,
-  'tables grants issue': async (world) => [
-    ...[...(await adminsTable(world)).flags, '--principal-type', 'user'],
-    ...['--principal-id', world.people.M.email, '--actions', 'read,write'],
-  ],
-  'tables grants revoke': async (world) => {
-    const { flags, path } = await adminsTable(world);
-    const grant = await world.as.A('POST', `${path}/grants`, tableGrant);
-    return [...flags, '--grant-id', grant.body.id];
-  },
-  'rows list': async (world) => (await adminsRows(world)).line,
-  'rows get': async (world) => {
-    const { table, id, app } = await adminsRows(world);
-    return [table, id, ...app];
-  },
-  'rows insert': async (world) => [...(await adminsRows(world)).line, '--data', '{"name":"Ada","age":2}'],
-  'rows update': async (world) => {
-    const { table, id, app } = await adminsRows(world);
-    return [table, id, ...app, '--data', '{"age":4}'];
-  },
-  'rows delete': async (world) => {
-    const { table, id, app } = await adminsRows(world);
-    return [table, id, ...app];
-  },
-  'rows count': async (world) => (await adminsRows(world)).line,
-  'rows import': async (world) => [...(await adminsRows(world)).line, '--from-file', rowsFile()],
-  'rows export': async (world) => (await adminsRows(world)).line,
-  'connectors list': none,
-  'connectors get': async (world) => [await newConnector(world)],
-  'connectors create': () => ['--name', unique('connector'), '--kind', 'postgres'],
-  'connectors update': async (world) => [await newConnector(world), '--description', 'changed'],
-  'connectors delete': async (world) => [await newConnector(world)],
-  'presets list': none,
-  'presets get': async (world) => [await newPreset(world)],
-  'presets create': () => ['--name', unique('preset'), '--actions', 'read,export'],
-  'presets update': async (world) => [await newPreset(world), '--actions', 'read,export'],
-  'presets delete': async (world) => [await newPreset(world)],
-  'grants mine': none,
-  'grants list': none,
-  'grants get': async (world) => [await newGrant(world)],
-  'grants create': async (world) => [
-    ...['--subject', world.people.M.email, '--connector', await newConnector(world), '--preset', 'reader'],
-    ...['--scope', 'sales,hr/people', '--policy', await newPolicy(world), '--reason', 'asked for it'],
-  ],
-  'grants revoke': async (world) => [await newGrant(world), '--reason', 'over'],
-  'grants scope set': async (world) => [await newGrant(world), 'sales', 'hr/people'],
-  'access check': async (world) => [
-    ...['--subject', world.people.M.id, '--connector', await newConnector(world), '--action', 'read'],
-  ],
-  'policies list': none,
-  'policies get': async (world) => [await newPolicy(world)],
-  'policies create': () => ['--from-file', policyFile(), '--name', unique('policy')],
-  'policies update': async (world) => [await newPolicy(world), '--enabled=false'],
-  'policies delete': async (world) => [await newPolicy(world)],
-  'audit list': none,
+  logout: () => ({ args: [], env: withoutLogin() }),
+  'whoami, exit-codes, version, tenants list, tenants get, members list, sessions list, pats list': none,
+  'audit list, connectors list, presets list, grants mine, grants list, policies list': none,
+  'categories list, apps list, apps mine, apps owned, apps received, apps workspace': none,
+  'apps resource-presets, apps templates list, git-host accounts list': none,
   init: () => ({ args: ['Web shop', '--slug', 'web-shop'], cwd: temporaryFolder() }),
-  completion: () => ['bash'],
-  schema: () => ['grants', 'create'],
-  'exit-codes': none,
-  version: none,
-  ...appMetricsInputs,
-  ...tenantInputs,
+  completion: line('bash'),
+  schema: line('grants create'),
+  open: line('{sharedApp} --no-browser'),
+  'tenants use': line('{tenant}'),
+  'tenants update': line('--name {unique}'),
+  'members set': line('{userID} --role tenant_member', fixtures.userOutsideTenant),
+  'members remove': line('{userID}', fixtures.userInTenant),
+  'sessions revoke': line('{sessionID}', fixtures.session),
+  'pats create': line('--name {unique} --actions read,write --expires-in-days 7'),
+  'pats revoke': line('{patID}', fixtures.pat),
+  'notifications list': line('--unread'),
+  'notifications read': line('{notification}', fixtures.notification),
+  'connectors get, connectors delete': line('{connectorID}', connector),
+  'connectors create': line('--name {unique} --kind postgres'),
+  'connectors update': line('{connectorID} --description changed', connector),
+  'presets get, presets delete': line('{presetID}', preset),
+  'presets create': line('--name {unique} --actions read,export'),
+  'presets update': line('{presetID} --actions read,export', preset),
+  'grants get': line('{grantID}', grant),
+  'grants create': line(
+    `--subject {member} --connector {connectorID} --preset reader
+     --scope sales,hr/people --policy {policyID} --reason 'asked for it'`,
+    connector,
+    policy,
+  ),
+  'grants revoke': line('{grantID} --reason over', grant),
+  'grants scope set': line('{grantID} sales hr/people', grant),
+  'access check': line('--subject {memberID} --connector {connectorID} --action read', connector),
+  'policies get, policies delete': line('{policyID}', policy),
+  'policies create': line('--from-file {file} --name {unique}', policyFile),
+  'policies update': line('{policyID} --enabled=false', policy),
+  'categories get': line('{categorySlug}', fixtures.category),
+  'categories create': line(
+    `--name {unique} --color #00897b --display-order 10 --icon-url https://example.test/icon.svg
+     --description 'What stands in it'`,
+  ),
+  'categories update': line('{categorySlug} --display-order 20', fixtures.category),
+  'categories delete': line('{categoryID}', fixtures.category),
+
+  metrics: line('--app {sharedApp} --range 24h'),
+  'apps get, apps members list': line('{sharedApp}'),
+  'apps discover': line('--created-within-days 30'),
+  'apps search': line("'pet shop'"),
+  'apps check-availability': line('--slug pet-shop --subdomain {unique}'),
+  'apps create': line(
+    `--name {unique} --summary 'Everything for pets' --resource-tier M --category {categorySlug}
+     --data-scopes orders,people --auth-mode bearer`,
+    fixtures.category,
+  ),
+  'apps update': line(
+    "{app} --summary 'Everything for pets' --clear-subdomain --cost-center 4711",
+    privateApp,
+  ),
+  'apps openapi': line('{app}', table),
+  'apps archive, apps delete': line('{app}', appIn('active')),
+  'apps reactivate': line('{app}', appIn('archived')),
+  'apps suspend': line('{app}', appIn('running')),
+  'apps resume': line('{app}', appIn('suspended')),
+  'apps restore, apps purge': line('{app}', appIn('deleted')),
+  'apps sign-icon-upload': line('--app {app} --file {file}', privateApp, file('icon.png', png())),
+  'apps templates add': line(
+    "--repo {repo} --name 'A page' --ref main --alias {unique} --description 'As it is'",
+    fixtures.pageRepo,
+  ),
+  'apps templates remove': line('{template}', fixtures.template),
+  'apps detect': line('--repo {repo}', fixtures.pageRepo),
+  'apps bootstrap': line('--template {template} --slug {unique}', fixtures.sharedTemplate),
+  'apps bootstrap-status': line('{run}', fixtures.bootstrapRun),
+  'apps bootstrap-cancel': line('{run}', fixtures.waitingRun),
+  'apps fork': line('{app} --slug {unique} --template {template}', privateApp, fixtures.sharedTemplate),
+  'apps co-owners list, apps inspection-consent get': line('--app {sharedApp}'),
+  'apps inspection-consent ledger, apps raw-db status, apps storage status': line('--app {sharedApp}'),
+  'apps co-owners add, apps members add': line('--app {app} --user {member}', privateApp),
+  'apps co-owners remove': line('--app {app} --user {coOwnerID}', privateApp),
+  'apps ownership transfer': line('--app {app} --to {member}', privateApp),
+  'apps members remove': line('--app {app} --user {userID}', fixtures.appWithMember),
+  'apps inspection-consent set': line('--app {app} --granted', privateApp),
+  'apps inspect': line("{app} --what tables --reason 'a look'", fixtures.appWithConsent),
+  'apps domains list': line('--app {app}', fixtures.domain),
+  'apps domains add': line('{host} --app {app}', privateApp, host),
+  'apps domains remove, apps domains verify': line('{domain} --app {app}', fixtures.domain),
+  'apps raw-db enable, apps storage enable': line('--app {app}', privateApp),
+  'apps static site staging enable, tables types': line('--app {app}', privateApp),
+  'apps raw-db rotate, apps raw-db disable': line('--app {app}', fixtures.appWithRawDb),
+  'apps storage ls': line('--delimiter / --app {app}', appWithObject),
+  'apps storage get-url, apps storage rm': line('a/b.txt --app {app}', appWithObject),
+  'apps storage put': line('{file} docs/ --app {app}', appWithObject, file('notes.txt', 'some notes')),
+  'apps storage cp': line(':a/b.txt :b/c.txt --app {app}', appWithObject),
+  publish: line("--app {app} --visibility public --note 'please look'", releaseIn('active')),
+  'review list': line('', publicationRequest),
+  'review get, review withdraw': line('{request}', publicationRequest),
+  'review history, apps static site unpublish': line('--app {app}', releaseIn('active')),
+  'review approve': line("{request} --note 'looks right'", publicationRequest),
+  'review reject': line("{request} --reason 'the prices are wrong'", publicationRequest),
+
+  'git-host accounts unlink': line('{account}', fixtures.gitAccount),
+  'git-host installations list, git-host installations repos': line('', fixtures.emptyRepository),
+  'git-host link': approvedCode,
+  'git-host complete': line('--state {state}', fixtures.begunConnection),
+  'apps git connect': line('--app {app} --repo {repo}', privateApp, fixtures.emptyRepository),
+  'apps git status, apps git disconnect': line('--app {app}', fixtures.connectedApp),
+  'apps git update': line('--app {app} --branch release', fixtures.connectedApp),
+  // Without --detach the command would wait: these deployments stay in the queue.
+  deploy: line('--app {app} --from-dir {folder} --detach', fixtures.supersededDeployment, folder),
+  'deployments list, logs': line('--app {app}', fixtures.supersededDeployment),
+  'deployments get, deployments logs': line('{deployment} --app {app}', fixtures.supersededDeployment),
+  'deployments cancel': line('{deployment} --app {app}', fixtures.queuedDeployment),
+  'deployments rollback': line('{deployment} --app {app} --detach', fixtures.supersededDeployment),
+  'env list': line('--app {app}', fixtures.appWithVariable),
+  'env set': line('GREETING=hello MODE=fast --app {app}', fixtures.supersededDeployment),
+  'env unset': line('GREETING --app {app}', fixtures.appWithVariable),
+
+  'apps static deploy': line('--app {app} --from-dir {folder} --release-version v1', privateApp, folder),
+  'apps static auth start': line('--target {url}some/page?of=it --app {app}', activeSite),
+  'apps static releases list, apps static site get': line('--app {app}', releaseIn('finalized')),
+  'apps static releases get, apps static releases files': line(release, releaseIn('finalized')),
+  'apps static releases diff, apps static releases activate': line(release, releaseIn('finalized')),
+  'apps static releases revoke': line(release, releaseIn('finalized')),
+  'apps static releases create': line(`--app {app} --body-json '${releaseBody}'`, privateApp),
+  'apps static releases finalize': line(release, releaseIn('draft')),
+  'apps static releases stage': line(release, releaseIn('stageable')),
+  'apps static releases rollback': line(release, releaseIn('superseded')),
+  'apps static releases promote-request': line(`${release} --note 'new prices'`, releaseIn('staged')),
+  'apps static releases promote-approve': line(`${release} --note 'looks right'`, fixtures.promotionRequest),
+  'apps static releases promote-reject': line(
+    `${release} --reason 'the prices are wrong'`,
+    fixtures.promotionRequest,
+  ),
+  'apps static site set': line(
+    `--app {app} --body-json '{"spa":true,"redirects":[{"from":"/old/*","to":"/new/:splat"}]}'`,
+    privateApp,
+  ),
+  'apps static site staging disable': line('--app {app}', releaseIn('stageable')),
+
+  'tables list': line('--app {app}', table),
+  'tables get, tables drop, tables indexes list': line('{table} --app {app}', table),
+  'tables create': line(
+    `pets --app {app} --schema {file} --column age:int:nullable
+     --owner-column keeper --description 'Who lives here'`,
+    privateApp,
+    tableFile,
+  ),
+  'tables update': line('{table} --app {app} --description changed', table),
+  'tables rename': line('{table} --app {app} --to animals', table),
+  'tables columns add': line('{table} --app {app} --column seen_at:timestamptz:2026-01-31T00:00:00Z', table),
+  'tables columns rename': line('{table} age --app {app} --to years', table),
+  'tables columns update': line('{table} age --app {app} --nullable=false --default 3', table),
+  'tables columns drop': line('{table} age --app {app}', table),
+  'tables indexes add': line('{table} --app {app} --column age,name', table),
+  'tables indexes drop': line('{table} name_key --app {app}', table),
+  'tables grants list': line('--app {app} --table {table}', table),
+  'tables grants issue': line(
+    '--app {app} --table {table} --principal-type user --principal-id {member} --actions read,write',
+    table,
+  ),
+  'tables grants revoke': line('--app {app} --table {table} --grant-id {grantID}', fixtures.tableGrant),
+  'rows list, rows count, rows export': line('pets --app {app}', row),
+  'rows get, rows delete': line('pets {id} --app {app}', row),
+  'rows insert': line(`pets --app {app} --data '{"name":"Ada","age":2}'`, row),
+  'rows update': line(`pets {id} --app {app} --data '{"age":4}'`, row),
+  'rows import': line('pets --app {app} --from-file {file}', row, rowsFile),
 };
 
-/** A folder of its own: a login that others use must not be ended, nor another take its place. */
-function nobodyYet() {
-  return { SVC_TOKEN: undefined, SVC_CONFIG_DIR: join(temporaryFolder(), 'config') };
-}
+const inputs: Readonly<Record<string, Input>> = Object.fromEntries(
+  Object.entries(sharedInputs).flatMap(([commands, input]) =>
+    commands.split(', ').map((words) => [words, input]),
+  ),
+);
 
 export const knownCommands: readonly string[] = Object.keys(inputs);
 
 export async function commandLine(words: string, world: World): Promise<CommandLine> {
-  const made = inputs[words];
-  if (made === undefined) throw new Error(`svc ${words} has no inputs in the tests.`);
-  const line = await made(world);
-  const { args, ...rest } = Array.isArray(line) ? { args: line } : line;
+  const input = inputs[words];
+  if (input === undefined) throw new Error(`svc ${words} has no inputs in the tests.`);
+  const { args, ...rest } = await input(world);
   return { args: [...words.split(' '), ...args], ...rest };
 }
 
-/** As the admin's commands name it: by position, or by flags. */
-async function adminsTable(world: World) {
-  const { app: appId, table } = await newTable(world, world.people.A);
-  const app = ['--app', appId];
-  const path = `${tablesOf(world, appId)}/${table}`;
-  return { table, app, line: [table, ...app], flags: [...app, '--table', table], path };
+/** An empty config folder: the login that other commands use must neither end nor be replaced. */
+function withoutLogin() {
+  return { SVC_TOKEN: undefined, SVC_CONFIG_DIR: join(temporaryFolder(), 'config') };
 }
 
-/** A table with one row. */
-async function adminsRows(world: World) {
-  const { app, table: tableId } = await adminsTable(world);
-  const shape = await world.as.A('GET', `${tablesOf(world, app[1]!)}/${tableId}`);
-  const table: string = shape.body.name;
-  const path = `/data/${world.tenant.id}/${app[1]}/${table}`;
-  const made = await world.as.A('POST', path, { name: 'Rex', age: 3 });
-  if (made.status !== 201) throw new Error(`A row could not be made: ${JSON.stringify(made.body)}`);
-  return { table, app, id: made.body.id as string, line: [table, ...app] };
-}
-
-function rowsFile(): string {
-  const path = join(temporaryFolder(), 'rows.jsonl');
-  writeFileSync(path, '{"name":"Ada","age":2}\n{"name":"Bo","age":null}\n');
-  return path;
-}
-
-function tableFile(): string {
-  const path = join(temporaryFolder(), 'table.yaml');
-  writeFileSync(path, 'columns:\n  - name:text\n  - { name: keeper, type: uuid, nullable: true }\n');
-  return path;
-}
-
-function policyFile(): string {
-  const path = join(temporaryFolder(), 'policy.yaml');
-  const lines = [
-    'row_filter: region=eq.eu',
-    'columns: { mode: deny, names: [salary] }',
-    'masks: [{ column: email, kind: partial, args: { keep: 2 } }]',
-  ];
-  writeFileSync(path, `${lines.join('\n')}\n`);
-  return path;
+/** A person who has signed in at the page of the git host and approved a code there. */
+async function approvedCode({ tenant: { server, slug, base } }: World): Promise<CommandLine> {
+  const person = await withToken(server, await newPasswordUser(server, slug));
+  const { verification_uri, user_code, device_code } = await done(
+    person.call('POST', `${base}/git-host/link`),
+  );
+  await answerLogin({ address: verification_uri, code: user_code }, person);
+  return { args: ['--device-code', device_code], env: { SVC_TOKEN: person.token } };
 }

@@ -1,18 +1,17 @@
-import { run } from './commands.ts';
-import { root } from './server.ts';
+import { runSvc } from '../../cli/testing/run-svc.ts';
 
 export interface CommandHelp {
-  /** What is typed after `svc`; empty for the tool itself. */
+  /** The words after `svc`; empty for the tool itself. */
   words: string;
   kind: 'command' | 'group';
   help: string;
-  /** It takes `--execute`. */
+  /** Whether it has `--execute`. */
   mutates: boolean;
 }
 
 let all: Promise<CommandHelp[]> | undefined;
 
-/** Every command and group that `svc` offers, found as a person finds them: from help to help. */
+/** Every command and group of `svc`, found by following the help. */
 export function commandList(): Promise<CommandHelp[]> {
   all ??= explore('');
   return all;
@@ -20,14 +19,14 @@ export function commandList(): Promise<CommandHelp[]> {
 
 async function explore(words: string): Promise<CommandHelp[]> {
   const typed = words === '' ? [] : words.split(' ');
-  const { code, stdout, stderr } = await run([`${root}/svc`, ...typed, '--help'], { env: { NO_COLOR: '1' } });
-  if (code !== 0 || stderr !== '') throw new Error(`svc ${words} --help ended with ${code}: ${stderr}`);
-  const below = /^Commands\n((?: {2}.*\n)+)/m.exec(stdout)?.[1];
+  const { exit, out, err } = await runSvc([...typed, '--help'], { env: { ...process.env, NO_COLOR: '1' } });
+  if (exit !== 0 || err !== '') throw new Error(`svc ${words} --help ended with ${exit}: ${err}`);
+  const below = /^Commands\n((?: {2}.*\n)+)/m.exec(out)?.[1];
   const found: CommandHelp = {
     words,
     kind: below === undefined ? 'command' : 'group',
-    help: stdout,
-    mutates: /^ {2}--execute /m.test(stdout),
+    help: out,
+    mutates: /^ {2}--execute /m.test(out),
   };
   const next = [...(below ?? '').matchAll(/^ {2}(\S+) /gm)].map(([, word]) => `${words} ${word}`.trim());
   return [found, ...(await Promise.all(next.map(explore))).flat()];

@@ -1,46 +1,46 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import pg from 'pg';
 import type { RunningServer } from './server.ts';
 
 /** Every row of every table as text, by table. */
-export type Rows = Record<string, string[]>;
+type Rows = Record<string, string[]>;
 
-/** The embedded PostgreSQL behind a server, looked at as its superuser. */
-export interface BehindServer {
-  /** All that a change could touch: every table, without what moves by itself. */
+/** The database of a server; the embedded one as its superuser. */
+export interface ServerDatabase {
+  /** Every table without what background work changes. */
   state(): Promise<Rows>;
-  /** Every table as it is. */
+  /** Every table. */
   rows(): Promise<Rows>;
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
 }
 
-/** What moves although nobody changes anything, by table: how the rest of it is read, or null for none of it. */
+/** Tables that background work changes, with a query for their stable part, or null. */
 const movingTables: Readonly<Record<string, string | null>> = {
-  // When pg-boss last looked at its schedules, and the last job of each.
+  // Times of the last run of each schedule.
   'pgboss.version': null,
   'pgboss.schedule': null,
-  // How many jobs each queue has; pg-boss counts every minute.
+  // Job counts, which pg-boss updates every minute.
   'pgboss.queue': null,
-  // When an app has sent batches of rows; one that is only previewed is work, too, and counts.
+  // Times of row batches; previews count, too.
   'svc_data.batch_times': null,
-  // An effect makes and drops the database itself; that one is wanted is what a change changes.
+  // An effect creates and drops the database later.
   'svc.raw_databases': `select row(app_id, database, is_closed, connections_max, password_at)::text as row from svc.raw_databases
     where state <> 'dropping' order by 1`,
-  // The clock looks at those that wait, whoever else does.
+  // A job checks pending domains.
   'svc.domains':
     'select row(id, app_id, host, token, status, created_at)::text as row from svc.domains order by 1',
-  // The built-in git host is another system, which happens to be here. It is asked for a code, and about one, before a
-  // plan is known to be stale: that leaves a trace there.
+  // The built-in git host is a system of its own: it issues a device code before a plan is known to be stale.
   'svc.git_host_device_codes': null,
-  // Hooks of the built-in git host are made and told by effects, after the change that they follow from.
+  // Effects create and deliver hooks of the built-in git host after the change.
   'svc.git_host_hooks': null,
   'svc.git_host_deliveries': null,
   'svc.git_connections': `select row(app_id, host, repo_id, repo, branch, installation_id)::text as row
     from svc.git_connections order by 1`,
-  // An effect that was queued before may be carried out, tried again or woken up at any moment; that it is there,
-  // and what it is to do, stays. Jobs with a singleton key are made by schedules, those of other queues as well.
+  // A queued effect may run or be retried at any moment; its row and payload stay. Schedules create jobs with a
+  // singleton key and those of other queues.
   'svc.outbox': 'select row(id, topic, payload, created_at)::text as row from svc.outbox order by 1',
   'pgboss.job_common': `select row(id, name, data, created_on)::text as row from pgboss.job_common
     where name = 'outbox' and singleton_key is null order by 1`,
@@ -48,7 +48,7 @@ const movingTables: Readonly<Record<string, string | null>> = {
 
 const tablesAtOnce = 200;
 
-/** Hooks are made by effects; a tenant that is previewed has a number at the git host, which does not come back. */
+/** Effects create hooks; a preview uses up an installation number of the git host. */
 const movingSequences = '{git_host_hooks_id_seq,git_host_installations_id_seq}';
 
 /** The URL of the control plane's login, for a second server on the same database. */
@@ -57,7 +57,55 @@ export function databaseUrlOf(server: RunningServer): string {
   return `postgresql://svc_control:${passwordsOf(server).control}@localhost/svc?host=${folder}&port=5432`;
 }
 
-export function behind(server: RunningServer): BehindServer {
+/** Runs statements one after the other as the login of the URL, and returns the rows of the last. */
+export async function queryUrl(url: string, ...texts: string[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const text of texts) ({ rows } = await client.query(text));
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Creates a database on the PostgreSQL of the URL and returns its URL. */
+export async function createDatabase(url: string, prefix: string): Promise<string> {
+  const name = `${prefix}_${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+  // As an operator does for databases of apps: no other login may connect.
+  await queryUrl(url, `create database ${name}`, `revoke connect on database ${name} from public`);
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+}
+
+/** Drops a database with the databases of its apps, as a login of another one. */
+export async function dropDatabase(adminUrl: string, url: string): Promise<void> {
+  // A server that never started has no such table.
+  const apps = await queryUrl(url, 'select database from svc.raw_databases').catch(() => []);
+  await queryUrl(
+    adminUrl,
+    ...apps.flatMap(({ database }) => [
+      `drop database if exists ${database} with (force)`,
+      `drop role if exists ${database}`,
+    ]),
+    `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`,
+  );
+}
+
+/** One statement on the server's database. */
+export async function queryDatabase(server: RunningServer, text: string, values: unknown[] = []) {
+  const database = openServerDatabase(server);
+  return database.query(text, values).finally(() => database.close());
+}
+
+type Connection = Pick<ServerDatabase, 'query' | 'close'>;
+
+function connectUrl(url: string): Connection {
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  return { query: async (text, values) => (await pool.query(text, values)).rows, close: () => pool.end() };
+}
+
+function connectEmbedded(server: RunningServer): Connection {
   const sql = new SQL({
     adapter: 'postgres',
     path: join(server.dataDir, 'run', '.s.PGSQL.5432'),
@@ -66,8 +114,15 @@ export function behind(server: RunningServer): BehindServer {
     database: 'svc',
     max: 1,
   });
-  const query = async (text: string, values: unknown[] = []) =>
-    [...(await sql.unsafe(text, values))] as Record<string, unknown>[];
+  return {
+    query: async (text, values = []) => [...(await sql.unsafe(text, values))],
+    close: () => sql.close(),
+  };
+}
+
+export function openServerDatabase(server: RunningServer): ServerDatabase {
+  const url = server.env.SVC_DATABASE_URL;
+  const { query, close } = url ? connectUrl(url) : connectEmbedded(server);
 
   async function read(instead: Readonly<Record<string, string | null>>): Promise<Rows> {
     const tables = await query(
@@ -75,7 +130,7 @@ export function behind(server: RunningServer): BehindServer {
        where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
     );
     const reads = (tables as { name: string }[])
-      // "only": a partition is listed by itself.
+      // `only`, because partitions are listed on their own.
       .map(({ name }) => [
         name,
         name in instead ? instead[name] : `select t::text from only ${name} t order by 1`,
@@ -83,7 +138,7 @@ export function behind(server: RunningServer): BehindServer {
       .filter(([, text]) => text)
       .map(([name, text]) => `select '${name}' as name, to_json(array(${text}))::text as rows`);
     const found: Rows = {};
-    // Many tables with one question: each is looked at hundreds of times.
+    // One query for many tables: each is read hundreds of times.
     for (let at = 0; at < reads.length; at += tablesAtOnce) {
       const answers = await query(reads.slice(at, at + tablesAtOnce).join(' union all '));
       for (const { name, rows } of answers) found[String(name)] = JSON.parse(String(rows));
@@ -98,11 +153,11 @@ export function behind(server: RunningServer): BehindServer {
     query,
     rows: () => read({}),
     state: () => read(movingTables),
-    close: () => sql.close(),
+    close,
   };
 }
 
-/** The tables whose rows differ, each with what went and what came. */
+/** The tables whose rows differ, with the removed and the added rows. */
 export function difference(before: Rows, after: Rows): Record<string, { gone: string[]; come: string[] }> {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const differing = names.map((name) => {
@@ -116,4 +171,23 @@ export function difference(before: Rows, after: Rows): Record<string, { gone: st
 
 function passwordsOf(server: RunningServer): { superuser: string; control: string } {
   return JSON.parse(readFileSync(join(server.dataDir, 'postgres.json'), 'utf8'));
+}
+
+/** Sets the state that a deployment would leave, directly in the database. */
+export async function setApp(
+  server: RunningServer,
+  app: string,
+  set: {
+    runtime?: 'none' | 'running' | 'suspended';
+    isDeployed?: boolean;
+    tier?: string;
+    purgeAfter?: string;
+    visibility?: 'private' | 'invite_only' | 'public' | 'internet';
+  },
+): Promise<void> {
+  const text = `update svc.apps set runtime = coalesce($2, runtime), is_deployed = coalesce($3, is_deployed),
+    resource_preset = coalesce($4, resource_preset), purge_after = coalesce($5, purge_after),
+    visibility = coalesce($6, visibility) where id = $1`;
+  const { runtime = null, isDeployed = null, tier = null, purgeAfter = null, visibility = null } = set;
+  await queryDatabase(server, text, [app, runtime, isDeployed, tier, purgeAfter, visibility]);
 }

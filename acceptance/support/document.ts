@@ -3,32 +3,33 @@ import type { RunningServer } from './server.ts';
 export type Letter = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
 export const letters: readonly Letter[] = ['O', 'C', 'A', 'M', 'P', 'N', 'X'];
 
-/** One operation of the OpenAPI document, as far as the tests look at it. */
+/** The parts of an OpenAPI operation that the tests use. */
 export interface Operation {
   id: string;
   method: string;
   path: string;
   who: Record<Letter, 'y' | 'n' | 'own' | 'self' | 'v' | 'g'>;
   mutates: boolean;
-  /** The status of a call that did what was asked. */
+  /** The status of a successful call. */
   success: number;
   statuses: readonly number[];
 }
 
 export interface ApiDocument {
   operations: readonly Operation[];
-  /** Every code that a problem may carry. */
+  /** Every published problem code. */
   codes: ReadonlySet<string>;
 }
 
 interface Parameter {
-  name: string;
+  name?: string;
+  $ref?: string;
 }
 
-/** The document that the server itself publishes; operations without a row of the authorization table are left out. */
+/** The document of the server, without operations that have no row in the authorization table. */
 export async function readDocument(server: RunningServer): Promise<ApiDocument> {
   const document = (await (await fetch(`${server.baseUrl}/api/v1/openapi.json`)).json()) as {
-    // biome-ignore lint/suspicious/noExplicitAny: a document is as deep as it is.
+    // biome-ignore lint/suspicious/noExplicitAny: the document is nested JSON.
     paths: Record<string, Record<string, any>>;
     components: { schemas: { Problem: { properties: { code: { enum: string[] } } } } };
   };
@@ -42,8 +43,10 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
           method: method.toUpperCase(),
           path,
           who: operation['x-authorization'],
-          mutates: operation.parameters.some((it: Parameter) => it.name === 'dry_run'),
-          // A change of fields answers 204 only where it is asked to be brief.
+          mutates: operation.parameters.some(
+            (it: Parameter) => it.name === 'dry_run' || it.$ref?.endsWith('/dry_run.query') === true,
+          ),
+          // PATCH returns 204 only with `Prefer: return=minimal`.
           success: [201, 204].find((status) => method !== 'patch' && statuses.includes(status)) ?? 200,
           statuses,
         };
@@ -52,7 +55,7 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
   return { operations, codes: new Set(document.components.schemas.Problem.properties.code.enum) };
 }
 
-/** What the path calls its tenant, where it names one. */
+/** The name of the tenant parameter in the path. */
 export function tenantParameterOf({ path }: Pick<Operation, 'path'>): string | undefined {
   return /\{(tenantID|tenant)\}/.exec(path)?.[1];
 }

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Real images, as small as they can be; `bytes` makes one of exactly that size. */
+/** Minimal valid images; `bytes` pads to exactly that size. */
 export function png({ width = 2, height = 2, bytes = 0 } = {}): Uint8Array<ArrayBuffer> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Where a value breaks a JSON Schema, as far as `svc schema` uses it; a keyword it does not know is an error. */
+/** The violations of a JSON Schema, for the keywords that `svc schema` uses; other keywords are an error. */
 export function violations(schema: Schema, value: unknown, at = '$'): string[] {
   return Object.entries(schema).flatMap(([keyword, expected]) => {
     const check = checks[keyword];

@@ -9,9 +9,10 @@ export interface Person {
   call: Call;
 }
 
+/** Objects are sent as JSON, strings and bytes as they are. */
 export type Call = (
   method: string,
-  path: string,
+  path?: string,
   body?: unknown,
   headers?: Record<string, string>,
 ) => Promise<Answered>;
@@ -19,6 +20,8 @@ export type Call = (
 export interface Answered {
   status: number;
   headers: Headers;
+  /** The body before it is parsed: JSON numbers may have more digits than JavaScript's. */
+  text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   body: any;
 }
@@ -34,95 +37,133 @@ export interface Tenant {
   base: string;
 }
 
-export function caller(server: RunningServer, credential: Record<string, string>): Call {
-  return async (method, path, body, headers = {}) => {
-    const response = await fetch(server.baseUrl + path, {
+export const uniqueName = (word: string) => `${word}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
+
+export const bearer = ({ token }: Pick<Person, 'token'>) => ({ authorization: `Bearer ${token}` });
+
+export function caller(server: RunningServer, credential: Record<string, string>, base = ''): Call {
+  return async (method, path = '', body, headers = {}) => {
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(server.baseUrl + base + path, {
       method,
       redirect: 'manual',
-      headers: {
-        ...credential,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      headers: { ...credential, ...type, ...headers },
+      body: (isRaw ? body : JSON.stringify(body)) as string | undefined,
     });
     const text = await response.text();
-    const isJson = /json/.test(response.headers.get('content-type') ?? '');
+    const isJson = /^application\/([\w.-]+\+)?json/.test(response.headers.get('content-type') ?? '');
     return {
       status: response.status,
       headers: response.headers,
+      text,
       body: isJson && text ? JSON.parse(text) : text,
     };
   };
 }
 
-let people = 0;
-const newEmail = () => `p${++people}-${Bun.randomUUIDv7().slice(-12)}@example.test`;
-const newSlug = (letter: string) => `${letter}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
+/** The body of a successful response; any other is thrown. */
+export async function done(answer: Promise<Answered>): Promise<Answered['body']> {
+  const { status, body } = await answer;
+  if (status >= 300) throw new Error(`The request failed with ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
 
 type Role = 'tenant_member' | 'tenant_admin';
 
+/** `svc-admin` runs the commands in this order. */
 export async function newPerson(
   server: RunningServer,
   member?: { tenant: string; role: Role },
 ): Promise<Person> {
-  const email = newEmail();
-  const results = await batch(server, personLines(email, member));
-  return personOf(server, email, results);
+  const email = `${uniqueName('p')}@example.test`;
+  const [{ id }, , person] = await Promise.all([
+    admin(server, ['users', 'create', email]),
+    member && setMember(server, email, member),
+    withToken(server, { email }),
+  ]);
+  return { ...person, id: id! };
 }
 
-/** A tenant of the test's own: nothing in it but an admin and a member. The outsider is in another tenant. */
+const setMember = (server: RunningServer, user: string, { tenant, role }: { tenant: string; role: Role }) =>
+  admin(server, ['members', 'set', '--tenant', tenant, '--user', user, '--role', role]);
+
+/** Signs the user in. */
+export async function withToken<T extends { email: string }>(server: RunningServer, user: T) {
+  const { access_token } = await admin(server, ['tokens', 'issue', '--user', user.email]);
+  const token = access_token!;
+  return { ...user, token, call: caller(server, bearer({ token })) };
+}
+
+export const newMember = ({ server, id }: Tenant): Promise<Person> =>
+  newPerson(server, { tenant: id, role: 'tenant_member' });
+
+export interface PasswordUser {
+  id: string;
+  email: string;
+  name: string;
+  password: string;
+}
+
+export async function newPasswordUser(
+  server: RunningServer,
+  tenant?: string,
+  { name = '', role = 'tenant_member' }: { name?: string; role?: Role } = {},
+): Promise<PasswordUser> {
+  const password = `correct horse ${Bun.randomUUIDv7()}`;
+  const email = `${(name || 'user').split(' ')[0]!.toLowerCase()}-${Bun.randomUUIDv7().slice(-12)}@example.test`;
+  const line = ['users', 'create', email, '--password-stdin', ...(name ? ['--name', name] : [])];
+  const { id } = await admin(server, line, `${password}\n`);
+  if (tenant !== undefined) await setMember(server, email, { tenant, role });
+  return { id: id!, email, name, password };
+}
+
+/** A tenant of the test's own, with an admin and a member. The outsider is in another tenant. */
 export async function newTenant(on?: RunningServer): Promise<Tenant> {
   const server = on ?? (await sharedServer());
-  const slug = newSlug('t');
-  const [adminEmail, memberEmail] = [newEmail(), newEmail()];
-  const adminLines = personLines(adminEmail, { tenant: slug, role: 'tenant_admin' });
-  const memberLines = personLines(memberEmail, { tenant: slug, role: 'tenant_member' });
-  const [tenant, ...rest] = await batch(server, [['tenants', 'create', slug], ...adminLines, ...memberLines]);
-  const id = String(tenant?.id);
-  return {
-    server,
-    id,
-    slug,
-    admin: personOf(server, adminEmail, rest.slice(0, adminLines.length)),
-    member: personOf(server, memberEmail, rest.slice(adminLines.length)),
-    outsider: await anOutsider(server),
-    base: `/api/v1/tenants/${id}`,
-  };
-}
-
-function personLines(email: string, member?: { tenant: string; role: Role }): string[][] {
-  const joins = member
-    ? [['members', 'set', '--tenant', member.tenant, '--user', email, '--role', member.role]]
-    : [];
-  return [['users', 'create', email], ...joins, ['tokens', 'issue', '--user', email]];
-}
-
-function personOf(server: RunningServer, email: string, results: Record<string, unknown>[]): Person {
-  const token = String(results.at(-1)?.access_token);
-  return {
-    id: String(results[0]?.id),
-    email,
-    token,
-    call: caller(server, { authorization: `Bearer ${token}` }),
-  };
-}
-
-function batch(server: RunningServer, lines: string[][]): Promise<Record<string, unknown>[]> {
-  return Promise.all(lines.map((line) => admin<Record<string, unknown>>(server, line)));
+  const slug = uniqueName('t');
+  const [tenant, tenantAdmin, member, outsider] = await Promise.all([
+    admin(server, ['tenants', 'create', slug]),
+    newPerson(server, { tenant: slug, role: 'tenant_admin' }),
+    newPerson(server, { tenant: slug, role: 'tenant_member' }),
+    sharedOutsider(server),
+  ]);
+  const id = tenant.id!;
+  return { server, id, slug, admin: tenantAdmin, member, outsider, base: `/api/v1/tenants/${id}` };
 }
 
 const outsiders = new Map<RunningServer, Promise<Person>>();
 
-function anOutsider(server: RunningServer): Promise<Person> {
-  let outsider = outsiders.get(server);
-  if (!outsider) {
-    outsider = (async () => {
-      const slug = newSlug('x');
-      await admin(server, ['tenants', 'create', slug]);
-      return newPerson(server, { tenant: slug, role: 'tenant_admin' });
-    })();
-    outsiders.set(server, outsider);
-  }
+function sharedOutsider(server: RunningServer): Promise<Person> {
+  const tenant = uniqueName('x');
+  const create = async () => {
+    await admin(server, ['tenants', 'create', tenant]);
+    return newPerson(server, { tenant, role: 'tenant_admin' });
+  };
+  const outsider = outsiders.get(server) ?? create();
+  outsiders.set(server, outsider);
   return outsider;
+}
+
+export interface App {
+  id: string;
+  slug: string;
+  subdomain: string;
+  owner: Person;
+  /** `/api/v1/tenants/<tenant>/apps/<app>` */
+  base: string;
+}
+
+/** A private app; where owner and co-owner are the same person, there is no co-owner. */
+export async function newApp(
+  { base }: Pick<Tenant, 'base'>,
+  { owner, coOwner = owner }: { owner: Person; coOwner?: Person },
+  fields: object = {},
+): Promise<App> {
+  const body = { name: uniqueName('app'), ...fields };
+  const { id, slug, subdomain } = await done(owner.call('POST', `${base}/apps`, body));
+  const app = { id, slug, subdomain, owner, base: `${base}/apps/${id}` };
+  if (coOwner.id !== owner.id)
+    await done(owner.call('POST', `${app.base}/co-owners`, { user_id: coOwner.id }));
+  return app;
 }

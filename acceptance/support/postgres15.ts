@@ -1,6 +1,7 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, temporaryFolder } from './server.ts';
+import { until } from './until.ts';
 
 /** Debian's PostgreSQL 15, as an organisation's own database would be: a cluster of the test's own. */
 const binaries = '/usr/lib/postgresql/15/bin';
@@ -8,71 +9,39 @@ const binaries = '/usr/lib/postgresql/15/bin';
 export const hasPostgres15 = existsSync(join(binaries, 'postgres'));
 export const needsPostgres15 = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
-export interface Postgres15 {
-  /** Connects as a superuser to a database of the given name; `postgres` exists. */
-  url(database: string): string;
-  stop(): Promise<void>;
-}
+export type Postgres15 = Awaited<ReturnType<typeof startPostgres15>>;
 
-export async function startPostgres15(): Promise<Postgres15> {
+export async function startPostgres15() {
   const folder = temporaryFolder();
   const port = freePort();
-  const asUser =
-    process.getuid?.() === 0 ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
   const data = join(folder, 'pg');
+  const password = join(folder, 'password');
   mkdirSync(data);
-  writeFileSync(join(folder, 'password'), 'secret');
-  if (asUser.length > 0)
-    for (const path of [folder, data, join(folder, 'password')]) chownSync(path, ...postgresIds());
-  const init = Bun.spawnSync([
-    ...asUser,
-    join(binaries, 'initdb'),
-    '-D',
-    data,
-    '-U',
-    'postgres',
-    '-A',
-    'scram-sha-256',
-    '--pwfile',
-    join(folder, 'password'),
-    '-N',
-  ]);
+  writeFileSync(password, 'secret');
+  const isRoot = process.getuid?.() === 0;
+  // PostgreSQL does not run as root.
+  if (isRoot) Bun.spawnSync(['chown', '-R', 'postgres:postgres', folder]);
+  const asUser = isRoot ? 'setpriv --reuid=postgres --regid=postgres --clear-groups'.split(' ') : [];
+  const command = (line: string) => [...asUser, ...`${binaries}/${line}`.split(' ')];
+  const init = Bun.spawnSync(
+    command(`initdb -D ${data} -U postgres -A scram-sha-256 --pwfile ${password} -N`),
+  );
   if (init.exitCode !== 0) throw new Error(`initdb failed: ${init.stderr}`);
   const server = Bun.spawn(
-    [
-      ...asUser,
-      join(binaries, 'postgres'),
-      '-D',
-      data,
-      '-p',
-      String(port),
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      `unix_socket_directories=${folder}`,
-      '-c',
-      'fsync=off',
-    ],
+    command(
+      `postgres -D ${data} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off`,
+    ),
     { stdout: 'ignore', stderr: 'ignore', stdin: 'ignore' },
   );
-  const log = () =>
-    existsSync(join(data, 'postmaster.pid')) ? readFileSync(join(data, 'postmaster.pid'), 'utf8') : '';
-  for (const deadline = Date.now() + 20_000; !log().includes('ready'); await Bun.sleep(20)) {
-    if (Date.now() > deadline) throw new Error('PostgreSQL 15 did not start.');
-  }
+  const pidFile = join(data, 'postmaster.pid');
+  const isReady = async () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').includes('ready');
+  await until('PostgreSQL 15 has started', isReady, 20_000);
   return {
-    url: (database) => `postgresql://postgres:secret@127.0.0.1:${port}/${database}`,
+    /** Connects as a superuser; the database `postgres` exists. */
+    url: (database: string) => `postgresql://postgres:secret@127.0.0.1:${port}/${database}`,
     stop: async () => {
       server.kill('SIGINT');
       await server.exited;
     },
   };
-}
-
-function postgresIds(): [number, number] {
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((entry) => entry.startsWith('postgres:'));
-  const [, , uid, gid] = (line ?? '').split(':');
-  return [Number(uid), Number(gid)];
 }

@@ -1,50 +1,22 @@
-import { newTenant, type Person, type Tenant } from './people.ts';
+import { expect } from 'bun:test';
+import {
+  type Answered,
+  type App,
+  bearer,
+  type Call,
+  caller,
+  done,
+  newApp,
+  newTenant,
+  type Person,
+  type Tenant,
+} from './people.ts';
 import type { RunningServer } from './server.ts';
-import { type App, newApp } from './world.ts';
 
-/** An answer with its very text: reading it as JSON loses digits. */
-export interface Sent {
-  status: number;
-  headers: Headers;
-  text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  body: any;
-}
+export const columnTypes = 'text int bigint float bool timestamptz uuid jsonb'.split(' ') as ColumnType[];
+export type ColumnType = 'text' | 'int' | 'bigint' | 'float' | 'bool' | 'timestamptz' | 'uuid' | 'jsonb';
 
-export type Send = (
-  method: string,
-  path?: string,
-  body?: string | Uint8Array<ArrayBuffer> | object,
-  headers?: Record<string, string>,
-) => Promise<Sent>;
-
-/** Objects are sent as JSON, texts as they are. */
-export function sender(server: RunningServer, credential: Record<string, string>, base = ''): Send {
-  return async (method, path = '', body, headers = {}) => {
-    const isText = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(server.baseUrl + base + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...credential,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const type = response.headers.get('content-type') ?? '';
-    const isJson = /^application\/(problem\+)?json/.test(type) && text !== '';
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson ? JSON.parse(text) : text,
-    };
-  };
-}
-
-/** One app for the tables of a test file, with its owner. */
+/** An app for the tables of a test file; its owner is the tenant's member. */
 export interface RowsWorld {
   tenant: Tenant;
   server: RunningServer;
@@ -57,7 +29,7 @@ export interface RowsWorld {
   /** A table of the test's own, with calls on its rows as the owner. */
   table(columns: readonly unknown[], more?: object): Promise<TestTable>;
   /** Rows of a table with somebody else's credential. */
-  as(credential: Record<string, string>, table: TestTable): Send;
+  as(credential: Record<string, string>, table: TestTable): Call;
   pat(person: Person, more?: object): Promise<string>;
 }
 
@@ -66,28 +38,26 @@ export interface TestTable {
   name: string;
   /** `/data/<tenant>/<app>/<table>` */
   path: string;
-  /** At a path behind the table's own. */
-  send: Send;
-  /** Of the control plane, at a path behind the table's. */
-  shape(method: string, path?: string, body?: unknown): Promise<Sent>;
+  /** A call on the rows: the path is relative to the table's. */
+  send: Call;
+  /** A call on the table itself: the path is relative to the table's in the control plane. */
+  shape: Call;
   /** Inserts rows one by one, which must succeed. */
   // biome-ignore lint/suspicious/noExplicitAny: rows are of every shape.
   insert(...rows: (object | string)[]): Promise<any[]>;
-  /** Inserts them as one batch. */
-  batch(rows: readonly object[]): Promise<Sent>;
+  /** Inserts rows as one batch, which must succeed. */
+  batch(rows: readonly object[]): Promise<Answered>;
   // biome-ignore lint/suspicious/noExplicitAny: rows are of every shape.
   list(search?: string): Promise<any[]>;
 }
 
-let made = 0;
+let tableCount = 0;
 
 export async function rowsWorld(on?: RunningServer): Promise<RowsWorld> {
   const tenant = await newTenant(on);
   const { server, member: owner } = tenant;
-  const app = await newApp(tenant, { owner, coOwner: owner });
-  const data = `/data/${tenant.slug}/${app.slug}`;
-  const tables = `${tenant.base}/apps/${app.id}/tables`;
-  const asOwner = { authorization: `Bearer ${owner.token}` };
+  const app = await newApp(tenant, { owner });
+  const { data, tables } = rowPaths(tenant, app);
   return {
     tenant,
     server,
@@ -95,49 +65,103 @@ export async function rowsWorld(on?: RunningServer): Promise<RowsWorld> {
     app,
     data,
     tables,
-    as: (credential, table) => sender(server, credential, table.path),
+    as: (credential, table) => caller(server, credential, table.path),
     async pat(person, more = {}) {
-      const made = await person.call('POST', `${tenant.base}/pats`, {
-        name: `rows ${Bun.randomUUIDv7()}`,
-        actions: ['read', 'write'],
-        ...more,
-      });
-      return succeeded(made).body.secret;
+      const body = { name: `rows ${Bun.randomUUIDv7()}`, actions: ['read', 'write'], ...more };
+      return (await done(person.call('POST', `${tenant.base}/pats`, body))).secret;
     },
     async table(columns, more = {}) {
-      const name = `t${++made}`;
-      const answer = succeeded(await owner.call('POST', tables, { name, columns, ...more }));
-      const send = sender(server, asOwner, `${data}/${name}`);
+      const name = `t${++tableCount}`;
+      const { id } = await done(owner.call('POST', tables, { name, columns, ...more }));
+      const path = `${data}/${name}`;
+      const send = caller(server, bearer(owner), path);
       return {
-        id: answer.body.id,
+        id,
         name,
-        path: `${data}/${name}`,
+        path,
         send,
-        shape: sender(server, asOwner, `${tables}/${name}`),
+        shape: caller(server, bearer(owner), `${tables}/${name}`),
         async insert(...rows) {
           const inserted = [];
-          for (const row of rows) inserted.push(succeeded(await send('POST', '', row)).body);
+          for (const row of rows) inserted.push(await done(send('POST', '', row)));
           return inserted;
         },
-        batch: async (rows) => succeeded(await send('POST', '', lines(rows), ndjson)),
-        list: async (search = '') => succeeded(await send('GET', search)).body.data,
+        async batch(rows) {
+          const answer = send('POST', '', lines(rows), ndjson);
+          await done(answer);
+          return answer;
+        },
+        list: async (search = '') => (await done(send('GET', search))).data,
       };
     },
   };
 }
 
+export const rowPaths = (
+  { base, slug }: Pick<Tenant, 'base' | 'slug'>,
+  app: Pick<App, 'id' | 'slug'>,
+): Pick<RowsWorld, 'tables' | 'data'> => ({
+  tables: `${base}/apps/${app.id}/tables`,
+  data: `/data/${slug}/${app.slug}`,
+});
+
+export async function newTable(
+  { owner, tables }: Pick<RowsWorld, 'owner' | 'tables'>,
+  name: string,
+  columns: readonly string[],
+  more: Record<string, unknown> = {},
+): Promise<void> {
+  await done(owner.call('POST', tables, { name, columns, ...more }));
+}
+
 export const ndjson = { 'content-type': 'application/x-ndjson' };
 
-export function lines(rows: readonly object[]): string {
-  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+/** Each row is an object, or its JSON. */
+export const lines = (rows: readonly (string | object)[]) =>
+  rows.map((row) => `${typeof row === 'string' ? row : JSON.stringify(row)}\n`).join('');
+
+/** Inserts rows in batches of 5,000 and returns their ids. */
+export async function insertLines(
+  person: Pick<Person, 'call'>,
+  path: string,
+  rows: readonly (string | object)[],
+): Promise<(string | number)[]> {
+  const ids: (string | number)[] = [];
+  for (let at = 0; at < rows.length; at += 5_000)
+    ids.push(...(await done(person.call('POST', path, lines(rows.slice(at, at + 5_000)), ndjson))).ids);
+  return ids;
 }
 
-export function bearer({ token }: Pick<Person, 'token'>): Record<string, string> {
-  return { authorization: `Bearer ${token}` };
+/** Counts how often each key was added. */
+export class Tally {
+  readonly counts: Record<string, number> = {};
+  add(key: string | number): void {
+    this.counts[key] = this.count(key) + 1;
+  }
+  count(key: string | number): number {
+    return this.counts[key] ?? 0;
+  }
+  /** The keys that were added and are not allowed. */
+  except(...allowed: (string | number)[]): string[] {
+    return Object.keys(this.counts).filter((key) => !allowed.map(String).includes(key));
+  }
+  toString(): string {
+    const keys = Object.keys(this.counts).sort();
+    return keys.map((key) => `${key}: ${this.count(key)}`).join(', ');
+  }
 }
 
-function succeeded<T extends { status: number; body: unknown }>(answer: T): T {
-  if (answer.status >= 300)
-    throw new Error(`Preparing it answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer;
+/** Issues a grant on a table and returns its id. */
+export async function grant(table: TestTable, type: string, id: string, actions: string[]): Promise<string> {
+  const body = { principal_type: type, principal_id: id, actions };
+  const issued = await table.shape('POST', '/grants', body);
+  expect(issued.status).toBe(201);
+  return issued.body.id;
 }
+
+/** A response without what differs between any two: request id and date. */
+export const comparable = ({ status, body, headers }: Answered) => ({
+  status,
+  body: typeof body === 'string' ? body : { ...body, request_id: '' },
+  headers: [...headers].filter(([name]) => !['x-request-id', 'date'].includes(name)),
+});

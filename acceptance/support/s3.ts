@@ -1,26 +1,22 @@
 import { join } from 'node:path';
-import { type S3Server, startS3Server } from '../../scripts/s3-server.ts';
+import { startS3Server } from '../../scripts/s3-server.ts';
 import { temporaryFolder } from './server.ts';
 
 export { hasS3Server, needsS3Server } from '../../scripts/s3-server.ts';
 
-export interface S3Storage {
-  /** What makes a server keep its objects in a new bucket there. */
-  env(): Promise<Record<string, string>>;
-  stop(): Promise<void>;
-}
-
-/** A real store that speaks S3, with all that it keeps in a folder of the test's own. */
-export async function startS3(): Promise<S3Storage> {
+/** An S3 server with its data in a temporary folder. */
+export async function startS3() {
   const server = await startS3Server(join(temporaryFolder(), 's3'));
-  return { env: () => environment(server), stop: server.stop };
-}
-
-async function environment(server: S3Server): Promise<Record<string, string>> {
-  const { endpoint, region, accessKeyId, secretAccessKey, createBucket } = server;
+  const { endpoint, region, accessKeyId, secretAccessKey } = server;
   return {
-    SVC_OBJECT_STORE: `s3://${await createBucket()}?${new URLSearchParams({ endpoint, region })}`,
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    stop: server.stop,
+    /** The variables of a server that stores its objects in a new bucket. */
+    env: async (): Promise<Record<string, string>> => ({
+      SVC_OBJECT_STORE: `s3://${await server.createBucket()}?${new URLSearchParams({ endpoint, region })}`,
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    }),
   };
 }
+
+export type S3Storage = Awaited<ReturnType<typeof startS3>>;

@@ -1,10 +1,21 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import pg from 'pg';
-import { copyPreparedDataDir } from './prepared-data-dir.ts';
+import { dirname, join, resolve } from 'node:path';
+import { createDatabase, databaseUrlOf, dropDatabase, queryDatabase } from './database.ts';
+import { until } from './until.ts';
 
-/** The product from outside: a server as a child process in a data dir of its own. No source is imported here. */
+/** Black-box tests: each server is a child process with its own data dir. No server source is imported here. */
 export const root = resolve(import.meta.dir, '..', '..');
 
 export interface RunningServer {
@@ -13,83 +24,108 @@ export interface RunningServer {
   dataDir: string;
   env: Record<string, string>;
   pid: number;
-  /** Everything it has printed so far. */
+  /** The output so far. */
   output(): string;
   signal(name: NodeJS.Signals): void;
   exited: Promise<number>;
   stop(): Promise<number>;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   dataDir?: string;
   port?: number;
   env?: Record<string, string>;
-  /** What it finds in a data dir of its own; `nothing` where the first start itself is the question. */
+  /** The content of a new data dir; `nothing` tests the first start. */
   finds?: 'prepared' | 'nothing';
-  /** How it is started; `npm start` where that itself is the question. */
+  /** Instead of `server/src/main.ts`, for example `npm start`. */
   command?: string[];
   readyMs?: number;
-  /** It is there for the files that come as well. */
-  isShared?: true;
 }
 
-/** With the test file that started it; null: it is for all of them. */
-const running = new Map<RunningServer, string | null>();
-const folders = new Set<string>();
-const beside = new Map<RunningServer, (() => Promise<unknown>)[]>();
+let ownFolder: string | undefined;
+let folders = 0;
 
-/** A folder that is removed when the tests end. */
+/** A folder for one test. It is removed when this process ends. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(quickFolder(), 'svc-acceptance-'));
-  // Apps run as users of their own, and go through it to where they run.
-  chmodSync(folder, 0o711);
-  folders.add(folder);
+  ownFolder ??= watchedFolder();
+  const folder = join(ownFolder, String(++folders));
+  // Apps run as other users and need to traverse the folder.
+  mkdirSync(folder, { mode: 0o711 });
   return folder;
 }
 
-/** Memory where there is plenty: of a cluster that lives for seconds nothing has to reach the disk. */
-function quickFolder(): string {
+export type Files = Readonly<Record<string, string>>;
+
+export function writeFiles(folder: string, files: Files): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+/** A folder with these files. */
+export function folderOf(files: Files): string {
+  const folder = temporaryFolder();
+  writeFiles(folder, files);
+  return folder;
+}
+
+/**
+ * `bun test` has no hook for the end of a process that runs several files. The watcher waits for the end of a pipe that
+ * this process holds open, then stops the servers and every other process in the folder, and removes it.
+ */
+function watchedFolder(): string {
+  const folder = mkdtempSync(join(process.env.SVC_TEST_FOLDER ?? memoryFolder(), 'svc-acceptance-'));
+  chmodSync(folder, 0o711);
+  Bun.spawnSync(['mkfifo', '-m', '600', join(folder, 'watched')]);
+  openSync(join(folder, 'watched'), 'r+');
+  // In its own session: `bun test` kills the children of a test that times out.
+  Bun.spawnSync(['sh', '-c', `(${watcher}) < "$1/watched" > /dev/null 2>&1 &`, 'sh', folder]);
+  return folder;
+}
+
+const watcher = `
+  trap '' INT TERM HUP
+  cat
+  for file in "$1"/*.pid; do [ -e "$file" ] && kill -TERM "$(basename "$file" .pid)"; done
+  is_left() { for file in "$1"/*.pid; do [ -e "$file" ] && kill -0 "$(basename "$file" .pid)" && return 0; done; return 1; }
+  for _ in $(seq 300); do is_left "$1" || break; sleep 0.05; done
+  for process in /proc/[0-9]*; do
+    case $(readlink "$process/cwd") in "$1"/*) kill -KILL "\${process#/proc/}" ;; esac
+  done
+  for _ in $(seq 100); do rm -rf "$1" && [ ! -e "$1" ] && break; sleep 0.1; done
+`;
+
+/** In memory where there is enough: a short-lived cluster need not be written to disk. */
+function memoryFolder(): string {
   const memory = '/dev/shm';
   if (!existsSync(memory)) return tmpdir();
   const { bavail, bsize } = statfsSync(memory);
   return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
 }
 
-const ends: (() => Promise<unknown>)[] = [];
+/** Servers of the current test file, without the shared one. */
+const running = new Set<RunningServer>();
+const endings = new Map<RunningServer, (() => Promise<unknown>)[]>();
 
-/** What is there for all files is ended behind the last of them. */
-export function atEnd(end: () => Promise<unknown>): void {
-  ends.push(end);
-}
-
-/** What a test keeps open beside a server is ended with it. */
+/** Registers clean-up that runs when the server ends. */
 export function endWith(server: RunningServer, end: () => Promise<unknown>): void {
-  beside.set(server, [...(beside.get(server) ?? []), end]);
+  endings.set(server, [...(endings.get(server) ?? []), end]);
 }
 
-async function endBeside(server: RunningServer): Promise<void> {
-  const ends = beside.get(server) ?? [];
-  beside.delete(server);
+async function runEndings(server: RunningServer): Promise<void> {
+  const ends = endings.get(server) ?? [];
+  endings.delete(server);
   await Promise.all(ends.map((end) => end()));
 }
 
-/** Files run one after the other: what the one before has started would go on working beside all that follow. */
-function fileThatAsks(): string | null {
-  const before = Error.stackTraceLimit;
-  Error.stackTraceLimit = 100;
-  const { stack = '' } = new Error();
-  Error.stackTraceLimit = before;
-  return /acceptance\/([\w.-]+\.test\.ts)/.exec(stack)?.[1] ?? null;
-}
-
-async function stopThoseOfOtherFiles(file: string): Promise<void> {
-  const left = [...running].filter(([, own]) => own !== null && own !== file);
-  await Promise.all(left.map(([server]) => server.stop()));
+/** After each test file: see `setup.ts`. */
+export async function stopServers(): Promise<void> {
+  await Promise.all([...running].map((server) => server.stop()));
+  await dropDatabases();
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const file = options.isShared ? null : fileThatAsks();
-  if (file !== null) await stopThoseOfOtherFiles(file);
   const dataDir = options.dataDir ?? join(temporaryFolder(), 'data');
   const port = options.port ?? freePort();
   const env = {
@@ -104,7 +140,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
   const finds =
     options.finds ?? (options.dataDir || options.command || env.SVC_DATABASE_URL ? 'nothing' : 'prepared');
-  if (finds === 'prepared') await copyPreparedDataDir(dataDir);
+  if (finds === 'prepared') await copyFolder(await preparedDataDir(), dataDir);
   const child = Bun.spawn(options.command ?? [process.execPath, join(root, 'server/src/main.ts')], {
     cwd: root,
     env,
@@ -112,6 +148,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     stdout: 'pipe',
     stderr: 'pipe',
   });
+  const pidFile = join(ownFolder ?? dataDir, `${child.pid}.pid`);
+  await Bun.write(pidFile, '');
   let text = '';
   const ready = Promise.withResolvers<string>();
   const collect = async (stream: ReadableStream<Uint8Array>) => {
@@ -126,7 +164,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   void collect(child.stderr);
   const exited = child.exited.then((code) => {
     ready.reject(new Error(`The server ended with ${code} before it was ready:\n${text}`));
-    void endBeside(server);
+    rmSync(pidFile, { force: true });
+    running.delete(server);
+    void runEndings(server);
     return code;
   });
   ready.promise.catch(() => {});
@@ -146,35 +186,18 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     stop: async () => {
       child.kill('SIGTERM');
       const code = await exited;
-      await endBeside(server);
-      running.delete(server);
+      await runEndings(server);
       return code;
     },
   };
-  running.set(server, file);
+  running.add(server);
   await ready.promise;
   clearTimeout(timer);
   return server;
 }
 
-/** With SVC_DATABASE_URL the whole suite runs on that server; each of ours still has a database of its own there. */
-async function ownDatabase(options: ServerOptions): Promise<Record<string, string>> {
-  const url = process.env.SVC_DATABASE_URL;
-  if (!url || options.env?.SVC_DATABASE_URL !== undefined) return {};
-  const known = options.dataDir && databases.get(options.dataDir);
-  if (known) return { SVC_DATABASE_URL: known };
-  const name = `svc_acceptance_${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  // As an operator would for databases of apps: none of these is there for every login.
-  await client.query(`revoke connect on database ${name} from public`);
-  await client.end();
-  const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  return { SVC_DATABASE_URL: own };
-}
-
-const databases = new Map<string, string>();
+/** For apps that wait for a file of the test. */
+export const withoutSandbox = { SVC_RUNTIME_ISOLATION: 'none' };
 
 export function freePort(): number {
   const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
@@ -185,47 +208,113 @@ export function freePort(): number {
 
 let shared: Promise<RunningServer> | undefined;
 
-/** One server for all tests that do not need one of their own; each has a tenant of its own on it. */
+/** One server for all test files of this process that need none of their own; each test creates a tenant on it. */
 export function sharedServer(): Promise<RunningServer> {
-  shared ??= startServer({ isShared: true });
+  shared ??= startServer().then((server) => {
+    running.delete(server);
+    // `bun test` kills it with a test that times out: the next test starts another.
+    void server.exited.then(() => {
+      shared = undefined;
+    });
+    return server;
+  });
   return shared;
 }
 
-/** Called once, after all tests: see `setup.ts`. */
-export async function stopEverything(): Promise<void> {
-  await Promise.all(ends.map((end) => end()));
-  await Promise.all([...running.keys()].map((server) => server.stop()));
-  // Those opened on a server that had already ended.
-  await Promise.all([...beside.keys()].map(endBeside));
-  await dropDatabases();
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+let prepared: Promise<string> | undefined;
+
+/**
+ * A data dir after a first start, without what must be unique: id, secrets and ports. It is created once for all
+ * processes of a run and copied, because the two RSA keys and the first password take longer than the rest of a start.
+ */
+function preparedDataDir(): Promise<string> {
+  prepared ??= prepareOnce(join(process.env.SVC_TEST_FOLDER ?? temporaryFolder(), 'prepared'));
+  return prepared;
 }
 
-/** Those of apps, which are beside it on the same server. */
-async function dropRawDatabases(own: string, admin: pg.Client): Promise<void> {
-  const client = new pg.Client({ connectionString: own });
-  await client.connect();
-  // One that never came up has no such table.
-  const { rows } = await client
-    .query<{ database: string }>('select database from svc.raw_databases')
-    .catch(() => ({ rows: [] }));
-  await client.end();
-  for (const { database } of rows) {
-    await admin.query(`drop database if exists ${database} with (force)`);
-    await admin.query(`drop role if exists ${database}`);
+/** The first process creates the data dir under a lock; after a failure the next one tries again. */
+async function prepareOnce(dataDir: string): Promise<string> {
+  const lock = `${dataDir}.lock`;
+  try {
+    mkdirSync(lock);
+  } catch {
+    const isOver = async () => existsSync(dataDir) || !existsSync(lock);
+    await until('another process has prepared the data dir', isOver, 220_000);
+    return existsSync(dataDir) ? dataDir : prepareOnce(dataDir);
   }
+  try {
+    // The first start of a fresh clone also builds the console.
+    const env = { SVC_DATABASE_URL: '' };
+    const server = await startServer({ dataDir: `${dataDir}.new`, env, readyMs: 200_000 });
+    running.delete(server);
+    await queryDatabase(
+      server,
+      `delete from svc.platform_keys where name not in ('oauth.jwks', 'git_host.app', 'seeded_admin')`,
+    );
+    const code = await server.stop();
+    if (code !== 0) throw new Error(`The server to copy from ended with ${code}: ${server.output()}`);
+    for (const name of ['postgres.commands', 'postgres.log', 'raw-db.port', 'runtime', 'git-work'])
+      rmSync(join(server.dataDir, name), { recursive: true, force: true });
+    renameSync(server.dataDir, dataDir);
+    return dataDir;
+  } catch (error) {
+    rmSync(`${dataDir}.new`, { recursive: true, force: true });
+    rmSync(lock, { recursive: true });
+    throw error;
+  }
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  const child = Bun.spawn(['cp', '-a', '--reflink=auto', from, to], { stdin: 'ignore', stderr: 'pipe' });
+  const [errors, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  if (code !== 0) throw new Error(`cp of ${from} ended with ${code}: ${errors}`);
+}
+
+/** By data dir. With SVC_DATABASE_URL the suite runs on that PostgreSQL; each server has a database of its own there. */
+const databases = new Map<string, string>();
+
+async function ownDatabase(options: ServerOptions): Promise<Record<string, string>> {
+  const url = process.env.SVC_DATABASE_URL;
+  if (!url || options.env?.SVC_DATABASE_URL !== undefined) return {};
+  const known = options.dataDir && databases.get(options.dataDir);
+  return { SVC_DATABASE_URL: known || (await createDatabase(url, 'svc_acceptance')) };
 }
 
 async function dropDatabases(): Promise<void> {
-  const url = process.env.SVC_DATABASE_URL;
-  if (!url || databases.size === 0) return;
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  for (const own of databases.values()) {
-    const name = new URL(own).pathname.slice(1);
-    if (!name.startsWith('svc_acceptance_')) continue;
-    await dropRawDatabases(own, client);
-    await client.query(`drop database if exists ${name} with (force)`);
+  const adminUrl = process.env.SVC_DATABASE_URL;
+  const sharedDataDir = (await shared)?.dataDir;
+  if (!adminUrl) return;
+  for (const [dataDir, url] of databases) {
+    if (dataDir === sharedDataDir) continue;
+    databases.delete(dataDir);
+    if (new URL(url).pathname.startsWith('/svc_acceptance_')) await dropDatabase(adminUrl, url);
   }
-  await client.end();
+}
+
+/** On the embedded database, also when the rest of the suite runs on another. */
+export const startEmbedded = (options: ServerOptions = {}) =>
+  startServer({ ...options, env: { SVC_DATABASE_URL: '', SVC_LOG_LEVEL: 'warn', ...options.env } });
+
+/** A second server on the database of an embedded one. */
+export const startBeside = (first: RunningServer, env: Record<string, string> = {}) =>
+  startServer({ env: { SVC_DATABASE_URL: databaseUrlOf(first), SVC_SEED: 'none', ...env } });
+
+/** Two servers on one database, which is all that they share. */
+export async function startTwo(): Promise<[RunningServer, RunningServer]> {
+  const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
+  const url = await createDatabase(databaseUrlOf(host), 'two');
+  const start = () => startBeside(host, { SVC_DATABASE_URL: url, SVC_LOG_LEVEL: 'warn' });
+  return Promise.all([start(), start()]);
+}
+
+export const postmasterOf = (server: RunningServer) =>
+  Number(readFileSync(join(server.dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { setApp } from './app-runtime.ts';
-import { newTenant, type Person, type Tenant } from './people.ts';
-import { done } from './rows-proof.ts';
+import { setApp } from './database.ts';
+import { done, newApp, newTenant, type Person, type Tenant } from './people.ts';
 import type { RunningServer } from './server.ts';
 
 /** An app with a site of its own; its owner is the tenant's member. */
@@ -30,19 +29,18 @@ export interface Draft {
 
 export async function newSite(on?: RunningServer, within?: Tenant): Promise<SiteGround> {
   const tenant = within ?? (await newTenant(on));
-  const owner = tenant.member;
-  const name = `site-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
-  const app = await done(owner.call('POST', `${tenant.base}/apps`, { name, deploy_method: 'static' }));
-  return {
-    tenant,
-    server: tenant.server,
-    owner,
-    app,
-    base: `${tenant.base}/apps/${app.id}/static`,
-    host: `${app.subdomain}.apps.localhost`,
-    stagingHost: `${app.subdomain}--staging.apps.localhost`,
-  };
+  return siteOf(tenant, await newApp(tenant, { owner: tenant.member }, { deploy_method: 'static' }));
 }
+
+export const siteOf = (tenant: Tenant, app: SiteGround['app']): SiteGround => ({
+  tenant,
+  server: tenant.server,
+  owner: tenant.member,
+  app,
+  base: `${tenant.base}/apps/${app.id}/static`,
+  host: `${app.subdomain}.apps.localhost`,
+  stagingHost: `${app.subdomain}--staging.apps.localhost`,
+});
 
 export const sumOf = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -69,7 +67,8 @@ export async function sendMissing(draft: Draft, files: SiteFiles): Promise<void>
   }
 }
 
-/** Made, sent and finalized; with `on_finalize: 'deploy'` it is also shown where the rules allow it. */
+/** A finalized release; `on_finalize: 'deploy'` also activates it where the rules allow that.
+ * As a review of publication would leave it. What the server knows of the app already it forgets by a change that it */
 export async function newRelease(
   site: Pick<SiteGround, 'owner' | 'base'>,
   files: SiteFiles,
@@ -90,7 +89,8 @@ export function moveRelease(
 
 /**
  * As a review of publication would leave it. What the server knows of the app already it forgets by a change that it
- * hears of.
+ * Sets the visibility as an approved publication does. The change of the summary makes the server drop its cached
+ * app.
  */
 export async function setVisibility(
   site: SiteGround,
@@ -104,14 +104,14 @@ export async function setVisibility(
 export interface SiteAnswer {
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** As it came, compressed or not. */
+  /** Compressed or not, as received. */
   bytes: Buffer;
   text: string;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** By Host header: fetch sets its own, and names below localhost are not known to every system. */
+/** Connects to 127.0.0.1 with a Host header: not every system resolves names below localhost. */
 export function askHost(
   at: { port: number },
   host: string,
@@ -162,7 +162,7 @@ export function plainBytes(bytes: Buffer, encoding: string | undefined): Buffer 
   return bytes;
 }
 
-/** The cookie that a person has at a site after signing in there; by the address that the platform gives for that. */
+/** The person's cookie for a site, from the URL that the platform issues for a sign-in. */
 export async function visitorCookie(site: SiteGround, person: Person, host = site.host): Promise<string> {
   const origin = `http://${host}:${site.server.port}`;
   const { redirect_url } = await done(

@@ -1,22 +1,11 @@
 import { until } from './until.ts';
 
-/** A program on a terminal of its own, as a person has it before them. */
-export interface OnTerminal {
-  type(text: string): void;
-  /** Waits until the screen has shown the text, from what was typed last on. */
-  sees(text: string): Promise<void>;
-  exited: Promise<number>;
-  /** Everything that was shown, without colours and movements. */
-  shown(): string;
-  /** Colours among it. */
-  coloured(): boolean;
-}
-
+/** A program on a pseudo-terminal. */
 export function onTerminal(
   command: readonly string[],
   env: Record<string, string | undefined>,
   { term = 'xterm-256color' } = {},
-): OnTerminal {
+) {
   let all = '';
   let from = 0;
   const decoder = new TextDecoder();
@@ -30,20 +19,22 @@ export function onTerminal(
       },
     },
   });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is told, not shown.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with a control character.
   const plain = (text: string) => text.replace(/\x1b\[[0-9;?]*[a-zA-Z]/g, '');
   return {
-    type: (text) => {
+    type: (text: string) => {
       from = all.length;
       child.terminal?.write(text);
     },
-    sees: async (text) => {
+    /** Waits until the terminal has printed the text after the last input. */
+    sees: async (text: string) => {
       const seen = until('', async () => plain(all.slice(from)).includes(text));
       await seen.catch(() => {
         throw new Error(`The screen never showed ${JSON.stringify(text)}: ${JSON.stringify(plain(all))}`);
       });
     },
     exited: child.exited,
+    /** The whole output without escape sequences. */
     shown: () => plain(all),
     // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
     coloured: () => /\x1b\[[0-9;]+m/.test(all),

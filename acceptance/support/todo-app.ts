@@ -1,50 +1,24 @@
 import { join } from 'node:path';
-import { admin } from './commands.ts';
-import { type Call, caller, newTenant, type Tenant } from './people.ts';
+import { done, newApp, newPasswordUser, newTenant, uniqueName, withToken } from './people.ts';
 import { root } from './server.ts';
-import { newPasswordUser, type PasswordUser } from './sign-in.ts';
 
-/** An app with a table of todos, each of which belongs to somebody, and two people who may sign in to it. */
-export interface TodoApp {
-  tenant: Tenant;
-  /** Its slug and its id, which is its client id. */
-  app: string;
-  appId: string;
-  owner: PasswordUser & { call: Call; token: string };
-  coOwner: PasswordUser;
-  /** A member of the tenant whom a private app does not reach. */
-  member: PasswordUser;
-}
+export type TodoApp = Awaited<ReturnType<typeof newTodoApp>>;
 
-export async function newTodoApp(): Promise<TodoApp> {
+/**
+ * A private app with a table of todos, each with an owner. Owner, co-owner and a member of the tenant without a role in
+ * the app sign in with a password.
+ */
+export async function newTodoApp() {
   const tenant = await newTenant();
-  const [owner, coOwner, member] = [
-    await newPasswordUser(tenant.server, tenant.id),
-    await newPasswordUser(tenant.server, tenant.id),
-    await newPasswordUser(tenant.server, tenant.id),
-  ];
-  const { access_token: token } = await admin(tenant.server, ['tokens', 'issue', '--user', owner.email]);
-  const call = caller(tenant.server, { authorization: `Bearer ${token}` });
-  const make = async (path: string, body: object) => {
-    const answer = await call('POST', `${tenant.base}/apps${path}`, body);
-    if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${answer.body.detail}`);
-    return answer.body;
-  };
-  const app = `todo-${Bun.randomUUIDv7().slice(-12)}`;
-  const { id: appId } = await make('', { slug: app, name: 'Todo app' });
-  await make(`/${app}/co-owners`, { user_id: coOwner.id });
-  await make(`/${app}/tables`, {
-    name: 'todos',
-    owner_column: 'owner',
-    columns: [
-      'owner:uuid',
-      'title:text',
-      'done:bool:false',
-      'rank:bigint:nullable',
-      'due:timestamptz:nullable',
-    ],
-  });
-  return { tenant, app, appId, owner: { ...owner, call, token: token ?? '' }, coOwner, member };
+  const newUser = () => newPasswordUser(tenant.server, tenant.id);
+  const owner = await withToken(tenant.server, await newUser());
+  const [coOwner, member] = [await newUser(), await newUser()];
+  const app = await newApp(tenant, { owner }, { slug: uniqueName('todo'), name: 'Todo app' });
+  await done(owner.call('POST', `${app.base}/co-owners`, { user_id: coOwner.id }));
+  const columns = 'owner:uuid title:text done:bool:false rank:bigint:nullable due:timestamptz:nullable';
+  const table = { name: 'todos', owner_column: 'owner', columns: columns.split(' ') };
+  await done(owner.call('POST', `${app.base}/tables`, table));
+  return { tenant, app: app.slug, appId: app.id, owner, coOwner, member };
 }
 
 /** The SDK as one file of plain JavaScript, as an app would ship it. */

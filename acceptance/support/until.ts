@@ -1,18 +1,40 @@
-const firstMs = 5;
-/** To ask costs the server as much as what it is waited for: it is not to be done all the time. */
-const pauseMsMax = 100;
+const firstPauseMs = 5;
+/** Each poll costs the server about as much as the work that the test waits for. */
+const maxPauseMs = 100;
 
-/** Asks again and again, less often after a while, until the answer is there; never waits for a fixed time. */
+/** Polls until the result is truthy, less often after a while. */
 export async function until<T>(
   what: string,
-  ask: () => Promise<T | null | undefined | false>,
-  millisecondsMax = 10_000,
+  poll: () => Promise<T | null | undefined | false>,
+  maxMs = 10_000,
 ): Promise<T> {
-  const deadline = performance.now() + millisecondsMax;
-  for (let pauseMs = firstMs; ; pauseMs = Math.min(pauseMs * 1.5, pauseMsMax)) {
-    const answer = await ask();
-    if (answer) return answer;
-    if (performance.now() > deadline) throw new Error(`In ${millisecondsMax} ms it did not happen: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  const deadline = performance.now() + maxMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
+    const result = await poll();
+    if (result) return result;
+    if (performance.now() > deadline) throw new Error(`This did not happen in ${maxMs} ms: ${what}.`);
+    await Bun.sleep(pauseMs);
   }
 }
+
+/** Runs the work on each item, a few at a time; the results keep the order of the items. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  atOnce = 4,
+): Promise<R[]> {
+  const results: R[] = [];
+  const entries = items.entries();
+  const worker = async () => {
+    for (const [at, item] of entries) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  return results;
+}
+
+/** Runs the work for the numbers from 0, so many at a time. */
+export const repeatConcurrently = (count: number, atOnce: number, work: (at: number) => Promise<void>) =>
+  mapConcurrently([...Array(count).keys()], work, atOnce);
+
+/** A sample of a long list, always the same: its first entry and every nth after it. */
+export const everyNth = <T>(all: readonly T[], n: number): T[] => all.filter((_, at) => at % n === 0);

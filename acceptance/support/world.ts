@@ -1,7 +1,16 @@
 import { admin } from './commands.ts';
 import type { Letter } from './document.ts';
-import { holdRuns } from './git-repos.ts';
-import { type Call, caller, newPerson, newTenant, type Person, type Tenant } from './people.ts';
+import { holdRuns } from './git.ts';
+import {
+  type App,
+  type Call,
+  caller,
+  newApp,
+  newMember,
+  newTenant,
+  type Person,
+  type Tenant,
+} from './people.ts';
 import type { RunningServer } from './server.ts';
 
 /** The seven principals of the authorization table, in and around one tenant. */
@@ -10,30 +19,24 @@ export interface World {
   /** A call as the principal. */
   as: Record<Letter, Call>;
   people: Record<'O' | 'C' | 'A' | 'M' | 'X', Person>;
-  /** Whose own records a call of this principal aims at: its own, or, where it has none, somebody else's. */
+  /** The owner of the records that this principal calls: itself, or somebody else for a principal without records. */
   ownerFor(letter: Letter): Person;
-  /** Users of the platform for the tenant to take in and to let go. */
+  /** Users to add to the tenant and to remove from it. */
   bystanders: { toAdd: string; toRemove: string };
-  /** A private one: O is its owner, C its co-owner. */
+  /** A private app: O is its owner, C its co-owner. */
   app: App;
-  /** A token of the owner's for rows, with `read` and `write`, for all they may reach in the tenant. */
+  /** A token of O for rows, with `read` and `write` on every app. */
   pat: string;
-}
-
-export interface App {
-  id: string;
-  slug: string;
 }
 
 export async function newWorld(on?: RunningServer): Promise<World> {
   const tenant = await newTenant(on);
   const { server } = tenant;
   await holdRuns(tenant);
-  const member = { tenant: tenant.id, role: 'tenant_member' } as const;
   const bystander = () => admin(server, ['users', 'create', `by-${Bun.randomUUIDv7()}@example.test`]);
   const [owner, coOwner, toAdd, toRemove] = await Promise.all([
-    newPerson(server, member),
-    newPerson(server, member),
+    newMember(tenant),
+    newMember(tenant),
     bystander(),
     bystander(),
   ]);
@@ -64,19 +67,4 @@ export async function newWorld(on?: RunningServer): Promise<World> {
     app,
     pat: secret,
   };
-}
-
-/** A private app; where owner and co-owner are the same person, there is no co-owner. */
-export async function newApp(
-  { base }: Pick<Tenant, 'base'>,
-  { owner, coOwner }: { owner: Person; coOwner: Person },
-): Promise<App> {
-  const name = `app-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
-  const made = await owner.call('POST', `${base}/apps`, { name });
-  const { id, slug } = made.body;
-  if (made.status !== 201) throw new Error(`An app could not be made: ${JSON.stringify(made.body)}`);
-  if (coOwner.id === owner.id) return { id, slug };
-  const added = await owner.call('POST', `${base}/apps/${id}/co-owners`, { user_id: coOwner.id });
-  if (added.status !== 201) throw new Error(`No co-owner was added: ${JSON.stringify(added.body)}`);
-  return { id, slug };
 }

@@ -2,17 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Whatever a measurement starts or writes is ended and removed with it, the last first. */
 export interface Cleanup {
   add(step: () => unknown): void;
-  /** A child that is asked to end, then made to. */
   child(child: Bun.Subprocess): void;
   temporaryFolder(): string;
 }
 
-const endMsMax = 30_000;
+const stopMsMax = 30_000;
 
-/** Also when it fails or is interrupted. */
 export async function withCleanup(work: (cleanup: Cleanup) => Promise<void>): Promise<void> {
   const steps: (() => unknown)[] = [];
   let ending: Promise<void> | null = null;
@@ -31,7 +28,7 @@ export async function withCleanup(work: (cleanup: Cleanup) => Promise<void>): Pr
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   const cleanup: Cleanup = {
     add: (step) => void steps.push(step),
-    child: (child) => void steps.push(() => stopped(child)),
+    child: (child) => void steps.push(() => stopChild(child)),
     temporaryFolder() {
       const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'));
       steps.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,16 +38,16 @@ export async function withCleanup(work: (cleanup: Cleanup) => Promise<void>): Pr
   try {
     await work(cleanup);
   } finally {
-    // Interrupted, the work fails because what it stands on is being ended.
+    // After an interrupt the work fails because its processes are being stopped.
     if (ending) await ending;
     await end();
   }
 }
 
-async function stopped(child: Bun.Subprocess): Promise<void> {
+async function stopChild(child: Bun.Subprocess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), endMsMax);
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
   await child.exited;
   clearTimeout(timer);
 }

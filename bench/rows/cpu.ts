@@ -1,25 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Seconds of processor time used so far. */
 export interface CpuTimes {
   server: number;
   postgres: number;
-  /** By everybody on the machine who is no part of the measurement. */
   others: number;
 }
 
 const ticksPerSecond = Number(Bun.spawnSync(['getconf', 'CLK_TCK']).stdout.toString()) || 100;
 
-export function cpuTimes(parts: { server: number | null; postmaster: number }): CpuTimes {
-  const server = parts.server === null ? 0 : own(parts.server);
+export function cpuTimes(processes: { server: number | null; postmaster: number }): CpuTimes {
+  const server = processes.server === null ? 0 : processSeconds(processes.server);
   const postgres =
-    withEnded(parts.postmaster) + childrenOf(parts.postmaster).reduce((sum, pid) => sum + own(pid), 0);
-  // Load generators are ours, and counted here once they have ended.
-  const ours = server + postgres + withEnded(process.pid);
-  return { server, postgres, others: machine() - ours };
+    secondsWithChildren(processes.postmaster) +
+    childProcesses(processes.postmaster).reduce((sum, pid) => sum + processSeconds(pid), 0);
+  // Load generators are child processes, counted here after they have exited.
+  const ours = server + postgres + secondsWithChildren(process.pid);
+  return { server, postgres, others: machineSeconds() - ours };
 }
 
-export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
+export function cpuDifference(before: CpuTimes, after: CpuTimes): CpuTimes {
   return {
     server: after.server - before.server,
     postgres: after.postgres - before.postgres,
@@ -27,33 +26,30 @@ export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
   };
 }
 
-/** Waits until others leave the machine alone, but not for ever: then the figures are marked. */
-export async function untilQuiet(): Promise<void> {
-  while (patienceSeconds > 0) {
-    const before = machine() - withEnded(process.pid);
+export async function waitUntilIdle(): Promise<void> {
+  while (waitSecondsLeft > 0) {
+    const before = machineSeconds() - secondsWithChildren(process.pid);
     await Bun.sleep(1000);
-    // What is ours idles between measurements.
-    if (machine() - withEnded(process.pid) - before < othersShareMax) return;
-    patienceSeconds--;
+    if (machineSeconds() - secondsWithChildren(process.pid) - before < othersShareMax) return;
+    waitSecondsLeft--;
   }
 }
 
-export const isPatient = () => patienceSeconds > 0;
+export const canWait = () => waitSecondsLeft > 0;
 
-/** Of one run, all its waits together. */
-let patienceSeconds = Number(process.env.SVC_BENCH_PATIENCE ?? 300);
+let waitSecondsLeft = Number(process.env.SVC_BENCH_PATIENCE ?? 300);
 
-/** Of one core. Beyond it a figure says more about the others. */
+/** Share of one core. Above it, other processes distort the figures. */
 export const othersShareMax = 0.15;
 
-function machine(): number {
+function machineSeconds(): number {
   const [, user, nice, system] =
     readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/).map(Number) ?? [];
   return ((user ?? 0) + (nice ?? 0) + (system ?? 0)) / ticksPerSecond;
 }
 
-/** Behind the name, which may hold anything. */
-function fields(pid: number): number[] {
+/** The process name may contain spaces and parentheses: parse after its last parenthesis. */
+function statFields(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return text
@@ -65,19 +61,19 @@ function fields(pid: number): number[] {
   }
 }
 
-const own = (pid: number) => {
-  const values = fields(pid);
+const processSeconds = (pid: number) => {
+  const values = statFields(pid);
   return ((values[11] ?? 0) + (values[12] ?? 0)) / ticksPerSecond;
 };
 
-const withEnded = (pid: number) => {
-  const values = fields(pid);
-  return own(pid) + ((values[13] ?? 0) + (values[14] ?? 0)) / ticksPerSecond;
+const secondsWithChildren = (pid: number) => {
+  const values = statFields(pid);
+  return processSeconds(pid) + ((values[13] ?? 0) + (values[14] ?? 0)) / ticksPerSecond;
 };
 
-function childrenOf(parent: number): number[] {
+function childProcesses(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => fields(pid)[1] === parent);
+    .filter((pid) => statFields(pid)[1] === parent);
 }

@@ -1,4 +1,4 @@
-/** Eight columns of the eight types; `created_at` and `updated_at` are declared, so that none is added to them. */
+/** Declares `created_at` and `updated_at`, so that the server adds no columns. */
 export const columns = [
   'id:uuid',
   'title:text',
@@ -11,7 +11,6 @@ export const columns = [
 ] as const;
 export const rowCount = 100_000;
 export const categories = 100;
-/** What the list filters and sorts by. */
 export const indexColumns = ['category', 'created_at'] as const;
 
 export interface Item {
@@ -25,32 +24,31 @@ export interface Item {
   updated_at: number;
 }
 
-const begin = Date.UTC(2026, 0, 1);
+const firstTime = Date.UTC(2026, 0, 1);
 const colours = ['red', 'green', 'blue', 'yellow'];
 
-/** The same row for everybody who is measured; its id can be worked out from its number, in SQL as well. */
+/** Every contender gets the same rows; the id is computed from the number, also in SQL. */
 export function item(number: number): Item {
   return {
-    id: idOf(number),
+    id: formatId(number),
     title: `Item number ${number} of a long list of things`,
     category: (number * 7919) % categories,
     price: (number % 4000) / 4 + 0.1,
     active: number % 3 === 0,
     meta: { colour: colours[number % 4] ?? '', tags: ['new', 'sold'], size: number % 50 },
-    created_at: new Date(begin + number * 60_000).toISOString(),
-    updated_at: begin + number,
+    created_at: new Date(firstTime + number * 60_000).toISOString(),
+    updated_at: firstTime + number,
   };
 }
 
-export function idOf(number: number): string {
+export function formatId(number: number): string {
   const digits = number.toString(16).padStart(32, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** As `idOf`, of an int4. */
 export const idSql = (number: string) => `lpad(to_hex(${number}), 32, '0')::uuid`;
 
-export function jsonLines(from: number, count: number, ids: 'numbered' | 'made'): string {
+export function jsonLines(from: number, count: number, ids: 'numbered' | 'generated'): string {
   let text = '';
   for (let number = from; number < from + count; number++) {
     const { id, ...rest } = item(number);
@@ -59,11 +57,10 @@ export function jsonLines(from: number, count: number, ids: 'numbered' | 'made')
   return text;
 }
 
-/** In COPY's text format; with `version` as the last column where the table has one. */
 export function copyLines(
   from: number,
   count: number,
-  options: { ids: 'numbered' | 'made'; version?: string },
+  options: { ids: 'numbered' | 'generated'; version?: string },
 ): string {
   let text = '';
   for (let number = from; number < from + count; number++) {

@@ -1,14 +1,13 @@
 import { categories, item, rowCount } from './dataset.ts';
 import type { Load } from './run-wrk.ts';
 
-/** The three cases for `wrk`, asked of our server or of a peer, each request of another row. */
 export interface Loads {
   point: Load;
   list: Load;
   insert: Load;
 }
 
-export function loadsOfServer(options: { port: number; pat: string; reads: string; inserts: string }): Loads {
+export function serverLoads(options: { port: number; pat: string; reads: string; inserts: string }): Loads {
   const head = `Host: 127.0.0.1:${options.port}\\r\\nX-Api-Key: ${options.pat}\\r\\n`;
   const { port } = options;
   return {
@@ -22,7 +21,7 @@ export function loadsOfServer(options: { port: number; pat: string; reads: strin
   };
 }
 
-export function loadsOfPlatformatic(port: number): Loads {
+export function platformaticLoads(port: number): Loads {
   const head = `Host: 127.0.0.1:${port}\\r\\n`;
   const order = '&orderby.createdAt=desc&orderby.id=desc&limit=20';
   return {
@@ -46,11 +45,10 @@ local after = "${after} HTTP/1.1\\r\\n${head}\\r\\n"
 request = function() return before .. random(0, ${categories - 1}) .. after end
 `;
 
-/** Only the category differs, as in pgbench's script. */
-function insertScript(path: string, head: string, nameOf: (name: string) => string): string {
+function insertScript(path: string, head: string, renameColumn: (name: string) => string): string {
   const { id: _, category: __, ...rest } = item(1);
   const body = JSON.stringify(
-    Object.fromEntries(Object.entries(rest).map(([name, value]) => [nameOf(name), value])),
+    Object.fromEntries(Object.entries(rest).map(([name, value]) => [renameColumn(name), value])),
   );
   return `${random}
 local body = [[,${body.slice(1)}]]
@@ -62,6 +60,5 @@ end
 `;
 }
 
-/** As Platformatic names columns. */
 export const camelCase = (name: string) =>
   name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

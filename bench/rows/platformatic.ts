@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Cleanup } from './cleanup.ts';
 import { copyLines, rowCount } from './dataset.ts';
-import { psqlRuns } from './run-copy.ts';
+import { runPsqlSessions } from './run-psql.ts';
 import { freePort, root, type Server } from './start-server.ts';
 import type { Tools } from './tools.ts';
 
@@ -16,12 +16,11 @@ export interface Peer {
 const folder = join(root, 'bench/peers/platformatic');
 const database = 'bench_platformatic';
 
-/** Platformatic DB on the same PostgreSQL, over tables of the same rows and indexes in a database of its own. */
 export async function startPlatformatic(server: Server, tools: Tools, cleanup: Cleanup): Promise<Peer> {
   install();
   await makeTables(server, tools, cleanup);
   const port = freePort();
-  const child = Bun.spawn([nodePath(), 'serve.mjs', server.urlOfDatabase(database), String(port)], {
+  const child = Bun.spawn([nodePath(), 'serve.mjs', server.databaseUrl(database), String(port)], {
     cwd: folder,
     env: { ...process.env, NODE_ENV: 'production' },
     stdin: 'ignore',
@@ -35,10 +34,9 @@ export async function startPlatformatic(server: Server, tools: Tools, cleanup: C
     if (text.includes('ready')) break;
   }
   if (!text.includes('ready')) throw new Error(`Platformatic did not start: ${text}`);
-  return { name: `Platformatic ${versionOf('@platformatic/db')}`, pid: child.pid, port };
+  return { name: `Platformatic ${readVersion('@platformatic/db')}`, pid: child.pid, port };
 }
 
-/** Once, by its lock; nothing else of the project installs it. */
 function install(): void {
   if (existsSync(join(folder, 'node_modules/@platformatic/db'))) return;
   console.log('Installing Platformatic into bench/peers (once; it takes some minutes) …');
@@ -47,20 +45,19 @@ function install(): void {
   if (exitCode !== 0) throw new Error('npm ci failed in bench/peers/platformatic.');
 }
 
-/** The Node that it asks for comes with it, whichever runs `npm`. */
 function nodePath(): string {
   const own = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin/node');
   return existsSync(own) ? own : 'node';
 }
 
-function versionOf(name: string): string {
+function readVersion(name: string): string {
   const text = readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 
 async function makeTables(server: Server, tools: Tools, cleanup: Cleanup): Promise<void> {
   await server.sql(`create database ${database}`);
-  const client = new pg.Client({ connectionString: server.urlOfDatabase(database) });
+  const client = new pg.Client({ connectionString: server.databaseUrl(database) });
   await client.connect();
   try {
     await client.query(`
@@ -78,7 +75,11 @@ async function makeTables(server: Server, tools: Tools, cleanup: Cleanup): Promi
       create table inserts (like items including all)`);
     const file = join(server.folder, 'items.copy');
     writeFileSync(file, copyLines(1, rowCount, { ids: 'numbered' }));
-    await psqlRuns(tools.psql, server, { database, sessions: [[`\\copy items from '${file}'`]], cleanup });
+    await runPsqlSessions(tools.psql, server, {
+      database,
+      sessions: [[`\\copy items from '${file}'`]],
+      cleanup,
+    });
     await client.query('insert into inserts select * from items');
     await client.query('vacuum analyze');
   } finally {

@@ -2,7 +2,6 @@ import type { Cleanup } from './cleanup.ts';
 import { columns, indexColumns, item, jsonLines, rowCount } from './dataset.ts';
 import { createApp, createPat, createTable, type Server, startServer, type Table } from './start-server.ts';
 
-/** The server with its tables of 100k rows: one to read, one to insert into, one for batches. */
 export interface Prepared {
   server: Server;
   pat: string;
@@ -17,14 +16,14 @@ export async function prepare(cleanup: Cleanup): Promise<Prepared> {
   const server = await startServer(cleanup);
   const app = await createApp(server, 'bench');
   const pat = await createPat(server);
-  const make = (name: string) => createTable(server, app, { name, columns, index: indexColumns });
-  const reads = await make('items');
-  const inserts = await make('inserts');
-  const batches = await make('batches');
+  const createItems = (name: string) => createTable(server, app, { name, columns, index: indexColumns });
+  const reads = await createItems('items');
+  const inserts = await createItems('inserts');
+  const batches = await createItems('batches');
   for (let from = 1; from <= rowCount; from += linesPerBatch) {
     await sendBatch({ server, pat }, reads, jsonLines(from, linesPerBatch, 'numbered'));
   }
-  await checkAnswer({ server, pat, reads });
+  await checkStoredRow({ server, pat, reads });
   await server.sql(`insert into ${inserts.physical} select * from ${reads.physical}`);
   await refill(server, reads, batches.physical);
   for (const table of [reads, inserts]) await server.sql(`vacuum analyze ${table.physical}`);
@@ -32,7 +31,6 @@ export async function prepare(cleanup: Cleanup): Promise<Prepared> {
   return { server, pat, reads, inserts, batches };
 }
 
-/** Back to the 100k rows. */
 export async function refill(server: Server, from: Table, physical: string): Promise<void> {
   await server.sql(`truncate ${physical}`);
   await server.sql(`insert into ${physical} select * from ${from.physical}`);
@@ -52,21 +50,20 @@ export async function sendBatch(
   });
   const text = await response.text();
   if (response.status !== 201)
-    throw new Error(`A batch was answered ${response.status}: ${text.slice(0, 500)}`);
+    throw new Error(`A batch failed with ${response.status}: ${text.slice(0, 500)}`);
 }
 
-/** That what is measured is the right answer. */
-async function checkAnswer({
+async function checkStoredRow({
   server,
   pat,
   reads,
 }: Pick<Prepared, 'server' | 'pat' | 'reads'>): Promise<void> {
-  const wanted = item(4711);
-  const response = await fetch(`http://127.0.0.1:${server.port}${reads.path}/${wanted.id}`, {
+  const expected = item(4711);
+  const response = await fetch(`http://127.0.0.1:${server.port}${reads.path}/${expected.id}`, {
     headers: { 'x-api-key': pat },
   });
   const row = (await response.json()) as Record<string, unknown>;
-  if (!Bun.deepEquals({ ...row, created_at: new Date(String(row.created_at)).toISOString() }, wanted)) {
-    throw new Error(`Not the row that was stored: ${JSON.stringify(row)}`);
+  if (!Bun.deepEquals({ ...row, created_at: new Date(String(row.created_at)).toISOString() }, expected)) {
+    throw new Error(`The response differs from the stored row: ${JSON.stringify(row)}`);
   }
 }

@@ -1,20 +1,19 @@
 import { othersShareMax } from './cpu.ts';
-import type { Measured } from './measured.ts';
+import type { Measurement } from './measure.ts';
 
 export interface Line {
   name: string;
-  result: Measured;
+  result: Measurement;
 }
 
 export interface Goal {
   what: string;
   ratio: number;
-  least: number;
+  min: number;
 }
 
-const tailMost = 5;
+const tailRatioMax = 5;
 
-/** One case: every contender, then the goals, with the tail of our own. */
 export function report(title: string, unit: string, lines: readonly Line[], goals: readonly Goal[]): void {
   console.log(`\n${title}`);
   const heads = [`${unit}/s`, 'p50 ms', 'p99 ms', `server us/${unit}`, `postgres us/${unit}`, 'others'];
@@ -30,15 +29,15 @@ export function report(title: string, unit: string, lines: readonly Line[], goal
     ];
     console.log(`  ${name.padEnd(24)}${cells.map((cell) => cell.padStart(18)).join('')}`);
   }
-  for (const { what, ratio, least } of goals) {
-    if (least === 0) console.log(`  ${what}: ${ratio.toFixed(2)}`);
-    else console.log(`  ${what}: ${ratio.toFixed(2)}, goal >= ${least}: ${ratio >= least ? 'PASS' : 'MISS'}`);
+  for (const { what, ratio, min } of goals) {
+    if (min === 0) console.log(`  ${what}: ${ratio.toFixed(2)}`);
+    else console.log(`  ${what}: ${ratio.toFixed(2)}, goal >= ${min}: ${ratio >= min ? 'PASS' : 'MISS'}`);
   }
 }
 
-export function reportTail({ p50Ms, p99Ms }: Measured): void {
+export function reportTail({ p50Ms, p99Ms }: Measurement): void {
   const ratio = p99Ms / p50Ms;
   console.log(
-    `  p99 to p50: ${ratio.toFixed(2)}, goal <= ${tailMost}: ${ratio <= tailMost ? 'PASS' : 'MISS'}`,
+    `  p99 to p50: ${ratio.toFixed(2)}, goal <= ${tailRatioMax}: ${ratio <= tailRatioMax ? 'PASS' : 'MISS'}`,
   );
 }

@@ -1,33 +1,30 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from './cleanup.ts';
-import { type Counted, percentile } from './measured.ts';
+import { type CountedFigures, percentile } from './measure.ts';
+import type { Script } from './pgbench-script.ts';
 import type { Server } from './start-server.ts';
-import type { Script } from './statement-of.ts';
 
-/** One transaction in so many is timed for the percentiles. */
-const sampled = 0.05;
+const sampleRate = 0.05;
 
-/** With prepared statements from one thread, as the role that the server uses for rows. */
+/** Prepared statements from one thread, with the role that the server uses for rows. */
 export async function runPgbench(
   pgbench: string,
   server: Server,
   { text, fixed }: Script,
   options: { name: string; connections: number; seconds: number; cleanup: Cleanup },
-): Promise<Counted> {
+): Promise<CountedFigures> {
   const path = join(server.folder, `${options.name}.sql`);
   writeFileSync(path, text);
   const prefix = `pgbench-${options.name}-${options.connections}`;
   const { user, password, database } = server.rowsLogin;
-  const child = Bun.spawn(
-    [
-      ...[pgbench, '-n', '-M', 'prepared', '-f', path, '-c', String(options.connections), '-j', '1'],
-      ...['-T', String(options.seconds), '-l', `--sampling-rate=${sampled}`, '--log-prefix', prefix],
-      ...Object.entries(fixed).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
-      ...['-h', server.socketFolder, '-p', '5432', '-U', user, database],
-    ],
-    { cwd: server.folder, env: { ...process.env, PGPASSWORD: password }, stdout: 'pipe', stderr: 'pipe' },
-  );
+  const work = ['-n', '-M', 'prepared', '-f', path, '-c', String(options.connections), '-j', '1'];
+  const log = ['-T', String(options.seconds), '-l', `--sampling-rate=${sampleRate}`, '--log-prefix', prefix];
+  const variables = Object.entries(fixed).flatMap(([name, value]) => ['-D', `${name}=${value}`]);
+  const login = ['-h', server.socketFolder, '-p', '5432', '-U', user, database];
+  const env = { ...process.env, PGPASSWORD: password };
+  const command = [pgbench, ...work, ...log, ...variables, ...login];
+  const child = Bun.spawn(command, { cwd: server.folder, env, stdout: 'pipe', stderr: 'pipe' });
   options.cleanup.child(child);
   const [output, errors] = await Promise.all([
     new Response(child.stdout).text(),

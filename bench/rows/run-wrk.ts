@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from './cleanup.ts';
-import type { Counted } from './measured.ts';
+import type { CountedFigures } from './measure.ts';
 
 export interface Load {
   name: string;
   port: number;
-  /** Lua that ends in `request = function() … end`. */
   script: string;
 }
 
@@ -18,13 +17,13 @@ done = function(summary, latency)
 end
 `;
 
-/** 32 connections from one thread. An answer that is no success ends the measurement. */
+/** 32 connections from one thread. A response other than 2xx aborts the measurement. */
 export async function runWrk(
   wrk: string,
   folder: string,
   { name, port, script }: Load,
   options: { seconds: number; cleanup: Cleanup },
-): Promise<Counted> {
+): Promise<CountedFigures> {
   const path = join(folder, `${name}.lua`);
   writeFileSync(path, script + done);
   const child = Bun.spawn(

@@ -1,37 +1,36 @@
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { readCredentials } from '../../server/src/drivers/database/credentials.ts';
-import { embeddedUrls } from '../../server/src/drivers/database/embedded-roles.ts';
+import {
+  physicalColumnName,
+  physicalSchemaName,
+  physicalTableName,
+} from '../../server/src/data/tables/catalogue.ts';
 import { connectionUrl, type Endpoint } from '../../server/src/drivers/database/endpoint.ts';
-import { livingPostmaster, readPostmasterFile } from '../../server/src/drivers/database/postmaster-file.ts';
-import { columnOf, schemaOf, tableOf } from '../../server/src/tables/catalogue.ts';
+import { readCredentials } from '../../server/src/drivers/database/passwords.ts';
+import { findRunningPostmaster, readPostmasterFile } from '../../server/src/drivers/database/postmaster.ts';
+import { embeddedUrls } from '../../server/src/drivers/database/roles.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export const root = resolve(import.meta.dir, '..', '..');
 
-/** Our server as users have it, on a data dir and a port of its own. */
 export interface Server {
   pid: number;
   postmaster: number;
   port: number;
   folder: string;
-  /** PostgreSQL's own. */
   logPath: string;
   socketFolder: string;
   superuserPassword: string;
   rowsLogin: { user: string; password: string; database: string };
-  /** As PostgreSQL's superuser, in the platform's database. */
   sql<T extends pg.QueryResultRow = Record<string, string>>(text: string): Promise<T[]>;
-  urlOfDatabase(database: string): string;
-  /** The operator's tool on the server's data. */
+  databaseUrl(database: string): string;
   admin(...args: string[]): Record<string, string>;
-  /** As the admin of the seeded tenant. */
   call<T = Record<string, string>>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-export async function startServer(cleanup: Cleanup, more: Record<string, string> = {}): Promise<Server> {
+export async function startServer(cleanup: Cleanup, extraEnv: Record<string, string> = {}): Promise<Server> {
   const folder = cleanup.temporaryFolder();
-  // PostgreSQL runs as a user of its own where we are root, and must pass.
+  // Under root, PostgreSQL runs as another user and must be able to traverse the folder.
   Bun.spawnSync(['chmod', '711', folder]);
   const dataDir = join(folder, 'data');
   const port = freePort();
@@ -44,14 +43,14 @@ export async function startServer(cleanup: Cleanup, more: Record<string, string>
     SVC_DATA_DIR: dataDir,
     SVC_SEED: 'demo',
     SVC_LOG_LEVEL: 'info',
-    ...more,
+    ...extraEnv,
   };
   const log = Bun.file(join(folder, 'server.log'));
   const command = [process.execPath, ...profilerFlags(), join(root, 'server/src/main.ts')];
   const child = Bun.spawn(command, { cwd: root, env, stdin: 'ignore', stdout: 'pipe', stderr: log });
-  cleanup.add(() => endPostmaster(dataDir));
+  cleanup.add(() => stopPostmaster(dataDir));
   cleanup.child(child);
-  await untilReady(child.stdout, log);
+  await waitUntilReady(child.stdout, log);
   const admin = (...args: string[]) => {
     const run = Bun.spawnSync([join(root, 'svc-admin'), ...args, '--json'], { env, stderr: 'inherit' });
     return JSON.parse(run.stdout.toString()) as Record<string, string>;
@@ -61,13 +60,13 @@ export async function startServer(cleanup: Cleanup, more: Record<string, string>
   const endpoint = readPostmasterFile(join(dataDir, 'postgres'))?.endpoint;
   if (endpoint?.kind !== 'socket') throw new Error('The embedded PostgreSQL has no socket.');
   const credentials = readCredentials(dataDir);
-  const client = new pg.Client({ connectionString: urlOf(endpoint, credentials.superuser, 'svc') });
+  const client = new pg.Client({ connectionString: superuserUrl(endpoint, credentials.superuser, 'svc') });
   await client.connect();
   cleanup.add(() => client.end());
   const rows = new pg.Client({ connectionString: embeddedUrls(endpoint, credentials).rowsUrl });
   return {
     pid: child.pid,
-    postmaster: livingPostmaster(join(dataDir, 'postgres')) ?? 0,
+    postmaster: findRunningPostmaster(join(dataDir, 'postgres')) ?? 0,
     port,
     folder,
     logPath: join(dataDir, 'postgres.log'),
@@ -80,7 +79,7 @@ export async function startServer(cleanup: Cleanup, more: Record<string, string>
     },
     sql: async <T extends pg.QueryResultRow>(text: string) => (await client.query<T>(text)).rows,
     admin,
-    urlOfDatabase: (database) => urlOf(endpoint, credentials.superuser, database),
+    databaseUrl: (database) => superuserUrl(endpoint, credentials.superuser, database),
     async call<T>(method: string, path: string, body?: unknown) {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method,
@@ -94,18 +93,13 @@ export async function startServer(cleanup: Cleanup, more: Record<string, string>
   };
 }
 
-/** A table with what measuring it takes. */
 export interface Table {
   name: string;
-  /** Its path in the row API. */
   path: string;
-  /** `"app_…"."t_…"` */
   physical: string;
-  /** By the column's name. */
   column(name: string): string;
 }
 
-/** A new app of the seeded tenant. */
 export async function createApp(server: Server, slug: string): Promise<{ slug: string; base: string }> {
   const base = '/api/v1/tenants/demo/apps';
   await server.call('POST', base, { slug, name: slug });
@@ -129,8 +123,8 @@ export async function createTable(
   return {
     name: options.name,
     path: `/data/demo/${app.slug}/${options.name}`,
-    physical: `"${schemaOf(table.app_id)}"."${tableOf(table.id)}"`,
-    column: (name) => columnOf(numbers.get(name) ?? 0),
+    physical: `"${physicalSchemaName(table.app_id)}"."${physicalTableName(table.id)}"`,
+    column: (name) => physicalColumnName(numbers.get(name) ?? 0),
   };
 }
 
@@ -149,13 +143,13 @@ export function freePort(): number {
   return port;
 }
 
-/** `SVC_BENCH_PROFILE=<folder>` has the server write where its time goes when it ends. */
+/** `SVC_BENCH_PROFILE=<folder>`: the server writes a CPU profile when it exits. */
 function profilerFlags(): string[] {
   const folder = process.env.SVC_BENCH_PROFILE;
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`] : [];
 }
 
-async function untilReady(output: ReadableStream<Uint8Array>, log: Bun.BunFile): Promise<void> {
+async function waitUntilReady(output: ReadableStream<Uint8Array>, log: Bun.BunFile): Promise<void> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of output) {
@@ -165,14 +159,14 @@ async function untilReady(output: ReadableStream<Uint8Array>, log: Bun.BunFile):
   throw new Error(`The server ended before it was ready:\n${text}\n${await log.text()}`);
 }
 
-/** A server that had to be killed leaves it behind. */
-async function endPostmaster(dataDir: string): Promise<void> {
-  const pid = livingPostmaster(join(dataDir, 'postgres'));
+/** A killed server leaves its PostgreSQL running. */
+async function stopPostmaster(dataDir: string): Promise<void> {
+  const pid = findRunningPostmaster(join(dataDir, 'postgres'));
   if (pid === null) return;
   process.kill(pid, 'SIGINT');
-  while (livingPostmaster(join(dataDir, 'postgres')) !== null) await Bun.sleep(50);
+  while (findRunningPostmaster(join(dataDir, 'postgres')) !== null) await Bun.sleep(50);
 }
 
-function urlOf(endpoint: Endpoint, password: string, database: string): string {
+function superuserUrl(endpoint: Endpoint, password: string, database: string): string {
   return connectionUrl(endpoint, { user: 'postgres', password, database });
 }

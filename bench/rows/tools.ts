@@ -7,7 +7,6 @@ export interface Tools {
   psql: string;
 }
 
-/** Programs of the system's that measuring takes. */
 export function findTools(): Tools {
   const found = { wrk: find('wrk'), pgbench: find('pgbench'), psql: find('psql') };
   const missing = Object.entries(found).flatMap(([name, path]) => (path === null ? [name] : []));
@@ -20,7 +19,7 @@ export function findTools(): Tools {
 const debianFolder = '/usr/lib/postgresql';
 
 function find(name: string): string | null {
-  // Debian's psql in the PATH is a wrapper that costs a start of Perl.
+  // Debian's psql in the PATH is a Perl wrapper with a slow start.
   const versions = existsSync(debianFolder) ? readdirSync(debianFolder).sort().reverse() : [];
   const debian = versions.map((version) => join(debianFolder, version, 'bin', name)).find(existsSync);
   return debian ?? Bun.which(name);

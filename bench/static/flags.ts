@@ -1,4 +1,3 @@
-/** `--name=value` of the command line; shorter runs are for trying out. */
 export function flag(name: string, otherwise: number): number {
   return Number(wordFlag(name) ?? otherwise);
 }

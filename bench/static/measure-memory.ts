@@ -1,99 +1,97 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pathOfKey } from '../../server/src/drivers/object-store/file-layout.ts';
-import { blobKey } from '../../server/src/static-sites/blob-key.ts';
+import { blobKey } from '../../server/src/delivery/static-sites/cleanup.ts';
+import { keyPath } from '../../server/src/drivers/object-store/file-io.ts';
 import type { Server } from '../rows/start-server.ts';
-import { askHost } from './ask-host.ts';
 import { flag } from './flags.ts';
 import { sha256 } from './publish-site.ts';
+import { requestHost } from './request-host.ts';
 
-const sites = flag('sites', 10_000);
-const few = Math.ceil(sites / 10);
-const atOnce = 16;
-/** By path, with how many bytes; together more than what is kept in memory of so many sites. */
+const siteCount = flag('sites', 10_000);
+const fewSites = Math.ceil(siteCount / 10);
+const parallelVisits = 16;
 const sizes = { 'index.html': 2_000, 'site.css': 4_000, 'site.js': 8_000 };
-const growthMost = 0.1;
+const growthMax = 0.1;
 const passes = 5;
-/** Under load memory goes up and down by what is not collected yet; left alone, it says what is kept. */
+/** Garbage makes memory fluctuate under load; after a rest it shows what is retained. */
 const restMs = 20_000;
 const chunkSites = 500;
 
-interface MadeSite {
+interface Site {
   host: string;
 }
 
-/** Resident memory of the server after a tenth of the sites, after all, and after all again and again. */
 export async function measureMemory(server: Server): Promise<void> {
-  const made = await makeSites(server);
+  const sites = await makeSites(server);
   const samples: number[] = [];
   const timer = setInterval(() => samples.push(resident(server.pid)), 500);
-  const atRest = async () => {
+  const restingMemory = async () => {
     await Bun.sleep(restMs);
     return resident(server.pid);
   };
-  await visit(server.port, made.slice(0, 20));
-  const before = await atRest();
-  await visit(server.port, shuffled(made.slice(0, few)));
-  const afterFew = await atRest();
-  await visit(server.port, shuffled(made.slice(few)));
-  const afterAll = await atRest();
-  for (let pass = 1; pass < passes; pass++) await visit(server.port, shuffled(made));
-  const afterLast = await atRest();
+  await visit(server.port, sites.slice(0, 20));
+  const before = await restingMemory();
+  await visit(server.port, shuffle(sites.slice(0, fewSites)));
+  const afterFew = await restingMemory();
+  await visit(server.port, shuffle(sites.slice(fewSites)));
+  const afterAll = await restingMemory();
+  for (let pass = 1; pass < passes; pass++) await visit(server.port, shuffle(sites));
+  const afterLast = await restingMemory();
   clearInterval(timer);
   const mb = (value: number) => `${value.toFixed(0)} MB`;
   const count = (value: number) => value.toLocaleString('en');
   console.log(
-    `\n${count(sites)} sites of ${Object.keys(sizes).length} files, each asked for once in a pass in random order`,
+    `\n${count(siteCount)} sites of ${Object.keys(sizes).length} files, each asked for once in a pass in random order`,
   );
   console.log(
-    `  at rest: before ${mb(before)}; after ${count(few)} sites ${mb(afterFew)}; after all ${mb(afterAll)}; ` +
+    `  at rest: before ${mb(before)}; after ${count(fewSites)} sites ${mb(afterFew)}; after all ${mb(afterAll)}; ` +
       `after ${passes} passes ${mb(afterLast)}; peak ${mb(Math.max(...samples))}`,
   );
   const growth = afterLast / afterAll - 1;
   console.log(
-    `  growth from the first pass to the last: ${(growth * 100).toFixed(1)} %, goal < ${growthMost * 100} %: ${growth < growthMost ? 'PASS' : 'MISS'}`,
+    `  growth from the first pass to the last: ${(growth * 100).toFixed(1)} %, goal < ${growthMax * 100} %: ${growth < growthMax ? 'PASS' : 'MISS'}`,
   );
-  const perSite = ((afterLast - afterFew) * 1e6) / (sites - few);
-  console.log(`  per site beyond the first ${count(few)}: ${(perSite / 1000).toFixed(1)} kB`);
+  const perSite = ((afterLast - afterFew) * 1e6) / (siteCount - fewSites);
+  console.log(`  per site beyond the first ${count(fewSites)}: ${(perSite / 1000).toFixed(1)} kB`);
 }
 
-async function visit(port: number, list: readonly MadeSite[]): Promise<void> {
+async function visit(port: number, list: readonly Site[]): Promise<void> {
   let next = 0;
   const worker = async () => {
     for (let site = list[next++]; site; site = list[next++]) {
       for (const [path, size] of Object.entries(sizes)) {
         const address = path === 'index.html' ? '/' : `/${path}`;
-        const answer = await askHost(port, address, { Host: site.host });
+        const answer = await requestHost(port, address, { Host: site.host });
         if (answer.status !== 200 || answer.bytes !== size)
           throw new Error(`${site.host}${address}: ${answer.status}, ${answer.bytes} bytes.`);
       }
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: parallelVisits }, worker));
 }
 
-/** Straight into the database and the store's folder, as ten thousand deployments would leave them. */
-async function makeSites(server: Server): Promise<MadeSite[]> {
+/** Writes directly to the database and the blob folder, in the state that ten thousand deployments would leave. */
+async function makeSites(server: Server): Promise<Site[]> {
   const [tenant] = await server.sql<{ id: string; owner: string }>(
     `select t.id, u.id as owner from svc.tenants t, svc.users u where t.slug = 'demo' and u.email = 'admin@demo.localhost'`,
   );
   if (!tenant) throw new Error('There is no tenant demo.');
   const keys = join(server.folder, 'data', 'objects', 'keys');
-  const made: MadeSite[] = [];
-  for (let begun = 0; begun < sites; begun += chunkSites) {
+  const sites: Site[] = [];
+  for (let start = 0; start < siteCount; start += chunkSites) {
     const apps: string[] = [];
     const files: string[] = [];
-    for (let at = begun; at < Math.min(sites, begun + chunkSites); at++) {
+    for (let at = start; at < Math.min(siteCount, start + chunkSites); at++) {
       const [app, release, name] = [Bun.randomUUIDv7(), Bun.randomUUIDv7(), `site-${at}`];
       apps.push(`('${app}'::uuid, '${release}'::uuid, '${name}')`);
-      made.push({ host: `${name}.apps.localhost` });
+      sites.push({ host: `${name}.apps.localhost` });
       for (const [path, size] of Object.entries(sizes)) {
         const bytes = Buffer.alloc(size, `${name}/${path} `);
         const blob = Bun.randomUUIDv7();
         files.push(
           `('${app}'::uuid, '${release}'::uuid, '${path}', '${sha256(bytes)}', ${size}, '${blob}'::uuid)`,
         );
-        const file = join(keys, pathOfKey(blobKey({ tenantId: tenant.id, appId: app }, blob)));
+        const file = join(keys, keyPath(blobKey({ tenantId: tenant.id, appId: app }, blob)));
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
         writeFileSync(file, bytes, { mode: 0o600 });
       }
@@ -101,7 +99,7 @@ async function makeSites(server: Server): Promise<MadeSite[]> {
     await server.sql(insertSql(tenant, apps, files));
   }
   await server.sql('vacuum analyze svc.apps, svc.static_files, svc.static_blobs');
-  return made;
+  return sites;
 }
 
 const insertSql = (tenant: { id: string; owner: string }, apps: string[], files: string[]) => `
@@ -121,7 +119,7 @@ const insertSql = (tenant: { id: string; owner: string }, apps: string[], files:
     select app, '${tenant.id}', sum, size, blob, now() from made_files;
   commit`;
 
-function shuffled<T>(list: readonly T[]): T[] {
+function shuffle<T>(list: readonly T[]): T[] {
   const mixed = [...list];
   for (let at = mixed.length - 1; at > 0; at--) {
     const other = Math.floor(Math.random() * (at + 1));
@@ -130,7 +128,6 @@ function shuffled<T>(list: readonly T[]): T[] {
   return mixed;
 }
 
-/** In units of 1,000,000 bytes. */
 function resident(pid: number): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) * 1024) / 1e6;

@@ -1,19 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from '../rows/cleanup.ts';
-import { type Measured, measured } from '../rows/measured.ts';
+import { type Measurement, measure } from '../rows/measure.ts';
 import { report } from '../rows/report.ts';
 import { runWrk } from '../rows/run-wrk.ts';
 import type { Server } from '../rows/start-server.ts';
-import { askHost } from './ask-host.ts';
 import { flag } from './flags.ts';
 import { publishSite } from './publish-site.ts';
+import { requestHost } from './request-host.ts';
 import { type Contender, findWebTools, startCaddy, startNginx } from './start-peers.ts';
 
 const rounds = flag('rounds', 3);
 const seconds = flag('seconds', 5);
 const warmUpSeconds = 1;
-const tailMost = 5;
+const tailRatioMax = 5;
 
 interface Case {
   title: string;
@@ -28,7 +28,7 @@ const cases: readonly Case[] = [
   { title: '304 by If-None-Match', path: '/1k.css', isConditional: true, toNginx: 0.7, toCaddy: 0 },
 ];
 
-/** The same files from us, from nginx and from Caddy, in rounds that take turns; the median of each counts. */
+/** The same files from svc, nginx and Caddy in alternating rounds; the median counts. */
 export async function measureSpeed(server: Server, edgePort: number | null, cleanup: Cleanup): Promise<void> {
   const tools = findWebTools();
   const files = { '1k.css': page(1024), '16k.css': page(16 * 1024) };
@@ -50,29 +50,29 @@ export async function measureSpeed(server: Server, edgePort: number | null, clea
   ];
   const contenders = [...ours, nginx, ...caddies];
 
-  for (const one of cases) {
-    const results = new Map<Contender, Measured[]>(contenders.map((who) => [who, []]));
+  for (const benchCase of cases) {
+    const results = new Map<Contender, Measurement[]>(contenders.map((contender) => [contender, []]));
     const headers = new Map<Contender, Record<string, string>>();
-    for (const who of contenders) headers.set(who, await headersFor(who, one));
+    for (const contender of contenders) headers.set(contender, await headersFor(contender, benchCase));
     for (let round = 0; round < rounds; round++) {
-      for (const who of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
         const load = {
-          name: `${who.name} ${one.title}`.replaceAll(/\W+/g, '-'),
-          port: who.port,
-          script: `wrk.path = "${one.path}"\n${lua(headers.get(who) ?? {})}`,
+          name: `${contender.name} ${benchCase.title}`.replaceAll(/\W+/g, '-'),
+          port: contender.port,
+          script: `wrk.path = "${benchCase.path}"\n${luaHeaders(headers.get(contender) ?? {})}`,
         };
         const run = (time: number) => runWrk(tools.wrk, server.folder, load, { seconds: time, cleanup });
-        const result = await measured(
-          { server: who.pid, postmaster: server.postmaster },
+        const result = await measure(
+          { server: contender.pid, postmaster: server.postmaster },
           () => run(warmUpSeconds),
           () => run(seconds),
         );
-        results.get(who)?.push(result);
+        results.get(contender)?.push(result);
       }
     }
     reportCase(
-      one,
-      [...results].map(([who, list]) => ({ who, result: medianOf(list) })),
+      benchCase,
+      [...results].map(([contender, list]) => ({ contender, result: medianRound(list) })),
       ours.length,
     );
   }
@@ -80,62 +80,61 @@ export async function measureSpeed(server: Server, edgePort: number | null, clea
 
 function reportCase(
   { title, toNginx, toCaddy }: Case,
-  lines: { who: Contender; result: Measured }[],
+  lines: { contender: Contender; result: Measurement }[],
   ours: number,
 ): void {
-  const [nginx, one, all] = lines.slice(ours);
-  const goals = lines.slice(0, ours).flatMap(({ who, result }) =>
+  const [nginx, caddySingle, caddy] = lines.slice(ours);
+  const goals = lines.slice(0, ours).flatMap(({ contender, result }) =>
     [
-      { peer: nginx, least: toNginx },
-      { peer: one, least: toCaddy },
-      { peer: all, least: toCaddy },
-    ].flatMap(({ peer, least }) =>
+      { peer: nginx, min: toNginx },
+      { peer: caddySingle, min: toCaddy },
+      { peer: caddy, min: toCaddy },
+    ].flatMap(({ peer, min }) =>
       peer
         ? [
             {
-              what: `${who.name} to ${peer.who.name}`,
+              what: `${contender.name} to ${peer.contender.name}`,
               ratio: result.perSecond / peer.result.perSecond,
-              least,
+              min,
             },
           ]
         : [],
     ),
   );
-  const named = lines.map(({ who, result }) => ({ name: who.name, result }));
+  const named = lines.map(({ contender, result }) => ({ name: contender.name, result }));
   report(`${title}, median of ${rounds} rounds of ${seconds} s`, 'request', named, goals);
-  for (const { who, result } of lines.slice(0, ours)) {
+  for (const { contender, result } of lines.slice(0, ours)) {
     const tail = result.p99Ms / result.p50Ms;
     console.log(
-      `  ${who.name}: p99 to p50: ${tail.toFixed(2)}, goal <= ${tailMost}: ${tail <= tailMost ? 'PASS' : 'MISS'}`,
+      `  ${contender.name}: p99 to p50: ${tail.toFixed(2)}, goal <= ${tailRatioMax}: ${tail <= tailRatioMax ? 'PASS' : 'MISS'}`,
     );
   }
 }
 
-/** What the requests of a measurement carry; and that they are answered as they should be. */
-async function headersFor(who: Contender, one: Case): Promise<Record<string, string>> {
-  const host = { Host: who.host === '127.0.0.1' ? `127.0.0.1:${who.port}` : who.host };
-  const first = await askHost(who.port, one.path, host);
-  if (first.status !== 200 || first.bytes === 0) throw new Error(`${who.name} answered ${first.status}.`);
-  if (!one.isConditional) return host;
+async function headersFor(contender: Contender, benchCase: Case): Promise<Record<string, string>> {
+  const host = { Host: contender.host === '127.0.0.1' ? `127.0.0.1:${contender.port}` : contender.host };
+  const first = await requestHost(contender.port, benchCase.path, host);
+  if (first.status !== 200 || first.bytes === 0)
+    throw new Error(`${contender.name} returned ${first.status}.`);
+  if (!benchCase.isConditional) return host;
   const headers = { ...host, 'If-None-Match': first.etag };
-  const second = await askHost(who.port, one.path, headers);
-  if (second.status !== 304) throw new Error(`${who.name} answered ${second.status} for 304.`);
+  const second = await requestHost(contender.port, benchCase.path, headers);
+  if (second.status !== 304) throw new Error(`${contender.name} returned ${second.status} instead of 304.`);
   return headers;
 }
 
-const lua = (headers: Record<string, string>) =>
+const luaHeaders = (headers: Record<string, string>) =>
   Object.entries(headers)
     .map(([name, value]) => `wrk.headers["${name}"] = [[${value}]]`)
     .join('\n');
 
-function medianOf(rounds: readonly Measured[]): Measured {
+function medianRound(rounds: readonly Measurement[]): Measurement {
   const sorted = [...rounds].sort((a, b) => a.perSecond - b.perSecond);
   const middle = sorted[Math.floor(sorted.length / 2)];
   if (!middle) throw new Error('Nothing was measured.');
   return middle;
 }
 
-/** Words, so that it looks like a page; none of those who measure asks for it compressed. */
 function page(bytes: number): Uint8Array<ArrayBuffer> {
   const words = ['light', 'sea', 'night', 'keeper', 'lamp', 'storm', 'harbour'];
   let text = '<!doctype html><title>Page</title>';

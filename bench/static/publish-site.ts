@@ -3,7 +3,6 @@ import { createApp, type Server } from '../rows/start-server.ts';
 
 export interface PublishedSite {
   appId: string;
-  /** As the Host header has it, without a port. */
   host: string;
 }
 
@@ -13,27 +12,26 @@ interface Draft {
   upload_url: string;
 }
 
-/** As owners do it while the app is private; then as a review would leave it: open to everybody. */
 export async function publishSite(
   server: Server,
   slug: string,
   files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>,
 ): Promise<PublishedSite> {
   const { base } = await createApp(server, slug);
-  const sums = new Map(Object.entries(files).map(([path, bytes]) => [path, sha256(bytes)]));
+  const hashes = new Map(Object.entries(files).map(([path, bytes]) => [path, sha256(bytes)]));
   const draft = await server.call<Draft>('POST', `${base}/static/releases`, {
     on_finalize: 'deploy',
     files: Object.entries(files).map(([path, bytes]) => ({
       path,
-      sha256: sums.get(path),
+      sha256: hashes.get(path),
       size: bytes.byteLength,
     })),
   });
   for (const [path, bytes] of Object.entries(files)) {
-    const sum = sums.get(path) ?? '';
-    if (!draft.missing.includes(sum)) continue;
-    const sent = await fetch(draft.upload_url + sum, { method: 'PUT', body: bytes });
-    if (!sent.ok) throw new Error(`${path} was not taken: ${sent.status} ${await sent.text()}`);
+    const hash = hashes.get(path) ?? '';
+    if (!draft.missing.includes(hash)) continue;
+    const response = await fetch(draft.upload_url + hash, { method: 'PUT', body: bytes });
+    if (!response.ok) throw new Error(`${path} was rejected: ${response.status} ${await response.text()}`);
   }
   await server.call('POST', `${base}/static/releases/${draft.id}/finalize`);
   const [app] = await server.sql<{ id: string; subdomain: string }>(

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import type { Cleanup } from '../rows/cleanup.ts';
 import { freePort } from '../rows/start-server.ts';
 
-/** Who serves the same files. */
 export interface Contender {
   name: string;
-  /** Of the process that answers. */
   pid: number;
   port: number;
   host: string;
@@ -18,7 +16,6 @@ export interface WebTools {
   caddy: string;
 }
 
-/** Programs of the system's that measuring takes. */
 export function findWebTools(): WebTools {
   const PATH = `${process.env.PATH}:/usr/sbin`;
   const find = (name: string) => Bun.which(name, { PATH });
@@ -29,7 +26,7 @@ export function findWebTools(): WebTools {
   return found as WebTools;
 }
 
-/** One worker without a log, that keeps files open, so that it does no more than it has to. */
+/** One worker without a log and with cached file handles: the fastest configuration of nginx. */
 export async function startNginx(
   nginx: string,
   options: { folder: string; files: string; cleanup: Cleanup },
@@ -59,10 +56,10 @@ http {
   );
   const child = Bun.spawn([nginx, '-c', config, '-p', folder], { stdout: 'ignore', stderr: 'ignore' });
   cleanup.child(child);
-  await answers(port);
+  await waitUntilServing(port);
   const worker = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')[0];
   return {
-    name: `nginx ${versionOf([nginx, '-v'])}, 1 worker`,
+    name: `nginx ${readVersion([nginx, '-v'])}, 1 worker`,
     pid: Number(worker),
     port,
     host: '127.0.0.1',
@@ -100,13 +97,13 @@ http://:${port} {
     stderr: 'ignore',
   });
   cleanup.child(child);
-  await answers(port);
-  const version = versionOf([caddy, 'version']);
+  await waitUntilServing(port);
+  const version = readVersion([caddy, 'version']);
   const name = `Caddy ${version}${processors ? `, GOMAXPROCS=${processors}` : ''}`;
   return { name, pid: child.pid, port, host: '127.0.0.1' };
 }
 
-async function answers(port: number): Promise<void> {
+async function waitUntilServing(port: number): Promise<void> {
   for (const until = performance.now() + 10_000; performance.now() < until; await Bun.sleep(20)) {
     const answer = await fetch(`http://127.0.0.1:${port}/1k.css`).catch(() => null);
     if (answer?.ok) return;
@@ -114,7 +111,7 @@ async function answers(port: number): Promise<void> {
   throw new Error(`Nothing answers at port ${port}.`);
 }
 
-function versionOf(command: string[]): string {
+function readVersion(command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return /\d+\.\d+\.\d+/.exec(`${stdout}${stderr}`)?.[0] ?? '';
 }

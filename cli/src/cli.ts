@@ -1,38 +1,39 @@
-import type { Args, Command, Result, Style } from './command.ts';
+import type { Input, Shape } from '@svc/contract/endpoint.ts';
+import type { Command, Result } from './command.ts';
 import type { Ctx, Line, OpenContext, Run } from './context.ts';
-import { CliError, tooLate } from './errors.ts';
-import type { Io } from './io.ts';
-import { renderResult } from './output.ts';
-import { isCommand, loadCommand } from './registry.ts';
-import { openSession, type Session } from './session.ts';
-import { timeoutMsDefault } from './timeout-default.ts';
+import type { Args } from './framework/declaration.ts';
+import { CliError, timeoutError } from './framework/errors.ts';
+import type { Io } from './framework/io.ts';
+import type { Style } from './framework/text.ts';
+import { timeoutMsDefault } from './global-flags.ts';
+import { renderResult } from './output/render.ts';
+import { svc } from './registry.ts';
+import { openSession, type Session } from './session/session.ts';
 
 /**
- * Every run passes through this file, so it holds the whole way of a plain command (words, call, JSON) and loads
- * the rest when it is needed: flags, changes, tables, errors.
+ * One run, from the line typed to the exit code. Every run loads this file, so it imports only what a plain command
+ * needs; flags, mutations, tables and errors are loaded on demand.
  */
-
-/** One run of the tool, from the line typed to the exit code. */
 export async function runCli(io: Io): Promise<number> {
   const run: Run = { io, words: '' };
   try {
     if (io.argv[0] === '__complete') {
-      const { completionLines } = await import('./completion.ts');
-      await io.out(await completionLines(io.argv.slice(1)));
+      const { completionLines } = await import('./framework/completion.ts');
+      await io.out(await completionLines(svc, io.argv.slice(1)));
       return 0;
     }
     const words = io.argv.join(' ');
-    if (isCommand(words)) run.words = words;
-    const plain = isCommand(words) ? plainLine(io, await loadCommand(words)) : null;
+    const isWhole = svc.commands.includes(words);
+    if (isWhole) run.words = words;
+    const plain = isWhole ? plainLine(io, await svc.load(words)) : null;
     const line = plain ?? (await (await import('./read-line.ts')).readLine(run));
     return line === null ? 0 : await execute(run, line);
   } catch (cause) {
-    const { reportError } = await import('./report-error.ts');
+    const { reportError } = await import('./output/report-error.ts');
     return reportError(run, cause);
   }
 }
 
-/** A command that takes nothing, typed with nothing behind it: there is nothing to parse. */
 function plainLine(io: Io, command: Command): Line | null {
   if (command.kind === 'mutate' || command.flags !== undefined || command.positionals !== undefined)
     return null;
@@ -62,28 +63,28 @@ async function execute(run: Run, line: Line): Promise<number> {
   if (text !== '') await ctx.io.out(text);
   ctx.flushNotes();
   if (result.failed !== undefined) {
-    const { reportError } = await import('./report-error.ts');
+    const { reportError } = await import('./output/report-error.ts');
     return reportError(run, result.failed);
   }
   return result.exit ?? 0;
 }
 
 function createContext(io: Io, line: Line): OpenContext {
-  const globals = { timeoutMs: timeoutMsDefault, ...line.globals };
-  const ending = new AbortController();
-  setTimeout(() => ending.abort(tooLate(globals.timeoutMs)), globals.timeoutMs).unref();
-  io.onInterrupt(() => ending.abort(new CliError('interrupted', 'Interrupted.')));
-  const held: string[] = [];
+  const globals = { ...line.globals, timeoutMs: line.globals.timeoutMs ?? timeoutMsDefault };
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(timeoutError(globals.timeoutMs)), globals.timeoutMs).unref();
+  io.onInterrupt(() => abort.abort(new CliError('interrupted', 'Interrupted.')));
+  const notes: string[] = [];
   let session: Promise<Session> | undefined;
   const ctx: OpenContext = {
     io,
     globals,
     mutation: line.mutation,
-    signal: ending.signal,
+    signal: abort.signal,
     note(text) {
       if (globals.quiet) return;
       if (globals.format === 'table') io.err(`${text}\n`);
-      else held.push(text);
+      else notes.push(text);
     },
     say(text) {
       if (!globals.quiet) io.err(`${text}\n`);
@@ -95,40 +96,66 @@ function createContext(io: Io, line: Line): OpenContext {
     client: () => ctx.session().then(({ client }) => client),
     findCommand: async (words) => (await import('./read-line.ts')).findCommand(words),
     flushNotes() {
-      for (const text of held.splice(0)) io.err(`${text}\n`);
+      for (const text of notes.splice(0)) io.err(`${text}\n`);
     },
   };
   return ctx;
 }
 
-/** A command's own `run`, or what follows from its endpoint. */
 async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Result> {
-  const { endpoint, view } = command;
-  if (command.run !== undefined) return { view, ...(await command.run(ctx, args)) };
-  if (endpoint === undefined || command.input === undefined) {
-    throw new Error(`svc ${command.words} declares neither run nor endpoint and input.`);
+  const { endpoint, view, text } = command;
+  if (command.run !== undefined) {
+    const result = await command.run(ctx, args);
+    return { ...result, view: result.view ?? view };
   }
-  const tenant = endpoint.path.includes('{tenantID}')
-    ? await (await import('./tenant.ts')).resolveTenant(ctx, { own: () => command.ownTenant?.(ctx, args) })
-    : '';
-  const input = await command.input({ ...args, tenant, now: ctx.io.now(), ctx });
+  if (endpoint === undefined) throw new Error(`svc ${command.words} declares neither run nor endpoint.`);
+  const input = await commandInput(ctx, command, endpoint.path, args);
   const present = (answer: unknown) =>
     command.present === undefined ? answer : command.present(ctx, answer, args);
   if (command.kind === 'mutate') {
     const { mutate } = await import('./mutation.ts');
-    const deletedId = command.deletedId?.bind(command, ctx, input);
-    const options = { confirm: command.confirm, view, present, text: command.text, deletedId };
-    const made = await mutate(ctx, endpoint, input, options);
-    return command.settle === undefined ? made : command.settle(ctx, made, input);
+    const result = await mutate(ctx, endpoint, input, {
+      confirm: command.confirm,
+      view,
+      present,
+      text,
+      deletedId: command.deletedId,
+    });
+    return command.settle === undefined ? result : command.settle(ctx, result, input);
   }
   const all: unknown = Reflect.get(args.flags, 'all');
   const answer =
     all === true || command.pages === 'all'
-      ? await (await import('./every-page.ts')).everyPage(ctx, endpoint, input)
-      : await (await ctx.client()).call(endpoint, input, { signal: ctx.signal });
-  const { text } = command;
+      ? await (await import('./session/pages.ts')).fetchAllPages(ctx, endpoint, input)
+      : await (await ctx.client()).call(endpoint, input);
   return {
-    ...{ value: await present(answer), view },
-    ...(text && { text: (style: Style) => text(answer, style) }),
+    value: await present(answer),
+    view,
+    text: text && ((style: Style) => text(answer, style)),
   };
+}
+
+async function commandInput(ctx: Ctx, command: Command, path: string, args: Args): Promise<Input<Shape>> {
+  const tenant = path.includes('{tenantID}')
+    ? await (await import('./session/tenant.ts')).resolveTenant(ctx, {
+        own: () => command.ownTenant?.(ctx, args),
+      })
+    : '';
+  const own: { params?: object; query?: object } =
+    (await command.input?.({ ...args, tenant, now: ctx.io.now(), ctx })) ?? {};
+  const { page, 'per-page': per_page } = args.flags as Record<string, unknown>;
+  return {
+    ...own,
+    params: { ...pathParams(path, tenant, args), ...own.params },
+    query: { page, per_page, ...own.query },
+  } as object as Input<Shape>;
+}
+
+/** `{connectorID}` is the argument `connector` or `connector-id`, otherwise `id`. */
+function pathParams(path: string, tenant: string, { flags, positionals }: Args): Record<string, unknown> {
+  const values: Record<string, unknown> = { tenant };
+  for (const [name, value] of [...Object.entries(flags), ...Object.entries(positionals)])
+    if (value !== undefined) values[name.replace(/-id$/, '')] = value;
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return Object.fromEntries(names.map((name) => [name, values[name.replace(/ID$/, '')] ?? values.id]));
 }

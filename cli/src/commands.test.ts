@@ -1,72 +1,42 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
 import { contract } from '@svc/contract/all.ts';
 import { z } from 'zod';
-import { startFakeServer } from '../testing/fake-server.ts';
-import { newFolder, removeFolders, runSvc } from '../testing/run-svc.ts';
+import { useFakeServer } from '../testing/fake-server.ts';
+import { folderWith, newFolder } from '../testing/run-svc.ts';
 import type { Command } from './command.ts';
-import { commandWords, isCommand, loadCommand } from './registry.ts';
-import { commandSchema } from './schema.ts';
+import { commandSchema } from './output/command-schema.ts';
+import { commandWords, svc } from './registry.ts';
 
-afterAll(removeFolders);
+const server = useFakeServer();
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-
-const policyFile = `${newFolder()}/policy.yaml`;
-await Bun.write(
-  policyFile,
-  'name: from a file\nactions: [read]\ncolumns:\n  mode: deny\n  names: [salary]\n',
-);
-const petsFile = `${newFolder()}/pets.yaml`;
-await Bun.write(
-  petsFile,
-  'description: from a file\nowner_column: keeper\ncolumns:\n  - name:text\n  - { name: keeper, type: uuid }\n',
-);
-const rowFiles = newFolder();
-await Bun.write(`${rowFiles}/pet.json`, '{"name":"Rex"}');
-await Bun.write(`${rowFiles}/pets.jsonl`, '{"name":"Rex"}\n{"name":"Ada"}\n');
-await Bun.write(`${rowFiles}/pets.csv`, 'text\nRex\n');
-const rowFileNames = ['pet.json', 'pets.jsonl', 'pets.csv', 'bad.csv', 'old-pets.csv'];
-const manifestFile = `${newFolder()}/svc.yaml`;
-await Bun.write(manifestFile, 'name: Pet Shop\napp:\n  slug: pet-shop\nstorage:\n  enabled: true\n');
-const iconFile = `${newFolder()}/icon.png`;
-await Bun.write(iconFile, Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108000000', 'hex'));
-const siteFolder = newFolder();
-await Bun.write(`${siteFolder}/a/index.html`, '<p>');
 const sum = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
-const releaseFile = `${newFolder()}/release.json`;
-await Bun.write(releaseFile, JSON.stringify({ files: [{ path: 'index.html', sha256: sum, size: 3 }] }));
-const siteFile = `${newFolder()}/site.yaml`;
-await Bun.write(siteFile, 'spa: true\nredirects:\n  - { from: /old/*, to: /new/:splat }\n');
-const files: Record<string, string> = {
-  site: siteFolder,
-  'release.json': releaseFile,
-  'site.yaml': siteFile,
-  'icon.png': iconFile,
-  'svc.yaml': manifestFile,
-  'copy.json': `${newFolder()}/copy.json`,
-  'policy.yaml': policyFile,
-  'pets.yaml': petsFile,
-  ...Object.fromEntries(rowFileNames.map((name) => [name, `${rowFiles}/${name}`])),
-};
+const folder = folderWith({
+  'policy.yaml': 'name: from a file\nactions: [read]\ncolumns:\n  mode: deny\n  names: [salary]\n',
+  'pets.yaml':
+    'description: from a file\nowner_column: keeper\ncolumns:\n  - name:text\n  - { name: keeper, type: uuid }\n',
+  'pet.json': '{"name":"Rex"}',
+  'pets.jsonl': '{"name":"Rex"}\n{"name":"Ada"}\n',
+  'pets.csv': 'text\nRex\n',
+  'svc.yaml': 'name: Pet Shop\napp:\n  slug: pet-shop\nstorage:\n  enabled: true\n',
+  'icon.png': Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108000000', 'hex'),
+  'site/a/index.html': '<p>',
+  'release.json': JSON.stringify({ files: [{ path: 'index.html', sha256: sum, size: 3 }] }),
+  'site.yaml': 'spa: true\nredirects:\n  - { from: /old/*, to: /new/:splat }\n',
+});
+const fileNames = [...readdirSync(folder), 'copy.json', 'bad.csv', 'old-pets.csv'];
+const files = Object.fromEntries(fileNames.map((name) => [name, `${folder}/${name}`]));
 
-const commands = await Promise.all(commandWords.map(loadCommand));
+const commands = await Promise.all(commandWords.map(svc.load));
 /** Those that sign in or out are tested on their own. */
 const tested = commands.filter(({ words }) => !['login', 'logout', 'git-host link'].includes(words));
 
 function run(line: string, ...more: string[]) {
   const argv = [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
-  const env = {
-    SVC_BASE_URL: server.url,
-    SVC_TOKEN: 'good',
-    SVC_TENANT: 'demo',
-    SVC_CONFIG_DIR: newFolder(),
-  };
   // What a command is called is no file, whatever its words.
-  const named = argv.findIndex((_, at) => isCommand(argv.slice(0, at + 1).join(' ')));
+  const named = argv.findIndex((_, at) => commandWords.includes(argv.slice(0, at + 1).join(' ')));
   const typed = argv.map((word, at) => (at > named ? (files[word] ?? word) : word));
-  return runSvc([...typed, ...more], { env, cwd: newFolder() });
+  return server.svc([...typed, ...more]);
 }
 
 async function fits(command: Command, which: 'output' | 'preview', value: unknown) {
@@ -75,15 +45,17 @@ async function fits(command: Command, which: 'output' | 'preview', value: unknow
   expect([command.words, parsed.error?.message]).toEqual([command.words, undefined]);
 }
 
+/** A copy to this machine changes nothing on the platform, so it does not preview. */
+const downloadLine = 'svc apps storage cp :pets/pet.json copy.json --app pet-shop';
+
 describe.each(tested.map((command) => [command.words, command] as const))('svc %s', (_, command: Command) => {
   const previews = command.kind === 'mutate';
   const bare = (line: string) => line.replace(/ (?:--execute|--json|-o \w+)/g, '');
-  const lines = command.examples.map(({ line }) => bare(line));
-  const reading = command.examples.filter(({ reads }) => reads).map(({ line }) => bare(line));
+  const lines = Object.keys(command.examples ?? {}).map((line) => bare(`svc ${command.words} ${line}`));
 
-  test.each(lines)('%s prints as JSON what its schema says, and nothing beside it', async (line) => {
+  test.each(lines)('%s prints JSON that matches its schema, and nothing else', async (line) => {
     const execute = ['--json', '--execute', ...(command.confirm ? ['--yes'] : [])];
-    const changes = previews && !reading.includes(line);
+    const changes = previews && line !== downloadLine;
     for (const flags of changes ? [['--json'], execute] : [['--json']]) {
       const ran = await run(line, ...flags);
       expect([ran.exit, ran.err.includes('Error')]).toEqual([0, false]);
@@ -91,13 +63,13 @@ describe.each(tested.map((command) => [command.words, command] as const))('svc %
     }
   });
 
-  test.each(['table', 'jsonl', 'yaml'])('prints as %s too, also where it is narrow', async (format) => {
+  test.each(['table', 'jsonl', 'yaml'])('prints as %s too', async (format) => {
     const ran = await run(lines[0] ?? '', '-o', format);
     expect([ran.exit, ran.out === '']).toEqual([0, false]);
   });
 });
 
-test('a flag that is absent is not sent, so that the server’s defaults hold', async () => {
+test('an absent flag is not sent, so that the server’s defaults apply', async () => {
   server.seen = [];
   await run('svc connectors list');
   await run('svc connectors create --name a --kind http');
@@ -107,21 +79,32 @@ test('a flag that is absent is not sent, so that the server’s defaults hold', 
   ]);
 });
 
-test('a deletion answers with the id, also of what was named by its slug', async () => {
+test.each([
+  ['svc categories update --id zed --name a', '/categories/zed'],
+  ['svc categories update zed --name a', '/categories/zed'],
+  ['svc review get --request-id zed', '/publication-requests/zed'],
+  ['svc review get zed', '/publication-requests/zed'],
+  ['svc connectors get zed', '/connectors/zed'],
+])('%s names the thing in the path', async (line, path) => {
+  await run(line);
+  expect(server.seen.at(-1)?.path).toEndWith(path);
+});
+
+test('a deletion prints the id, also if the slug was given', async () => {
   for (const line of ['categories delete zed --yes', 'connectors delete zed', 'presets delete zed']) {
     const { deleted, id } = JSON.parse((await run(`svc ${line} --execute --json`)).out);
     expect([line, deleted, id === 'zed']).toEqual([line, true, false]);
   }
 });
 
-test('a name that is empty is a slip of the line, and nothing is asked', async () => {
+test('an empty name is a usage error before any request', async () => {
   server.seen = [];
   for (const argv of [
     ['apps', 'list', '--tenant', ''],
     ['apps', 'list', '--tenant='],
     ['tables', 'list', '--app', '', '--tenant', 'demo'],
   ]) {
-    const ran = await runSvc(argv, { env: { SVC_BASE_URL: server.url, SVC_TOKEN: 'good' } });
+    const ran = await server.svc(argv);
     expect([argv, ran.exit, ran.err.includes('must not be empty')]).toEqual([argv, 2, true]);
   }
   expect(server.seen).toEqual([]);
@@ -155,7 +138,7 @@ describe('svc policies create', () => {
     });
   });
 
-  test('takes a file, and flags go before it', async () => {
+  test('accepts a file, and flags override it', async () => {
     expect(await sent('svc policies create --from-file policy.yaml --name other')).toEqual({
       name: 'other',
       actions: ['read'],
@@ -168,7 +151,7 @@ describe('svc policies create', () => {
     ['--name a --mask email:scramble', 'redact'],
     ['--name a --mask email:hash:[1]', 'JSON object'],
     ['--from-file /no/such/file', '/no/such/file'],
-  ])('%s is refused before any request', async (flags, named) => {
+  ])('%s is rejected before any request', async (flags, named) => {
     server.seen = [];
     const ran = await run(`svc policies create ${flags}`);
     expect([ran.exit, server.seen]).toEqual([2, []]);
@@ -184,7 +167,7 @@ describe('svc tables create', () => {
     return JSON.parse(server.seen[0]?.body ?? '');
   };
 
-  test('sends what the flags say, columns as they were written', async () => {
+  test('sends the flags, with columns as they were typed', async () => {
     const line =
       "svc tables create pets --app shop --column name:text --column 'at:timestamptz:nullable:2026-01-31T00:00:00Z' " +
       '--owner-column name --description d';
@@ -208,7 +191,7 @@ describe('svc tables create', () => {
     });
   });
 
-  test('takes a table as it was printed, without what the server adds by itself', async () => {
+  test('accepts the output of tables get, without generated columns', async () => {
     const column = { type: 'text', nullable: false, default: null };
     const printed = {
       id: 'an id',
@@ -241,7 +224,13 @@ describe('svc tables create', () => {
         (column: { default: unknown }) => column.default,
       );
     expect(await defaults(`${folder}/a.yaml`)).toEqual([
-      ...['9007199254740993', '1.10', '1e400', 31, true, null, '7'],
+      '9007199254740993',
+      '1.10',
+      '1e400',
+      31,
+      true,
+      null,
+      '7',
     ]);
     await Bun.write(
       `${folder}/a.json`,
@@ -250,7 +239,7 @@ describe('svc tables create', () => {
     expect(await defaults(`${folder}/a.json`)).toEqual(['9007199254740993']);
   });
 
-  test('refuses a file of another table', async () => {
+  test('rejects a file of another table', async () => {
     const path = `${newFolder()}/cats.yaml`;
     await Bun.write(path, 'name: cats\ncolumns: [name:text]\n');
     server.seen = [];
@@ -260,12 +249,12 @@ describe('svc tables create', () => {
   });
 
   test.each([
-    ['--column name', 'lacks a type'],
+    ['--column name', 'has no type'],
     ['--column name:string', 'string'],
     ['--column a:text --column a:int', '"a"'],
     ['--schema pets.yaml --column keeper:text', '"keeper"'],
     ['--schema /no/such/file', '/no/such/file'],
-  ])('%s is refused before any request', async (flags, named) => {
+  ])('%s is rejected before any request', async (flags, named) => {
     server.seen = [];
     const ran = await run(`svc tables create pets --app shop ${flags}`);
     expect([ran.exit, server.seen]).toEqual([2, []]);
@@ -273,7 +262,7 @@ describe('svc tables create', () => {
   });
 });
 
-test('svc tables columns update sends only what was asked for', async () => {
+test('svc tables columns update sends only the given fields', async () => {
   const sent = async (flags: string) => {
     server.seen = [];
     const { exit } = await run(`svc tables columns update pets age --app shop ${flags}`);
@@ -316,7 +305,7 @@ describe('--all', () => {
     expect(new Set(items.map(({ id }: { id: string }) => id)).size).toBe(450);
   });
 
-  test('goes before --per-page and --limit, with a note', async () => {
+  test('overrides --per-page and --limit, with a note', async () => {
     server.intercept = (_, { query }) => {
       const page = Number(query.get('page') ?? query.get('cursor') ?? 1);
       const ids = Array.from({ length: page === 1 ? 200 : 1 }, (_, at) => ({ id: `id-${page}-${at}` }));
@@ -344,7 +333,7 @@ describe('--all', () => {
   });
 });
 
-test('the contract has no endpoint that these tests never met', () => {
+test('these tests call every endpoint of the contract', () => {
   const met = new Set(commands.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [endpoint.id])));
   const called = commands.flatMap(({ calls }) => (calls ?? '').split(/, (?:\w[^/]*? )?(?=[A-Z]+ )/));
   for (const { endpoint } of contract)

@@ -1,25 +1,21 @@
 import type { Client } from '@svc/contract/client.ts';
-import type { Args, Command } from './command.ts';
-import type { OutputFormat } from './flags.ts';
-import type { Io } from './io.ts';
+import type { Command } from './command.ts';
+import type { Args } from './framework/declaration.ts';
+import type { Io } from './framework/io.ts';
+import type { OutputFormat } from './global-flags.ts';
 import type { MutationMode } from './mutation.ts';
-import type { Session } from './session.ts';
+import type { Session } from './session/session.ts';
 
-/** What a command works with. */
 export interface Ctx {
   io: Io;
   globals: Globals;
-  /** How a mutating command was asked to run. */
   mutation: MutationMode;
-  /** Fires when the command's time is over, or at Ctrl-C; its reason is the error to end with. */
   signal: AbortSignal;
-  /** Talk that can wait: with `--json` it is held back, and dropped when an error must stand alone. */
+  /** A note on standard error: with `--json` it is deferred, and dropped when an error is reported. */
   note(text: string): void;
-  /** Talk that people wait for. */
   say(text: string): void;
   session(): Promise<Session>;
   client(): Promise<Client>;
-  /** The command that some words name, for commands about commands; a usage error when none. */
   findCommand(words: readonly string[]): Promise<Command>;
 }
 
@@ -32,7 +28,6 @@ export interface Globals {
   verbose: boolean;
 }
 
-/** A line that has been understood. */
 export interface Line {
   command: Command;
   args: Args;
@@ -41,7 +36,6 @@ export interface Line {
   notices: readonly string[];
 }
 
-/** How far a run has come; what an error report can go by. */
 export interface Run {
   io: Io;
   words: string;
@@ -50,6 +44,5 @@ export interface Run {
 }
 
 export interface OpenContext extends Ctx {
-  /** Writes the notes that were held back. */
   flushNotes(): void;
 }

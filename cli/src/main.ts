@@ -1,25 +1,24 @@
-/** The process: signals, exit code and nothing else. */
 const argv = process.argv.slice(2);
 
-// The commonest line of scripts needs none of the rest.
+// Fast path for scripts: needs no other module.
 if (argv.length === 1 && argv[0] === '--version') {
   const { versionLine } = await import('./version.ts');
   await Bun.write(Bun.stdout, versionLine).catch(() => undefined);
   process.exit(0);
 }
 
-// Files are read and translated side by side when they are asked for together, and one after the other when each is
-// asked for by the one before: what the commonest lines need is asked for here.
-const words = argv.join('/');
-const [{ runCli }, { errorsWritten, realIo }] = await Promise.all([
+// Modules that are imported together are read and compiled in parallel: import what most commands need here.
+const words = argv.join(' ');
+const [{ runCli }, { flushErrors, realIo }] = await Promise.all([
   import('./cli.ts'),
-  import('./io.ts'),
-  import('./profile.ts'),
+  import('./framework/io.ts'),
+  import('./framework/text.ts'),
+  import('./global-flags.ts'),
+  import('./session/profile.ts'),
+  import('./session/request.ts'),
   import('@svc/contract/client.ts'),
   import('@svc/contract/endpoint.ts'),
-  /^[a-z][a-z-]*(\/[a-z][a-z-]*){0,2}$/.test(words)
-    ? import(`./commands/${words}.ts`).catch(() => undefined)
-    : undefined,
+  import('./registry.ts').then(({ svc }) => (svc.commands.includes(words) ? svc.load(words) : undefined)),
 ]);
 
 let stop: (() => void) | undefined;
@@ -28,7 +27,7 @@ process.on('SIGINT', () => {
   if (interrupted || stop === undefined) process.exit(130);
   interrupted = true;
   stop();
-  // What does not listen must not keep a person waiting.
+  // Force the exit if the command ignores the abort signal.
   setTimeout(() => process.exit(130), 1000).unref();
 });
 
@@ -36,5 +35,5 @@ const io = realIo(argv, process.env, (callback) => {
   stop = callback;
 });
 const exitCode = await runCli(io);
-await errorsWritten();
+await flushErrors();
 process.exit(exitCode);

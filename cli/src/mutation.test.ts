@@ -1,24 +1,13 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { revokeGrant } from '@svc/contract/grants.ts';
-import { problem } from '../testing/fake-problem.ts';
-import { type FakeServer, startFakeServer } from '../testing/fake-server.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../testing/run-svc.ts';
+import { problem } from '../testing/answers.ts';
+import { useFakeServer } from '../testing/fake-server.ts';
 import type { Ctx } from './context.ts';
 import { mutate, mutationMode } from './mutation.ts';
 
-afterAll(removeFolders);
-
-const server: FakeServer = startFakeServer();
-const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
+const server = useFakeServer();
 const grant = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
-const svc = (line: string[], options: RunOptions = {}) => runSvc(line, { env, ...options });
-
-beforeEach(() => {
-  server.seen = [];
-  server.intercept = undefined;
-  server.oauth.tokens.add('good');
-});
-afterAll(() => server.stop());
+const { svc } = server;
 
 describe('without --execute', () => {
   test('a change is previewed by the server and shown, with the line that executes it', async () => {
@@ -29,12 +18,12 @@ describe('without --execute', () => {
     expect(ran.out).toContain('~ scope: ["a"] → []');
     expect(ran.out).toContain('- old: x');
     expect(ran.out).toContain('! Mind the gap.');
-    expect(ran.out).toContain('! This can not be undone.');
+    expect(ran.out).toContain('! This cannot be undone.');
     expect(ran.out).toContain('--plan f1f2f3');
     expect(ran.out).toEndWith(`  svc grants revoke ${grant} --reason 'it'\\''s over' --execute\n`);
   });
 
-  test('JSON is the preview as the server gave it', async () => {
+  test('JSON output is the preview of the server', async () => {
     const ran = await svc(['grants', 'revoke', grant, '--json']);
     expect(JSON.parse(ran.out)).toMatchObject({ dry_run: true, plan: { fingerprint: 'f1f2f3' } });
   });
@@ -47,36 +36,34 @@ describe('without --execute', () => {
     ['-y'],
     ['--plan=x'],
     ['--execute=false'],
-  ])('%s previews all the same', async (flag) => {
+  ])('%s previews too', async (flag) => {
     expect((await svc(['grants', 'revoke', grant, flag])).exit).toBe(0);
     expect(server.seen.map(({ query }) => query.get('dry_run'))).toEqual(['true']);
   });
 
-  test('--dry-run=false alone is answered with a note, and left out of the line that executes', async () => {
+  test('--dry-run=false alone has a note, and is not in the line to execute', async () => {
     const ran = await svc(['grants', 'revoke', grant, '--dry-run=false']);
     expect(ran.err).toContain('still previews');
     expect(ran.out).toEndWith(`svc grants revoke ${grant} --execute\n`);
   });
 
-  test('--execute goes before what stands behind --', async () => {
+  test('--execute is placed before --', async () => {
     const ran = await svc(['grants', 'scope', 'set', grant, '--', 'a', 'b$c']);
     expect(ran.out).toEndWith(`svc grants scope set ${grant} --execute -- a 'b$c'\n`);
   });
 
-  test('in a plain locale the arrow is plain', async () => {
-    expect((await svc(['grants', 'revoke', grant], { env: { ...env, LC_ALL: 'C' } })).out).toContain(
-      '["a"] -> []',
-    );
+  test('the arrow is ASCII in a plain locale', async () => {
+    expect((await svc(['grants', 'revoke', grant], { env: { LC_ALL: 'C' } })).out).toContain('["a"] -> []');
   });
 
-  test('a server that ignores the preview is found out', async () => {
+  test('a server that ignores dry_run is detected', async () => {
     server.intercept = () => Response.json({ id: grant });
     expect(await svc(['grants', 'revoke', grant])).toMatchObject({ exit: 12, out: '' });
   });
 });
 
 describe('with --execute', () => {
-  test('the change is made, once, with a key of its own', async () => {
+  test('the change is made once, with an idempotency key', async () => {
     for (let i = 0; i < 2; i += 1) expect((await svc(['grants', 'revoke', grant, '--execute'])).exit).toBe(0);
     expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([false, false]);
     const keys = server.seen.map(({ headers }) => headers.get('idempotency-key'));
@@ -84,24 +71,24 @@ describe('with --execute', () => {
     expect(keys[0]).toMatch(/^[\w-]{36}$/);
   });
 
-  test.each([['--dry-run'], ['--dry-run=true']])('and %s is refused before any request', async (flag) => {
+  test.each([['--dry-run'], ['--dry-run=true']])('%s is rejected before any request', async (flag) => {
     const ran = await svc(['grants', 'revoke', grant, '--execute', flag]);
     expect([ran.exit, ran.out, server.seen]).toEqual([2, '', []]);
   });
 
-  test('and --dry-run=false executes', async () => {
+  test('--dry-run=false executes', async () => {
     await svc(['grants', 'revoke', grant, '--execute', '--dry-run=false']);
     expect(server.seen[0]?.query.has('dry_run')).toBe(false);
   });
 
-  test('--plan is sent along, and a stale one exits 15', async () => {
+  test('--plan is sent, and a stale plan exits with 15', async () => {
     server.intercept = (request) =>
       request.headers.get('if-plan') === 'old' ? problem('plan_stale') : undefined;
     expect((await svc(['grants', 'revoke', grant, '--execute', '--plan', 'old'])).exit).toBe(15);
     expect((await svc(['grants', 'revoke', grant, '--execute', '--plan', 'new'])).exit).toBe(0);
   });
 
-  test('what is deleted is named', async () => {
+  test('the id of the deleted thing is printed', async () => {
     const ran = await svc(['tables', 'drop', 'pets', '--app', 'shop', '--execute', '--json']);
     expect(JSON.parse(ran.out)).toEqual({ deleted: true, id: 'pets' });
   });
@@ -143,13 +130,13 @@ describe('a command that must be confirmed', () => {
     expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([false]);
   });
 
-  test('is refused with exit 11 and no request where nobody can be asked', async () => {
+  test('exits with 11 before any request if there is no terminal', async () => {
     const refused = mutate(await ctx({ execute: true }, false, true), revokeGrant, input, { confirm: true });
     expect(await refused.catch((cause) => cause.code)).toBe('confirmation_required');
     expect(server.seen).toEqual([]);
   });
 
-  test('is refused like that with --plan too: a plan is no confirmation', async () => {
+  test('exits with 11 with --plan too: a plan is not a confirmation', async () => {
     const refused = mutate(await ctx({ execute: true, plan: 'f1f2f3' }, false, true), revokeGrant, input, {
       confirm: true,
     });
@@ -163,7 +150,7 @@ describe('a command that must be confirmed', () => {
     expect(server.seen.map(({ headers }) => headers.get('if-plan'))).toEqual(['mine']);
   });
 
-  test('with --plan asks as well, unless what it would show is another plan', async () => {
+  test('with --plan asks too, unless the plan has changed', async () => {
     const same = await ctx({ execute: true, plan: 'f1f2f3' }, true, true);
     await mutate(same, revokeGrant, input, { confirm: true });
     const no = mutate(await ctx({ execute: true, plan: 'f1f2f3' }, true, false), revokeGrant, input, {
@@ -177,7 +164,7 @@ describe('a command that must be confirmed', () => {
     expect(server.seen.map(({ query }) => query.has('dry_run'))).toEqual([true, false, true, true]);
   });
 
-  test('every command that is declared so exits 11 with --plan and nobody to ask', async () => {
+  test('exits with 11 with --plan and no terminal, for every such command', async () => {
     const lines = ['apps ownership transfer --app a --to b', 'apps purge a'];
     for (const line of [...lines, 'categories delete a']) {
       const ran = await svc([...line.split(' '), '--execute', '--plan', 'f1f2f3']);
@@ -185,7 +172,7 @@ describe('a command that must be confirmed', () => {
     }
   });
 
-  test('apps raw-db disable is none of them: --execute does it', async () => {
+  test('does not include apps raw-db disable', async () => {
     const ran = await svc(['apps', 'raw-db', 'disable', '--app', 'a', '--execute']);
     expect([ran.exit, server.seen[0]?.query.has('dry_run')]).toEqual([0, false]);
   });

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
 import { Glob } from 'bun';
-import type { Command, Flag } from './command.ts';
-import { parseDuration } from './duration.ts';
-import { allFlagsOf, flagNames, globalFlags, mutationFlags } from './flags.ts';
-import { parseArgs } from './parse.ts';
-import { resolveWords } from './read-line.ts';
-import { commandWords, groups, isCommand, loadCommand } from './registry.ts';
-import { commandSchema } from './schema.ts';
+import type { Command } from './command.ts';
+import type { Flag } from './framework/declaration.ts';
+import { parseDuration } from './framework/flag-values.ts';
+import { allFlags, flagNames, mutationFlags } from './framework/flags.ts';
+import { parseArgs } from './framework/parse.ts';
+import { globalFlags } from './global-flags.ts';
+import { commandSchema } from './output/command-schema.ts';
+import { commandWords, groups, svc } from './registry.ts';
 
-const commands = await Promise.all(commandWords.map(loadCommand));
+const commands = await Promise.all(commandWords.map(svc.load));
 
 /** Endpoints without a command, and why. */
 const withoutCommand: Record<string, string> = {
@@ -45,14 +46,14 @@ const withoutCommand: Record<string, string> = {
 };
 
 describe('the list of commands', () => {
-  test('is the files there are, and each declares the words of its path', () => {
+  test('names every file, and every command that the files declare', async () => {
     const files = [...new Glob('**/*.ts').scanSync(`${import.meta.dir}/commands`)];
-    const words = files.map((file) => file.replace(/\.ts$/, '').replaceAll('/', ' '));
-    expect(words.sort()).toEqual([...commandWords].sort());
-    expect(commands.map((command) => command.words)).toEqual([...commandWords]);
+    const modules = await Promise.all(files.map((file) => import(`./commands/${file}`)));
+    const declared = modules.flatMap((module) => Object.values<Command>(module).map(({ words }) => words));
+    expect(declared.sort()).toEqual([...commandWords].sort());
   });
 
-  test('has a group for every beginning of words, and no group without commands', () => {
+  test('has a group for every prefix of the words, and no group without commands', () => {
     const beginnings = commandWords.flatMap((words) =>
       words
         .split(' ')
@@ -61,7 +62,8 @@ describe('the list of commands', () => {
     );
     expect(Object.keys(groups).sort()).toEqual([...new Set(beginnings)].sort());
     for (const [path, { alone }] of Object.entries(groups)) {
-      if (alone !== undefined) expect([alone.startsWith(path), isCommand(alone)]).toEqual([true, true]);
+      if (alone !== undefined)
+        expect([alone.startsWith(path), commandWords.includes(alone)]).toEqual([true, true]);
     }
   });
 
@@ -77,27 +79,40 @@ describe('the list of commands', () => {
 describe.each(commands.map((command) => [command.words, command] as const))(
   'svc %s',
   (_, command: Command) => {
-    test('says what it does, in one line without a full stop', () => {
+    test('has a summary of one line without a full stop', () => {
       expect(command.summary).toMatch(/^[A-Z].{10,90}[^.]$/);
     });
 
-    test('has examples that are its own and that parse', async () => {
-      expect(command.examples.length).toBeGreaterThan(0);
-      for (const { line, does } of command.examples) {
-        const { words, rest } = await resolveWords(shellWords(line).slice(1));
-        expect([words, does.length > 3]).toEqual([command.words, true]);
-        await parseArgs(command, rest, {});
+    test('has examples that can be parsed', async () => {
+      const examples = Object.entries(command.examples ?? {});
+      expect(examples.length).toBeGreaterThan(0);
+      for (const [line, does] of examples) {
+        expect([line, does.length > 3]).toEqual([line, true]);
+        await parseArgs(svc, command, shellWords(line), { env: {} });
       }
     });
 
     test('previews if and only if its endpoint changes something', () => {
       if (command.endpoint !== undefined) expect(command.kind).toBe(command.endpoint.kind);
       expect(command.run === undefined).toBe(command.endpoint !== undefined);
-      expect(command.endpoint === undefined ? command.output : command.input).toBeDefined();
+      if (command.endpoint === undefined) expect(command.output).toBeDefined();
+    });
+
+    test('names every parameter of the path in its arguments or its input', () => {
+      const names = [
+        ...(command.positionals ?? []).map(({ name }) => name),
+        ...Object.keys(command.flags ?? {}),
+      ];
+      const named = new Set(['tenant', ...names.map((name) => name.replace(/-id$/, ''))]);
+      const params = [...(command.endpoint?.path ?? '').matchAll(/\{(\w+?)(?:ID)?\}/g)].map(
+        ([, name = '']) => name,
+      );
+      if (command.input === undefined)
+        expect(params.filter((name) => !named.has(name) && !named.has('id'))).toEqual([]);
     });
 
     test('has flags that fit together', () => {
-      const all = allFlagsOf(command);
+      const all = allFlags(svc, command);
       for (const [name, flag] of Object.entries(command.flags ?? {})) checkFlag(name, flag, Object.keys(all));
       const spellings = Object.entries(all).flatMap(([name, flag]) => [
         ...flagNames({ [name]: flag }).keys(),
@@ -119,7 +134,7 @@ describe.each(commands.map((command) => [command.words, command] as const))(
         ]);
     });
 
-    test('has a schema of what it takes and prints', async () => {
+    test('has a schema of its input and output', async () => {
       const schema = await commandSchema(command);
       expect(JSON.parse(JSON.stringify(schema))).toMatchObject({
         command: `svc ${command.words}`,

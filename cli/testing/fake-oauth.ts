@@ -1,16 +1,5 @@
 import { localGrantType } from '@svc/contract/identity.ts';
-import type { Seen } from './fake-server.ts';
-
-export interface OAuthState {
-  /** Access tokens that count. */
-  tokens: Set<string>;
-  /** Refresh tokens that have not been used: each counts once. */
-  refreshTokens: Set<string>;
-  /** What polling a device code answers, in order; the last one stays. */
-  devices: Map<string, DeviceAnswer[]>;
-  serial: number;
-  accessSeconds: number;
-}
+import type { Seen } from './answers.ts';
 
 export type DeviceAnswer =
   | 'authorization_pending'
@@ -19,10 +8,24 @@ export type DeviceAnswer =
   | 'expired_token'
   | 'tokens';
 
+export type OAuthState = ReturnType<typeof newOAuthState>;
+
+export function newOAuthState() {
+  return {
+    tokens: new Set<string>(),
+    /** Unused ones: each is valid once. */
+    refreshTokens: new Set<string>(),
+    /** Answers to polls of a device code, in order; the last one stays. */
+    devices: new Map<string, DeviceAnswer[]>(),
+    serial: 0,
+    accessSeconds: 3600,
+  };
+}
+
 /** RFC 8628 and 6749 as far as the command-line tool uses them. */
-export function fakeOAuth(base: string, state: OAuthState, seen: Seen): Response {
-  const form = new URLSearchParams(seen.body);
-  switch (seen.path) {
+export function fakeOAuth(base: string, state: OAuthState, { path, body }: Seen): Response {
+  const form = new URLSearchParams(body);
+  switch (path) {
     case '/oauth/.well-known/openid-configuration':
       return Response.json({
         issuer: `${base}/oauth`,
@@ -31,7 +34,17 @@ export function fakeOAuth(base: string, state: OAuthState, seen: Seen): Response
         revocation_endpoint: `${base}/oauth/token/revocation`,
       });
     case '/oauth/device/auth':
-      return startDevice(base, state, form);
+      if (form.get('client_id') !== 'svc-cli')
+        return Response.json({ error: 'invalid_client' }, { status: 401 });
+      if (!state.devices.has('device-1')) state.devices.set('device-1', ['tokens']);
+      return Response.json({
+        device_code: 'device-1',
+        user_code: 'ABCD-EFGH',
+        verification_uri: `${base}/oauth/device`,
+        verification_uri_complete: `${base}/oauth/device?user_code=ABCD-EFGH`,
+        expires_in: 600,
+        interval: 0.01,
+      });
     case '/oauth/token':
       return token(state, form);
     case '/oauth/token/revocation':
@@ -42,49 +55,34 @@ export function fakeOAuth(base: string, state: OAuthState, seen: Seen): Response
   }
 }
 
-function startDevice(base: string, state: OAuthState, form: URLSearchParams): Response {
-  if (form.get('client_id') !== 'svc-cli') return Response.json({ error: 'invalid_client' }, { status: 401 });
-  if (!state.devices.has('device-1')) state.devices.set('device-1', ['tokens']);
-  return Response.json({
-    device_code: 'device-1',
-    user_code: 'ABCD-EFGH',
-    verification_uri: `${base}/oauth/device`,
-    verification_uri_complete: `${base}/oauth/device?user_code=ABCD-EFGH`,
-    expires_in: 600,
-    interval: 0.01,
-  });
-}
-
 function token(state: OAuthState, form: URLSearchParams): Response {
   switch (form.get('grant_type')) {
     case 'refresh_token':
-      // A refresh token used twice ends the login, as it must with rotation.
-      if (!state.refreshTokens.delete(form.get('refresh_token') ?? '')) return refused('invalid_grant');
-      return issue(state);
+      // A refresh token used twice ends the login, as rotation requires.
+      return issue(state, state.refreshTokens.delete(form.get('refresh_token') ?? '') ? 'tokens' : undefined);
     case 'urn:ietf:params:oauth:grant-type:device_code': {
-      const answers = state.devices.get(form.get('device_code') ?? '');
-      const next = answers !== undefined && answers.length > 1 ? answers.shift() : answers?.[0];
-      return next === 'tokens' ? issue(state) : refused(next ?? 'invalid_grant');
+      const answers = state.devices.get(form.get('device_code') ?? '') ?? [];
+      return issue(state, answers.length > 1 ? answers.shift() : answers[0]);
     }
     case localGrantType:
-      return form.get('local_secret') === 'the-secret' ? issue(state) : refused('invalid_grant');
+      return issue(state, form.get('local_secret') === 'the-secret' ? 'tokens' : undefined);
     default:
-      return refused('unsupported_grant_type');
+      return Response.json({ error: 'unsupported_grant_type' }, { status: 400 });
   }
 }
 
-export function issue(state: OAuthState): Response {
+function issue(state: OAuthState, outcome: DeviceAnswer | undefined): Response {
+  const error = outcome ?? 'invalid_grant';
+  if (error !== 'tokens')
+    return Response.json({ error, error_description: `because ${error}` }, { status: 400 });
   state.serial += 1;
-  state.tokens.add(`access-${state.serial}`);
-  state.refreshTokens.add(`refresh-${state.serial}`);
+  const [access_token, refresh_token] = [`access-${state.serial}`, `refresh-${state.serial}`];
+  state.tokens.add(access_token);
+  state.refreshTokens.add(refresh_token);
   return Response.json({
-    access_token: `access-${state.serial}`,
-    refresh_token: `refresh-${state.serial}`,
+    access_token,
+    refresh_token,
     expires_in: state.accessSeconds,
     token_type: 'Bearer',
   });
-}
-
-function refused(error: string): Response {
-  return Response.json({ error, error_description: `because ${error}` }, { status: 400 });
 }

@@ -1,72 +1,59 @@
-import { problem } from './fake-problem.ts';
-import type { Seen } from './fake-server.ts';
+import { previewOf, problem, type Seen } from './answers.ts';
 
 type Row = Record<string, unknown>;
+type RowsState = ReturnType<typeof newRowsState>;
 
-/** Rows as far as the command-line tool uses them, in memory. A line with a member `bad` is a bad line. */
-export interface RowsState {
-  rows: Row[];
-  /** Answers by Idempotency-Key. */
-  answers: Map<string, unknown>;
-  /** Columns that must not be given. */
-  readOnly: string[];
-}
-
-export function newRowsState(): RowsState {
+export function newRowsState() {
   return {
     rows: [
       { id: '1', name: 'Rex', age: 3 },
       { id: '2', name: null, note: 'second' },
-    ],
-    answers: new Map(),
-    readOnly: [],
+    ] as Row[],
+    /** Answers by Idempotency-Key. */
+    answers: new Map<string, unknown>(),
+    readOnly: [] as string[],
   };
 }
 
+/** The row API as far as the command-line tool uses it, in memory. A line with a member `bad` is invalid. */
 export function fakeRows(state: RowsState, seen: Seen): Response {
   const [, , , , , below] = seen.path.split('/');
-  const dry = seen.query.get('dry_run') === 'true';
+  const isDry = seen.query.get('dry_run') === 'true';
+  const plan = (operation: string) => Response.json(previewOf(operation));
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':
       if (below === undefined) return list(state, seen);
       return Response.json(state.rows[0], { headers: { etag: '"v1"' } });
-    case 'POST': {
-      if (seen.headers.get('content-type') === 'application/json')
-        return dry ? plan('rows.insert') : Response.json(JSON.parse(seen.body), { status: 201 });
-      return insertLines(state, seen, dry);
-    }
+    case 'POST':
+      if (seen.headers.get('content-type') !== 'application/json') return insertLines(state, seen, isDry);
+      return isDry ? plan('rows.insert') : Response.json(JSON.parse(seen.body), { status: 201 });
     case 'PATCH':
-      return dry ? plan('rows.update') : Response.json({ ...state.rows[0], ...JSON.parse(seen.body) });
+      return isDry ? plan('rows.update') : Response.json({ ...state.rows[0], ...JSON.parse(seen.body) });
     default:
-      return dry ? plan('rows.delete') : new Response(null, { status: 204 });
+      return isDry ? plan('rows.delete') : new Response(null, { status: 204 });
   }
 }
 
 function list({ rows }: RowsState, { headers, query }: Seen): Response {
   if (headers.get('accept') === 'application/x-ndjson')
     return new Response(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const size = Number(query.get('per_page') ?? 50);
-  const at = Number(query.get('cursor') ?? 0);
-  const end = at + size;
-  const more = end < rows.length;
-  return Response.json({
-    data: rows.slice(at, end),
-    page: 1,
-    per_page: size,
-    has_more: more,
-    next_cursor: more ? String(end) : null,
-  });
+  const per_page = Number(query.get('per_page') ?? 50);
+  const start = Number(query.get('cursor') ?? 0);
+  const end = start + per_page;
+  const has_more = end < rows.length;
+  const next_cursor = has_more ? String(end) : null;
+  return Response.json({ data: rows.slice(start, end), page: 1, per_page, has_more, next_cursor });
 }
 
-function insertLines(state: RowsState, { headers, body }: Seen, dry: boolean): Response {
+function insertLines(state: RowsState, { headers, body }: Seen, isDry: boolean): Response {
   const key = headers.get('idempotency-key') ?? '';
   const before = state.answers.get(key);
   if (before !== undefined) return Response.json(before, { status: 201 });
-  const rows = body
+  const rows: Row[] = body
     .split('\n')
     .filter(Boolean)
-    .map((line): Row => JSON.parse(line));
+    .map((line) => JSON.parse(line));
   const errors = rows.flatMap((row, at) => [
     ...state.readOnly
       .filter((column) => column in row)
@@ -74,16 +61,9 @@ function insertLines(state: RowsState, { headers, body }: Seen, dry: boolean): R
     ...('bad' in row ? [{ line: at + 1, column: 'bad', code: 'unknown_column', detail: 'is unknown' }] : []),
   ]);
   if (errors.length > 0) return problem('validation_failed', { errors: errors.slice(0, 100) });
-  if (dry) return plan('rows.insert');
+  if (isDry) return Response.json(previewOf('rows.insert'));
   state.rows.push(...rows);
   const answer = { inserted: rows.length, ids: rows.map(() => 'x') };
   state.answers.set(key, answer);
   return Response.json(answer, { status: 201 });
-}
-
-function plan(operation: string): Response {
-  const target = { kind: 'row', id: '', name: 'shop/pets' };
-  const changes = [{ path: 'name', before: null, after: 'Rex', effect: 'create' }];
-  const rest = { changes, warnings: [], irreversible: false, fingerprint: 'f1f2f3' };
-  return Response.json({ dry_run: true, plan: { operation, target, ...rest } });
 }

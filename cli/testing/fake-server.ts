@@ -1,85 +1,98 @@
+import { afterAll, beforeEach } from 'bun:test';
 import { type ContractEntry, contract } from '@svc/contract/all.ts';
 import { Icon } from '@svc/contract/icons.shapes.ts';
-import type { JsonSchema } from '../src/command.ts';
-import { fakeOAuth, type OAuthState } from './fake-oauth.ts';
-import { fakeObjects, withObjectUrls } from './fake-objects.ts';
-import { problem, requestId } from './fake-problem.ts';
-import { fakeRows, newRowsState, type RowsState } from './fake-rows.ts';
-import { fakeUploads, withUploads } from './fake-uploads.ts';
-import { sample } from './sample.ts';
-
-export interface Seen {
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  headers: Headers;
-  body: string;
-}
+import { answerOf, previewOf, problem, requestId, type Seen } from './answers.ts';
+import { fakeOAuth, newOAuthState } from './fake-oauth.ts';
+import { fakeRows, newRowsState } from './fake-rows.ts';
+import { newFolder, type Ran, type RunOptions, removeFolders, runSvc } from './run-svc.ts';
 
 type Intercepted = Response | undefined;
 
-export interface FakeServer {
-  url: string;
-  /** Requests in order; those to `/oauth` too. */
-  seen: Seen[];
-  oauth: OAuthState;
-  /** Of every table. */
-  rows: RowsState;
-  /** Answers a request instead of the usual answer, when it returns one. */
-  intercept: ((request: Request, seen: Seen) => Intercepted | Promise<Intercepted>) | undefined;
-  stop(): Promise<void>;
-}
+export type FakeServer = ReturnType<typeof startFakeServer>;
 
 /** A real HTTP server that speaks the contract: answers fit the schemas, previews are plans, logins rotate. */
-export function startFakeServer(): FakeServer {
+export function startFakeServer() {
   const server = Bun.serve({
     port: 0,
     idleTimeout: 60,
     async fetch(request): Promise<Response> {
-      const url = new URL(request.url);
-      const body = await request.text();
-      const seen: Seen = {
-        method: request.method,
-        path: url.pathname,
-        query: url.searchParams,
-        headers: request.headers,
-        body,
-      };
+      const { pathname: path, searchParams: query } = new URL(request.url);
+      const { method, headers } = request;
+      const seen: Seen = { method, path, query, headers, body: await request.text() };
       fake.seen.push(seen);
       return (await fake.intercept?.(request, seen)) ?? answer(fake, seen);
     },
   });
-  const fake: FakeServer = {
-    url: `http://localhost:${server.port}`,
-    seen: [],
-    oauth: {
-      tokens: new Set(),
-      refreshTokens: new Set(),
-      devices: new Map(),
-      serial: 0,
-      accessSeconds: 3600,
-    },
+  const url = `http://localhost:${server.port}`;
+  const fake = {
+    url,
+    env: { SVC_BASE_URL: url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() },
+    /** Requests in order, including those to `/oauth`. */
+    seen: [] as Seen[],
+    oauth: newOAuthState(),
     rows: newRowsState(),
-    intercept: undefined,
+    /** Replaces the usual answer, where it returns one. */
+    intercept: undefined as
+      | ((request: Request, seen: Seen) => Intercepted | Promise<Intercepted>)
+      | undefined,
+    /** Runs svc against this server, as a person who is logged in and has a tenant. */
+    svc: (argv: readonly string[], { env, ...options }: RunOptions = {}): Promise<Ran> =>
+      runSvc(argv, { cwd: newFolder(), ...options, env: { ...fake.env, ...env } }),
     stop: () => server.stop(true),
   };
   return fake;
 }
 
+/** For a test file: stops with it, and starts each test without requests and interception. */
+export function useFakeServer(): FakeServer {
+  const fake = startFakeServer();
+  fake.oauth.tokens.add('good');
+  beforeEach(() => {
+    fake.seen = [];
+    fake.intercept = undefined;
+  });
+  afterAll(async () => {
+    await fake.stop();
+    removeFolders();
+  });
+  return fake;
+}
+
+/** Fields of answers that differ from the sample: nothing is left to wait for, and URLs lead to this server. */
+const overrides: Record<string, (url: string, seen: Seen) => object> = {
+  'domains.verify': () => ({ status: 'active' }),
+  'deployments.get': () => ({ state: 'live' }),
+  'bootstraps.get': () => ({ state: 'done' }),
+  'bootstraps.start': () => ({ state: 'done', approval: null }),
+  'apps.fork': () => ({ state: 'done', approval: null }),
+  'deployments.grantUpload': (url) => ({ put_url: `${url}/sources/a-token` }),
+  'icons.sign': (url) => ({ put_url: `${url}/icons/1?token=t` }),
+  'icons.preCreate': (url) => ({ put_url: `${url}/icons/1?token=t` }),
+  'storage.list': () => ({ next_cursor: null }),
+  'storage.getUrl': (url) => ({ url: `${url}/objects/a-token/name` }),
+  'storage.signUpload': (url) => ({
+    put_url: `${url}/objects/a-token/name`,
+    headers: { 'content-type': 'text/plain' },
+  }),
+  'releases.create': (url, { body }) => {
+    const { files } = JSON.parse(body) as { files: { sha256: string }[] };
+    return {
+      missing: [...new Set(files.map(({ sha256 }) => sha256))],
+      upload_url: `${url}/uploads/a-token/`,
+    };
+  },
+};
+
 function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (seen.path.startsWith('/oauth/')) return fakeOAuth(fake.url, fake.oauth, seen);
-  // The address alone lets an icon in.
-  if (seen.path.startsWith('/icons/'))
-    return Response.json(answerOf({ shape: { answer: Icon } }), { status: 201, headers: requestId });
-  if (seen.path.startsWith('/objects/')) return fakeObjects(seen);
-  if (seen.path.startsWith('/uploads/')) return fakeUploads(seen);
-  if (seen.path.startsWith('/sources/')) return Response.json({}, { status: 201, headers: requestId });
+  const signed = signedUrlAnswer(seen);
+  if (signed !== undefined) return signed;
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
   const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
   if (!fake.oauth.tokens.has(token) && !isPat) return problem('unauthenticated');
   if (isRows) return fakeRows(fake.rows, seen);
-  // As at the real one, a word wins over a parameter.
+  // As at the real server, a word wins over a parameter.
   const [entry] = contract
     .filter(({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path))
     .sort((one, other) => parametersIn(one) - parametersIn(other));
@@ -87,48 +100,55 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   const wrong = inputFault(entry, seen);
   if (wrong !== undefined)
     return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });
-  if (seen.query.get('dry_run') === 'true') return Response.json(previewOf(entry), { headers: requestId });
-  if (entry.endpoint.status === 204) return new Response(null, { status: 204, headers: requestId });
-  const { id } = entry.endpoint;
-  const made = withUploads(fake.url, id, seen, withObjectUrls(fake.url, id, answerOf(entry)));
-  // Whoever waits for a domain has waited long enough.
-  if (id === 'domains.verify') return Response.json({ ...(made as object), status: 'active' });
-  // And whoever waits for a deployment.
-  if (id === 'deployments.get') return Response.json({ ...(made as object), state: 'live' });
-  // And whoever waits for a run, or for somebody to approve one.
-  if (id === 'bootstraps.get') return Response.json({ ...(made as object), state: 'done' });
-  if (id === 'bootstraps.start' || id === 'apps.fork')
-    return Response.json({ ...(made as object), state: 'done', approval: null }, { status: 201 });
-  if (id === 'deployments.grantUpload')
-    return Response.json({ ...(made as object), put_url: `${fake.url}/sources/a-token` }, { status: 201 });
-  const isUpload = id.startsWith('icons.');
-  const told = isUpload ? { ...(made as object), put_url: `${fake.url}/icons/1?token=t` } : made;
-  return Response.json(told, { status: entry.endpoint.status, headers: requestId });
+  const { id, status } = entry.endpoint;
+  if (seen.query.get('dry_run') === 'true')
+    return Response.json(contractPreview(entry), { headers: requestId });
+  if (status === 204) return new Response(null, { status, headers: requestId });
+  const made = answerOf(entry);
+  const override = overrides[id]?.(fake.url, seen);
+  return Response.json(override === undefined ? made : { ...(made as object), ...override }, {
+    status,
+    headers: requestId,
+  });
 }
 
-export function answerOf(entry: Pick<ContractEntry, 'shape'>): unknown {
-  return sample(entry.shape.answer.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema);
+const sha256 = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+const objectText = 'bytes of an object';
+
+/** Signed URLs need no credential. */
+function signedUrlAnswer({ method, path, headers, body }: Seen): Response | undefined {
+  const created = { status: 201, headers: requestId };
+  switch (path.split('/')[1]) {
+    case 'icons':
+      return Response.json(answerOf({ shape: { answer: Icon } }), created);
+    case 'sources':
+      return Response.json({}, created);
+    case 'uploads':
+      return new Response(null, { status: path.endsWith(sha256(body)) ? 204 : 422, headers: requestId });
+    case 'objects': {
+      if (method !== 'PUT')
+        return new Response(objectText, { headers: { ...requestId, etag: `"${sha256(objectText)}"` } });
+      const content_type = headers.get('content-type');
+      return Response.json({ key: 'a/key', size: body.length, sha256: sha256(body), content_type }, created);
+    }
+    default:
+      return undefined;
+  }
 }
 
-function previewOf({ endpoint }: ContractEntry) {
-  return {
-    dry_run: true,
-    plan: {
-      operation: endpoint.id,
-      target: { kind: 'thing', id: '(assigned on execution)', name: 'a thing' },
-      changes: [
-        { path: 'name', before: null, after: 'new', effect: 'create' },
-        { path: 'scope', before: ['a'], after: [], effect: 'update' },
-        { path: 'old', before: 'x', after: null, effect: 'delete' },
-      ],
-      warnings: ['Mind the gap.'],
-      irreversible: endpoint.irreversible ?? false,
-      fingerprint: 'f1f2f3',
-    },
-  };
+function contractPreview({ endpoint }: ContractEntry) {
+  return previewOf(endpoint.id, {
+    changes: [
+      { path: 'name', before: null, after: 'new', effect: 'create' },
+      { path: 'scope', before: ['a'], after: [], effect: 'update' },
+      { path: 'old', before: 'x', after: null, effect: 'delete' },
+    ],
+    warnings: ['Mind the gap.'],
+    irreversible: endpoint.irreversible ?? false,
+  });
 }
 
-/** Checks body and query as the real server would, so that a command that sends nonsense is found out. */
+/** Checks body and query as the real server does. */
 function inputFault({ shape }: ContractEntry, seen: Seen): string | undefined {
   const body = seen.body === '' ? undefined : JSON.parse(seen.body);
   const query = Object.fromEntries([...seen.query].filter(([name]) => name !== 'dry_run'));
@@ -136,9 +156,7 @@ function inputFault({ shape }: ContractEntry, seen: Seen): string | undefined {
   return faults.find((result) => result?.success === false)?.error?.message;
 }
 
-function parametersIn({ endpoint }: ContractEntry): number {
-  return endpoint.path.split('{').length;
-}
+const parametersIn = ({ endpoint }: ContractEntry) => endpoint.path.split('{').length;
 
 function fits(template: string, path: string): boolean {
   return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);

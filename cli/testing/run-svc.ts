@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { Problem } from '@svc/contract/problem.ts';
 import { runCli } from '../src/cli.ts';
-import type { Io } from '../src/io.ts';
+import type { Io } from '../src/framework/io.ts';
+import { AdvisedProblemError } from '../src/session/problems.ts';
 
 export interface Ran {
   exit: number;
@@ -12,18 +14,18 @@ export interface Ran {
 
 export interface RunOptions {
   env?: Record<string, string | undefined>;
-  /** The folder one stands in; nowhere unless said, so that no file there counts. */
+  /** A folder that does not exist by default, so that no file has an effect. */
   cwd?: string;
   input?: string;
   terminal?: boolean;
   columns?: number;
   confirm?: boolean;
   now?: Date;
-  /** Called once the command runs; fires Ctrl-C. */
+  /** Called once the command runs; `stop` is Ctrl-C. */
   interrupt?: (stop: () => void) => void;
 }
 
-/** Runs the tool inside the test, with a world of its own around it. */
+/** Runs the tool in this process, with an environment of its own. */
 export async function runSvc(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const ran: Ran = { exit: -1, out: '', err: '' };
   const decoder = new TextDecoder();
@@ -53,7 +55,7 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
 }
 
 const folders: string[] = [];
-/** A folder of its own for the files of one test. */
+
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   folders.push(folder);
@@ -65,18 +67,30 @@ export function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-export async function writeLogin(
-  dir: string,
-  baseUrl: string,
-  login: Record<string, unknown> = {},
-): Promise<void> {
-  await Bun.write(join(dir, 'config.json'), JSON.stringify({ profiles: { default: { base_url: baseUrl } } }));
-  const stored = {
-    base_url: baseUrl,
-    access_token: 'access-1',
-    refresh_token: 'refresh-1',
-    expires_at: '2099-01-01T00:00:00Z',
-    ...login,
-  };
-  await Bun.write(join(dir, 'credentials.json'), JSON.stringify({ profiles: { default: stored } }));
+export function folderWith(files: Record<string, string | Buffer>): string {
+  const folder = newFolder();
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  return folder;
+}
+
+export async function writeLogin(dir: string, base_url: string, login: object = {}): Promise<void> {
+  const tokens = { access_token: 'access-1', refresh_token: 'refresh-1', expires_at: '2099-01-01T00:00:00Z' };
+  const write = (name: string, profile: object) =>
+    Bun.write(join(dir, name), JSON.stringify({ profiles: { default: profile } }));
+  await write('config.json', { base_url });
+  await write('credentials.json', { base_url, ...tokens, ...login });
+}
+
+/** The problem that `work` fails with. */
+export function problemOf(work: () => unknown): Problem {
+  try {
+    work();
+  } catch (cause) {
+    if (cause instanceof AdvisedProblemError) return cause.problem;
+    throw cause;
+  }
+  throw new Error('It did not fail.');
 }

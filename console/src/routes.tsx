@@ -2,13 +2,11 @@ import { consolePaths } from '@svc/contract/console-paths.ts';
 import { lazy, Suspense } from 'react';
 import { Redirect, Route, Switch, useLocation, useParams } from 'wouter';
 import { TenantProvider, useMe } from './api/me.ts';
-import { NoTenant } from './layout/no-tenant.tsx';
-import { NotFound } from './layout/not-found.tsx';
+import { Loading } from './components/query-view.tsx';
+import { NoTenant, NotFound } from './layout/not-found.tsx';
 import { PageBoundary } from './layout/page-boundary.tsx';
 import { Shell } from './layout/shell.tsx';
-import { Placeholder } from './parts/answer-view.tsx';
 
-/** Which page an address shows; each is loaded when it is first looked at. */
 const pages = {
   catalogue: lazy(() => import('./pages/catalogue/page.tsx')),
   apps: lazy(() => import('./pages/apps/page.tsx')),
@@ -43,15 +41,15 @@ function Home() {
 
 function TenantPages() {
   const { tenants } = useMe();
-  const { tenant: asked } = useParams<{ tenant: string }>();
+  const { tenant: tenantRef } = useParams<{ tenant: string }>();
   const [path] = useLocation();
-  const tenant = tenants.find(({ id, slug }) => slug === asked || id === asked);
+  const tenant = tenants.find(({ id, slug }) => slug === tenantRef || id === tenantRef);
   if (!tenant) return <NotFound />;
   return (
     <TenantProvider value={tenant}>
       <Shell key={tenant.id}>
         <PageBoundary at={path}>
-          <Suspense fallback={<Placeholder lines={6} />}>
+          <Suspense fallback={<Loading lines={6} />}>
             <Switch>
               <Route path="/t/:tenant">
                 <Redirect to={consolePaths.catalogue(tenant.slug)} replace />

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import * as accessPolicyShapes from './access-policies.shapes.ts';
 import * as accessPolicies from './access-policies.ts';
 import * as appLifeShapes from './app-life.shapes.ts';
@@ -45,6 +46,7 @@ import * as reviewShapes from './review.shapes.ts';
 import * as review from './review.ts';
 import * as rowShapes from './rows-endpoints.shapes.ts';
 import * as rows from './rows-endpoints.ts';
+import * as siteConfigShapes from './site-config.shapes.ts';
 import * as staticSiteShapes from './static-sites.shapes.ts';
 import * as staticSites from './static-sites.ts';
 import * as storageShapes from './storage.shapes.ts';
@@ -57,42 +59,53 @@ import * as tenantShapes from './tenants.shapes.ts';
 import * as tenants from './tenants.ts';
 
 export interface ContractEntry {
+  name: string;
   endpoint: Endpoint;
   shape: Shape;
 }
 
-/** Every endpoint of the control plane with its shapes, paired by name: the OpenAPI document and the tests walk over it. */
-export const contract: readonly ContractEntry[] = [
-  ...pair(identity, identityShapes),
-  ...pair(tenants, tenantShapes),
-  ...pair(notifications, notificationShapes),
-  ...pair(connectors, connectorShapes),
-  ...pair(presets, presetShapes),
-  ...pair(grants, grantShapes),
-  ...pair(accessPolicies, accessPolicyShapes),
-  ...pair(apps, appShapes),
-  ...pair(appLife, appLifeShapes),
-  ...pair(appLists, appListShapes),
-  ...pair(appMetrics, appMetricShapes),
-  ...pair(categories, categoryShapes),
-  ...pair(resourcePresets, resourcePresetShapes),
-  ...pair(templates, templateShapes),
-  ...pair(owners, ownerShapes),
-  ...pair(inspection, inspectionShapes),
-  ...pair(tables, tableShapes),
-  ...pair(storage, storageShapes),
-  ...pair(staticSites, staticSiteShapes),
-  ...pair(rawDb, rawDbShapes),
-  ...pair(icons, iconShapes),
-  ...pair(domains, domainShapes),
-  ...pair(deployments, deploymentShapes),
-  ...pair(gitHost, gitHostShapes),
-  ...pair(gitConnections, gitConnectionShapes),
-  ...pair(bootstrap, bootstrapShapes),
-  ...pair(review, reviewShapes),
+const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record<string, unknown>][] = [
+  [identity, identityShapes],
+  [tenants, tenantShapes],
+  [notifications, notificationShapes],
+  [connectors, connectorShapes],
+  [presets, presetShapes],
+  [grants, grantShapes],
+  [accessPolicies, accessPolicyShapes],
+  [apps, appShapes],
+  [appLife, appLifeShapes],
+  [appLists, appListShapes],
+  [appMetrics, appMetricShapes],
+  [categories, categoryShapes],
+  [resourcePresets, resourcePresetShapes],
+  [templates, templateShapes],
+  [owners, ownerShapes],
+  [inspection, inspectionShapes],
+  [tables, tableShapes],
+  [storage, storageShapes],
+  [staticSites, staticSiteShapes],
+  [rawDb, rawDbShapes],
+  [icons, iconShapes],
+  [domains, domainShapes],
+  [deployments, deploymentShapes],
+  [gitHost, gitHostShapes],
+  [gitConnections, gitConnectionShapes],
+  [bootstrap, bootstrapShapes],
+  [review, reviewShapes],
 ];
 
-/** The row path's own, which no router but `/data/…` itself answers. */
+export const contract: readonly ContractEntry[] = controlPlane.flatMap(([endpoints, shapes]) =>
+  pair(endpoints, shapes),
+);
+
+export const resourceNames: ReadonlyMap<z.ZodType, string> = new Map(
+  [...controlPlane.map(([, shapes]) => shapes), siteConfigShapes].flatMap((shapes) =>
+    Object.entries(shapes).flatMap(([name, value]): [z.ZodType, string][] =>
+      /^[A-Z]/.test(name) && value instanceof z.ZodType ? [[value, name]] : [],
+    ),
+  ),
+);
+
 export const rowContract: readonly ContractEntry[] = pair(rows, rowShapes);
 
 function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): ContractEntry[] {
@@ -101,7 +114,7 @@ function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): 
     .map(([name, endpoint]) => {
       const shape = shapes[name];
       if (!isShape(shape)) throw new Error(`${endpoint.id} has no shape named ${name}.`);
-      return { endpoint, shape };
+      return { name, endpoint, shape };
     });
 }
 

@@ -5,22 +5,18 @@ import { deploymentStatuses, operatingStatuses, visibilities } from './apps.ts';
 import { perPageMax } from './limits.ts';
 import { chars, page, pageQuery, ref, tenantParams, text, wholeNumber } from './shapes.ts';
 
-/** Without the long text: `get` has it. */
 export const ListedApp = App.omit({ description: true });
-/** With what the caller is to it. */
 export const OwnApp = ListedApp.extend({ relation: z.enum(['owner', 'co_owner', 'member']) });
-/** With whom to turn to. */
 export const DiscoveredApp = ListedApp.extend({ owner_name: z.string() });
 
 const words = chars(1, searchCharsMax).meta({
-  description: 'Words of its name, slug, summary or description.',
+  description: 'Words in the name, slug, summary or description.',
 });
-const cursor = text.max(2_000).meta({ description: '`next_cursor` of the page before.' });
-/** Absent where the listing goes on from a cursor. */
+const cursor = text.max(2_000).meta({ description: '`next_cursor` of the previous page.' });
+/** Absent where the request has a cursor. */
 const pageNumber = pageQuery.shape.page.unwrap().optional();
-const category = ref.meta({ description: 'The id or the slug of a category.' });
+const category = ref.meta({ description: 'The id or slug of a category.' });
 const reviewStatus = text.min(1).max(50);
-/** `a,b`: either. */
 const listOf = <T extends z.ZodType<string, string>>(item: T) =>
   z
     .string()
@@ -39,7 +35,6 @@ const capped = z
   .meta({
     description: `More than ${searchHitsMax} apps have the words: some that fit less well were left out.`,
   });
-/** `limit` is another word for `per_page`, and wins. */
 const limit = wholeNumber(1, perPageMax).optional();
 
 export const listApps = {
@@ -57,7 +52,7 @@ export const listApps = {
     deleted: z
       .enum(['true', 'false'])
       .default('false')
-      .meta({ description: 'Only the deleted ones that you can restore or purge.' }),
+      .meta({ description: 'Only deleted apps that you can restore or purge.' }),
     sort: z.enum(searchSorts).optional().meta({ description: '`relevance` (with q) or `slug` when absent.' }),
   }),
   answer: page(ListedApp).extend({ next_cursor: z.string().nullable(), capped }),
@@ -106,7 +101,7 @@ export const checkAvailability = {
       params: { code: 'required' },
     }),
   answer: z.object({
-    available: z.boolean().meta({ description: 'Whether all that was asked for is free.' }),
+    available: z.boolean().meta({ description: 'Whether every requested name is available.' }),
     slug: Name.nullable(),
     subdomain: Name.nullable(),
   }),

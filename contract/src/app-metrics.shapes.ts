@@ -9,14 +9,14 @@ const percentile = z.number().nullable();
 const Figures = z.object({
   requests: count,
   by_status: z.object({ '2xx': count, '3xx': count, '4xx': count, '5xx': count }),
-  bytes_out: count.meta({ description: 'Of bodies.' }),
+  bytes_out: count.meta({ description: 'Bytes of response bodies.' }),
   p50_ms: percentile.meta({
-    description: 'Until the answer began, of requests that the app itself answered.',
+    description: 'Time to first byte of requests that the app answered.',
   }),
   p95_ms: percentile,
   p99_ms: percentile,
   cpu_ms: count.meta({ description: 'Processor time used.' }),
-  memory_bytes: count.meta({ description: 'The most that was seen.' }),
+  memory_bytes: count.meta({ description: 'Peak.' }),
 });
 
 export const AppMetrics = z.object({
@@ -25,7 +25,7 @@ export const AppMetrics = z.object({
   to: timestamp,
   step_seconds: z.int(),
   total: Figures,
-  points: z.array(Figures.extend({ at: timestamp })).meta({ description: 'The oldest first.' }),
+  points: z.array(Figures.extend({ at: timestamp })).meta({ description: 'Oldest first.' }),
 });
 
 export const getAppMetrics = {

@@ -18,42 +18,84 @@ function told(move: AppMove, state: AppState, before?: 'active' | 'archived'): s
   return moved.kind === 'refused' ? moved.code : moved.kind;
 }
 
-/** The whole of it, a line per state, in the order of `appRecords` and `appRuntimes`. */
+/** The complete table, one line per state in the order of `appRecords` and `appRuntimes`. */
 const expected: Record<AppMove, readonly string[]> = {
   archive: [
-    ...['archived/none', 'archived/suspended', 'archived/suspended'],
-    ...['same', 'same', 'same'],
-    ...['not_found', 'not_found', 'not_found'],
+    'archived/none',
+    'archived/suspended',
+    'archived/suspended',
+    'same',
+    'same',
+    'same',
+    'not_found',
+    'not_found',
+    'not_found',
   ],
   reactivate: [
-    ...['same', 'same', 'same'],
-    ...['active/none', 'active/suspended', 'active/suspended'],
-    ...['not_found', 'not_found', 'not_found'],
+    'same',
+    'same',
+    'same',
+    'active/none',
+    'active/suspended',
+    'active/suspended',
+    'not_found',
+    'not_found',
+    'not_found',
   ],
   suspend: [
-    ...['nothing_deployed', 'active/suspended', 'same'],
-    ...['invalid_state_transition', 'invalid_state_transition', 'invalid_state_transition'],
-    ...['not_found', 'not_found', 'not_found'],
+    'nothing_deployed',
+    'active/suspended',
+    'same',
+    'invalid_state_transition',
+    'invalid_state_transition',
+    'invalid_state_transition',
+    'not_found',
+    'not_found',
+    'not_found',
   ],
   resume: [
-    ...['no_successful_deployment', 'same', 'active/running'],
-    ...['invalid_state_transition', 'invalid_state_transition', 'invalid_state_transition'],
-    ...['not_found', 'not_found', 'not_found'],
+    'no_successful_deployment',
+    'same',
+    'active/running',
+    'invalid_state_transition',
+    'invalid_state_transition',
+    'invalid_state_transition',
+    'not_found',
+    'not_found',
+    'not_found',
   ],
   delete: [
-    ...['deleted/none', 'deleted/suspended', 'deleted/suspended'],
-    ...['deleted/none', 'deleted/suspended', 'deleted/suspended'],
-    ...['same', 'same', 'same'],
+    'deleted/none',
+    'deleted/suspended',
+    'deleted/suspended',
+    'deleted/none',
+    'deleted/suspended',
+    'deleted/suspended',
+    'same',
+    'same',
+    'same',
   ],
   restore: [
-    ...['same', 'same', 'same'],
-    ...['same', 'same', 'same'],
-    ...['archived/none', 'archived/suspended', 'archived/suspended'],
+    'same',
+    'same',
+    'same',
+    'same',
+    'same',
+    'same',
+    'archived/none',
+    'archived/suspended',
+    'archived/suspended',
   ],
   purge: [
-    ...['not_deleted', 'not_deleted', 'not_deleted'],
-    ...['not_deleted', 'not_deleted', 'not_deleted'],
-    ...['purged', 'purged', 'purged'],
+    'not_deleted',
+    'not_deleted',
+    'not_deleted',
+    'not_deleted',
+    'not_deleted',
+    'not_deleted',
+    'purged',
+    'purged',
+    'purged',
   ],
 };
 
@@ -62,12 +104,12 @@ describe('the states of an app', () => {
     expect(states.map((state) => told(move, state, 'archived'))).toEqual([...expected[move]]);
   });
 
-  test('restoring brings back what the record was', () => {
+  test('restoring returns to the record state before the deletion', () => {
     expect(told('restore', { record: 'deleted', runtime: 'suspended' }, 'active')).toBe('active/suspended');
     expect(told('restore', { record: 'deleted', runtime: 'none' }, 'archived')).toBe('archived/none');
   });
 
-  test('a refusal is a code that the contract knows', () => {
+  test('a refusal has a known error code', () => {
     for (const move of appMoveNames) {
       for (const state of states) {
         const moved = moveApp(move, state);
@@ -77,7 +119,7 @@ describe('the states of an app', () => {
     }
   });
 
-  test('nothing but resume makes an app run, and nothing but an active app runs', () => {
+  test('only resume makes an app run, and only an active app runs', () => {
     for (const move of appMoveNames) {
       for (const state of states) {
         const moved = moveApp(move, state);
@@ -87,7 +129,7 @@ describe('the states of an app', () => {
     }
   });
 
-  test('a move made again changes nothing, or finds nothing', () => {
+  test('a repeated move changes nothing or is not found', () => {
     for (const move of appMoveNames) {
       for (const state of states) {
         const moved = moveApp(move, state);
@@ -96,7 +138,7 @@ describe('the states of an app', () => {
     }
   });
 
-  test('what is offered is what changes something', () => {
+  test('only moves that change something are offered', () => {
     expect(movesFrom({ record: 'active', runtime: 'none' })).toEqual(['archive', 'delete']);
     expect(movesFrom({ record: 'active', runtime: 'running' })).toEqual(['archive', 'suspend', 'delete']);
     expect(movesFrom({ record: 'active', runtime: 'suspended' })).toEqual(['archive', 'resume', 'delete']);

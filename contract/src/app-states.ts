@@ -1,8 +1,8 @@
 import type { ErrorCode } from './error-codes.ts';
 
 /**
- * What may be done with an app in which state: `record` is what it is on the books, `runtime` whether it runs. Server,
- * command line and console read the same table.
+ * `record` is the lifecycle state, `runtime` whether the app runs. Server, command line and console share
+ * this table.
  */
 export const appRecords = ['active', 'archived', 'deleted'] as const;
 export const appRuntimes = ['none', 'running', 'suspended'] as const;
@@ -25,19 +25,21 @@ export interface AppState {
   runtime: AppRuntime;
 }
 
-/** `same`: a repeat, which changes nothing. `before`: what its record was when it was deleted. A code refuses. */
+/**
+ * `same`: a repeat, which changes nothing. `before`: the record state before the deletion. A code refuses the
+ * move.
+ */
 type Cell = `${AppRecordState | 'before'}/${AppRuntime}` | 'purged' | 'same' | ErrorCode;
 type Row = Readonly<Record<AppRuntime, Cell>>;
 
 const each = (cell: Cell): Row => ({ none: cell, running: cell, suspended: cell });
-/** Nothing but `resume` and a deployment makes an app run: whatever was stopped stays so. */
+/** Only `resume` and a deployment make an app run: a stopped app stays stopped. */
 const stopped = (record: AppRecordState | 'before'): Row => ({
   none: `${record}/none`,
   running: `${record}/suspended`,
   suspended: `${record}/suspended`,
 });
 const same = each('same');
-/** For these moves a deleted app is not there. */
 const gone = each('not_found');
 const wrongState = each('invalid_state_transition');
 
@@ -61,12 +63,10 @@ export const appMoves: Readonly<Record<AppMove, Readonly<Record<AppRecordState, 
 
 export type AppMoved =
   | { kind: 'moves'; to: AppState }
-  /** Nothing is left that could have a state. */
   | { kind: 'purged' }
   | { kind: 'same' }
   | { kind: 'refused'; code: ErrorCode };
 
-/** Where a move leads from a state; `before` is what `restore` brings back. */
 export function moveApp(
   move: AppMove,
   { record, runtime }: AppState,
@@ -81,7 +81,6 @@ export function moveApp(
   return { kind: 'refused', code: cell as ErrorCode };
 }
 
-/** The moves that would change something, for what offers them. */
 export function movesFrom(state: AppState): AppMove[] {
   return appMoveNames.filter((move) => ['moves', 'purged'].includes(moveApp(move, state).kind));
 }

@@ -24,6 +24,7 @@ import {
   pageQuery,
   ref,
   slug,
+  someOf,
   tenantParams,
   text,
   timestamp,
@@ -66,20 +67,19 @@ export const Owner = z.object({
   user_id: uuid,
   email: z.string(),
   name: z.string(),
-  /** Exactly one of an app is its representative owner. */
   role: z.enum(['owner', 'co_owner']),
   since: timestamp,
 });
 
-/** Also what an address says of it: not a word of the API. */
+/** Slugs share URL segments with words of the API. */
 export const appSlug = slug.refine((value) => !reservedSlugs.includes(value), {
   error: 'is a reserved word',
 });
 export const subdomain = slug
   .refine((value) => !reservedSubdomains.includes(value), { error: 'is a reserved word' })
-  // `--` parts an app's name from `staging`, and begins the encoded form of other alphabets.
+  // `--` separates the subdomain from `staging`, and marks punycode.
   .refine((value) => !value.includes('--'), { error: 'must not contain --' });
-/** Only kept and shown: nothing here ever asks for what is behind it. */
+/** Stored and shown only: the server never fetches this URL (SSRF). */
 const iconUrl = text
   .max(urlCharsMax)
   .refine(isWebAddress, { error: 'must be an http(s) address' })
@@ -89,30 +89,29 @@ const scopes = z
   .transform((list) => [...new Set(list)])
   .pipe(z.array(z.string()).max(dataScopesMax));
 
-/** What its owners may say of an app, at first and later. */
 const settings = {
   name: chars(1, appNameCharsMax),
   summary: chars(0, appSummaryCharsMax)
     .refine((value) => !/[\p{Cc}\u2028\u2029]/u.test(value), { error: 'must be one line' })
     .meta({ description: 'One line; empty for none.' }),
   description: chars(0, appDescriptionCharsMax).meta({ description: 'Empty for none.' }),
-  auth_mode: z.enum(authModes).meta({ description: 'How the app itself knows who calls it.' }),
+  auth_mode: z.enum(authModes).meta({ description: 'How the app authenticates its callers.' }),
   data_scopes: scopes,
   resource_preset: z.enum(resourceTiers).meta({ description: "At most the tenant's `max_resource_tier`." }),
 };
-const category = ref.meta({ description: 'The id or the slug of a category.' });
+const category = ref.meta({ description: 'The id or slug of a category.' });
 
 export const createApp = {
   params: tenantParams,
   body: z
     .strictObject({
       ...settings,
-      slug: appSlug.meta({ description: 'Made from the name when absent.' }),
+      slug: appSlug.meta({ description: 'Derived from the name when absent.' }),
       category: category.nullable(),
       subdomain: subdomain.nullable().meta({
-        description: 'Its host below the apps domain. Made from the slug when absent; null for none.',
+        description: 'Subdomain below the apps domain. Derived from the slug when absent; null for none.',
       }),
-      deploy_method: z.enum(deployMethods).meta({ description: 'Can not be changed later.' }),
+      deploy_method: z.enum(deployMethods).meta({ description: 'Cannot be changed later.' }),
       cost_center: chars(1, costCenterCharsMax).nullable(),
       icon_url: iconUrl.nullable(),
       icon_dark_url: iconUrl.nullable(),
@@ -124,33 +123,31 @@ export const createApp = {
 };
 export const updateApp = {
   params: appParams,
-  body: z
-    .strictObject({
-      ...settings,
-      category_id: category.nullable(),
-      subdomain: subdomain.nullable(),
-      cost_center: chars(1, costCenterCharsMax).nullable(),
-      icon_url: iconUrl.nullable(),
-      icon_dark_url: iconUrl.nullable(),
-      visibility: z.enum(visibilities).meta({ description: 'Narrower only; `publish` widens it.' }),
-      slug: text.meta({ description: 'Can not change: anything else than the present one is refused.' }),
-      deploy_method: text.meta({
-        description: 'Can not change: anything else than the present one is refused.',
-      }),
-    })
-    .partial()
-    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  body: someOf({
+    ...settings,
+    category_id: category.nullable(),
+    subdomain: subdomain.nullable(),
+    cost_center: chars(1, costCenterCharsMax).nullable(),
+    icon_url: iconUrl.nullable(),
+    icon_dark_url: iconUrl.nullable(),
+    visibility: z.enum(visibilities).meta({ description: 'Can only become narrower; `publish` widens it.' }),
+    slug: text.meta({ description: 'Cannot change: any other value than the present one is refused.' }),
+    deploy_method: text.meta({
+      description: 'Cannot change: any other value than the present one is refused.',
+    }),
+  }),
   answer: App.extend({ changed: unchanged }),
 };
 export const getApp = {
   params: appParams,
   answer: App.extend({
-    url: z
-      .string()
-      .nullable()
-      .meta({ description: 'Its host below the apps domain, also while nothing answers there; null: none.' }),
-    relation: z.enum(['owner', 'co_owner', 'member', 'none']).meta({ description: 'What you are to it.' }),
-    owner_name: z.string().meta({ description: 'Of its representative owner: whom to turn to.' }),
+    url: z.string().nullable().meta({
+      description: 'Host of the app below the apps domain, even if it is not served; null for none.',
+    }),
+    relation: z
+      .enum(['owner', 'co_owner', 'member', 'none'])
+      .meta({ description: 'Your relation to the app.' }),
+    owner_name: z.string().meta({ description: 'Contact of the representative owner.' }),
   }),
 };
 const parts = z.record(z.string(), z.unknown());

@@ -18,7 +18,7 @@ export const BootstrapStep = z.object({
   name: z.enum(bootstrapSteps),
   state: z.enum(bootstrapStepStates),
   attempts: z.int(),
-  detail: z.string().meta({ description: 'What it made, or what is wrong.' }),
+  detail: z.string().meta({ description: 'The result of the step, or its error.' }),
   started_at: timestamp.nullable(),
   ended_at: timestamp.nullable(),
 });
@@ -27,7 +27,7 @@ export const BootstrapRun = z.object({
   id: uuid,
   kind: z.enum(bootstrapKinds),
   state: z.enum(bootstrapStates),
-  step: z.enum(bootstrapSteps).nullable().meta({ description: 'What is under way, or failed.' }),
+  step: z.enum(bootstrapSteps).nullable().meta({ description: 'The current step, or the one that failed.' }),
   steps: z.array(BootstrapStep),
   template_id: uuid.nullable(),
   source_app_id: uuid.nullable(),
@@ -36,10 +36,10 @@ export const BootstrapRun = z.object({
   repo: z.string().nullable(),
   commit: z.string().nullable(),
   deployment_id: uuid.nullable(),
-  url: z.string().nullable().meta({ description: 'Where the app answers.' }),
+  url: z.string().nullable().meta({ description: 'The URL of the app.' }),
   clone_url: z.string().nullable(),
   failure: z.object({ code: z.enum(bootstrapFailureCodes), detail: z.string() }).nullable(),
-  undo: z.array(z.string()).meta({ description: 'Of a failed run: what would remove what it made.' }),
+  undo: z.array(z.string()).meta({ description: 'Commands that remove what a failed run created.' }),
   created_by: uuid,
   created_at: timestamp,
   ended_at: timestamp.nullable(),
@@ -52,19 +52,21 @@ export const startBootstrap = {
   body: z.strictObject({
     template: ref.meta({ description: 'The id of a template, or the alias of a built-in one.' }),
     slug: fields.slug,
-    name: fields.name.optional().meta({ description: 'Its slug when absent.' }),
+    name: fields.name.optional().meta({ description: 'Defaults to the slug.' }),
     subdomain: fields.subdomain,
     git_host_owner: z
       .string()
       .regex(gitOwnerPattern, 'must be the name of an account at the git host')
       .optional()
-      .meta({ description: "Whose the repository will be; the installation's account when absent." }),
+      .meta({ description: "Owner of the new repository; defaults to the installation's account." }),
     installation_id: installationId.optional(),
-    repo_name: repoName.optional().meta({ description: 'The slug when absent.' }),
+    repo_name: repoName.optional().meta({ description: 'Defaults to the slug.' }),
     repo_private: z.boolean().default(true),
   }),
   answer: BootstrapRun.extend({
-    approval: GitDeviceCode.nullable().meta({ description: 'While it waits for your account to be linked.' }),
+    approval: GitDeviceCode.nullable().meta({
+      description: 'Present while the run waits for your git account to be linked.',
+    }),
   }),
 };
 export const getBootstrap = { params: runParams, answer: BootstrapRun };
@@ -76,7 +78,7 @@ export const forkApp = {
     slug: fields.slug,
     name: fields.name.optional(),
     subdomain: fields.subdomain,
-    template: ref.optional().meta({ description: "In place of the source's code." }),
+    template: ref.optional().meta({ description: "Used instead of the source's code." }),
     git_host_owner: z.string().regex(gitOwnerPattern).optional(),
     installation_id: installationId.optional(),
     repo_name: repoName.optional(),

@@ -15,6 +15,7 @@ import {
   pageQuery,
   ref,
   slug,
+  someOf,
   tenantParams,
   text,
   timestamp,
@@ -43,16 +44,16 @@ const settings = {
     .transform((value) => value.toLowerCase())
     .refine((value) => value === '' || colorPattern.test(value), { error: 'must be #rrggbb, or empty' })
     .meta({ description: '`#rrggbb`; empty for none.' }),
-  /** Only kept and shown: nothing here ever asks for what is behind it. */
+  /** Stored and shown only: the server never fetches this URL (SSRF). */
   icon_url: text
     .max(urlCharsMax)
     .refine((value) => value === '' || isWebAddress(value), { error: 'must be an http(s) address, or empty' })
-    .meta({ description: 'An http(s) address; empty for none.' }),
+    .meta({ description: 'An http(s) URL; empty for none.' }),
   display_order: z
     .int()
     .min(displayOrderMin)
     .max(displayOrderMax)
-    .meta({ description: 'Lower ones stand first; the name decides between equal ones.' }),
+    .meta({ description: 'Sort order, lowest first; equal values are sorted by name.' }),
 };
 
 const categoryParams = tenantParams.extend({ categoryID: ref });
@@ -62,7 +63,7 @@ export const createCategory = {
   params: tenantParams,
   body: z.strictObject({
     name: settings.name,
-    slug: settings.slug.optional().meta({ description: 'Made from the name when absent.' }),
+    slug: settings.slug.optional().meta({ description: 'Derived from the name when absent.' }),
     description: settings.description.default(''),
     color: settings.color.default(''),
     icon_url: settings.icon_url.default(''),
@@ -73,10 +74,7 @@ export const createCategory = {
 export const getCategory = { params: categoryParams, answer: Category };
 export const updateCategory = {
   params: categoryParams,
-  body: z
-    .strictObject(settings)
-    .partial()
-    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  body: someOf(settings),
   answer: Category.extend({ changed: unchanged }),
 };
 export const deleteCategory = { params: categoryParams, answer: empty };

@@ -1,8 +1,9 @@
 import type { Answer, Endpoint, Input, Shape } from './endpoint.ts';
 import type { Preview } from './plan.ts';
-import type { Problem } from './problem.ts';
+import { answerError, UnexpectedAnswerError } from './problem.ts';
 
-/** Calls endpoints by their contract entry. No dependencies: browsers, servers and the command line share it. */
+export { answerError, ProblemError, UnexpectedAnswerError } from './problem.ts';
+
 export interface Client {
   call<S extends Shape>(endpoint: Endpoint<S>, input: Input<S>, options?: CallOptions): Promise<Answer<S>>;
   preview<S extends Shape>(endpoint: Endpoint<S>, input: Input<S>, options?: CallOptions): Promise<Preview>;
@@ -10,7 +11,7 @@ export interface Client {
 
 export interface ClientOptions {
   baseUrl: string;
-  /** Asked for each request, so that a refreshed token is taken up. */
+  /** Called for each request, so that a refreshed token is used. */
   credential?: () => Promise<Record<string, string>> | Record<string, string>;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   headers?: Record<string, string>;
@@ -28,29 +29,6 @@ export function createClient(options: ClientOptions): Client {
     call: (endpoint, input, call) => send(options, endpoint, input, {}, call),
     preview: (endpoint, input, call) => send(options, endpoint, input, { dry_run: 'true' }, call),
   };
-}
-
-/** The server answered with an error. */
-export class ProblemError extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly retryAfterSeconds: number | null,
-  ) {
-    super(problem.detail);
-    this.name = 'ProblemError';
-  }
-}
-
-/** Something answered, but not this service: a proxy's page, a wrong address. */
-export class UnexpectedAnswerError extends Error {
-  constructor(
-    readonly status: number,
-    readonly url: string,
-    readonly requestId: string | null,
-  ) {
-    super(`${url} answered ${status} with something that is not an answer of this service.`);
-    this.name = 'UnexpectedAnswerError';
-  }
 }
 
 async function send<T>(
@@ -78,7 +56,6 @@ async function send<T>(
   return readAnswer(await (options.fetch ?? fetch)(url, init), url);
 }
 
-/** The path and query of one call; exported for `svc schema` and for tests. */
 export function address(
   endpoint: Endpoint,
   input: { params?: unknown; query?: unknown },
@@ -107,16 +84,4 @@ async function readAnswer<T>(response: Response, url: string): Promise<T> {
   }
   if (response.ok) return body as T;
   throw answerError(response, url, body);
-}
-
-/** What an answer that is not a success says; `body` is its JSON. */
-export function answerError(response: Response, url: string, body: unknown): Error {
-  if (!isProblem(body))
-    return new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
-  const retryAfter = Number(response.headers.get('retry-after'));
-  return new ProblemError(body, Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null);
-}
-
-function isProblem(body: unknown): body is Problem {
-  return typeof body === 'object' && body !== null && 'code' in body && 'request_id' in body;
 }

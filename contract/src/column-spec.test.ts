@@ -60,7 +60,10 @@ describe('of any text', () => {
     fc.assert(
       fc.property(name, type, anyText, (name, type, text) => {
         expect(parseColumnSpec(`${name}:${type}:nullable:${text}`)).toEqual({
-          ...{ name, type, nullable: true, default: text },
+          name,
+          type,
+          nullable: true,
+          default: text,
         });
       }),
     );
@@ -71,7 +74,10 @@ describe('of any text', () => {
       fc.property(name, type, anyText, (name, type, text) => {
         fc.pre(text !== 'nullable' && !text.startsWith('nullable:'));
         expect(parseColumnSpec(`${name}:${type}:${text}`)).toEqual({
-          ...{ name, type, nullable: false, default: text },
+          name,
+          type,
+          nullable: false,
+          default: text,
         });
       }),
     );

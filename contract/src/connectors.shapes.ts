@@ -21,7 +21,7 @@ export const createConnector = {
   params: tenantParams,
   body: z.strictObject({
     name: chars(1, connectorNameCharsMax),
-    slug: slug.optional().meta({ description: 'Made from the name when absent.' }),
+    slug: slug.optional().meta({ description: 'Derived from the name when absent.' }),
     kind: z.enum(connectorKinds),
     description: chars(0, 1000).default(''),
   }),

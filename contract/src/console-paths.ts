@@ -1,7 +1,4 @@
-/**
- * Where the console shows what. `svc open`, e-mails and notifications lead people to these paths, so they stay what they
- * are once they are out.
- */
+/** E-mails and notifications link to these paths, so they must not change. */
 export const consolePaths = {
   home: '/',
   tokens: (tenant: string) => of(tenant, 'tokens'),
@@ -20,7 +17,6 @@ export const consolePaths = {
   admin: (tenant: string, tab: AdminTab = 'members') => of(tenant, 'admin', tab),
 };
 
-/** Everything the console answers for itself begins so; `/` leads there. */
 export const consolePrefix = '/t/';
 
 export const appTabs = [

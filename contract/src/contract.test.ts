@@ -8,14 +8,14 @@ import { createGrant, scope } from './grants.shapes.ts';
 import { chars, pageQuery } from './shapes.ts';
 
 describe('error codes', () => {
-  test('each has a status of the mapping and an exit code that is explained', () => {
+  test('each has a documented status and exit code', () => {
     for (const [code, row] of Object.entries(errorCodes)) {
       expect({ code, status: row.status >= 400 && row.status < 600 }).toEqual({ code, status: true });
       expect({ code, explained: Object.hasOwn(exitCodes, row.exit) }).toEqual({ code, explained: true });
     }
   });
 
-  test('conflicts exit 6, what a person has to do elsewhere first 11, a stale plan 15, absent things 5, faults 13', () => {
+  test('each kind of error has its exit code', () => {
     for (const [code, row] of Object.entries(errorCodes)) {
       if (row.status === 409) expect([6, 11, 15]).toContain(row.exit);
       if (row.status === 404) expect({ code, exit: row.exit }).toEqual({ code, exit: 5 });
@@ -25,7 +25,7 @@ describe('error codes', () => {
 });
 
 describe('endpoints', () => {
-  test('one below a tenant says which role it needs and what outsiders get', () => {
+  test('an endpoint below a tenant declares its role and the response for outsiders', () => {
     for (const { endpoint } of contract) {
       if (!endpoint.path.includes('{tenantID}')) continue;
       expect({ id: endpoint.id, role: endpoint.authority.role !== undefined }).toEqual({
@@ -36,7 +36,7 @@ describe('endpoints', () => {
     }
   });
 
-  test('its row of the authorization table agrees with the role it declares', () => {
+  test('the authorization row of an endpoint agrees with its role', () => {
     for (const { endpoint } of contract) {
       const { role, credential } = endpoint.authority;
       if (credential === 'login')
@@ -46,7 +46,7 @@ describe('endpoints', () => {
     }
   });
 
-  test('an address encodes whatever a parameter holds into one segment', () => {
+  test('a path parameter is encoded as one segment', () => {
     const endpoint = contract[0]!.endpoint;
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {

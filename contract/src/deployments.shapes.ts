@@ -16,7 +16,7 @@ import {
   logStreams,
   logWaitSecondsMax,
 } from './deployments.ts';
-import { gitCommitPattern, isGitRef } from './git-names.ts';
+import { gitRef } from './git-host.shapes.ts';
 import { page, pageQuery, text, timestamp, unchanged, uuid, wholeNumber } from './shapes.ts';
 
 const deploymentParams = appParams.extend({ deployment: uuid });
@@ -28,26 +28,26 @@ export const Deployment = z.object({
   kind: z.enum(deploymentKinds),
   trigger: z.enum(deploymentTriggers),
   state: z.enum(deploymentStates),
-  step: z.enum(deploymentSteps).nullable().meta({ description: 'What is being done, or failed.' }),
+  step: z.enum(deploymentSteps).nullable().meta({ description: 'The current step, or the one that failed.' }),
   method: z.enum(deployMethods),
   source: z.enum(deploymentSources),
   repo: z.string().nullable(),
   ref: z.string().nullable(),
   commit: z.string().nullable(),
   commit_message: z.string().nullable(),
-  digest: z.string().nullable().meta({ description: 'Of what was built; null before that.' }),
+  digest: z.string().nullable().meta({ description: 'Digest of the build; null before it.' }),
   rollback_of: uuid.nullable(),
-  release_id: uuid.nullable().meta({ description: 'With `static`: the release it made.' }),
+  release_id: uuid.nullable().meta({ description: 'With `static`: the release that was created.' }),
   failure: z
     .object({
       code: z.enum(deploymentFailureCodes),
       step: z.enum(deploymentSteps),
       detail: z.string(),
-      log_url: z.string().meta({ description: 'Where its log is read, by its owners.' }),
+      log_url: z.string().meta({ description: 'URL of the build log, for the owners.' }),
     })
     .nullable(),
-  kept: z.boolean().meta({ description: 'Whether what was built is there to be rolled back to.' }),
-  url: z.string().nullable().meta({ description: 'Where the app answers.' }),
+  kept: z.boolean().meta({ description: 'Whether the build is still stored, for a rollback.' }),
+  url: z.string().nullable().meta({ description: 'The URL of the app.' }),
   created_by: uuid.nullable(),
   created_at: timestamp,
   started_at: timestamp.nullable(),
@@ -64,8 +64,10 @@ export const LogLine = z.object({
 
 const LogPage = z.object({
   items: z.array(LogLine),
-  next_cursor: z.string().meta({ description: 'For what comes after; also where nothing has come yet.' }),
-  ended: z.boolean().meta({ description: 'Nothing will follow.' }),
+  next_cursor: z
+    .string()
+    .meta({ description: 'Cursor for the lines that follow; also present if there are none yet.' }),
+  ended: z.boolean().meta({ description: 'The log is complete.' }),
 });
 
 const logQuery = z.strictObject({
@@ -73,10 +75,10 @@ const logQuery = z.strictObject({
   limit: wholeNumber(1, logLinesPerPageMax).default(200),
   tail: wholeNumber(1, logLinesPerPageMax)
     .optional()
-    .meta({ description: 'Without a cursor: begin with the last lines, so many of them.' }),
+    .meta({ description: 'Without a cursor: start with this many of the last lines.' }),
   wait_seconds: wholeNumber(0, logWaitSecondsMax)
     .default(0)
-    .meta({ description: 'Where nothing has come since the cursor: wait this long for it.' }),
+    .meta({ description: 'If there is nothing after the cursor: wait up to this long.' }),
 });
 
 export const listDeployments = {
@@ -88,15 +90,10 @@ export const getDeployment = { params: deploymentParams, answer: Deployment };
 export const createDeployment = {
   params: appParams,
   body: z.strictObject({
-    ref: z
-      .string()
-      .refine(
-        (value) => isGitRef(value) || gitCommitPattern.test(value),
-        'must be a branch, a tag or a commit',
-      )
+    ref: gitRef
       .optional()
-      .meta({ description: 'Of the connected repository; its connected branch when absent.' }),
-    upload_id: uuid.optional().meta({ description: 'Source that was uploaded, in place of a repository.' }),
+      .meta({ description: 'A ref of the connected repository; defaults to the connected branch.' }),
+    upload_id: uuid.optional().meta({ description: 'Uploaded source, instead of a repository.' }),
     upload_pending: z.literal(true).optional().meta({
       description:
         'With `dry_run` alone: of source that is yet to be uploaded; the plan is that of the deployment.',

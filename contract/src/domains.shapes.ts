@@ -5,10 +5,10 @@ import { empty, page, pageQuery, text, timestamp, uuid } from './shapes.ts';
 
 export const DomainCheck = z.object({
   state: z.enum(domainCheckStates),
-  reason: z.enum(domainCheckReasons).nullable().meta({ description: 'Null where all is well.' }),
-  expected: z.string().meta({ description: 'What must be found; empty where nothing has to be.' }),
+  reason: z.enum(domainCheckReasons).nullable().meta({ description: 'Null if the check passed.' }),
+  expected: z.string().meta({ description: 'Expected values; empty if none are required.' }),
   found: z.array(z.string()),
-  next_step: z.string().meta({ description: 'What to do about it; empty for nothing.' }),
+  next_step: z.string().meta({ description: 'What to do; empty if nothing.' }),
 });
 
 export const DnsRecordToPublish = z.object({
@@ -21,7 +21,7 @@ export const DnsRecordToPublish = z.object({
 export const Domain = z.object({
   id: uuid,
   app_id: uuid,
-  host: z.string().meta({ description: 'As DNS has it: ASCII, small letters.' }),
+  host: z.string().meta({ description: 'In DNS form: ASCII, lower case.' }),
   host_unicode: z.string(),
   status: z.enum(domainStatuses),
   disconnected_for: z.enum(disconnectReasons).nullable(),
@@ -36,11 +36,13 @@ export const Domain = z.object({
   created_at: timestamp,
   verified_at: timestamp.nullable().meta({ description: 'When it last became active.' }),
   last_checked_at: timestamp.nullable(),
-  next_check_at: timestamp.nullable().meta({ description: 'When it is looked at by itself; null: never.' }),
+  next_check_at: timestamp
+    .nullable()
+    .meta({ description: 'Time of the next automatic check; null for never.' }),
   disconnected_at: timestamp.nullable(),
 });
 
-/** By its id alone: a host names it for several apps. */
+/** By id only: a host may belong to domains of several apps. */
 export const domainParams = appParams.extend({ domain: uuid });
 
 export const listDomains = { params: appParams, query: pageQuery, answer: page(Domain) };

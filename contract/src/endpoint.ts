@@ -2,39 +2,30 @@ import type { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
 
 /**
- * One endpoint of the HTTP surface, as data. Everything that speaks of it derives from here: the server's route,
- * its authority check, the OpenAPI document, the client, the authorization tests.
- *
- * Endpoints hold no schemas at run time: loading zod costs seven times a bare start, and the command-line tool
- * needs only addresses. The schemas stand beside, in `<noun>.shapes.ts`, tied to the endpoint by its type.
+ * Endpoints have no schemas at run time: loading zod takes seven times as long as a bare start, and the
+ * command line only needs URLs. The schemas are in `<noun>.shapes.ts`.
  */
 export interface Endpoint<
   S extends Shape = Shape,
   A extends Authority = Authority,
   K extends 'read' | 'mutate' = 'read' | 'mutate',
 > {
-  /** `noun.verb`; the operationId of the OpenAPI document. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `{name}` for path parameters. */
   path: string;
   summary: string;
   /** A `mutate` endpoint runs as one transaction, takes `dry_run`, `If-Plan` and is audited. */
   kind: K;
   authority: A;
-  /** Who may, by relation; each letter is a cell of the authorization tests. */
+  /** Who is allowed, by relation; each letter is a cell of the authorization tests. */
   who: Who;
   status: 200 | 201 | 204;
-  /** Codes beyond those any endpoint of its kind can answer. */
   errors?: readonly ErrorCode[];
-  /** The plan says so. */
   irreversible?: true;
   bodyBytesMax?: number;
-  /** How often one person may ask; `rate_limited` beyond. */
   perMinuteMax?: number;
-  /** Answers carry an `ETag`; changes take `If-Match`. */
   etag?: true;
-  /** Only for the type; never set. */
+  /** Carries the type only; never set. */
   shape?: S;
 }
 
@@ -46,25 +37,16 @@ export interface Shape {
 }
 
 export interface Authority {
-  /** `login`: a PAT answers 403 `login_required`. */
   credential: 'login' | 'login_or_pat';
-  /** The role in the tenant of the path; absent where the path names none. */
   role?: 'tenant_member' | 'tenant_admin';
   /** What an outsider of the tenant gets, the same for a tenant that exists and one that does not. */
   outsider?: 'forbidden' | 'not_found';
-  /**
-   * The relation to the app of the path; absent where the path names none. An app that the caller can not see answers
-   * 404 whatever is asked of it.
-   */
+  /** Absent where the path names no app. An app that is not visible to the caller always answers 404. */
   app?: AppRelation;
-  /** Also reaches an app that is deleted and not yet purged, for its representative owner and for admins. */
+  /** Also allowed on an app that is deleted and not yet purged, for its representative owner and for admins. */
   deletedApp?: 'reached';
 }
 
-/**
- * Who of an app: whoever sees it, its owner and co-owners, these or a tenant admin, its representative owner alone, a
- * tenant admin alone, either of these two.
- */
 export type AppRelation =
   | 'visible'
   | 'owners'
@@ -74,26 +56,49 @@ export type AppRelation =
   | 'representative_or_admin';
 
 /**
- * O representative owner, C co-owner, A tenant admin, M tenant member without relation to the app, P personal
- * access token, N anonymous, X user of another tenant.
+ * O representative owner, C co-owner, A tenant admin, M member without relation to the app, P personal access token, N anonymous,
+ * X other tenant.
  */
 export type Principal = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
 
 /**
- * `y` allowed, `n` denied, `own` allowed on one's own records only, `self` about oneself only, `v` if the app's
- * visibility reaches the caller, `g` with a table grant.
+ * `own`: one's own records. `self`: about oneself. `v`: if the app is visible to the caller. `g`: with a
+ * table grant.
  */
 export type Cell = 'y' | 'n' | 'own' | 'self' | 'v' | 'g';
 export type Who = Readonly<Record<Principal, Cell>>;
 
-/** In two calls, so that the shape can be named while authority and kind are inferred to the letter. */
-export function endpoint<S extends Shape>() {
-  return <const A extends Authority, const K extends 'read' | 'mutate'>(
-    definition: Omit<Endpoint<S, A, K>, 'shape'>,
-  ): Endpoint<S, A, K> => definition;
+type Definition<A extends Authority> = Omit<
+  Endpoint<Shape, A>,
+  'shape' | 'kind' | 'method' | 'status' | 'errors'
+> & {
+  method?: Endpoint['method'];
+  status?: Endpoint['status'];
+  errors?: readonly ErrorCode[];
+};
+
+/** Two calls, so that the shape is a type argument while the authority is inferred. */
+const definer =
+  <K extends Endpoint['kind']>(kind: K, method: Endpoint['method'], status: Endpoint['status']) =>
+  <S extends Shape>() =>
+  <const A extends Authority>(definition: Definition<A>): Endpoint<S, A, K> =>
+    endpoint({ method, status, ...definition, kind });
+
+export const read = definer('read', 'GET', 200);
+/** Creates something. */
+export const change = definer('mutate', 'POST', 201);
+/** Acts on something that exists. */
+export const act = definer('mutate', 'POST', 200);
+export const replace = definer('mutate', 'PUT', 200);
+export const update = definer('mutate', 'PATCH', 200);
+export const remove = definer('mutate', 'DELETE', 204);
+
+function endpoint<E extends Endpoint>(definition: Omit<E, 'shape'>): E {
+  const { path, errors = [] } = definition;
+  const namesThing = /\{(?!tenant(?:ID)?\})\w+\}/.test(path);
+  return { ...definition, errors: namesThing ? ['not_found', ...errors] : errors } as E;
 }
 
-/** Reads `'O:n C:n A:y M:n P:n N:n X:n'`, the form in which the table is easiest to compare by eye. */
 export function who(text: string): Who {
   if (!whoPattern.test(text)) throw new Error(`Not a row of the authorization table: ${text}`);
   return Object.fromEntries(text.split(' ').map((cell) => cell.split(':'))) as Who;
@@ -102,13 +107,35 @@ export function who(text: string): Who {
 const cell = '(y|n|own|self|v|g)';
 const whoPattern = new RegExp(`^O:${cell} C:${cell} A:${cell} M:${cell} P:${cell} N:${cell} X:${cell}$`);
 
-/** What a caller of the endpoint passes in. */
+export const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
+const onlyAdmins = who('O:n C:n A:y M:n P:n N:n X:n');
+
+export const anyMember = { authority: member, who: who('O:y C:y A:y M:y P:n N:n X:n') } as const;
+export const ownRecords = { authority: member, who: who('O:own C:own A:own M:own P:n N:n X:n') } as const;
+export const owners = {
+  authority: { ...member, app: 'owners' },
+  who: who('O:y C:y A:n M:n P:n N:n X:n'),
+} as const;
+export const ownersOrAdmin = {
+  authority: { ...member, app: 'owners_or_admin' },
+  who: who('O:y C:y A:y M:n P:n N:n X:n'),
+} as const;
+export const representative = {
+  authority: { ...member, app: 'owner' },
+  who: who('O:y C:n A:n M:n P:n N:n X:n'),
+} as const;
+export const admins = { authority: { ...member, role: 'tenant_admin' }, who: onlyAdmins } as const;
+/** The specification lists 401, 403 and 500 for access to grants: an outsider gets the same 403 for any tenant. */
+export const accessAdmins = {
+  authority: { ...member, role: 'tenant_admin', outsider: 'forbidden' },
+  who: onlyAdmins,
+} as const;
+
 export type Input<S extends Shape> = Part<S, 'params'> & Part<S, 'query'> & Part<S, 'body'>;
 type Part<S extends Shape, K extends 'params' | 'query' | 'body'> = S[K] extends z.ZodType
   ? { [P in K]: z.input<S[K]> }
   : { [P in K]?: undefined };
 
-/** What the verb behind it gets, after the schemas have parsed it. */
 export type Parsed<S extends Shape> = ParsedPart<S, 'params'> &
   ParsedPart<S, 'query'> &
   ParsedPart<S, 'body'>;

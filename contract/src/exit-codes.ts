@@ -1,4 +1,3 @@
-/** What the exit code of `svc` says. Scripts rely on these; `svc exit-codes` prints them. */
 export const exitCodes = {
   0: 'done, or previewed',
   1: 'unclassified failure',

@@ -44,7 +44,7 @@ export const connectGit = {
     repo,
     branch: branch.default('main'),
     installation_id: installationId.optional().meta({
-      description: 'Must be that of the owner of the repository; looked up when absent.',
+      description: 'Must belong to the owner of the repository; looked up when absent.',
     }),
   }),
   answer: GitConnection.extend({ changed: unchanged }),

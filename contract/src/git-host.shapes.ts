@@ -20,22 +20,22 @@ export const GitAccount = z.object({
   id: uuid,
   login: z.string(),
   kind: z.enum(['user', 'organization']),
-  host: z.string().meta({ description: 'Address of the git host.' }),
+  host: z.string().meta({ description: 'URL of the git host.' }),
   linked_at: timestamp,
 });
 
 export const GitDeviceCode = z.object({
-  device_code: z.string().meta({ description: 'A secret: whoever has it and is you can ask with it.' }),
+  device_code: z.string().meta({ description: 'A secret to poll with; it works for your account only.' }),
   user_code: z.string(),
   verification_uri: z.string(),
   expires_at: timestamp,
-  interval_seconds: z.int().meta({ description: 'Ask no more often than this.' }),
+  interval_seconds: z.int().meta({ description: 'Minimum polling interval.' }),
 });
 
 export const GitLinkPoll = z.object({
   status: z.enum(linkPollStatuses),
   interval_seconds: z.int(),
-  next_poll_at: timestamp.meta({ description: 'Not before then.' }),
+  next_poll_at: timestamp.meta({ description: 'Earliest time of the next poll.' }),
   account: GitAccount.nullable(),
 });
 
@@ -55,7 +55,6 @@ export const GitRepository = z.object({
   web_url: z.string(),
 });
 
-/** How it would be run; absent values are null. */
 export const DetectedPlan = z.object({
   deploy_method: z.enum(deployMethods),
   language: z.enum(detectedLanguages),
@@ -63,7 +62,7 @@ export const DetectedPlan = z.object({
   install_command: z.string().nullable(),
   build_command: z.string().nullable(),
   start_command: z.string().nullable(),
-  output_dir: z.string().nullable().meta({ description: 'With `static`: what is served.' }),
+  output_dir: z.string().nullable().meta({ description: 'With `static`: the folder that is served.' }),
   dockerfile: z.string().nullable(),
   compose_file: z.string().nullable(),
 });
@@ -97,7 +96,9 @@ export const completeGitConnection = {
   body: z.strictObject({
     state: text.min(1).max(2_000),
     installation_id: installationId.optional(),
-    repo: gitRepo.optional().meta({ description: 'Where it was not said when the connection was begun.' }),
+    repo: gitRepo
+      .optional()
+      .meta({ description: 'Required if it was not given when the connection was started.' }),
     branch: gitBranch.optional(),
   }),
   answer: GitConnection,

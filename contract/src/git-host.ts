@@ -1,116 +1,95 @@
-import { endpoint, who } from './endpoint.ts';
+import { act, change, ownRecords, read, remove } from './endpoint.ts';
 import type * as shapes from './git-host.shapes.ts';
 
-/** How far the answer to a device code has come; `slow_down`: asked too soon, wait longer from now on. */
 export const linkPollStatuses = ['pending', 'slow_down', 'linked'] as const;
-/** What a repository is made of: which method runs it. */
 export const detectedLanguages = [
-  ...['javascript', 'typescript', 'python', 'go', 'ruby', 'php', 'rust', 'java', 'html', 'unknown'],
+  'javascript',
+  'typescript',
+  'python',
+  'go',
+  'ruby',
+  'php',
+  'rust',
+  'java',
+  'html',
+  'unknown',
 ] as const;
-/** Where the git host tells of pushes. */
 export const gitWebhookPath = '/webhooks/git-host';
-/** Where the git host sends people who have installed its app. */
 export const gitSetupPath = '/git-host/setup';
 
-const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
-/** Nobody reaches another's account. */
-const own = { authority: member, who: who('O:own C:own A:own M:own P:n N:n X:n') } as const;
 const base = '/api/v1/tenants/{tenantID}/git-host';
 const asksHost = ['git_account_required', 'git_host_unavailable'] as const;
 
-export const listGitAccounts = endpoint<typeof shapes.listGitAccounts>()({
+export const listGitAccounts = read<typeof shapes.listGitAccounts>()({
   id: 'gitHost.accounts',
-  method: 'GET',
   path: `${base}/accounts`,
-  summary: 'Your accounts at the git host that are linked here',
-  kind: 'read',
-  ...own,
-  status: 200,
+  summary: 'List your linked git accounts',
+  ...ownRecords,
 });
 
-export const unlinkGitAccount = endpoint<typeof shapes.unlinkGitAccount>()({
+export const unlinkGitAccount = remove<typeof shapes.unlinkGitAccount>()({
   id: 'gitHost.unlink',
-  method: 'DELETE',
   path: `${base}/accounts/{account}`,
-  summary: 'Forget an account at the git host; apps that are connected stay so',
-  kind: 'mutate',
-  ...own,
-  status: 204,
-  errors: ['not_found'],
+  summary: 'Unlink a git account; connected apps stay connected',
+  ...ownRecords,
 });
 
-/** Asks the git host for a code; nothing is kept here before it is approved. */
-export const startGitLink = endpoint<typeof shapes.startGitLink>()({
+export const startGitLink = change<typeof shapes.startGitLink>()({
   id: 'gitHost.startLink',
-  method: 'POST',
   path: `${base}/link`,
-  summary: 'Begin to link your account at the git host: a code to be approved there',
-  kind: 'mutate',
-  ...own,
-  status: 201,
+  summary: 'Start to link your git account: returns a code to approve at the git host',
+  ...ownRecords,
   errors: ['git_host_unavailable'],
   perMinuteMax: 10,
 });
 
-/** Asks the git host once. A code counts for who began with it, in this tenant, and once. */
-export const pollGitLink = endpoint<typeof shapes.pollGitLink>()({
+/** Polls the git host once. A code is valid once, for the user and the tenant that requested it. */
+export const pollGitLink = act<typeof shapes.pollGitLink>()({
   id: 'gitHost.pollLink',
-  method: 'POST',
   path: `${base}/link/poll`,
-  summary: 'Ask once whether the code was approved; then the account is linked, and runs that waited go on',
-  kind: 'mutate',
-  ...own,
-  status: 200,
+  summary: 'Link the git account if its code has been approved; waiting runs resume',
+  ...ownRecords,
   errors: ['not_found', 'device_code_expired', 'access_denied', 'git_host_unavailable'],
   perMinuteMax: 60,
 });
 
-export const listGitInstallations = endpoint<typeof shapes.listGitInstallations>()({
+export const listGitInstallations = read<typeof shapes.listGitInstallations>()({
   id: 'gitHost.installations',
-  method: 'GET',
   path: `${base}/installations`,
-  summary: 'Where the app of the git host is installed, as far as your account reaches',
-  kind: 'read',
-  ...own,
-  status: 200,
+  summary: 'List the installations at the git host that your account can access',
+  ...ownRecords,
   errors: asksHost,
 });
 
-export const listGitRepositories = endpoint<typeof shapes.listGitRepositories>()({
+export const listGitRepositories = read<typeof shapes.listGitRepositories>()({
   id: 'gitHost.repositories',
-  method: 'GET',
   path: `${base}/installations/{installation}/repositories`,
-  summary: 'The repositories of an installation that your account reaches',
-  kind: 'read',
-  ...own,
-  status: 200,
-  errors: [...asksHost, 'not_found'],
+  summary: 'List the repositories of an installation that your account can access',
+  ...ownRecords,
+  errors: [...asksHost],
 });
 
-export const completeGitConnection = endpoint<typeof shapes.completeGitConnection>()({
+export const completeGitConnection = act<typeof shapes.completeGitConnection>()({
   id: 'gitHost.complete',
-  method: 'POST',
   path: `${base}/complete`,
-  summary: 'Finish a connection that was begun in a browser, by the state it was begun with',
-  kind: 'mutate',
-  ...own,
-  status: 200,
+  summary: 'Complete a connection that was started in a browser',
+  ...ownRecords,
   errors: [
     ...asksHost,
-    ...(['not_found', 'installation_mismatch', 'installation_missing', 'already_connected'] as const),
+    'not_found',
+    'installation_mismatch',
+    'installation_missing',
+    'already_connected',
     'app_not_active',
   ],
 });
 
-/** Reads the repository at the git host; nothing of it is run. */
-export const detectRepository = endpoint<typeof shapes.detectRepository>()({
+/** Reads the repository at the git host; nothing of it is executed. */
+export const detectRepository = read<typeof shapes.detectRepository>()({
   id: 'gitHost.detect',
-  method: 'GET',
   path: `${base}/detect`,
-  summary: 'How a repository would be built and run, and by which files that is told',
-  kind: 'read',
-  ...own,
-  status: 200,
+  summary: "Detect a repository's build settings",
+  ...ownRecords,
   errors: [...asksHost, 'not_found'],
   perMinuteMax: 60,
 });

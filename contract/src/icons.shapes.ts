@@ -11,7 +11,7 @@ const IconUpload = z.object({
     description:
       'PUT the file here, with its Content-Type and without a login. Good once, until `expires_at`.',
   }),
-  icon_url: z.string().meta({ description: 'Where the icon is, for everybody, once it is uploaded.' }),
+  icon_url: z.string().meta({ description: 'Public URL of the icon, once it is uploaded.' }),
   content_type: contentType,
   variant,
   bytes_max: z.int(),
@@ -32,13 +32,16 @@ const IconUpload = z.object({
       irreversible: z.boolean(),
       fingerprint: z.string(),
     })
-    .meta({ description: 'What the upload will change; it refuses drift when its `If-Plan` says so.' }),
+    .meta({
+      description:
+        'The changes that the upload will make; send its fingerprint as `If-Plan` to refuse others.',
+    }),
 });
 
 export const preCreateIcon = {
   params: tenantParams,
   body: z.strictObject({
-    slug: appSlug.meta({ description: 'Of the app to be; it need not be free.' }),
+    slug: appSlug.meta({ description: 'Slug of the future app; it need not be available.' }),
     content_type: contentType,
     variant: variant.default('light'),
   }),
@@ -50,11 +53,10 @@ export const signIcon = {
   answer: IconUpload,
 };
 
-/** What the upload itself answers. */
 export const Icon = z.object({
   id: uuid,
   icon_url: z.string(),
-  app_id: uuid.nullable().meta({ description: 'The app it is an icon of now; null before there is one.' }),
+  app_id: uuid.nullable().meta({ description: 'The app that uses the icon; null if none does yet.' }),
   variant,
   content_type: contentType,
   size: z.int(),

@@ -51,7 +51,10 @@ export const Pat = z.object({
 export const listPats = {
   params: tenantParams,
   query: pageQuery.extend({
-    all: z.enum(['true', 'false']).default('false').meta({ description: "Everyone's; admins only." }),
+    all: z
+      .enum(['true', 'false'])
+      .default('false')
+      .meta({ description: "Include everyone's tokens; admins only." }),
   }),
   answer: page(Pat),
 };

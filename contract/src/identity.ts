@@ -1,4 +1,4 @@
-import { endpoint, who } from './endpoint.ts';
+import { anyMember, change, member, ownRecords, read, remove, who } from './endpoint.ts';
 import type * as shapes from './identity.shapes.ts';
 
 export const tenantRoles = ['tenant_member', 'tenant_admin'] as const;
@@ -16,78 +16,54 @@ export const cliClientId = 'svc-cli';
 /** The grant type behind `svc login --local`: proof is the secret in the server's own data dir. */
 export const localGrantType = 'urn:svc:params:oauth:grant-type:local';
 export const localLoginFile = 'local-login.json';
-/** Of the platform: where sites send those who are not signed in there. */
 export const siteAuthPath = '/site-auth';
 
-const ownLogin = { credential: 'login' } as const;
-
-export const getMe = endpoint<typeof shapes.getMe>()({
+export const getMe = read<typeof shapes.getMe>()({
   id: 'me.get',
-  method: 'GET',
   path: '/api/v1/me',
-  summary: 'Who the caller is, with their tenants and roles',
-  kind: 'read',
-  authority: ownLogin,
+  summary: 'Get your user, tenants and roles',
+  authority: { credential: 'login' },
   who: who('O:own C:own A:own M:own P:n N:n X:own'),
-  status: 200,
 });
 
-export const listSessions = endpoint<typeof shapes.listSessions>()({
+export const listSessions = read<typeof shapes.listSessions>()({
   id: 'sessions.list',
-  method: 'GET',
   path: '/api/v1/me/sessions',
-  summary: "The caller's own sign-ins: browser sessions and command-line logins",
-  kind: 'read',
-  authority: ownLogin,
+  summary: 'List your browser sessions and command-line logins',
+  authority: { credential: 'login' },
   who: who('O:own C:own A:own M:own P:n N:n X:own'),
-  status: 200,
 });
 
-export const revokeSession = endpoint<typeof shapes.revokeSession>()({
+export const revokeSession = remove<typeof shapes.revokeSession>()({
   id: 'sessions.revoke',
-  method: 'DELETE',
   path: '/api/v1/me/sessions/{sessionID}',
-  summary: 'End one of the sign-ins of the caller; its tokens stop working at once',
-  kind: 'mutate',
-  authority: ownLogin,
+  summary: 'End one of your sessions; its tokens stop working immediately',
+  authority: { credential: 'login' },
   who: who('O:own C:own A:own M:own P:n N:n X:n'),
-  status: 204,
-  errors: ['not_found'],
 });
 
-export const listPats = endpoint<typeof shapes.listPats>()({
+export const listPats = read<typeof shapes.listPats>()({
   id: 'pats.list',
-  method: 'GET',
   path: '/api/v1/tenants/{tenantID}/pats',
-  summary: "The caller's own personal access tokens; admins may list everyone's with `all`",
-  kind: 'read',
-  authority: { credential: 'login', role: 'tenant_member', outsider: 'not_found' },
-  who: who('O:own C:own A:own M:own P:n N:n X:n'),
-  status: 200,
+  summary: "List your personal access tokens; admins can list everyone's with `all`",
+  ...ownRecords,
   errors: ['forbidden'],
 });
 
-export const createPat = endpoint<typeof shapes.createPat>()({
+export const createPat = change<typeof shapes.createPat>()({
   id: 'pats.create',
-  method: 'POST',
   path: '/api/v1/tenants/{tenantID}/pats',
-  summary: 'Create a personal access token; its secret is in this answer and nowhere else',
-  kind: 'mutate',
-  authority: { credential: 'login', role: 'tenant_member', outsider: 'not_found' },
-  who: who('O:y C:y A:y M:y P:n N:n X:n'),
-  status: 201,
+  summary: 'Create a personal access token; its secret is only in this response',
+  ...anyMember,
   errors: ['limit_reached'],
 });
 
-export const revokePat = endpoint<typeof shapes.revokePat>()({
+export const revokePat = remove<typeof shapes.revokePat>()({
   id: 'pats.revoke',
-  method: 'DELETE',
   path: '/api/v1/tenants/{tenantID}/pats/{patID}',
-  summary: 'Revoke a personal access token of the caller, or any as admin',
-  kind: 'mutate',
-  authority: { credential: 'login', role: 'tenant_member', outsider: 'not_found' },
+  summary: 'Revoke one of your personal access tokens, or any as an admin',
+  authority: member,
   who: who('O:own C:own A:y M:own P:n N:n X:n'),
   status: 200,
-  errors: ['not_found'],
   irreversible: true,
 });

@@ -6,14 +6,15 @@ import { Column, Index } from './tables.shapes.ts';
 
 export const InspectionConsent = z.object({
   app_id: uuid,
-  /** The one that the rest is about; null when there was none. */
   consent_id: uuid.nullable(),
   status: z.enum(consentStatuses),
   granted_by: uuid.nullable(),
   granted_at: timestamp.nullable(),
   revoked_by: uuid.nullable(),
   revoked_at: timestamp.nullable(),
-  reads: z.int().meta({ description: 'Entries of the ledger, those under earlier consents as well.' }),
+  reads: z
+    .int()
+    .meta({ description: 'Number of entries in the ledger, including those under earlier consents.' }),
 });
 
 export const LedgerEntry = z.object({
@@ -46,7 +47,7 @@ export const inspectApp = {
   body: z.strictObject({
     what: z.enum(inspectable),
     reason: chars(1, inspectionReasonCharsMax).meta({
-      description: 'Kept in the ledger, which owners read.',
+      description: 'Stored in the ledger, which owners can read.',
     }),
   }),
   answer: LedgerEntry.extend({ app_id: uuid, tables: z.array(InspectedTable) }),

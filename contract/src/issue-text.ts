@@ -1,9 +1,5 @@
 import type { z } from 'zod';
 
-/**
- * What is wrong with a value, in words that stand behind the name of its field. Shapes with words of their own are not
- * asked.
- */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,7 +1,5 @@
-/** Limits and patterns that several nouns share. */
 export const perPageDefault = 50;
 export const perPageMax = 200;
-/** Of what costs little, by one person. */
 export const readsPerMinuteMax = 600;
 export const slugPattern = /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

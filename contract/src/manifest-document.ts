@@ -4,30 +4,24 @@ import { type ManifestFault, ManifestFaults } from './manifest-faults.ts';
 import { suggest } from './suggest.ts';
 import { yamlFault } from './yaml-fault.ts';
 
-/** A `svc.yaml` that is YAML and has no key that is not known; its values are as they were written. */
 export interface ManifestDocument {
   data: Readonly<Record<string, unknown>>;
-  /** Faults of unknown keys, where they are not refused at once. */
   unknown: readonly ManifestFault[];
-  /** A fault of the value at some keys, with its place in the file. */
   faultAt(keys: readonly PropertyKey[], code: string, detail: string): ManifestFault;
 }
 
-/** What may stand in the file, where it is not the whole of a `svc.yaml`. */
 export interface ManifestForm {
   keys?: ManifestKeys;
   bytesMax?: number;
-  /** `told`: for whoever has more faults to tell together with them. */
   unknown?: 'refused' | 'told';
 }
 
-/** The parts of the library `yaml` that reading takes: whoever reads has it, and the contract does not depend on it. */
+/** Passed in by the caller, so that the contract does not depend on the library `yaml`. */
 export type Yaml = Pick<
   typeof import('yaml'),
   'isAlias' | 'isMap' | 'isScalar' | 'LineCounter' | 'parseDocument'
 >;
 
-/** Throws `ManifestFaults`. */
 export function parseManifestDocument(
   yaml: Yaml,
   text: string,
@@ -67,7 +61,6 @@ export function parseManifestDocument(
   };
 }
 
-/** Also for who finds it out before it has read the text. */
 export function manifestTooLarge(bytesMax = manifestBytesMax): ManifestFaults {
   const detail = `is larger than ${bytesMax / 1024} KiB`;
   return new ManifestFaults([{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
@@ -99,7 +92,7 @@ function unknownKeys(
   });
 }
 
-/** Too many aliases, and those of nothing, are only found out here. */
+/** Excessive and dangling aliases are detected only here. */
 function toData(document: Document, refused: (detail: string) => Error): Record<string, unknown> {
   try {
     return (document.toJS() ?? {}) as Record<string, unknown>;
@@ -108,7 +101,6 @@ function toData(document: Document, refused: (detail: string) => Error): Record<
   }
 }
 
-/** Where the value at some keys begins; of one that is not there, where what should hold it begins. */
 function offsetOf(document: Document, keys: readonly PropertyKey[]): number {
   for (let length = keys.length; length > 0; length -= 1) {
     const path = keys.slice(0, length).map((key) => (typeof key === 'symbol' ? String(key) : key));

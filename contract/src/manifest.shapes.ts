@@ -7,20 +7,15 @@ import {
   healthTimeoutMinutesMax,
   manifestDurationPattern,
   manifestEnvNamePattern,
-  manifestPathPattern,
   manifestSchemaPath,
   manifestUrlPathPattern,
 } from './manifest.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import { ManifestFaults } from './manifest-faults.ts';
 import { ref, text } from './shapes.ts';
-import { SiteConfig } from './site-config.shapes.ts';
+import { draft7Schema, folderPath as path, SiteConfig, says } from './site-config.shapes.ts';
 
-const says = (description: string) => ({ description });
 const command = text.min(1).max(2_000);
-const path = z
-  .string()
-  .regex(manifestPathPattern, 'must be a path inside the folder: relative, with /, without ..');
 const urlPath = z.string().regex(manifestUrlPathPattern, 'must be the path of an address, such as /healthz');
 const timeout = z
   .string()
@@ -29,24 +24,19 @@ const timeout = z
     (text) => durationMs(text) <= healthTimeoutMinutesMax * 60_000,
     `must be at most ${healthTimeoutMinutesMax}m`,
   );
-/** As `apps.create` takes them: what is right there is right here. */
 const fields = createApp.body.shape;
 
 const app = z.strictObject({
-  slug: fields.slug.meta(
-    says('The name of the app in addresses and commands; made from `name` when absent.'),
-  ),
-  subdomain: fields.subdomain.meta(says('The label of the host that the app answers at; null for none.')),
+  slug: fields.slug.meta(says('The name of the app in URLs and commands; derived from `name` when absent.')),
+  subdomain: fields.subdomain.meta(says('The subdomain of the app; null for none.')),
   summary: fields.summary.meta(says('One line for lists; empty for none.')),
   description: fields.description.meta(says('What the app is for; empty for none.')),
-  category: fields.category.meta(says('The category it stands in: a slug or an id.')),
-  auth_mode: fields.auth_mode.meta(says('How the app itself knows who calls it.')),
-  data_scopes: fields.data_scopes.meta(says('Which data the app asks for.')),
-  resource_preset: fields.resource_preset.meta(
-    says('Its resource tier; the tenant may allow less than the largest.'),
-  ),
-  icon_url: fields.icon_url.meta(says('Icon for light surroundings.')),
-  icon_dark_url: fields.icon_dark_url.meta(says('Icon for dark surroundings.')),
+  category: fields.category.meta(says('The category of the app: a slug or an id.')),
+  auth_mode: fields.auth_mode.meta(says('How the app authenticates its callers.')),
+  data_scopes: fields.data_scopes.meta(says('The data scopes that the app requests.')),
+  resource_preset: fields.resource_preset.meta(says('The resource tier; the tenant may limit it.')),
+  icon_url: fields.icon_url.meta(says('Icon for light backgrounds.')),
+  icon_dark_url: fields.icon_dark_url.meta(says('Icon for dark backgrounds.')),
 });
 
 const deploy = z.strictObject({
@@ -58,8 +48,8 @@ const deploy = z.strictObject({
         '`docker` builds an image, `compose` runs a compose file, `static` serves files. Fixed at creation.',
       ),
     ),
-  dockerfile: path.optional().meta(says('The Dockerfile, when it has another name or place.')),
-  compose_file: path.optional().meta(says('The compose file, when it has another name or place.')),
+  dockerfile: path.optional().meta(says('The path of the Dockerfile, if it is not `Dockerfile`.')),
+  compose_file: path.optional().meta(says('The path of the compose file, if it has another name.')),
   branch: text.min(1).max(255).optional().meta(says('The branch that is deployed.')),
 });
 
@@ -81,14 +71,13 @@ const health = z
     ),
   );
 
-/** The whole of `svc.yaml`. Nothing is required: a file that only names the app is of use to commands. */
 export const Manifest = z.strictObject({
-  name: fields.name.optional().meta(says('The name of the app as people read it.')),
+  name: fields.name.optional().meta(says('The display name of the app.')),
   tenant: ref
     .optional()
     .meta(says('The tenant the app belongs to, by slug or id; the active tenant when absent.')),
-  app: app.optional().meta(says('The record of the app.')),
-  deploy: deploy.optional().meta(says('How it gets to run.')),
+  app: app.optional().meta(says('Settings of the app.')),
+  deploy: deploy.optional().meta(says('How the app is deployed.')),
   build: build.optional(),
   start: command.optional().meta(says('The command that runs the app; it listens on $PORT.')),
   health: health.optional(),
@@ -99,22 +88,23 @@ export const Manifest = z.strictObject({
   site: SiteConfig.optional().meta(says('How files are served.')),
   storage: z
     .strictObject({
-      enabled: z.boolean().optional().meta(says('Whether the app has an object storage of its own.')),
+      enabled: z.boolean().optional().meta(says('Whether the app has an object storage.')),
     })
     .optional()
-    .meta(says('Files that the app keeps.')),
+    .meta(says('Object storage of the app.')),
   env: z
     .record(
       z.string().regex(manifestEnvNamePattern, 'must be the name of a variable: letters, digits and _'),
       text.max(32_768),
     )
     .optional()
-    .meta(says('Variables for the app. Nothing secret: this file is kept with the code.')),
+    .meta(
+      says('Environment variables of the app. Do not store secrets here: this file is part of the code.'),
+    ),
 });
 
 export type Manifest = z.output<typeof Manifest>;
 
-/** Every value of it checked. Throws `ManifestFaults`. */
 export function manifestOf({ data, faultAt }: ManifestDocument): Manifest {
   const result = Manifest.safeParse(data, { error: issueText });
   if (result.success) return result.data;
@@ -127,18 +117,10 @@ export function manifestOf({ data, faultAt }: ManifestDocument): Manifest {
   );
 }
 
-/** What editors check the file by. Draft 7 is the one that all of them know. */
 export function manifestJsonSchema({ baseUrl }: { baseUrl: string }): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(Manifest, {
-    io: 'input',
-    unrepresentable: 'any',
-    target: 'draft-7',
-  });
-  return {
-    $schema,
+  return draft7Schema(Manifest, {
     $id: `${baseUrl}${manifestSchemaPath}`,
     title: 'svc.yaml',
     description: 'An app and how it is built, run and served; `svc init` writes one.',
-    ...rest,
-  };
+  });
 }

@@ -13,18 +13,18 @@ interface Schema {
 
 const schema = manifestJsonSchema({ baseUrl: 'http://localhost:4400' }) as Schema;
 
-/** The keys below a place, whichever of several forms has them; null where keys are free or there are none. */
+/** The keys of a schema in any of its forms; null if it has none or free ones. */
 function keysOf({ properties, anyOf = [] }: Schema): ManifestKeys | null {
   if (properties === undefined) return anyOf.map(keysOf).find((keys) => keys !== null) ?? null;
   return Object.fromEntries(Object.entries(properties).map(([key, below]) => [key, keysOf(below)]));
 }
 
 describe('svc.yaml', () => {
-  test('has the keys that the list says, so that unknown ones are found without a schema', () => {
+  test('has the same keys in the list and in the schema', () => {
     expect(keysOf(schema)).toEqual(manifestKeys);
   });
 
-  test('is described key by key, and takes no others at any place but env', () => {
+  test('has a description for each key, and free keys only in env', () => {
     const look = (at: string, { properties, additionalProperties }: Schema): void => {
       if (properties === undefined) return;
       expect([at, additionalProperties]).toEqual([at, false]);
@@ -75,7 +75,7 @@ describe('svc.yaml', () => {
     env: { LOG_LEVEL: 'info' },
   };
 
-  test('takes every key, nothing at all, and the short forms', () => {
+  test('accepts every key, an empty file and the short forms', () => {
     expect(Manifest.parse(whole)).toEqual(whole as Manifest);
     expect(Manifest.parse({})).toEqual({});
     expect(Manifest.parse({ build: 'make', health: '/' })).toEqual({ build: 'make', health: '/' });
@@ -119,11 +119,11 @@ describe('svc.yaml', () => {
     expect(Manifest.safeParse({ static: { dir } }).success).toBe(true);
   });
 
-  test('a hundred characters are a hundred as people count them', () => {
+  test('counts characters, not UTF-16 units', () => {
     expect(Manifest.safeParse({ name: '🐕'.repeat(100) }).success).toBe(true);
   });
 
-  test('its JSON Schema is a schema that takes the same whole file', () => {
+  test('has a JSON Schema that accepts a complete file', () => {
     const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
     expect(read.safeParse(whole).success).toBe(true);
     expect(read.safeParse({ ...whole, biuld: '' }).success).toBe(false);

@@ -9,18 +9,18 @@ export const Notification = z.object({
   app_slug: z.string().nullable(),
   title: z.string(),
   text: z.string(),
-  path: z.string().meta({ description: 'Of the console, where it is to be seen.' }),
+  path: z.string().meta({ description: 'Path in the console.' }),
   created_at: timestamp,
   read_at: timestamp.nullable(),
 });
 
-const unread = z.int().meta({ description: 'How many of all of them are unread.' });
+const unread = z.int().meta({ description: 'Number of unread notifications.' });
 
 export const listNotifications = {
   params: tenantParams,
   query: pageQuery.omit({ page: true }).extend({
-    unread: z.enum(['true', 'false']).default('false').meta({ description: 'Only the unread ones.' }),
-    cursor: text.max(200).optional().meta({ description: '`next_cursor` of the page before.' }),
+    unread: z.enum(['true', 'false']).default('false').meta({ description: 'Only unread notifications.' }),
+    cursor: text.max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
   }),
   answer: z.object({ items: z.array(Notification), unread, next_cursor: z.string().nullable() }),
 };
@@ -36,7 +36,7 @@ export const readNotifications = {
       error: 'either ids or all must be given',
     }),
   answer: z.object({
-    changed: z.int().meta({ description: 'How many were unread until now.' }),
+    changed: z.int().meta({ description: 'Number of notifications that were unread.' }),
     unread,
   }),
 };

@@ -1,52 +1,66 @@
 import type { ErrorCode } from './error-codes.ts';
 import { Icon } from './icons.shapes.ts';
 import { iconBytesMax, iconTypes } from './icons.ts';
-import { ifPlanParameter, type Json, problemResponses, requestIdHeader, schemaOf } from './openapi-parts.ts';
+import {
+  binary,
+  etagHeader,
+  ifPlanParameter,
+  type Json,
+  jsonContent,
+  problemResponses,
+  requestIdHeader,
+  required,
+  schemaOf,
+} from './openapi-parts.ts';
 
 const uploadErrors: readonly ErrorCode[] = [
-  ...(['validation_failed', 'forbidden', 'url_expired', 'not_found', 'request_timeout'] as const),
-  ...(['already_uploaded', 'invalid_state_transition', 'limit_reached', 'plan_stale'] as const),
-  ...(['payload_too_large', 'unsupported_media_type', 'internal', 'unavailable', 'query_timeout'] as const),
+  'validation_failed',
+  'forbidden',
+  'url_expired',
+  'not_found',
+  'request_timeout',
+  'already_uploaded',
+  'invalid_state_transition',
+  'limit_reached',
+  'plan_stale',
+  'payload_too_large',
+  'unsupported_media_type',
+  'internal',
+  'unavailable',
+  'query_timeout',
 ];
 
 const images = Object.fromEntries(
-  iconTypes.map((type) => [type, { schema: { type: 'string', format: 'binary', maxLength: iconBytesMax } }]),
+  iconTypes.map((type) => [type, { schema: { ...binary, maxLength: iconBytesMax } }]),
 );
 
-/** Icons themselves. Reading is public by name; what lets an upload in is the address, so neither has a row of who may. */
+/** Icons are public by name, and the signed URL authorizes an upload, so neither has an authorization row. */
 export const iconPaths: Record<string, Json> = {
   '/icons/{iconID}': {
-    parameters: [{ name: 'iconID', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }],
+    parameters: [required('path', 'iconID', { type: 'string', format: 'uuid' })],
     get: {
       operationId: 'icons.read',
       tags: ['icons'],
-      summary: 'An icon, for everybody; it never changes, and may be cached for good',
+      summary: 'Get an icon; public and immutable, so it can be cached for ever',
       security: [],
       responses: {
-        200: {
-          description: 'The image.',
-          headers: { ETag: { schema: { type: 'string' } } },
-          content: images,
-        },
-        304: { description: 'The one you have, by If-None-Match.' },
+        200: { description: 'The image.', headers: etagHeader, content: images },
+        304: { description: 'Not modified (If-None-Match).' },
         ...problemResponses(['not_found', 'internal', 'unavailable']),
       },
     },
     put: {
       operationId: 'icons.write',
       tags: ['icons'],
-      summary: 'Upload an icon to the `put_url` that was given out for it; good once, without a login',
+      summary: 'Upload an icon to its `put_url`; valid once, needs no login',
       security: [],
-      parameters: [
-        { name: 'token', in: 'query', required: true, schema: { type: 'string' } },
-        ifPlanParameter,
-      ],
+      parameters: [required('query', 'token'), ifPlanParameter],
       requestBody: { required: true, content: images },
       responses: {
         201: {
           description: 'Done.',
           headers: requestIdHeader,
-          content: { 'application/json': { schema: schemaOf(Icon, 'output') } },
+          content: jsonContent(schemaOf(Icon, 'output')),
         },
         ...problemResponses(uploadErrors),
       },

@@ -3,8 +3,11 @@ import type { Endpoint, Shape } from './endpoint.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 import { idempotencyKeyCharsMax } from './limits.ts';
 
-/** What the documents of the control plane and of an app's rows are made of alike. */
 export type Json = Record<string, unknown>;
+
+export function isPlainObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 export function securitySchemes(baseUrl: string): Json {
   return {
@@ -24,7 +27,6 @@ export function securityOf(credential: 'login' | 'login_or_pat'): Json[] {
 
 export const previewRef = { $ref: '#/components/schemas/Preview' };
 
-/** What anybody may ask for: `noun.verb: What it is`. */
 export const plain = (description: string, type: string) => ({
   get: {
     operationId: description.split(':')[0],
@@ -35,37 +37,39 @@ export const plain = (description: string, type: string) => ({
   },
 });
 
-/** The codes any endpoint of its kind can answer, and its own. */
 export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
-  const codes = new Set<ErrorCode>(['internal', 'unavailable', 'query_timeout', 'unknown_parameter']);
-  // Of the address: what is no UTF-8, and what is too long.
-  codes.add('validation_failed').add('uri_too_long');
-  for (const code of ['unauthenticated', 'ambiguous_credentials', 'cross_site_request'] as const)
-    codes.add(code);
-  if (endpoint.authority.credential === 'login') codes.add('login_required');
-  if (endpoint.authority.role) codes.add(endpoint.authority.outsider ?? 'not_found');
-  const { role, app } = endpoint.authority;
-  if (role === 'tenant_admin' || (app && app !== 'visible')) codes.add('forbidden');
-  if (shape.body) {
-    for (const code of [
-      'malformed_json',
-      'payload_too_large',
-      'unsupported_media_type',
-      'request_timeout',
-    ] as const)
-      codes.add(code);
-  }
-  if (endpoint.kind === 'mutate') codes.add('plan_stale');
-  if (endpoint.perMinuteMax !== undefined) codes.add('rate_limited');
-  if (endpoint.method === 'POST') {
-    codes.add('idempotency_mismatch');
-    codes.add('idempotency_in_progress');
-  }
-  for (const code of endpoint.errors ?? []) codes.add(code);
-  return [...codes];
+  const { credential, role, outsider, app } = endpoint.authority;
+  const isRestricted = role === 'tenant_admin' || (app && app !== 'visible');
+  const codes: (ErrorCode | false | undefined)[] = [
+    'internal',
+    'unavailable',
+    'query_timeout',
+    'unknown_parameter',
+    'validation_failed',
+    'uri_too_long',
+    'unauthenticated',
+    'ambiguous_credentials',
+    'cross_site_request',
+    credential === 'login' && 'login_required',
+    role && (outsider ?? 'not_found'),
+    isRestricted && 'forbidden',
+    ...(shape.body ? bodyErrors : []),
+    endpoint.kind === 'mutate' && 'plan_stale',
+    endpoint.perMinuteMax !== undefined && 'rate_limited',
+    ...(endpoint.method === 'POST' ? keyErrors : []),
+    ...(endpoint.errors ?? []),
+  ];
+  return [...new Set(codes.filter((code) => !!code))];
 }
 
-/** One entry per status, each naming its codes and what they mean. */
+const bodyErrors = [
+  'malformed_json',
+  'payload_too_large',
+  'unsupported_media_type',
+  'request_timeout',
+] as const;
+const keyErrors = ['idempotency_mismatch', 'idempotency_in_progress'] as const;
+
 export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
@@ -83,26 +87,17 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Js
   return responses;
 }
 
-/** Each property of an object's schema as one parameter of the path or the query. */
-export function parametersIn(place: 'path' | 'query', schema: z.ZodType | undefined): Json[] {
-  return propertiesOf(schema).map(({ name, schema, required }) => ({
-    name,
-    in: place,
-    required: place === 'path' || required,
-    schema,
-  }));
-}
-
-function propertiesOf(schema: z.ZodType | undefined): { name: string; schema: unknown; required: boolean }[] {
-  if (!schema) return [];
-  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+export function parametersIn(place: 'path' | 'query', shape: z.ZodType | undefined): Json[] {
+  if (!shape) return [];
+  const { properties = {}, required = [] } = schemaOf(shape, 'input') as {
     properties?: Json;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, property]) => ({
+  return Object.entries(properties).map(([name, schema]) => ({
     name,
-    schema: property,
-    required: required.includes(name),
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema,
   }));
 }
 
@@ -115,99 +110,90 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return rest;
 }
 
-export const dryRunParameter = {
-  name: 'dry_run',
-  in: 'query',
+/** An optional parameter. */
+const optional = (place: 'query' | 'header') => (name: string, description?: string, schema?: Json) => ({
+  name,
+  in: place,
   required: false,
-  schema: { type: 'boolean' },
-  description: 'Answer the plan only.',
-};
+  schema: schema ?? { type: 'string' },
+  description,
+});
+export const header = optional('header');
 
-export const ifPlanParameter = {
-  name: 'If-Plan',
-  in: 'header',
-  required: false,
-  schema: { type: 'string' },
-  description: 'Refuse drift.',
-};
+export const dryRunParameter = optional('query')('dry_run', 'Return the plan and change nothing.', {
+  type: 'boolean',
+});
+export const ifPlanParameter = header(
+  'If-Plan',
+  'The fingerprint of a previewed plan; the change is refused if the plan would differ.',
+);
+export const idempotencyKeyParameter = header('Idempotency-Key', undefined, {
+  type: 'string',
+  maxLength: idempotencyKeyCharsMax,
+});
+export const ifMatchParameter = header('If-Match', 'The `ETag` of the version that was read.');
 
-export const idempotencyKeyParameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  schema: { type: 'string', maxLength: idempotencyKeyCharsMax },
-};
+/** A required parameter. */
+export const required = (place: 'path' | 'query', name: string, schema: Json = { type: 'string' }) => ({
+  name,
+  in: place,
+  required: true,
+  schema,
+});
 
-export const ifMatchParameter = {
-  name: 'If-Match',
-  in: 'header',
-  required: false,
-  schema: { type: 'string' },
-  description: 'The `ETag` it was read with.',
-};
+export const jsonContent = (schema: unknown, example?: unknown) => ({
+  'application/json': { schema, example },
+});
+export const etagHeader = { ETag: { schema: { type: 'string' } } };
+export const binary = { type: 'string', format: 'binary' };
 
 export const requestIdHeader = {
-  'X-Request-Id': { schema: { type: 'string' }, description: 'Finds the request in the log.' },
+  'X-Request-Id': { schema: { type: 'string' }, description: "Identifies the request in the server's log." },
 };
 
-export const problemSchema = {
+const string = { type: 'string' };
+/** All properties are required, but those in `optional`. */
+const object = (properties: Json, optional: readonly string[] = []) => ({
   type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+});
+
+export const problemSchema = object(
+  {
+    type: string,
+    title: string,
     status: { type: 'integer' },
-    detail: { type: 'string' },
+    detail: string,
     code: { type: 'string', enum: Object.keys(errorCodes) },
-    request_id: { type: 'string' },
+    request_id: string,
     errors: {
       type: 'array',
-      items: {
-        type: 'object',
-        required: ['code', 'detail'],
-        properties: {
-          field: { type: 'string' },
-          column: { type: 'string' },
-          line: { type: 'integer' },
-          code: { type: 'string' },
-          detail: { type: 'string' },
-        },
-      },
+      items: object(
+        { field: string, column: string, line: { type: 'integer' }, code: string, detail: string },
+        ['field', 'column', 'line'],
+      ),
     },
   },
-};
+  ['errors'],
+);
 
-export const previewSchema = {
-  type: 'object',
-  required: ['dry_run', 'plan'],
-  properties: {
-    dry_run: { const: true },
-    plan: {
-      type: 'object',
-      required: ['operation', 'target', 'changes', 'warnings', 'irreversible', 'fingerprint'],
-      properties: {
-        operation: { type: 'string' },
-        target: {
-          type: 'object',
-          properties: { kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } },
-        },
-        changes: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['path', 'before', 'after', 'effect'],
-            properties: {
-              path: { type: 'string' },
-              before: {},
-              after: {},
-              effect: { enum: ['create', 'update', 'delete'] },
-            },
-          },
-        },
-        warnings: { type: 'array', items: { type: 'string' } },
-        irreversible: { type: 'boolean' },
-        fingerprint: { type: 'string' },
-      },
+export const previewSchema = object({
+  dry_run: { const: true },
+  plan: object({
+    operation: string,
+    target: { type: 'object', properties: { kind: string, id: string, name: string } },
+    changes: {
+      type: 'array',
+      items: object({
+        path: string,
+        before: {},
+        after: {},
+        effect: { enum: ['create', 'update', 'delete'] },
+      }),
     },
-  },
-};
+    warnings: { type: 'array', items: string },
+    irreversible: { type: 'boolean' },
+    fingerprint: string,
+  }),
+});

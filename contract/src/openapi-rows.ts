@@ -2,10 +2,12 @@ import type { ContractEntry } from './all.ts';
 import {
   dryRunParameter,
   errorCodesOf,
+  header,
   idempotencyKeyParameter,
   ifMatchParameter,
   ifPlanParameter,
   type Json,
+  jsonContent,
   parametersIn,
   previewRef,
   problemResponses,
@@ -15,17 +17,12 @@ import {
 import { batchLinesMax, batchRequestsPerMinuteMax, type FilterOp, jsonLinesMediaType } from './rows.ts';
 import { Batch } from './rows-endpoints.shapes.ts';
 
-/** What a row operation speaks of: the rows of any table, or those of one. */
 export interface RowTerms {
-  /** Of the path. */
   params: readonly Json[];
-  /** Null where the caller may write rows but not be shown them. */
   row: Json | null;
-  /** The same as a list and a get show it: with `select` some of its columns, and under other names. */
   selected: Json | null;
   insert: Json;
   update: Json;
-  /** The columns to filter by. */
   columns: readonly Json[];
   examples?: RowExamples;
 }
@@ -34,11 +31,9 @@ export interface RowExamples {
   row: Json;
   insert: Json;
   update: Json;
-  /** By the name of a parameter. */
   query: Readonly<Record<string, unknown>>;
 }
 
-/** Parameters, body and answers of one operation on rows; what it is called is the caller's to say. */
 export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
   const { endpoint } = entry;
   const describe = operations[endpoint.id];
@@ -64,7 +59,7 @@ interface Common {
   answer: Json;
 }
 
-/** What is the same for every table, worked out once: an app may have hundreds of them. */
+/** Computed once for all tables: an app may have hundreds. */
 function commonOf(entry: ContractEntry): Common {
   let common = commons.get(entry);
   if (!common) {
@@ -97,52 +92,47 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     return {
       answers: {
         200: answer('The rows.', {
-          'application/json': { schema, ...example(terms.examples && pageOf(terms.examples.row)) },
+          ...jsonContent(schema, terms.examples && pageOf(terms.examples.row)),
           [jsonLinesMediaType]: {
             schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
-            ...example(terms.examples && lines([terms.examples.row])),
+            example: terms.examples && line(terms.examples.row),
           },
         }),
       },
     };
   },
   'rows.count': (_, entry) => ({
-    answers: { 200: answer('The number.', { 'application/json': { schema: commonOf(entry).answer } }) },
+    answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer)) },
   }),
   'rows.get': (terms) => ({
     headers: [ifNoneMatch],
     answers: {
-      200: answer('The row.', rowContent(terms), etag),
-      304: answer('The row is as it was.', undefined, etag),
+      200: answer('The row.', jsonContent(terms.selected ?? {}, terms.examples?.row), etag),
+      304: answer('Not modified.', undefined, etag),
     },
   }),
   'rows.insert': ({ row, insert, examples }) => ({
     headers: [preferResolution, idempotencyKeyParameter],
     body: {
-      'application/json': { schema: insert, ...example(examples?.insert) },
+      ...jsonContent(insert, examples?.insert),
       ...Object.fromEntries(
         [jsonLinesMediaType, 'application/jsonl'].map((type) => [
           type,
-          { schema: manyLines, ...example(examples && lines([examples.insert])) },
+          { schema: manyLines, example: examples && line(examples.insert) },
         ]),
       ),
     },
     answers: {
       200: answer(
         row ? 'Of one row that was there: the row; with dry_run the plan.' : 'With dry_run: the plan.',
-        { 'application/json': { schema: row ? { anyOf: [row, previewRef] } : previewRef } },
+        jsonContent(row ? { anyOf: [row, previewRef] } : previewRef),
         row ? { ...etag, ...location } : {},
       ),
       201: answer(
         row
           ? 'The row, or no body with `Prefer: return=minimal`; of many rows how many there were, and their ids.'
           : 'Of one row no body, since it may not be read; of many how many there were, and their ids.',
-        {
-          'application/json': {
-            schema: row ? { anyOf: [row, batchRef] } : batchRef,
-            ...(row ? example(examples?.row) : {}),
-          },
-        },
+        jsonContent(row ? { anyOf: [row, batchRef] } : batchRef, row ? examples?.row : undefined),
         { ...etag, ...location },
       ),
       204: answer(
@@ -156,11 +146,11 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
   }),
   'rows.update': (terms) => ({
     headers: [ifMatchParameter, prefer],
-    body: { 'application/json': { schema: terms.update, ...example(terms.examples?.update) } },
+    body: jsonContent(terms.update, terms.examples?.update),
     answers: {
       200: answer(
         terms.row ? 'The row, or with dry_run the plan.' : 'With dry_run: the plan.',
-        { 'application/json': { schema: terms.row ? { anyOf: [terms.row, previewRef] } : previewRef } },
+        jsonContent(terms.row ? { anyOf: [terms.row, previewRef] } : previewRef),
         etag,
       ),
       204: answer(
@@ -173,13 +163,12 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
   'rows.delete': () => ({
     headers: [ifMatchParameter],
     answers: {
-      200: answer('With dry_run: the plan.', { 'application/json': { schema: previewRef } }),
+      200: answer('With dry_run: the plan.', jsonContent(previewRef)),
       204: answer('Done.'),
     },
   }),
 };
 
-/** How a condition is written with each operator. */
 export const operatorForms: Readonly<Record<FilterOp, string>> = {
   eq: '`eq.v` equal',
   neq: '`neq.v` not equal',
@@ -203,12 +192,13 @@ export const operatorForms: Readonly<Record<FilterOp, string>> = {
   hk: '`hk.a` has the key',
 };
 
-/** Of any table: what is in its rows is the table's to say. */
+const anyObject = { type: 'object', additionalProperties: true };
+
 export const anyRow: Omit<RowTerms, 'params'> = {
-  row: { type: 'object', additionalProperties: true },
-  selected: { type: 'object', additionalProperties: true },
-  insert: { type: 'object', additionalProperties: true },
-  update: { type: 'object', additionalProperties: true },
+  row: anyObject,
+  selected: anyObject,
+  insert: anyObject,
+  update: anyObject,
   columns: [
     {
       name: 'column',
@@ -238,51 +228,24 @@ const manyLines = {
 
 const etag = { ETag: { schema: { type: 'string' }, description: 'The version of the row.' } };
 
-const location = { Location: { schema: { type: 'string' }, description: 'Of one row.' } };
+const location = { Location: { schema: { type: 'string' }, description: 'URL of the inserted row.' } };
 
-const ifNoneMatch = {
-  name: 'If-None-Match',
-  in: 'header',
-  required: false,
-  schema: { type: 'string' },
-  description: 'An `ETag` from before: 304 while the row is as it was.',
-};
+const ifNoneMatch = header('If-None-Match', 'An earlier `ETag`; returns 304 while the row is unchanged.');
 
-const prefer = {
-  name: 'Prefer',
-  in: 'header',
-  required: false,
-  schema: { type: 'string' },
-  description: '`return=minimal` answers without the row.',
-};
+const prefer = header('Prefer', '`return=minimal` returns no row.');
 
-const preferResolution = {
-  ...prefer,
-  description:
-    '`return=minimal` answers without the row. `resolution=merge-duplicates` changes rows that are there, ' +
+const preferResolution = header(
+  'Prefer',
+  '`return=minimal` answers without the row. `resolution=merge-duplicates` changes rows that are there, ' +
     '`resolution=ignore-duplicates` leaves them as they are.',
-};
+);
 
 function answer(description: string, content?: Json, headers: Json = {}): Json {
-  return {
-    description,
-    headers: { ...requestIdHeader, ...headers },
-    ...(content ? { content } : {}),
-  };
-}
-
-function rowContent({ selected, examples }: RowTerms): Json {
-  return { 'application/json': { schema: selected ?? {}, ...example(examples?.row) } };
+  return { description, headers: { ...requestIdHeader, ...headers }, content };
 }
 
 function pageOf(row: Json): Json {
   return { data: [row], page: 1, per_page: 50, has_more: false, next_cursor: null };
 }
 
-function lines(rows: readonly Json[]): string {
-  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-}
-
-function example(value: unknown): Json {
-  return value === undefined ? {} : { example: value };
-}
+const line = (row: Json) => `${JSON.stringify(row)}\n`;

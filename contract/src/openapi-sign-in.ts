@@ -1,5 +1,5 @@
 import { siteAuthPath } from './identity.ts';
-import { type Json, plain, requestIdHeader } from './openapi-parts.ts';
+import { type Json, jsonContent, plain, requestIdHeader, required } from './openapi-parts.ts';
 
 const tags = ['sign-in'];
 const form = (required: readonly string[]) => ({
@@ -14,12 +14,11 @@ const form = (required: readonly string[]) => ({
     },
   },
 });
-const query = (names: readonly string[]) =>
-  names.map((name) => ({ name, in: 'query', required: true, schema: { type: 'string' } }));
-const json = { 'application/json': { schema: { type: 'object' } } };
+const query = (names: readonly string[]) => names.map((name) => required('query', name));
+const json = jsonContent({ type: 'object' });
 const page = { 'text/html': { schema: { type: 'string' } } };
 
-/** What OAuth answers to its errors is its own: `{error, error_description}`, and to browsers a page. */
+/** OAuth errors have their own format: `{error, error_description}`, or a page in browsers. */
 const refused = (statuses: readonly number[], content: Json) =>
   Object.fromEntries(
     statuses.map((status) => [
@@ -36,12 +35,11 @@ const answered = (description: string, content: Json) => ({
 const userInfo = (method: string): Json => ({
   operationId: method === 'get' ? 'oauth.userInfo' : 'oauth.userInfoByPost',
   tags,
-  summary: 'Who has signed in (OpenID Connect Core 5.3); for tokens with the scope `openid`',
+  summary: 'Get the signed-in user (OpenID Connect Core 5.3), for tokens with the scope `openid`',
   security: [{ login: [] }],
   responses: { 200: answered('Their claims.', json), ...refused([400, 401, 403], json) },
 });
 
-/** The sign-in, by the protocols that are named; which parameters there are is theirs to say. */
 export const signInPaths: Record<string, Json> = {
   '/oauth/.well-known/openid-configuration': plain(
     'oauth.discovery: Where to sign in, and how',
@@ -52,11 +50,11 @@ export const signInPaths: Record<string, Json> = {
     get: {
       operationId: 'oauth.authorize',
       tags,
-      summary: 'Sign in with a browser: an authorization code (RFC 6749 4.1), with PKCE (RFC 7636)',
+      summary: 'Sign in with a browser: authorization code (RFC 6749 4.1) with PKCE (RFC 7636)',
       security: [],
       parameters: query(['client_id', 'response_type', 'redirect_uri', 'scope', 'code_challenge']),
       responses: {
-        303: { description: 'To the sign-in, or back with a code.', headers: requestIdHeader },
+        303: { description: 'Redirect to the sign-in, or back with a code.', headers: requestIdHeader },
         ...refused([400], page),
       },
     },
@@ -65,7 +63,7 @@ export const signInPaths: Record<string, Json> = {
     post: {
       operationId: 'oauth.token',
       tags,
-      summary: 'Tokens for a code, a device code or a refresh token (RFC 6749 3.2, RFC 8628 3.4)',
+      summary: 'Exchange a code, device code or refresh token for tokens (RFC 6749 3.2, RFC 8628 3.4)',
       security: [],
       requestBody: form(['grant_type', 'client_id']),
       responses: { 200: answered('The tokens.', json), ...refused([400, 401], json) },
@@ -75,7 +73,7 @@ export const signInPaths: Record<string, Json> = {
     post: {
       operationId: 'oauth.deviceAuthorize',
       tags,
-      summary: 'Begin a sign-in on another device (RFC 8628 3.1)',
+      summary: 'Start a sign-in on another device (RFC 8628 3.1)',
       security: [],
       requestBody: form(['client_id']),
       responses: { 200: answered('The codes, and where to enter one.', json), ...refused([400, 401], json) },
@@ -86,11 +84,11 @@ export const signInPaths: Record<string, Json> = {
     post: {
       operationId: 'oauth.revoke',
       tags,
-      summary: 'End a token (RFC 7009)',
+      summary: 'Revoke a token (RFC 7009)',
       security: [],
       requestBody: form(['token', 'client_id']),
       responses: {
-        200: { description: 'It is no longer good.', headers: requestIdHeader },
+        200: { description: 'The token is revoked.', headers: requestIdHeader },
         ...refused([400, 401], json),
       },
     },
@@ -103,9 +101,9 @@ export const signInPaths: Record<string, Json> = {
     post: {
       operationId: 'login.end',
       tags: ['operations'],
-      summary: "Ends the browser's session",
+      summary: "End the browser's session",
       security: [{ session: [] }],
-      responses: { 307: { description: 'To the page that ends it.' } },
+      responses: { 307: { description: 'Redirect to the page that ends the session.' } },
     },
   },
   [siteAuthPath]: {
@@ -117,7 +115,7 @@ export const signInPaths: Record<string, Json> = {
       security: [],
       parameters: query(['target', 'state']),
       responses: {
-        303: { description: 'To the sign-in, or to the site.', headers: requestIdHeader },
+        303: { description: 'Redirect to the sign-in, or to the site.', headers: requestIdHeader },
         ...refused([403, 404], page),
       },
     },

@@ -5,6 +5,20 @@ import { openApiDocument } from './openapi.ts';
 
 const everything = [...contract, ...rowContract];
 const document = openApiDocument({ baseUrl: 'http://localhost:4400', version: '1.0.0' });
+const resolvedPaths = resolve(document.paths);
+
+/** Resolves references to parameters, headers and responses. */
+function resolve(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(resolve);
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref } = value as { $ref?: string };
+  if ($ref?.startsWith('#/components/schemas/')) return value;
+  if ($ref !== undefined) {
+    const [kind = '', name = ''] = $ref.replace('#/components/', '').split('/');
+    return resolve((document.components as Record<string, Record<string, unknown>>)[kind]?.[name]);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolve(part)]));
+}
 
 test('a validator accepts the OpenAPI 3.1 document', async () => {
   const result = await new Validator().validate(JSON.parse(JSON.stringify(document)));
@@ -12,19 +26,19 @@ test('a validator accepts the OpenAPI 3.1 document', async () => {
   expect(result.valid).toBe(true);
 });
 
-test('every endpoint of the contract is in it, under its own id', () => {
-  const paths = document.paths as Record<string, Record<string, { operationId: string }>>;
+test('the document has every endpoint with its id', () => {
+  const paths = resolvedPaths as Record<string, Record<string, { operationId: string }>>;
   for (const { endpoint } of everything) {
     expect(paths[endpoint.path]?.[endpoint.method.toLowerCase()]?.operationId).toBe(endpoint.id);
   }
   expect(new Set(everything.map(({ endpoint }) => endpoint.id)).size).toBe(everything.length);
 });
 
-test('path parameters of an endpoint are those of its shape', () => {
+test('the path parameters of an endpoint match its schema', () => {
   for (const { endpoint, shape } of everything) {
     const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     const operation = (
-      document.paths as Record<string, Record<string, { parameters: { name: string; in: string }[] }>>
+      resolvedPaths as Record<string, Record<string, { parameters: { name: string; in: string }[] }>>
     )[endpoint.path]?.[endpoint.method.toLowerCase()];
     const named = operation?.parameters
       .filter((parameter) => parameter.in === 'path')
@@ -34,10 +48,10 @@ test('path parameters of an endpoint are those of its shape', () => {
   }
 });
 
-test('the operations on rows say which headers, bodies and answers there are', () => {
+test('row operations describe their headers, bodies and responses', () => {
   const described = rowContract.map(({ endpoint }) => {
     const operation = (
-      document.paths as Record<
+      resolvedPaths as Record<
         string,
         Record<
           string,
@@ -99,12 +113,12 @@ type Described = Record<
     }
   >
 >;
-const paths = document.paths as Described;
+const paths = resolvedPaths as Described;
 
-test('every POST takes an Idempotency-Key, also where nothing changes, and says what it may answer then', () => {
+test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   const posts = everything.filter(({ endpoint }) => endpoint.method === 'POST');
   expect(posts.filter(({ endpoint }) => endpoint.kind === 'read').map(({ endpoint }) => endpoint.id)).toEqual(
-    [...['access.check', 'icons.preCreate', 'icons.sign']],
+    ['access.check', 'icons.preCreate', 'icons.sign'],
   );
   for (const { endpoint } of posts) {
     const operation = paths[endpoint.path]?.post;
@@ -117,7 +131,7 @@ test('every POST takes an Idempotency-Key, also where nothing changes, and says 
   }
 });
 
-test('what stands beside the contract is in it: probes, addresses that were given out, and the sign-in', () => {
+test('the document has the paths outside the contract: probes, signed URLs and sign-in', () => {
   const beside = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method, it]) => method !== 'parameters' && !it['x-authorization'])
@@ -164,7 +178,7 @@ test('what stands beside the contract is in it: probes, addresses that were give
   }
 });
 
-test('each operation names the codes that it may answer', () => {
+test('each operation lists its error codes', () => {
   const says = (path: string, method: string, status: number, code: string) =>
     paths[path]?.[method]?.responses[status]?.description.includes(`\`${code}\``) ?? false;
   const request = '/api/v1/tenants/{tenantID}/publication-requests/{request}';
@@ -174,7 +188,7 @@ test('each operation names the codes that it may answer', () => {
     expect([list, says(list, 'get', 400, 'invalid_cursor')]).toEqual([list, true]);
   for (const { endpoint } of everything) {
     const method = endpoint.method.toLowerCase();
-    // Of a path that is no UTF-8, of an address or a head that is too long, and of who asks too often.
+    // Errors before the router: invalid encoding, a URL or head that is too long, and rate limits.
     const codes = [
       [400, 'validation_failed'],
       [414, 'uri_too_long'],

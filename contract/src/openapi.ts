@@ -1,16 +1,19 @@
-import { contract, rowContract } from './all.ts';
+import { type ContractEntry, contract, resourceNames, rowContract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import { gitSetupPath, gitWebhookPath } from './git-host.ts';
 import { manifestSchemaPath } from './manifest.ts';
+import { SchemaComponents, shareComponents } from './openapi-components.ts';
 import { iconPaths } from './openapi-icons.ts';
 import { objectPaths } from './openapi-objects.ts';
 import {
   dryRunParameter,
   errorCodesOf,
+  etagHeader,
   idempotencyKeyParameter,
   ifMatchParameter,
   ifPlanParameter,
   type Json,
+  jsonContent,
   parametersIn,
   plain,
   previewRef,
@@ -28,13 +31,13 @@ import { uploadPaths } from './openapi-uploads.ts';
 import { siteConfigSchemaPath } from './site-config.ts';
 import { userKeysPath } from './user-keys.ts';
 
-/** The OpenAPI 3.1 document of every endpoint, made from the contract alone. */
 export function openApiDocument(options: { baseUrl: string; version: string }): Json {
   const paths: Record<string, Json> = {};
   const add = ({ path, method }: Endpoint, operation: Json) => {
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   };
-  for (const { endpoint, shape } of contract) add(endpoint, operation(endpoint, shape));
+  const components = new SchemaComponents(resourceNames);
+  for (const entry of contract) add(entry.endpoint, operation(entry, components));
   for (const entry of rowContract) {
     const params = parametersIn('path', entry.shape.params);
     add(entry.endpoint, {
@@ -42,6 +45,15 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
       ...rowOperation(entry, { ...anyRow, params }),
     });
   }
+  const shared = shareComponents({
+    ...operationalPaths,
+    ...signInPaths,
+    ...iconPaths,
+    ...objectPaths,
+    ...uploadPaths,
+    ...paths,
+  });
+  const tags = new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint.id)));
   return {
     openapi: '3.1.0',
     info: {
@@ -52,41 +64,45 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
         '`/api/v1/tenants/{tenantID}/apps/{app}/openapi.json`. Errors are RFC 9457 problems; compare their `code`.',
     },
     servers: [{ url: options.baseUrl }],
-    tags: [...new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint)))].map((name) => ({
-      name,
-    })),
-    paths: { ...operationalPaths, ...signInPaths, ...iconPaths, ...objectPaths, ...uploadPaths, ...paths },
+    security: securityOf('login'),
+    tags: [...tags].map((name) => ({ name })),
+    paths: shared.paths,
     components: {
       securitySchemes: securitySchemes(options.baseUrl),
-      schemas: { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
+      schemas: {
+        Problem: problemSchema,
+        Preview: previewSchema,
+        Batch: batchSchema,
+        ...components.components(),
+      },
+      parameters: shared.parameters,
+      headers: shared.headers,
+      responses: shared.responses,
     },
   };
 }
 
-function operation(endpoint: Endpoint, shape: Shape): Json {
+function operation(entry: ContractEntry, components: SchemaComponents): Json {
+  const { endpoint, shape } = entry;
   return {
     ...headOf(endpoint),
     parameters: parametersOf(endpoint, shape),
-    ...(shape.body
-      ? {
-          requestBody: {
-            required: !shape.body.safeParse(undefined).success,
-            content: { 'application/json': { schema: schemaOf(shape.body, 'input') } },
-          },
-        }
-      : {}),
-    responses: responsesOf(endpoint, shape),
+    requestBody: shape.body && {
+      required: !shape.body.safeParse(undefined).success,
+      content: jsonContent(components.body(entry)),
+    },
+    responses: responsesOf(entry, components.answer(entry)),
   };
 }
 
-function headOf(endpoint: Endpoint): Json {
+function headOf({ id, summary, authority, who }: Endpoint): Json {
   return {
-    operationId: endpoint.id,
-    tags: [tagOf(endpoint)],
-    summary: endpoint.summary,
-    security: securityOf(endpoint.authority.credential),
-    'x-authorization': endpoint.who,
-    ...(endpoint.authority.outsider ? { 'x-outsider': endpoint.authority.outsider } : {}),
+    operationId: id,
+    tags: [tagOf(id)],
+    summary,
+    security: authority.credential === 'login' ? undefined : securityOf(authority.credential),
+    'x-authorization': who,
+    'x-outsider': authority.outsider,
   };
 }
 
@@ -103,35 +119,24 @@ function parametersOf(endpoint: Endpoint, shape: Shape): Json[] {
   ];
 }
 
-function responsesOf(endpoint: Endpoint, shape: Shape): Json {
-  const responses: Record<string, Json> = {};
-  responses[endpoint.status] = {
-    description: 'Done.',
-    headers:
-      endpoint.etag && endpoint.status !== 204
-        ? { ...requestIdHeader, ETag: { schema: { type: 'string' } } }
-        : requestIdHeader,
-    ...(endpoint.status === 204
-      ? {}
-      : { content: { 'application/json': { schema: schemaOf(shape.answer, 'output') } } }),
+function responsesOf({ endpoint, shape }: ContractEntry, schema: Json): Json {
+  const { status, etag, kind } = endpoint;
+  const hasBody = status !== 204;
+  const responses: Record<string, Json> = {
+    [status]: {
+      description: 'Done.',
+      headers: etag && hasBody ? { ...requestIdHeader, ...etagHeader } : requestIdHeader,
+      content: hasBody ? jsonContent(schema) : undefined,
+    },
   };
-  if (endpoint.kind === 'mutate') {
-    // What may find that there is nothing to do says so with 200, also where it answers 201 otherwise.
-    if (endpoint.status === 200 || 'changed' in propertiesOf(shape.answer)) {
-      responses[200] = {
-        description: 'Done, or with dry_run the plan.',
-        headers: requestIdHeader,
-        content: {
-          'application/json': { schema: { anyOf: [schemaOf(shape.answer, 'output'), previewRef] } },
-        },
-      };
-    } else {
-      responses[200] = {
-        description: 'With dry_run: the plan.',
-        headers: requestIdHeader,
-        content: { 'application/json': { schema: previewRef } },
-      };
-    }
+  if (kind === 'mutate') {
+    // An endpoint that may find nothing to do answers 200 then, also where it answers 201 otherwise.
+    const canBeDone = status === 200 || 'changed' in propertiesOf(shape.answer);
+    responses[200] = {
+      description: canBeDone ? 'Done, or with dry_run the plan.' : 'With dry_run: the plan.',
+      headers: requestIdHeader,
+      content: jsonContent(canBeDone ? { anyOf: [schema, previewRef] } : previewRef),
+    };
   }
   return { ...responses, ...problemResponses(errorCodesOf(endpoint, shape)) };
 }
@@ -141,9 +146,7 @@ function propertiesOf(shape: Shape['answer']): object {
   return properties ?? {};
 }
 
-function tagOf(endpoint: Endpoint): string {
-  return endpoint.id.split('.')[0] ?? endpoint.id;
-}
+const tagOf = (id: string) => id.split('.')[0] ?? id;
 
 const operationalPaths = {
   '/healthz': plain('operations.healthz: The process is alive', 'application/json'),
@@ -170,10 +173,10 @@ const operationalPaths = {
     post: {
       operationId: 'gitHost.webhook',
       tags: ['operations'],
-      summary: 'What the git host tells of pushes, signed with the secret of the hook',
+      summary: 'Receive a push webhook of the git host, signed with the secret of the hook',
       security: [],
       responses: {
-        200: { description: 'Nothing to do, or told of before.' },
+        200: { description: 'Nothing to do, or received before.' },
         202: { description: 'Noted.' },
         401: { description: 'The signature is missing or wrong.' },
       },

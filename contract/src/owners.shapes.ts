@@ -16,7 +16,7 @@ export const transferOwnership = {
     previous_owner: Owner.extend({
       role: z
         .enum(['co_owner', 'none'])
-        .meta({ description: '`none`: they were no member of the tenant any more.' }),
+        .meta({ description: '`none`: the user is no longer a member of the tenant.' }),
     }),
   }),
 };

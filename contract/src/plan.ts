@@ -1,4 +1,3 @@
-/** What a mutation would do: the answer to `?dry_run=true`. */
 export interface Plan {
   operation: string;
   target: PlanTarget;
@@ -11,7 +10,6 @@ export interface Plan {
 
 export interface PlanTarget {
   kind: string;
-  /** `(assigned on execution)` for what does not exist yet. */
   id: string;
   name: string;
 }

@@ -1,4 +1,4 @@
-import { endpoint, who } from './endpoint.ts';
+import { accessAdmins, change, read, remove, update } from './endpoint.ts';
 import type * as shapes from './presets.shapes.ts';
 
 export const actionPattern = /^[a-z][a-z0-9_.:-]{0,63}$/;
@@ -16,65 +16,42 @@ export const builtInPresets = [
   },
 ] as const;
 
-const admin = { credential: 'login', role: 'tenant_admin', outsider: 'forbidden' } as const;
-const adminsOnly = who('O:n C:n A:y M:n P:n N:n X:n');
 const collection = '/api/v1/tenants/{tenantID}/presets';
 
-export const listPresets = endpoint<typeof shapes.listPresets>()({
+export const listPresets = read<typeof shapes.listPresets>()({
   id: 'presets.list',
-  method: 'GET',
   path: collection,
-  summary: 'The presets grants can use: the built-in ones, then the own ones of the tenant',
-  kind: 'read',
-  authority: admin,
-  who: adminsOnly,
-  status: 200,
+  summary: "List the presets for grants: built-in ones first, then the tenant's own",
+  ...accessAdmins,
 });
 
-export const createPreset = endpoint<typeof shapes.createPreset>()({
+export const createPreset = change<typeof shapes.createPreset>()({
   id: 'presets.create',
-  method: 'POST',
   path: collection,
-  summary: 'Name a set of allowed actions',
-  kind: 'mutate',
-  authority: admin,
-  who: adminsOnly,
-  status: 201,
+  summary: 'Create a preset: a named set of allowed actions',
+  ...accessAdmins,
   errors: ['unique_violation'],
 });
 
-export const getPreset = endpoint<typeof shapes.getPreset>()({
+export const getPreset = read<typeof shapes.getPreset>()({
   id: 'presets.get',
-  method: 'GET',
   path: `${collection}/{presetID}`,
-  summary: 'One preset',
-  kind: 'read',
-  authority: admin,
-  who: adminsOnly,
-  status: 200,
-  errors: ['not_found'],
+  summary: 'Get a preset',
+  ...accessAdmins,
 });
 
-export const updatePreset = endpoint<typeof shapes.updatePreset>()({
+export const updatePreset = update<typeof shapes.updatePreset>()({
   id: 'presets.update',
-  method: 'PATCH',
   path: `${collection}/{presetID}`,
-  summary: 'Change a preset; grants that use it change with it',
-  kind: 'mutate',
-  authority: admin,
-  who: adminsOnly,
-  status: 200,
-  errors: ['not_found', 'preset_built_in', 'unique_violation'],
+  summary: 'Update a preset; grants that use it change with it',
+  ...accessAdmins,
+  errors: ['preset_built_in', 'unique_violation'],
 });
 
-export const deletePreset = endpoint<typeof shapes.deletePreset>()({
+export const deletePreset = remove<typeof shapes.deletePreset>()({
   id: 'presets.delete',
-  method: 'DELETE',
   path: `${collection}/{presetID}`,
   summary: 'Delete a preset that no active grant uses',
-  kind: 'mutate',
-  authority: admin,
-  who: adminsOnly,
-  status: 204,
-  errors: ['not_found', 'preset_built_in', 'preset_in_use'],
+  ...accessAdmins,
+  errors: ['preset_built_in', 'preset_in_use'],
 });

@@ -1,6 +1,5 @@
 import type { ErrorCode } from './error-codes.ts';
 
-/** The body of every error: RFC 9457 `application/problem+json`. Compare `code`; the text is for people. */
 export interface Problem {
   type: string;
   title: string;
@@ -17,4 +16,36 @@ export interface ProblemItem {
   line?: number;
   code: string;
   detail: string;
+}
+
+export class ProblemError extends Error {
+  constructor(
+    readonly problem: Problem,
+    readonly retryAfterSeconds: number | null,
+  ) {
+    super(problem.detail);
+    this.name = 'ProblemError';
+  }
+}
+
+export class UnexpectedAnswerError extends Error {
+  constructor(
+    readonly status: number,
+    readonly url: string,
+    readonly requestId: string | null,
+  ) {
+    super(`${url} answered ${status} with something that is not an answer of this service.`);
+    this.name = 'UnexpectedAnswerError';
+  }
+}
+
+export function answerError(response: Response, url: string, body: unknown): Error {
+  if (!isProblem(body))
+    return new UnexpectedAnswerError(response.status, url, response.headers.get('x-request-id'));
+  const retryAfter = Number(response.headers.get('retry-after'));
+  return new ProblemError(body, Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null);
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === 'object' && body !== null && 'code' in body && 'request_id' in body;
 }

@@ -6,7 +6,6 @@ import { timestamp, unchanged } from './shapes.ts';
 export const RawDb = z.object({
   enabled: z.boolean(),
   status: z.enum(rawDbStatuses),
-  /** All null where there is none. */
   database: z.string().nullable(),
   role: z.string().nullable(),
   host: z.string().nullable(),

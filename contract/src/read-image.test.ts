@@ -6,7 +6,7 @@ import { readImage } from './read-image.ts';
 const hex = (text: string) => new Uint8Array(Buffer.from(text.replaceAll(' ', ''), 'hex'));
 const latin1 = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
-/** Each as a program that makes images writes it, 300 wide and 200 high. */
+/** Headers as image programs write them, 300 wide and 200 high. */
 const images = {
   png: hex('89504e470d0a1a0a 0000000d 49484452 0000012c 000000c8 08000000 00'),
   gif87: hex('474946383761 2c01 c800 80 00 00'),
@@ -23,7 +23,7 @@ const images = {
 };
 const typeOf = (name: string) => `image/${/png|gif|jpeg|webp/.exec(name)?.[0]}`;
 
-describe('an image is known by its content', () => {
+describe('the type of an image is read from its content', () => {
   test.each(Object.entries(images))('%s, with its size', (name, bytes) => {
     expect(readImage(bytes)).toEqual({ type: typeOf(name) as never, width: 300, height: 200 });
   });
@@ -39,11 +39,11 @@ describe('an image is known by its content', () => {
     ['the beginning of a PNG in other letters', '\x89png\r\n\x1a\n'],
     ['a PNG that does not begin at once', ' \x89PNG\r\n\x1a\n'],
     ['an old GIF', 'GIF88a\0\0\0\0'],
-  ])('%s is none', (_, text) => {
+  ])('%s is not an image', (_, text) => {
     expect(readImage(latin1(text))).toBeNull();
   });
 
-  test('one that is cut before its size has none', () => {
+  test('an image that ends before its size has no size', () => {
     for (const [name, bytes] of Object.entries(images)) {
       const [type, before] = [typeOf(name), name === 'jpeg' ? 26 : 9];
       const beginning = bytes.slice(0, name.includes('webp') ? 20 : before);
@@ -52,7 +52,7 @@ describe('an image is known by its content', () => {
   });
 });
 
-describe('what anybody may send', () => {
+describe('arbitrary bytes', () => {
   const beginnings = Object.values(images).flatMap((bytes) =>
     [8, 12, 16, 24].map((end) => bytes.slice(0, end)),
   );
@@ -61,7 +61,7 @@ describe('what anybody may send', () => {
     .tuple(fc.constantFrom(...beginnings), garbage)
     .map(([beginning, rest]) => new Uint8Array([...beginning, ...rest]));
 
-  test('is read without a fault, and its size is never below zero', () => {
+  test('are read without an error, and the size is never negative', () => {
     fc.assert(
       fc.property(fc.oneof(garbage, likely), (bytes) => {
         const image = readImage(bytes);
@@ -76,7 +76,7 @@ describe('what anybody may send', () => {
     );
   });
 
-  test('is read alike wherever it lies in memory', () => {
+  test('are read the same at any offset in memory', () => {
     fc.assert(
       fc.property(likely, fc.nat(20), (bytes, shift) => {
         const moved = new Uint8Array(bytes.byteLength + shift).fill(0xff);

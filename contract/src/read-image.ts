@@ -2,12 +2,11 @@ import type { IconType } from './icons.ts';
 
 export interface ImageFacts {
   type: IconType;
-  /** In pixels, as the header says; 0 where it does not. Nothing is decoded. */
+  /** In pixels, from the header only; 0 where unknown. */
   width: number;
   height: number;
 }
 
-/** What an image is by its content, whatever it is called; null for everything that is not one of ours. */
 export function readImage(bytes: Uint8Array): ImageFacts | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (const { type, begins, size } of formats) {
@@ -31,7 +30,6 @@ const formats: readonly Format[] = [
   {
     type: 'image/png',
     begins: (bytes) => holds(bytes, 0, '\x89PNG\r\n\x1a\n'),
-    // The first chunk is always the header.
     size: (view) =>
       view.byteLength >= 24 && text(view, 12) === 'IHDR' ? [view.getUint32(16), view.getUint32(20)] : unknown,
   },
@@ -51,16 +49,16 @@ const formats: readonly Format[] = [
 
 const littleEndian = true;
 
-/** Segments of any number and length come before the one that begins a frame and tells its size. */
+/** JPEG: segments of any number and length precede the frame header, which has the size. */
 function sizeOfJpeg(view: DataView): Size {
   let at = 2;
   while (at + 9 <= view.byteLength) {
     if (view.getUint8(at) !== 0xff) return unknown;
     const marker = view.getUint8(at + 1);
-    // Any number of 0xff may stand before a marker.
+    // Any number of 0xff bytes may precede a marker.
     if (marker === 0xff) at += 1;
     else if (beginsFrame(marker)) return [view.getUint16(at + 7), view.getUint16(at + 5)];
-    // Pixels or the end, and no size before them.
+    // Pixels or the end of the image, without a frame header before.
     else if (marker === 0xda || marker === 0xd9) return unknown;
     else if (standsAlone(marker)) at += 2;
     else at += 2 + Math.max(view.getUint16(at + 2), 2);
@@ -68,12 +66,11 @@ function sizeOfJpeg(view: DataView): Size {
   return unknown;
 }
 
-// 0xc4, 0xc8 and 0xcc are tables, and stand among the frames.
+// 0xc4, 0xc8 and 0xcc are tables within the range of frame markers.
 const beginsFrame = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 const standsAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 
-/** One of three kinds, told by the first chunk. */
 function sizeOfWebp(view: DataView): Size {
   if (view.byteLength < 30) return unknown;
   switch (text(view, 12)) {

@@ -2,13 +2,16 @@ import { visibilities } from './apps.ts';
 import type { ErrorCode } from './error-codes.ts';
 import type { promotionStatuses, releaseRoles, releaseStates } from './static-sites.ts';
 
-/**
- * What may be done with a release of a site, so that whoever offers it can say beforehand why not. The server asks its
- * own rules; a test holds the two against each other.
- */
+/** For clients that explain why a move is not possible. A test compares these rules with the server's. */
 export const releaseMoveNames = [
-  ...(['finalize', 'stage', 'requestPromotion', 'approvePromotion', 'rejectPromotion'] as const),
-  ...(['activate', 'rollback', 'revoke'] as const),
+  'finalize',
+  'stage',
+  'requestPromotion',
+  'approvePromotion',
+  'rejectPromotion',
+  'activate',
+  'rollback',
+  'revoke',
 ] as const;
 export type ReleaseMove = (typeof releaseMoveNames)[number];
 type ReleaseState = (typeof releaseStates)[number];
@@ -23,7 +26,6 @@ export interface ReleaseSituation {
   site: {
     published: boolean;
     staging_enabled: boolean;
-    /** The last that was asked for. */
     promotion: { release_id: string; status: (typeof promotionStatuses)[number] } | null;
   };
   app: { record: string; visibility: (typeof visibilities)[number] };
@@ -32,30 +34,32 @@ export interface ReleaseSituation {
 /** `same`: a repeat, which changes nothing. A code refuses. */
 export type ReleaseMoved = 'moves' | 'same' | ErrorCode;
 
-/** Of what is not finalized it is the state alone that counts. */
 const byState: Readonly<
   Record<Exclude<ReleaseState, 'finalized'>, Readonly<Record<ReleaseMove, ReleaseMoved>>>
 > = {
   draft: { ...all('release_not_finalized'), ...unasked(), ...noTarget(), finalize: 'moves', revoke: 'moves' },
   revoked: { ...all('release_revoked'), ...unasked(), revoke: 'same' },
   abandoned: {
-    ...{ ...all('release_not_finalized'), ...unasked(), ...noTarget() },
-    ...({ finalize: 'release_not_draft', revoke: 'same' } as const),
+    ...all('release_not_finalized'),
+    ...unasked(),
+    ...noTarget(),
+    finalize: 'release_not_draft',
+    revoke: 'same',
   },
   expired: {
-    ...{ ...all('release_not_finalized'), ...unasked(), ...noTarget() },
+    ...all('release_not_finalized'),
+    ...unasked(),
+    ...noTarget(),
     finalize: 'release_not_draft',
   },
 };
 
-/** Where a move leads, whoever makes it. */
 export function moveRelease(move: ReleaseMove, situation: ReleaseSituation): ReleaseMoved {
   const { release, app } = situation;
   if (app.record !== 'active' && !whileArchived.has(move)) return 'app_not_active';
   return release.state === 'finalized' ? ofFinalized[move](situation) : byState[release.state][move];
 }
 
-/** What stops something is possible as long as there is something to stop. */
 const whileArchived: ReadonlySet<ReleaseMove> = new Set(['rejectPromotion', 'revoke']);
 
 const ofFinalized: Readonly<Record<ReleaseMove, (situation: ReleaseSituation) => ReleaseMoved>> = {
@@ -87,7 +91,7 @@ function decide({ release }: ReleaseSituation): ReleaseMoved {
   return release.roles.includes('promote_requested') ? 'moves' : 'not_pending';
 }
 
-/** Beyond the owners, only what was reviewed for as many people; what is shown already may be shown again. */
+/** Beyond the owners, only a release reviewed for that visibility; the active one may be activated again. */
 function show(situation: ReleaseSituation): ReleaseMoved {
   const { release, app } = situation;
   if (isShown(situation)) return 'same';

@@ -7,7 +7,7 @@ export const ResourcePreset = z.object({
   cpu: z.number().meta({ description: 'Cores.' }),
   memory_mb: z.int().meta({ description: 'Memory in MiB.' }),
   allowed: z.boolean().meta({ description: "Whether it is within the tenant's `max_resource_tier`." }),
-  default: z.boolean().meta({ description: 'What an app gets that names none.' }),
+  default: z.boolean().meta({ description: 'The default tier.' }),
 });
 
 export const listResourcePresets = { params: tenantParams, query: pageQuery, answer: page(ResourcePreset) };

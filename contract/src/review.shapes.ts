@@ -16,15 +16,17 @@ export const PublicationRequest = z.object({
   app_slug: z.string(),
   app_name: z.string(),
   status: z.enum(publicationStatuses),
-  visibility: z.enum(publishedVisibilities).meta({ description: 'What is asked for.' }),
-  visibility_before: z.enum(visibilities).meta({ description: 'Of the app, when it was asked for.' }),
+  visibility: z.enum(publishedVisibilities).meta({ description: 'The requested visibility.' }),
+  visibility_before: z
+    .enum(visibilities)
+    .meta({ description: 'Visibility of the app at the time of the request.' }),
   pinned: z.enum(publicationPins).meta({
     description:
       '`live`: what answers for the app. `staged`: what its staging host shows, to be shown by the approval.',
   }),
   deployment_id: uuid.nullable(),
   release_id: uuid.nullable(),
-  digest: z.string().meta({ description: 'Of what is to be reviewed: nothing else is approved.' }),
+  digest: z.string().meta({ description: 'Digest of what is reviewed; only it can be approved.' }),
   note: z.string(),
   requested_by: uuid,
   requested_by_email: z.string(),
@@ -33,7 +35,7 @@ export const PublicationRequest = z.object({
   decided_by: uuid.nullable(),
   decided_by_email: z.string(),
   decided_at: timestamp.nullable(),
-  reason: z.string().meta({ description: 'What the reviewer said, or why it is over.' }),
+  reason: z.string().meta({ description: "The reviewer's comment, or why the request ended." }),
 });
 
 const requestParams = tenantParams.extend({ request: uuid });

@@ -1,12 +1,9 @@
-/**
- * An id as a step of a path. Its first `_` is encoded, since what begins with one is an address of ours (`_count`), and
- * the server looks at the path as it was sent.
- */
+/** A leading `_` is encoded, because `_count` is a path of the API and the server compares the path as sent. */
 export function rowSegment(id: string): string {
   return encodeURIComponent(id).replace(/^_/, '%5F');
 }
 
-/** Whether an address can end in it: these few are taken out of one on the way, however they are encoded. */
+/** URL parsers remove `.` and `..` from a path, also percent-encoded. */
 export function isRowSegment(id: string): boolean {
   return !['', '.', '..'].includes(id);
 }

@@ -4,7 +4,6 @@ import { countCap, countModes, pageMax, sortKeysMax } from './rows.ts';
 import { empty, ref, text } from './shapes.ts';
 import { tableName } from './tables.shapes.ts';
 
-/** By the names of the columns that are visible; what types they have is the table's to say. */
 export const Row = z.record(z.string(), z.unknown());
 
 export const RowPage = z.object({
@@ -12,11 +11,9 @@ export const RowPage = z.object({
   page: z.int(),
   per_page: z.int(),
   has_more: z.boolean(),
-  /** For the page after this one; null where there is none. */
   next_cursor: z.string().nullable(),
 });
 
-/** What a batch answers; `updated` where it was told what to do with rows that are there. */
 export const Batch = z.object({
   inserted: z.int(),
   updated: z.int().optional(),

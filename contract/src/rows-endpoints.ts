@@ -1,4 +1,4 @@
-import { endpoint, who } from './endpoint.ts';
+import { change, read, remove, update, who } from './endpoint.ts';
 import type * as shapes from './rows-endpoints.shapes.ts';
 
 /** Served by the row path and not by the router of the control plane, hence listed apart from its endpoints. */
@@ -9,72 +9,54 @@ const rows = {
 const collection = '/data/{tenant}/{app}/{table}';
 const one = `${collection}/{id}`;
 
-export const listRows = endpoint<typeof shapes.listRows>()({
+export const listRows = read<typeof shapes.listRows>()({
   id: 'rows.list',
-  method: 'GET',
   path: collection,
-  summary: 'A page of rows, or with Accept: application/x-ndjson all of them as a stream',
-  kind: 'read',
+  summary: 'List rows by page, or stream all with Accept: application/x-ndjson',
   ...rows,
-  status: 200,
   errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
 
-export const countRows = endpoint<typeof shapes.countRows>()({
+export const countRows = read<typeof shapes.countRows>()({
   id: 'rows.count',
-  method: 'GET',
   path: `${collection}/_count`,
-  summary: 'How many rows a list would hold',
-  kind: 'read',
+  summary: 'Count the rows of a list',
   ...rows,
-  status: 200,
   errors: ['unknown_column', 'forbidden', 'uri_too_long'],
 });
 
-export const getRow = endpoint<typeof shapes.getRow>()({
+export const getRow = read<typeof shapes.getRow>()({
   id: 'rows.get',
-  method: 'GET',
   path: one,
-  summary: 'One row',
-  kind: 'read',
+  summary: 'Get a row',
   ...rows,
-  status: 200,
   errors: ['unknown_column', 'forbidden'],
   etag: true,
 });
 
-export const insertRows = endpoint<typeof shapes.insertRows>()({
+export const insertRows = change<typeof shapes.insertRows>()({
   id: 'rows.insert',
-  method: 'POST',
   path: collection,
-  summary: 'Insert one row, or many at once, all or none',
-  kind: 'mutate',
+  summary: 'Insert one row, or many in one transaction',
   ...rows,
-  status: 201,
   errors: ['unknown_column', 'unique_violation', 'rate_limited', 'app_not_active', 'forbidden'],
   etag: true,
 });
 
-export const updateRow = endpoint<typeof shapes.updateRow>()({
+export const updateRow = update<typeof shapes.updateRow>()({
   id: 'rows.update',
-  method: 'PATCH',
   path: one,
-  summary: 'Change some columns of a row',
-  kind: 'mutate',
+  summary: 'Update columns of a row',
   ...rows,
-  status: 200,
   errors: ['unknown_column', 'unique_violation', 'precondition_failed', 'app_not_active', 'forbidden'],
   etag: true,
 });
 
-export const deleteRow = endpoint<typeof shapes.deleteRow>()({
+export const deleteRow = remove<typeof shapes.deleteRow>()({
   id: 'rows.delete',
-  method: 'DELETE',
   path: one,
   summary: 'Delete a row',
-  kind: 'mutate',
   ...rows,
-  status: 204,
   errors: ['precondition_failed', 'app_not_active', 'forbidden'],
   irreversible: true,
   etag: true,

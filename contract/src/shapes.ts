@@ -1,24 +1,18 @@
 import { z } from 'zod';
 import { perPageDefault, perPageMax, slugPattern, uuidPattern } from './limits.ts';
 
-/** Shapes that several nouns use. */
-
 export const uuid = z
   .string()
   .regex(uuidPattern, 'must be a UUID')
   .transform((value) => value.toLowerCase())
-  .meta({ format: 'uuid', description: 'A UUID (version 7 when made here).' });
+  .meta({ type: 'string', format: 'uuid', description: 'A UUID; version 7 where the service makes it.' });
 
-/**
- * The base of everything that is written by people and stored: PostgreSQL holds no NUL, and a lone surrogate would be
- * stored as another character than the one that was sent (and hashed into the audit chain).
- */
+/** PostgreSQL stores no NUL, and would replace a lone surrogate, which breaks the audit hash. */
 export const text = z
   .string()
   .refine((value) => value.isWellFormed(), { error: 'must be well-formed Unicode' })
   .refine((value) => !value.includes('\u0000'), { error: 'must not contain a NUL character' });
 
-/** A path parameter that names a thing by its id or by its slug. */
 export const ref = text.min(1).max(200).meta({ description: 'An id (UUID) or a slug.' });
 
 export const timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.' });
@@ -36,7 +30,7 @@ export const instantOrNone = z
 export const slug = z
   .string()
   .regex(slugPattern, 'must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -')
-  // Things are named by id or by slug in the same place.
+  // An id and a slug are accepted in the same place.
   .refine((value) => !uuidPattern.test(value), { error: 'must not have the form of a UUID' });
 
 export const tenantParams = z.object({ tenantID: ref });
@@ -66,7 +60,6 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer', minimum: min, maximum: max });
 }
 
-/** Length by character as people count them, not by UTF-16 unit. */
 export function chars(min: number, max: number) {
   return text
     .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
@@ -80,7 +73,14 @@ function withinChars(text: string, min: number, max: number): boolean {
   return count >= min && count <= max;
 }
 
-/** Beside a record in the answer to a repeat that changed nothing; absent when something did. */
 export const unchanged = z.literal(false).optional();
 
 export const empty = z.undefined().meta({ description: 'No body.' });
+
+/** The body of an update: all settings are optional, and at least one is present. */
+export function someOf<T extends z.ZodRawShape>(settings: T) {
+  return z
+    .strictObject(settings)
+    .partial()
+    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' });
+}

@@ -15,19 +15,19 @@ import {
   siteVariablePartsMax,
 } from './site-config.ts';
 
-const says = (description: string) => ({ description });
-const file = z
+export const says = (description: string) => ({ description });
+export const folderPath = z
   .string()
   .regex(manifestPathPattern, 'must be a path inside the folder: relative, with /, without ..');
 
-/** Text of an address: printable ASCII, so that nothing in it can end a header. */
+/** Printable ASCII, so that no value can end a header. */
 const addressText = z
   .string()
   .min(1)
   .max(sitePatternCharsMax)
   .regex(/^[!-~]+$/, 'must be of printable ASCII characters, others percent-encoded');
 
-/** No part but the last may be `*`: a path is compared once from left to right, whatever is sent. */
+/** `*` only as the last segment: a path is matched once from left to right, whatever is sent. */
 const pattern = addressText
   .regex(/^\/[^?#\\]*$/, 'must be a path: / first, without ?, # and backslash')
   .refine((value) => !/\*(?!$)|[^/]\*$/.test(value), { error: 'may have * as its last part only' })
@@ -53,7 +53,7 @@ const headerValue = z
   .regex(/^[\t -~\u00a0-\u00ff]*$/, 'must not contain control characters');
 
 const headerRule = z.strictObject({
-  path: pattern.meta(says('A path; `*` as its last part stands for anything, `:name` for one part.')),
+  path: pattern.meta(says('A path; `*` as the last segment matches anything, `:name` matches one segment.')),
   headers: z
     .record(headerName, headerValue)
     .refine((headers) => Object.keys(headers).length <= siteHeadersPerRuleMax, {
@@ -63,12 +63,14 @@ const headerRule = z.strictObject({
 
 const redirect = z
   .strictObject({
-    from: pattern.meta(says('A path; `*` as its last part stands for anything, `:name` for one part.')),
+    from: pattern.meta(
+      says('A path; `*` as the last segment matches anything, `:name` matches one segment.'),
+    ),
     to: addressText
       .regex(/^(?:\/(?![/\\])|https?:\/\/[^/:?#\\*]+(?::\d+)?(?:[/?#]|$))[^\\]*$/, {
         error: 'must be a path, or an address whose host stands there in full',
       })
-      .meta(says('A path or a whole address; `:name` and `:splat` stand for what was found in `from`.')),
+      .meta(says('A path or a URL; `:name` and `:splat` are replaced by what matched in `from`.')),
     status: z
       .union(redirectStatuses.map((status) => z.literal(status)))
       .optional()
@@ -89,29 +91,29 @@ const redirect = z
 
 export const SiteConfig = z
   .strictObject({
-    index: file.optional().meta(says('The file that answers for a folder; index.html when absent.')),
+    index: folderPath.optional().meta(says('The index file of a folder; defaults to index.html.')),
     spa: z
       .boolean()
       .optional()
-      .meta(says('Paths without a file answer with the index of the root; false when absent.')),
-    not_found: file
+      .meta(says('Serve the root index for paths without a file; defaults to false.')),
+    not_found: folderPath
       .optional()
-      .meta(says('The file that answers when nothing is found; 404.html when absent.')),
-    clean_urls: z.boolean().optional().meta(says('`/about` answers with about.html; true when absent.')),
+      .meta(says('The page for paths that are not found; defaults to 404.html.')),
+    clean_urls: z.boolean().optional().meta(says('Serve about.html for `/about`; defaults to true.')),
     trailing_slash: z
       .boolean()
       .optional()
-      .meta(says('Whether addresses of pages end with a slash; as the files lie when absent.')),
+      .meta(says('Whether URLs of pages end with a slash; follows the files when absent.')),
     headers: z
       .array(headerRule)
       .max(siteHeaderRulesMax)
       .optional()
-      .meta(says('Headers by path; all rules that fit count, later ones win.')),
+      .meta(says('Response headers by path; all matching rules apply, later ones win.')),
     redirects: z
       .array(redirect)
       .max(siteRedirectsMax)
       .optional()
-      .meta(says('Redirects by path, looked at before files; the first that fits counts.')),
+      .meta(says('Redirects by path, applied before files; the first match wins.')),
   })
   .superRefine((config, ctx) => {
     const at = loopAt(config.redirects ?? []);
@@ -127,14 +129,13 @@ function namesIn(text: string): string[] {
   return [...text.matchAll(/:([A-Za-z][A-Za-z0-9_]*)/g)].map(([, name = '']) => name);
 }
 
-/** Whether a rule fits where it leads, whatever was found: one that is sent on would be sent on for ever. */
+/** A redirect whose target matches its own rule would loop. */
 function leadsToItself(from: string, to: string): boolean {
   if (!to.startsWith('/')) return false;
   const parts = from.split('/');
   const target = to.replace(/[?#].*$/, '').split('/');
   const isOpen = parts.at(-1) === '*';
   if (isOpen) parts.pop();
-  // Below `/a/*` is also `/a/`; what `:splat` stands for may be of no part or of many.
   if (isOpen ? target.length <= parts.length : target.length !== parts.length) return false;
   return parts.every((part, at) => {
     const there = target[at] ?? '';
@@ -143,11 +144,10 @@ function leadsToItself(from: string, to: string): boolean {
   });
 }
 
-/** The first rule from which one comes back to it by rules without variable parts; null: none. */
+/** Finds loops of rules without variable segments only. Null: none. */
 function loopAt(redirects: readonly { from: string; to: string }[]): number | null {
   const plain = new Map<string, string>();
   for (const { from, to } of redirects) {
-    // What leads to itself is told of on the spot.
     if (!leadsToItself(from, to) && !/[*:]/.test(from) && !plain.has(from)) plain.set(from, to);
   }
   for (const [at, { from }] of redirects.entries()) {
@@ -161,18 +161,20 @@ function loopAt(redirects: readonly { from: string; to: string }[]): number | nu
   return null;
 }
 
-/** What editors check a configuration by. */
 export function siteConfigJsonSchema({ baseUrl }: { baseUrl: string }): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(SiteConfig, {
+  return draft7Schema(SiteConfig, {
+    $id: `${baseUrl}${siteConfigSchemaPath}`,
+    title: 'Site configuration',
+    description: 'How the files of a site are served; `site` in svc.yaml holds the same.',
+  });
+}
+
+/** Draft 7, which all editors support. */
+export function draft7Schema(shape: z.ZodType, head: { $id: string; title: string; description: string }) {
+  const { $schema, ...rest } = z.toJSONSchema(shape, {
     io: 'input',
     unrepresentable: 'any',
     target: 'draft-7',
   });
-  return {
-    $schema,
-    $id: `${baseUrl}${siteConfigSchemaPath}`,
-    title: 'Site configuration',
-    description: 'How the files of a site are served; `site` in svc.yaml holds the same.',
-    ...rest,
-  };
+  return { $schema, ...head, ...rest };
 }

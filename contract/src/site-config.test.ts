@@ -11,7 +11,7 @@ const header = (name: string, value: string) =>
   faults({ headers: [{ path: '/*', headers: { [name]: value } }] });
 
 describe('a site configuration', () => {
-  test('takes every key there is', () => {
+  test('accepts every key', () => {
     expect(
       faults({
         index: 'index.html',
@@ -29,18 +29,18 @@ describe('a site configuration', () => {
     ).toEqual([]);
   });
 
-  test('refuses a key that it does not know, and says where', () => {
+  test('refuses an unknown key and reports where it is', () => {
     expect(faults({ redirects: [{ from: '/a', to: '/b', force: true }] })).toEqual(['redirects.0']);
   });
 
   for (const name of refusedSiteHeaders) {
-    test(`can not set ${name}, however it is spelled`, () => {
+    test(`cannot set ${name} in any spelling`, () => {
       expect(header(name, 'x')).not.toEqual([]);
       expect(header(name.toUpperCase(), 'x')).not.toEqual([]);
     });
   }
 
-  test('can not give orders to a proxy, clear what a browser keeps, or send visitors on by a header', () => {
+  test('cannot set headers for proxies, for clearing site data or for redirects', () => {
     for (const name of ['X-Accel-Redirect', 'x-accel-anything', 'X-Sendfile', 'X-LIGHTTPD-send-file'])
       expect(header(name, '/etc/passwd')).toEqual([`headers.0.headers.${name}`]);
     for (const name of ['Clear-Site-Data', 'Refresh'])
@@ -48,7 +48,7 @@ describe('a site configuration', () => {
     for (const name of ['Link', 'SourceMap', 'x-accelerated']) expect(header(name, 'x')).toEqual([]);
   });
 
-  test('can not end a header and begin another', () => {
+  test('cannot inject a header', () => {
     for (const value of ['a\r\nSet-Cookie: b=c', 'a\nb', 'a\rb', 'a\u0000b', 'a\u0085b'])
       expect(header('x-note', value)).toEqual(['headers.0.headers.x-note']);
     for (const name of ['a b', 'a:b', 'a\r\nb', '', 'ä']) expect(header(name, 'x')).not.toEqual([]);
@@ -65,20 +65,20 @@ describe('a site configuration', () => {
     test(`does not redirect to ${to}`, () => expect(redirect({ from: '/*', to })).not.toEqual([]));
   }
   test.each(['/a:b', '/a/:b.html', '/:1', '/a/:', '/:a:b'])(
-    'has a :name as a whole part only, not %s',
+    'has :name as a whole segment only, not %s',
     (from) => expect(redirect({ from, to: '/x' })).toEqual(['redirects.0.from']),
   );
 
-  test('does not let a visitor choose the host by a part of the path', () => {
+  test('does not take the host of a redirect from the path', () => {
     expect(redirect({ from: '/go/:host', to: 'https://:host/' })).not.toEqual([]);
     expect(redirect({ from: '/go/:host', to: 'https://x.:host/' })).not.toEqual([]);
     expect(redirect({ from: '/go/:user', to: 'https://a:user@b.example/' })).not.toEqual([]);
   });
-  test('has no line break, query or backslash in what is looked for', () => {
+  test('has no line break, query or backslash in a pattern', () => {
     for (const from of ['/a\r\nb', '/a?b', '/a#b', '/a\\b', 'a', '/a*', '/*/b', '/ä', '/a b'])
       expect(redirect({ from, to: '/x' })).not.toEqual([]);
   });
-  test('has no redirect that leads to itself or round in a circle', () => {
+  test('has no redirect loops', () => {
     expect(redirect({ from: '/a', to: '/a' })).toEqual(['redirects.0.to']);
     const circle = [
       { from: '/x', to: '/a' },
@@ -96,7 +96,7 @@ describe('a site configuration', () => {
     ['/:lang/home', '/en/home'],
     ['/:one/:other', '/:other/:one'],
     ['/a', '/a#top'],
-  ])('has no redirect from %s to %s, which it stands for itself', (from, to) =>
+  ])('has no redirect from %s to %s, which matches its own pattern', (from, to) =>
     expect(redirect({ from, to })).toEqual(['redirects.0.to']),
   );
   test.each([
@@ -108,18 +108,18 @@ describe('a site configuration', () => {
     ['/*', 'https://www.example.com/:splat'],
     ['/:lang/home', '/en/start'],
   ])('may redirect from %s to %s', (from, to) => expect(redirect({ from, to })).toEqual([]));
-  test('names only what was found', () => {
+  test('refuses an unknown placeholder in a target', () => {
     expect(redirect({ from: '/a/:one', to: '/b/:two' })).toEqual(['redirects.0.to']);
     expect(redirect({ from: '/a', to: '/b/:splat' })).toEqual(['redirects.0.to']);
     expect(redirect({ from: '/:a/:a', to: '/:a' })).toEqual(['redirects.0.from']);
   });
-  test('has as many rules as allowed and no more', () => {
+  test('limits the number of rules', () => {
     const rule = (at: number) => ({ from: `/a${at}`, to: '/b' });
     const rules = Array.from({ length: 1_001 }, (_, at) => rule(at));
     expect(faults({ redirects: rules.slice(1) })).toEqual([]);
     expect(faults({ redirects: rules })).toEqual(['redirects']);
   });
-  test('has at most 16 parts in a path of which some are variable; plain ones may have more', () => {
+  test('limits the segments of a pattern with variables to 16, and of a plain path not', () => {
     const deep = (parts: number) => '/a'.repeat(parts);
     expect(redirect({ from: `${deep(15)}/*`, to: '/b' })).toEqual([]);
     expect(redirect({ from: `${deep(16)}/*`, to: '/b' })).toEqual(['redirects.0.from']);
@@ -127,9 +127,17 @@ describe('a site configuration', () => {
     expect(redirect({ from: deep(40), to: '/b' })).toEqual([]);
   });
   test.each([
-    ...['X-LiteSpeed-Cache-Control', 'x-reproxy-url', 'Surrogate-Control', 'surrogate-key', 'Edge-Control'],
-    ...['CDN-Cache-Control', 'Cloudflare-CDN-Cache-Control', 'X-Accel-Redirect', 'X-Sendfile', 'Refresh'],
-  ])('does not set %s, which servers on the way take for an order', (name) =>
+    'X-LiteSpeed-Cache-Control',
+    'x-reproxy-url',
+    'Surrogate-Control',
+    'surrogate-key',
+    'Edge-Control',
+    'CDN-Cache-Control',
+    'Cloudflare-CDN-Cache-Control',
+    'X-Accel-Redirect',
+    'X-Sendfile',
+    'Refresh',
+  ])('does not set %s, which proxies interpret', (name) =>
     expect(faults({ headers: [{ path: '/*', headers: { [name]: 'a' } }] })).not.toEqual([]),
   );
   test('is published as a JSON Schema', () => {

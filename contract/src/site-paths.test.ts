@@ -36,21 +36,24 @@ describe('a path of a release', () => {
   }
 
   const taken = [
-    ...[
-      'index.html',
-      'a/b/c.html',
-      '.well-known/security.txt',
-      'café/ü.html',
-      'a b.html',
+    'index.html',
+    'a/b/c.html',
+    '.well-known/security.txt',
+    'café/ü.html',
+    'a b.html',
 
-      'console.html',
-    ],
-    ...['.svc', '.svcs/a.html', 'a/.svc/b.html'],
-    ...['ab:c.txt', '日本/語.html', '_next/static/x.js', "it's.html"],
+    'console.html',
+    '.svc',
+    '.svcs/a.html',
+    'a/.svc/b.html',
+    'ab:c.txt',
+    '日本/語.html',
+    '_next/static/x.js',
+    "it's.html",
   ];
   for (const path of taken) test(`may be ${path}`, () => expect(sitePathFault(path)).toBeNull());
 
-  test('that is taken has no part that leads elsewhere, whatever it is made of', () => {
+  test('has no segment that leads elsewhere if it is accepted', () => {
     const part = fc.constantFrom(
       '..',
       '.',
@@ -93,11 +96,11 @@ describe('two paths of a release clash', () => {
     });
   }
 
-  test('and neighbours do not', () => {
+  test('unless they are only siblings', () => {
     expect(sitePathClash(['a.html', 'a/b.html', 'ab', 'a b', 'a-b/c'])).toBeNull();
   });
 
-  test('folding a path twice is folding it once', () => {
+  test('and folding is idempotent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (path) => {
         expect(foldedSitePath(foldedSitePath(path))).toBe(foldedSitePath(path));

@@ -1,6 +1,6 @@
 import { sitePlatformPrefix } from './static-sites.ts';
+import { words } from './words.ts';
 
-/** Which paths a release may hold. Whoever lists files and whoever takes the list ask the same. */
 export const releaseFilesMax = 20_000;
 export const releaseFileBytesMax = 25 * 1024 * 1024;
 export const releaseBytesMax = 1024 ** 3;
@@ -9,7 +9,6 @@ export const siteSegmentBytesMax = 255;
 
 const reservedNames = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
-/** What is wrong with a path; null for one that can be served, and stored, anywhere. */
 export function sitePathFault(path: string): string | null {
   if (path === '') return 'is empty';
   if (!path.isWellFormed()) return 'is not well-formed Unicode';
@@ -19,7 +18,7 @@ export function sitePathFault(path: string): string | null {
   if (path.includes('\\')) return 'contains a backslash';
   if (/^[A-Za-z]:/.test(path)) return 'begins with a drive letter';
   if (/[\p{Cc}\u2028\u2029\ufeff]/u.test(path)) return 'contains a control character';
-  if (/[#?]/.test(path)) return 'contains # or ?, which addresses can not hold as they are';
+  if (/[#?]/.test(path)) return 'contains # or ?, which a URL path cannot contain';
   if (`/${foldedSitePath(path)}`.startsWith(sitePlatformPrefix))
     return `is below ${sitePlatformPrefix}, which is the platform's at every site`;
   for (const segment of path.split('/')) {
@@ -31,7 +30,7 @@ export function sitePathFault(path: string): string | null {
 
 function segmentFault(segment: string): string | null {
   if (segment === '') return 'has an empty part';
-  // Also where it says so in another way: browsers take %2e for a dot.
+  // Browsers decode %2e as a dot.
   if (/^(?:\.|%2e){1,2}$/i.test(segment)) return 'has the part . or ..';
   if (/^\s|[\s.]$/u.test(segment)) return 'has a part that begins or ends with a space, or ends with a dot';
   if (bytesOf(segment) > siteSegmentBytesMax) return `has a part longer than ${siteSegmentBytesMax} bytes`;
@@ -39,9 +38,8 @@ function segmentFault(segment: string): string | null {
   return null;
 }
 
-/** The same for paths that differ only in ways that some file systems, or people, do not see. */
 export function foldedSitePath(path: string): string {
-  // Upper case first: it makes two letters of one (ß and SS), which small letters alone would keep apart.
+  // Upper case first: ß becomes SS, which lower case alone would not fold.
   return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 }
 
@@ -50,7 +48,6 @@ export interface SitePathClash {
   other: string;
 }
 
-/** The first two paths that can not both be there: alike when folded, or one a file and the other a folder of that name. */
 export function sitePathClash(paths: Iterable<string>): SitePathClash | null {
   const files = new Map<string, string>();
   for (const path of paths) {
@@ -72,23 +69,19 @@ function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/**
- * What is not part of a site although it lies in its folder: what tools keep for themselves, and what may hold secrets.
- * Other names that begin with a dot are taken, since `.well-known` is one of them.
- */
+/** Tool files and possible secrets. Other dotfiles are included, since `.well-known` is one of them. */
 export function isLeftOutOfSite(name: string, depth: number): boolean {
-  // Where the file system does not tell letters apart, `.ENV` is what is read as `.env`.
+  // On a case-insensitive file system, `.ENV` is read as `.env`.
   const lower = name.toLowerCase();
-  // The platform answers below this path of every site itself.
   if (depth === 0 && lower === '.svc') return true;
   return leftOutNames.has(lower) || leftOutPatterns.some((pattern) => pattern.test(lower));
 }
 
-const leftOutNames: ReadonlySet<string> = new Set([
-  ...['.git', '.hg', '.svn', 'node_modules', '.ds_store', 'thumbs.db'],
-  ...['.env', '.envrc', '.npmrc', '.pypirc', '.netrc', '.pgpass', '.htpasswd', '.git-credentials'],
-  ...['.aws', '.ssh', '.gnupg'],
-]);
+const leftOutNames: ReadonlySet<string> = new Set(
+  words(`
+  .git .hg .svn node_modules .ds_store thumbs.db .env .envrc .npmrc .pypirc .netrc .pgpass .htpasswd
+  .git-credentials .aws .ssh .gnupg
+`),
+);
 
-/** `.env.local`; then what editors keep beside a file that is open: `.a.swp`, `a~`, `#a#`, `.#a`. */
 const leftOutPatterns = [/^\.env\./, /^\..*\.sw[a-p]$/, /~$/, /^#.*#$/, /^\.#/];

@@ -1,6 +1,6 @@
 /**
- * Whether a link in a source stays in it: what its text says is where it leads, because it leads upwards at its
- * beginning alone, and never above the folder. `path` is that of the link, below the folder.
+ * A target may go up only at its beginning, and never above the folder; so its text alone tells where it
+ * leads.
  */
 export function staysInside(path: string, target: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.

@@ -20,7 +20,6 @@ const sum = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 sum: 64 hexadecimal digits in small letters');
 
-/** As stored: checked when it was taken. */
 const Config = z.record(z.string(), z.unknown()).meta({ description: 'A site configuration.' });
 
 export const Release = z.object({
@@ -33,7 +32,7 @@ export const Release = z.object({
   files: z.int(),
   bytes: z.int(),
   digest: z.string().meta({
-    description: 'Of its files and of the configuration it is served with: what a review approves.',
+    description: 'Digest of the files and the configuration; a review approves this digest.',
   }),
   config: Config,
   on_finalize: z.enum(['nothing', 'deploy']),
@@ -72,19 +71,20 @@ export const Site = z.object({
   updated_at: timestamp.nullable(),
 });
 
-/** A release after a move, and which of the site's pointers leads to it now because of that move. */
 const Moved = Release.extend({
   pointer: z.enum(['active', 'staged']).nullable(),
-  url: z.string().nullable().meta({ description: 'Where it can be seen, if anywhere.' }),
+  url: z.string().nullable().meta({ description: 'URL of the release, if it is served.' }),
   changed: unchanged,
 });
 const ChangedSite = Site.extend({ changed: unchanged });
 const ChangedPromotion = Promotion.extend({ changed: unchanged });
 
 const Upload = z.object({
-  missing: z.array(z.string()).meta({ description: 'Sums of the files that have to be sent.' }),
+  missing: z.array(z.string()).meta({ description: 'SHA-256 of the files to upload.' }),
   missing_bytes: z.int(),
-  upload_url: z.string().meta({ description: 'PUT each missing file to this with its sum appended.' }),
+  upload_url: z
+    .string()
+    .meta({ description: 'PUT each missing file to this URL with its SHA-256 appended.' }),
   upload_expires_at: timestamp,
 });
 
@@ -101,7 +101,7 @@ export const setSite = {
     notices: z
       .array(z.string())
       .optional()
-      .meta({ description: 'What was sent and is ignored, and what keeps the configuration it has.' }),
+      .meta({ description: 'Fields that were ignored, and fields that keep their configuration.' }),
   }),
 };
 export const enableStaging = { params: appParams, answer: ChangedSite };
@@ -118,7 +118,7 @@ export const listReleaseFiles = {
 export const diffRelease = {
   params: releaseParams,
   query: pageQuery.extend({
-    against: uuid.optional().meta({ description: 'A release of the same site; absent: what visitors see.' }),
+    against: uuid.optional().meta({ description: 'A release of the same site; defaults to the active one.' }),
     change: z
       .enum([...fileChanges, 'different'])
       .optional()
@@ -134,7 +134,7 @@ export const diffRelease = {
       before_size: z.int().nullable(),
     }),
   ).extend({
-    against: uuid.nullable().meta({ description: 'Null: there is nothing that visitors see.' }),
+    against: uuid.nullable().meta({ description: 'Null if no release is active.' }),
     counts: z.object({ added: z.int(), removed: z.int(), changed: z.int(), same: z.int() }),
   }),
 };
@@ -181,7 +181,7 @@ export const finalizeRelease = {
   params: releaseParams,
   answer: Moved.extend({
     newer_release_id: uuid.optional().meta({
-      description: 'The newer release for whose sake this one was not deployed, only finalized.',
+      description: 'The newer release because of which this one was finalized but not deployed.',
     }),
   }),
 };
@@ -201,7 +201,7 @@ export const approvePromotion = {
       note: word.default(''),
       digest: sum
         .optional()
-        .meta({ description: 'Of what was looked at; where given, nothing else is approved.' }),
+        .meta({ description: 'The digest that was reviewed; if given, only it is approved.' }),
     })
     .default({ note: '' }),
   answer: Moved,
@@ -213,11 +213,11 @@ export const rejectPromotion = {
 };
 export const startSiteAuth = {
   body: z.strictObject({
-    target: z.string().min(1).max(2_000).meta({ description: 'An address of a site: where to come out.' }),
-    app: ref.optional().meta({ description: 'Where given, the site must be that of this app.' }),
+    target: z.string().min(1).max(2_000).meta({ description: 'The URL of the site to return to.' }),
+    app: ref.optional().meta({ description: 'If given, the site must belong to this app.' }),
   }),
   answer: z.object({
-    redirect_url: z.string().meta({ description: 'Good once, for a minute.' }),
+    redirect_url: z.string().meta({ description: 'Valid once, for one minute.' }),
     target: z.string(),
     expires_at: timestamp,
   }),

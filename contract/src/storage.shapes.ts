@@ -14,14 +14,13 @@ import {
   uploadUrlSecondsDefault,
 } from './storage.ts';
 
-/** Also U+10FFFF, which is no character: behind it nothing can stand, so it ends every range of keys. */
+/** Excludes U+10FFFF, which ends every range of keys. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
 const refusedCharacters = /[\u0000-\u001f\u007f-\u009f\u{10ffff}]/u;
 const keyPart = text.refine((value) => !refusedCharacters.test(value), {
   error: 'must not contain control characters',
 });
 
-/** A name for an object, with `/` for what people take for folders. */
 export const objectKey = keyPart
   .refine((value) => value !== '' && new TextEncoder().encode(value).length <= objectKeyBytesMax, {
     error: `must be 1 to ${objectKeyBytesMax} bytes of UTF-8`,
@@ -31,7 +30,6 @@ export const objectKey = keyPart
   })
   .meta({ description: 'A key such as `reports/2027/january.pdf`.' });
 
-/** `type/subtype` with parameters, as a header may hold it. */
 export const contentType = z
   .string()
   .max(contentTypeCharsMax)
@@ -68,16 +66,15 @@ export const listObjects = {
     delimiter: keyPart
       .min(1)
       .max(objectDelimiterCharsMax)
-      .meta({ description: 'Keys that have it behind the prefix are grouped up to there.' })
+      .meta({ description: 'Keys that contain it after the prefix are grouped up to it.' })
       .optional(),
     limit: wholeNumber(1, objectListLimitMax)
       .default(objectListLimitDefault)
-      .meta({ description: 'Of objects and groups together.' }),
+      .meta({ description: 'Limit of objects and groups together.' }),
     cursor: text.min(1).max(8_000).optional(),
   }),
   answer: z.object({
     items: z.array(StorageObject),
-    /** Groups of keys, where a delimiter was given. */
     prefixes: z.array(z.string()),
     next_cursor: z.string().nullable(),
   }),
@@ -96,7 +93,7 @@ export const signUpload = {
       .int()
       .min(0)
       .max(storageObjectBytesMax)
-      .meta({ description: 'How many bytes will be sent; another number is refused.' })
+      .meta({ description: 'Exact size of the upload in bytes.' })
       .optional(),
     expires_in: seconds(uploadUrlSecondsDefault),
   }),
@@ -104,7 +101,7 @@ export const signUpload = {
     key: z.string(),
     put_url: z.string(),
     expires_at: timestamp,
-    headers: z.record(z.string(), z.string()).meta({ description: 'To be sent with the PUT.' }),
+    headers: z.record(z.string(), z.string()).meta({ description: 'Headers to send with the PUT.' }),
   }),
 };
 export const copyObject = {

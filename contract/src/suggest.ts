@@ -1,4 +1,3 @@
-/** The candidate that was probably meant, or `null` when none is near enough to be worth saying. */
 export function suggest(typed: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -13,7 +12,6 @@ export function suggest(typed: string, candidates: Iterable<string>): string | n
   return bestDistance <= allowedDistance(typed.length, best.length) ? best : null;
 }
 
-/** A third of the longer word may differ: one slip in `get`, two in `grants`, four in a long flag. */
 function allowedDistance(typedChars: number, candidateChars: number): number {
   return Math.min(4, Math.max(1, Math.floor(Math.max(typedChars, candidateChars) / 3)));
 }

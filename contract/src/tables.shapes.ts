@@ -26,7 +26,6 @@ export const columnName = name.refine(
 const defaultText = text.refine((value) => Buffer.byteLength(value) <= columnDefaultBytesMax, {
   error: `must be at most ${columnDefaultBytesMax} bytes`,
 });
-/** A literal of the column's type as text, number or boolean, or `now()`, `gen_random_uuid()`; null for none. */
 const columnDefault = z
   .union([defaultText, z.number(), z.boolean()])
   .nullable()
@@ -49,7 +48,6 @@ const columnObject = z
     ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
     return z.NEVER;
   });
-/** An object, or the text `name:type[:nullable][:default]`. */
 export const columnInput = z.union([
   columnObject,
   text.max(columnDefaultBytesMax + 200).transform((spec, ctx) => {
@@ -70,7 +68,7 @@ export const Column = z.object({
   type: z.enum(columnTypes),
   nullable: z.boolean(),
   default: z.string().nullable(),
-  /** Kept by the service: `created_at` and `updated_at` that were not declared, and `id` when it is generated. */
+  /** True for undeclared `created_at` and `updated_at`, and for a generated `id`. */
   generated: z.boolean(),
 });
 
@@ -81,11 +79,14 @@ export const Table = z.object({
   description: z.string(),
   owner_column: z.string().nullable(),
   columns: z.array(Column),
-  /** Grows with every change of the table's shape. */
   version: z.int(),
   created_by: z.string(),
   created_at: timestamp,
   updated_at: timestamp,
+});
+
+export const ListedTable = Table.extend({
+  grants: z.int().meta({ description: 'The number of table grants.' }),
 });
 
 export const Index = z.object({
@@ -112,14 +113,12 @@ export const TableGrant = z.object({
 
 const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
-const indexName = name.meta({ description: 'Made from the columns when absent.' });
+const indexName = name.meta({ description: 'Derived from the columns when absent.' });
 
 export const listTables = {
   params: appParams,
   query: pageQuery,
-  answer: page(
-    Table.extend({ grants: z.int().meta({ description: 'How many table grants let others reach it.' }) }),
-  ),
+  answer: page(ListedTable),
 };
 export const createTable = {
   params: appParams,

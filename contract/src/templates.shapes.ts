@@ -11,7 +11,7 @@ export const Template = z.object({
   framework: z.string(),
   deploy_method: z.enum(deployMethods),
   built_in: z.boolean(),
-  repo: z.string().nullable().meta({ description: 'Of a built-in one null: it comes with the platform.' }),
+  repo: z.string().nullable().meta({ description: 'Null for a built-in template.' }),
   ref: z.string().nullable(),
 });
 
@@ -22,7 +22,7 @@ export const createTemplate = {
     repo: gitRepo,
     ref: gitRef
       .optional()
-      .meta({ description: "A branch, a tag or a commit; the repository's own branch when absent." }),
+      .meta({ description: "A branch, tag or commit; defaults to the repository's default branch." }),
     name: chars(1, 100),
     description: chars(0, 1_000).default(''),
     alias: slug.optional(),

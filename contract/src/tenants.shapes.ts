@@ -7,6 +7,7 @@ import {
   empty,
   page,
   pageQuery,
+  someOf,
   tenantParams,
   text,
   timestamp,
@@ -54,21 +55,18 @@ export const listTenants = { query: pageQuery, answer: page(OwnTenant) };
 export const getTenant = { params: tenantParams, answer: OwnTenant };
 export const updateTenant = {
   params: tenantParams,
-  body: z
-    .strictObject({
-      name: chars(1, tenantNameCharsMax),
-      max_resource_tier: z.enum(resourceTiers).meta({
-        description: 'Judged when a tier is chosen: apps that have a larger one keep it.',
-      }),
-    })
-    .partial()
-    .refine((body) => Object.keys(body).length > 0, { error: 'must change something' }),
+  body: someOf({
+    name: chars(1, tenantNameCharsMax),
+    max_resource_tier: z.enum(resourceTiers).meta({
+      description: 'Checked when a tier is chosen; apps with a larger tier keep it.',
+    }),
+  }),
   answer: OwnTenant.extend({ changed: unchanged }),
 };
 export const listMembers = {
   params: tenantParams,
   query: pageQuery.extend({
-    q: text.min(1).max(200).optional().meta({ description: 'Part of a name or of an e-mail address.' }),
+    q: text.min(1).max(200).optional().meta({ description: 'Part of a name or e-mail address.' }),
   }),
   answer: page(Member),
 };

@@ -1,4 +1,3 @@
-/** What is wrong with a YAML text, in words that are about the text and not about the library that read it. */
 export function yamlFault(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'DUPLICATE_KEY') return 'a key is given twice';

@@ -1,41 +1,41 @@
 import { toJson } from './encode.ts';
 import { SvcBatchError, SvcError } from './errors.ts';
-import type { CallOptions, Place } from './query.ts';
+import type { CallOptions, TableTarget } from './query.ts';
 import { randomText } from './random-text.ts';
 import { readJson } from './read-json.ts';
+import { batchCall, type QueryPair } from './rows.ts';
 
 export interface BatchOptions extends CallOptions {
-  /** The column, or columns, that a unique constraint covers: rows that are there already are told by these. */
+  /** Column or columns of a unique constraint that identify existing rows. */
   onConflict?: string | readonly string[];
-  /** `merge` changes the row that is there, `ignore` leaves it. Without one a conflict refuses the batch. */
+  /**
+   * `merge` updates an existing row, `ignore` leaves it unchanged. Without a resolution, a conflict rejects the
+   * batch.
+   */
   resolution?: 'merge' | 'ignore';
-  /** Rows in a batch: 1,000 unless said, 10,000 at most. */
+  /** Rows per batch: 1,000 by default, at most 10,000. */
   batchSize?: number;
-  /** Called after each batch with what is stored so far. */
   onBatch?: (inserted: number) => void;
 }
 
 export interface BatchResult {
   inserted: number;
-  /** Rows that were there and were changed, with `resolution: 'merge'`. */
   updated: number;
-  /** In the order of the rows. */
   ids: (string | number | null)[];
 }
 
 const batchSizeDefault = 1_000;
 const batchSizeMax = 10_000;
-/** Below the server's limit, and as much as one would like to send twice. */
 const batchBytesMax = 8 * 1024 * 1024;
 
 export async function insertBatches(
-  place: Place,
+  place: TableTarget,
   rows: Iterable<object> | AsyncIterable<object>,
   options: BatchOptions,
 ): Promise<BatchResult> {
   const done: BatchResult = { inserted: 0, updated: 0, ids: [] };
   let linesBefore = 0;
-  for await (const { lines, body } of batchesOf(rows, options.batchSize ?? batchSizeDefault)) {
+  for await (const { lines, body } of cutBatches(rows, options.batchSize ?? batchSizeDefault)) {
     const {
       inserted,
       updated = 0,
@@ -53,7 +53,7 @@ export async function insertBatches(
   return done;
 }
 
-async function* batchesOf(rows: Iterable<object> | AsyncIterable<object>, batchSize: number) {
+async function* cutBatches(rows: Iterable<object> | AsyncIterable<object>, batchSize: number) {
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > batchSizeMax)
     throw new RangeError(`batchSize is a whole number from 1 to ${batchSizeMax}.`);
   const encoder = new TextEncoder();
@@ -62,38 +62,29 @@ async function* batchesOf(rows: Iterable<object> | AsyncIterable<object>, batchS
   for await (const row of rows) {
     const line = encoder.encode(`${toJson(row)}\n`);
     if (lines.length === batchSize || (lines.length > 0 && bytes + line.length > batchBytesMax)) {
-      yield { lines: lines.length, body: joined(lines, bytes) };
+      yield { lines: lines.length, body: concatBytes(lines, bytes) };
       lines = [];
       bytes = 0;
     }
     lines.push(line);
     bytes += line.length;
   }
-  if (lines.length > 0) yield { lines: lines.length, body: joined(lines, bytes) };
+  if (lines.length > 0) yield { lines: lines.length, body: concatBytes(lines, bytes) };
 }
 
-function send(place: Place, body: Uint8Array<ArrayBuffer>, options: BatchOptions) {
+function send(place: TableTarget, body: Uint8Array<ArrayBuffer>, options: BatchOptions) {
   const { onConflict, resolution, signal } = options;
-  const headers: Record<string, string> = {
-    'content-type': 'application/x-ndjson',
-    'idempotency-key': randomText(),
-  };
+  const call = batchCall({ body, key: randomText() });
+  const headers = { ...call.headers };
   if (resolution !== undefined) headers.prefer = `resolution=${resolution}-duplicates`;
+  const query: QueryPair[] = onConflict === undefined ? [] : [['on_conflict', [onConflict].flat().join(',')]];
   return place.transport.exchange(
-    {
-      method: 'POST',
-      path: place.path,
-      query: onConflict === undefined ? [] : [['on_conflict', [onConflict].flat().join(',')]],
-      headers,
-      body,
-      onFault: 'repeat',
-      signal,
-    },
+    { method: 'POST', path: place.path, query, headers, body, onFault: 'repeat', signal },
     readJson<Omit<BatchResult, 'updated'> & { updated?: number }>,
   );
 }
 
-function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+function concatBytes(parts: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const part of parts) {

@@ -3,30 +3,25 @@ import type { SignIn } from './sign-in.ts';
 import { Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
 
-/** As `svc tables types` prints it. */
 export type DatabaseTypes<DB> = { [Name in keyof DB]: { Row: object; Insert: object; Update: object } };
 
-/** A server's personal access token, a login's token, or the person who is signed in through the app. */
 export type Auth = { apiKey: string } | { token: () => string | Promise<string> } | SignIn;
 
 export interface ClientOptions {
-  /** Of the platform, e.g. `https://svc.example.com`. */
   baseUrl: string;
-  /** Ids or slugs. */
   tenant: string;
   app: string;
   auth: Auth;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** For the whole of an answer; of an export, for its beginning. 60 seconds unless said. */
+  /** Applies to the whole response, but only to the start of an export. Default: 60 seconds. */
   timeoutMs?: number;
-  /** How often a call that can be repeated is tried again. 3 unless said. */
+  /** Number of retries of a repeatable request. Default: 3. */
   retriesMax?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table that nobody described takes and gives anything.
 type Anything = Record<string, any>;
 
-/** Of the tables that are described, and no other; where none is, of any. */
 export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof DB] extends [never]
   ? AnyClient
   : DescribedClient<DB>;

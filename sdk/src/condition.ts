@@ -9,10 +9,11 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
 
-/** The row API's own names: `sw`, `ew`, `has` start, end, contain; `isw`, `iew`, `ihas` whatever the case. */
+/**
+ * Names of the row API: `sw`, `ew`, `has` mean starts with, ends with, contains; `isw`, `iew`, `ihas` ignore case.
+ */
 export type Operator = FilterOp;
 
-/** What a column of this type is compared with. */
 export type Operand<T> = unknown extends T
   ? Scalar
   :
@@ -34,28 +35,24 @@ type Value<T, Op extends Operator> = Op extends 'in'
           ? string
           : Operand<T>;
 
-/** `['done', 'is', true]`, `['title', 'not.sw', 'Re:']`. */
 type Test<Row> = {
   [C in keyof Row & string]: {
     [Op in Operator]: readonly [column: C, op: Op | `not.${Op}`, value: Value<Row[C], Op>];
   }[Operator];
 }[keyof Row & string];
 
-/** One test, or a group of them; groups nest. */
 export type Condition<Row> =
   | Test<Row>
   | { readonly and: readonly Condition<Row>[] }
   | { readonly or: readonly Condition<Row>[] }
   | { readonly not: Condition<Row> };
 
-/** The same without the types of the columns, as it is kept. */
 export type AnyCondition =
   | readonly [column: string, op: string, value: unknown]
   | { readonly and: readonly AnyCondition[] }
   | { readonly or: readonly AnyCondition[] }
   | { readonly not: AnyCondition };
 
-/** A condition that stands by itself: name and value of a parameter. */
 export function toParameter(condition: AnyCondition): [name: string, value: string] {
   if (isTest(condition)) {
     const [column, op, value] = condition;
@@ -73,7 +70,7 @@ function inGroup(condition: AnyCondition): string {
   return groupOf(condition).join('');
 }
 
-/** A group of nothing would hold for all or for none, depending on whom you ask. */
+/** An empty group is ambiguous: it could match every row or none. */
 function groupOf(condition: Exclude<AnyCondition, readonly unknown[]>): [name: string, list: string] {
   if ('not' in condition) {
     const inner = condition.not;

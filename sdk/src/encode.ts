@@ -1,7 +1,5 @@
-/** What can stand for a value in a query. */
 export type Scalar = string | number | bigint | boolean | Date;
 
-/** A value as the row API reads it in an address: no digit lost, times in UTC. */
 export function toText(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -15,24 +13,20 @@ export function toText(value: unknown): string {
       if (value instanceof Date) return value.toISOString();
       throw new TypeError(
         value === null || value === undefined
-          ? `Nothing compares with ${value}; ask with .is(column, null).`
+          ? `${value} cannot be compared; use .is(column, null).`
           : 'A value in a query is a string, number, bigint, boolean or Date.',
       );
   }
 }
 
-/** In lists and groups: between quotes whatever could be taken for their punctuation. */
 export function toItem(text: string): string {
   return /^[\w.:-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/**
- * JSON as `JSON.stringify` makes it, but a bigint becomes its digits, and a number that JSON can not hold is an error
- * rather than a null.
- */
+/** Like `JSON.stringify`, but a bigint keeps its digits, and NaN and Infinity are errors instead of null. */
 export function toJson(value: unknown): string {
   const json = jsonOf(value);
-  if (json === undefined) throw new TypeError('This can not be written as JSON.');
+  if (json === undefined) throw new TypeError('This value cannot be written as JSON.');
   return json;
 }
 
@@ -50,13 +44,12 @@ function jsonOf(value: unknown): string | undefined {
 }
 
 function numberText(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`${value} can not be stored or compared.`);
+  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be stored or compared.`);
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** One step of a path. These few would be read as something else, however they are encoded. */
 export function toPathStep(value: Scalar): string {
   const text = toText(value);
-  if (['', '.', '..'].includes(text)) throw new TypeError(`\`${text}\` can not be part of an address.`);
+  if (['', '.', '..'].includes(text)) throw new TypeError(`\`${text}\` cannot be part of a URL.`);
   return encodeURIComponent(text).replace(/^_/, '%5F');
 }

@@ -1,22 +1,18 @@
 import type { ErrorCode } from '@svc/contract/error-codes.ts';
 import type { Problem, ProblemItem } from '@svc/contract/problem.ts';
 
-/** `unexpected_answer`: something answered, but not this service; a proxy's page, a wrong address. */
+/** `unexpected_answer`: the response is not from this service, for example from a proxy or a wrong URL. */
 export type SvcErrorCode = ErrorCode | 'unexpected_answer';
 
 export interface SvcErrorFacts {
   code: SvcErrorCode;
   status: number;
   detail: string;
-  /** Where it is wrong: by field, column or line. */
   errors: readonly ProblemItem[];
-  /** Finds the request in the server's log. */
   requestId: string | null;
-  /** In seconds, where the server says when to come back. */
   retryAfter: number | null;
 }
 
-/** The server refused. Compare `code`; the text is for people. */
 export class SvcError extends Error implements SvcErrorFacts {
   readonly code: SvcErrorCode;
   readonly status: number;
@@ -37,28 +33,27 @@ export class SvcError extends Error implements SvcErrorFacts {
   }
 }
 
-/** A batch of `insertMany` was refused. Lines are counted over all batches; those before it are stored. */
+/** Line numbers count across all batches. Earlier batches stay stored. */
 export class SvcBatchError extends SvcError {
-  /** Rows of earlier batches, which stay. */
   readonly inserted: number;
 
   constructor(cause: SvcError, { inserted, linesBefore }: { inserted: number; linesBefore: number }) {
     const errors = cause.errors.map((item) =>
       item.line === undefined ? item : { ...item, line: item.line + linesBefore },
     );
-    super({ ...factsOf(cause), errors, detail: lineText(errors[0]) ?? cause.detail }, { cause });
+    super({ ...errorFacts(cause), errors, detail: lineText(errors[0]) ?? cause.detail }, { cause });
     this.name = 'SvcBatchError';
     this.inserted = inserted;
   }
 }
 
-/** The server counted the lines of the batch; its text would name another line than the list. */
+/** The server's message contains the line number within the batch, not within all rows. */
 function lineText(item: ProblemItem | undefined): string | null {
   if (item?.line === undefined) return null;
   return `line ${item.line}:${item.column === undefined ? '' : ` ${item.column}`} ${item.detail}`;
 }
 
-/** No answer, or not all of it: whether the request had its effect is not known. */
+/** No complete response: the request may or may not have taken effect. */
 export class SvcNetworkError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -66,23 +61,23 @@ export class SvcNetworkError extends Error {
   }
 }
 
-export function errorOf(response: { status: number; headers: Headers }, text: string): SvcError {
-  const problem = problemIn(text);
+export function responseError(response: { status: number; headers: Headers }, text: string): SvcError {
+  const problem = parseProblem(text);
   const shared = {
     status: response.status,
     requestId: problem?.request_id ?? response.headers.get('x-request-id'),
-    retryAfter: retryAfterOf(response.headers),
+    retryAfter: retryAfterSeconds(response.headers),
   };
   if (problem) {
     const { code, detail, errors = [] } = problem;
     return new SvcError({ ...shared, code, detail, errors });
   }
-  const detail = `The answer ${response.status} is not one of this service.`;
+  const detail = `The response with status ${response.status} did not come from this service.`;
   return new SvcError({ ...shared, code: 'unexpected_answer', detail, errors: [] });
 }
 
-export function nobodySignedIn(): SvcError {
-  const detail = 'Nobody is signed in.';
+export function notSignedInError(): SvcError {
+  const detail = 'Not signed in.';
   return new SvcError({
     code: 'unauthenticated',
     status: 401,
@@ -93,11 +88,11 @@ export function nobodySignedIn(): SvcError {
   });
 }
 
-function factsOf({ code, status, detail, errors, requestId, retryAfter }: SvcError): SvcErrorFacts {
+function errorFacts({ code, status, detail, errors, requestId, retryAfter }: SvcError): SvcErrorFacts {
   return { code, status, detail, errors, requestId, retryAfter };
 }
 
-function problemIn(text: string): Problem | null {
+function parseProblem(text: string): Problem | null {
   try {
     const body: unknown = JSON.parse(text);
     const isProblem = typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
@@ -107,8 +102,7 @@ function problemIn(text: string): Problem | null {
   }
 }
 
-/** Seconds, or a date. */
-function retryAfterOf(headers: Headers): number | null {
+function retryAfterSeconds(headers: Headers): number | null {
   const text = headers.get('retry-after');
   if (text === null) return null;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;

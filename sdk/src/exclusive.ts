@@ -1,6 +1,5 @@
 export type Exclusive = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** One at a time: in all tabs of the origin where browsers can do that, else in this program. */
 export function createExclusive(name: string): Exclusive {
   const locks = globalThis.navigator?.locks;
   if (locks && typeof document !== 'undefined')

@@ -29,7 +29,7 @@ async function rowsOf(rows: AsyncIterable<unknown>): Promise<unknown[]> {
   return all;
 }
 
-test('rows come one by one, wherever the pieces of the stream are cut', async () => {
+test('rows arrive one by one, whatever the chunks of the stream', async () => {
   const text = '{"n":1,"text":"é😀"}\n{"n":2,"text":"\\n"}\n\n{"n":3,"text":""}\n';
   const bytes = new TextEncoder().encode(text);
   server.answerWith(() => streamOf(Array.from(bytes, (byte) => Uint8Array.of(byte))));
@@ -45,7 +45,7 @@ test('rows come one by one, wherever the pieces of the stream are cut', async ()
   ]);
 });
 
-test('a stream that ends within a line, or with something else, was cut', async () => {
+test('a stream that ends within a line, or otherwise, is truncated', async () => {
   for (const last of ['{"n":2', '{"n":2}', '<html>\n']) {
     server.answerWith(() => streamOf(['{"n":1}\n', last]));
     const seen: unknown[] = [];
@@ -57,7 +57,7 @@ test('a stream that ends within a line, or with something else, was cut', async 
   }
 });
 
-test('a connection that breaks between two lines is told from the end', async () => {
+test('a connection that breaks between two lines is an error', async () => {
   const half = createServer((socket) => {
     socket.once('data', () => {
       const line = '{"n":1}\n';
@@ -75,7 +75,7 @@ test('a connection that breaks between two lines is told from the end', async ()
   half.close();
 });
 
-test('who has had enough ends the stream', async () => {
+test('leaving the loop ends the stream', async () => {
   let cancelled = false;
   server.answerWith(() => {
     let n = 0;
@@ -95,7 +95,7 @@ test('who has had enough ends the stream', async () => {
   expect(cancelled).toBe(true);
 });
 
-test('an export that is refused is refused like any call, and has no pages', async () => {
+test('a rejected export throws like any call, and has no pages', async () => {
   server.answerWith(() => problem(404, 'not_found'));
   const error = await rowsOf(todos.export()).catch((caught) => caught);
   expect(error).toBeInstanceOf(SvcError);
@@ -120,7 +120,7 @@ function countedSignal(): { signal: AbortSignal; stop(): void; listeners(): numb
   return { signal, stop: () => controller.abort(), listeners: () => count };
 }
 
-test('a signal ends a stream that is under way, and nothing listens to it once the stream is over', async () => {
+test('a signal ends a running stream, and has no listeners afterwards', async () => {
   const { signal, stop, listeners } = countedSignal();
   server.answerWith(() => streamOf(['{"n":1}\n', '{"n":2}\n']));
   for await (const _ of todos.export({ signal })) expect(listeners()).toBe(1);

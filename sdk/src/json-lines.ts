@@ -1,9 +1,6 @@
 import { SvcNetworkError } from './errors.ts';
 
-/**
- * Rows of a stream of lines, one at a time, with no more in memory than the piece that has just come. A stream that
- * ends in the middle of a line was cut.
- */
+/** A stream that ends in the middle of a line was truncated. */
 export async function* readJsonLines<Row>(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Row, void, undefined> {
@@ -16,16 +13,16 @@ export async function* readJsonLines<Row>(
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       let start = 0;
       for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', start)) {
-        if (end > start) yield rowOf<Row>(rest.slice(start, end));
+        if (end > start) yield parseRow<Row>(rest.slice(start, end));
         start = end + 1;
       }
       rest = rest.slice(start);
       if (!done) continue;
-      if (rest !== '') throw cut();
+      if (rest !== '') throw truncatedError();
       return;
     }
   } finally {
-    // Also when the reader of the rows has had enough: the server need not send the rest.
+    // Cancel also when the consumer stops early, so that the server stops sending.
     await reader.cancel().catch(() => {});
   }
 }
@@ -35,18 +32,18 @@ async function readFrom(reader: ReadableStreamDefaultReader<Uint8Array>) {
     return await reader.read();
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') throw error;
-    throw cut(error);
+    throw truncatedError(error);
   }
 }
 
-function rowOf<Row>(line: string): Row {
+function parseRow<Row>(line: string): Row {
   try {
     return JSON.parse(line);
   } catch (error) {
-    throw cut(error);
+    throw truncatedError(error);
   }
 }
 
-function cut(cause?: unknown): SvcNetworkError {
-  return new SvcNetworkError('The stream of rows ended before its end; not all rows have come.', { cause });
+function truncatedError(cause?: unknown): SvcNetworkError {
+  return new SvcNetworkError('The stream of rows was cut off; not all rows were received.', { cause });
 }

@@ -1,4 +1,4 @@
-/** The package's door: what is not named here may change without a word. */
+/** Public API of the package: everything that is not exported here may change without notice. */
 export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';

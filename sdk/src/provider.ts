@@ -1,7 +1,6 @@
-import { errorOf, SvcNetworkError } from './errors.ts';
+import { responseError, SvcNetworkError } from './errors.ts';
 import type { User } from './sign-in.ts';
 
-/** The sign-in can not be had; `code` is one of OAuth's, as `access_denied`, or of the checks made here. */
 export class SignInError extends Error {
   readonly code: string;
 
@@ -15,7 +14,6 @@ export class SignInError extends Error {
 export interface Tokens {
   accessToken: string;
   refreshToken: string;
-  /** By this machine's clock. */
   expiresAt: number;
 }
 
@@ -26,7 +24,6 @@ interface TokenAnswer {
   id_token?: string;
 }
 
-/** The platform's OpenID provider, as an app speaks to it. */
 export function createProvider(options: {
   baseUrl: string;
   appId: string;
@@ -49,7 +46,7 @@ export function createProvider(options: {
     if (response.ok) return text;
     const refusal = response.status < 500 ? refusalIn(text) : null;
     if (refusal) throw new SignInError(refusal.error, refusal.error_description ?? refusal.error);
-    throw errorOf(response, text);
+    throw responseError(response, text);
   }
 
   return {
@@ -76,7 +73,10 @@ export function createProvider(options: {
       return `${issuer}/auth?${query}`;
     },
 
-    /** The identity comes straight from the platform, not by way of the browser, so its signature adds nothing. */
+    /**
+     * The ID token comes directly from the platform over TLS, so its signature needs no check (OpenID Connect Core
+     * §3.1.3.7).
+     */
     async redeem(request: { code: string; verifier: string; redirectUri: string; nonce: string }) {
       const text = await post('/token', {
         grant_type: 'authorization_code',
@@ -93,7 +93,7 @@ export function createProvider(options: {
 
     async renew(refreshToken: string): Promise<Tokens> {
       const ask = () => post('/token', { grant_type: 'refresh_token', refresh_token: refreshToken });
-      // The platform takes it once more where its answer was lost, for a moment.
+      // The platform accepts a refresh token again for a moment, in case its response was lost.
       const text = await ask().catch((error: unknown) => {
         if (error instanceof SvcNetworkError) return ask();
         throw error;
@@ -107,7 +107,7 @@ export function createProvider(options: {
 
     async userOf(accessToken: string): Promise<User> {
       const { response, text } = await send('/me', { headers: { authorization: `Bearer ${accessToken}` } });
-      if (!response.ok) throw errorOf(response, text);
+      if (!response.ok) throw responseError(response, text);
       const { sub, email, name } = JSON.parse(text);
       return { id: sub, email, name };
     },

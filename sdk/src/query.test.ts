@@ -29,7 +29,7 @@ async function asked(query: Pick<Query<Todo, unknown>, 'list'>): Promise<[string
   return server.seen[0]!.query;
 }
 
-test('a table is addressed by tenant, app and name, with the key in its header', async () => {
+test('a request names tenant, app and table, with the key in its header', async () => {
   expect(await asked(todos)).toEqual([]);
   const [{ method, path, headers }] = server.seen as [(typeof server.seen)[0]];
   expect([method, path]).toEqual(['GET', '/data/acme/todo%20app/todos']);
@@ -131,7 +131,7 @@ describe('conditions', () => {
     expect(await asked(query)).toEqual([[name, value]]);
   });
 
-  test('what can not be compared is refused before anything is sent', async () => {
+  test('a value that cannot be compared is rejected before any request', async () => {
     server.answerWith(emptyPage);
     const wrong = [null, undefined, Number.NaN, Number.POSITIVE_INFINITY, {}, new Date('x')];
     for (const value of wrong) {
@@ -167,7 +167,7 @@ test('a query is never changed by narrowing it', async () => {
   ]);
 });
 
-test('all pages follow one another by cursor, two hundred rows at a time unless said', async () => {
+test('all pages are read by cursor, two hundred rows at a time by default', async () => {
   const page = (ids: string[], next: string | null) => () =>
     Response.json({
       data: ids.map((id) => ({ id })),
@@ -193,7 +193,7 @@ test('all pages follow one another by cursor, two hundred rows at a time unless 
   ]);
 });
 
-test('first asks for one, and gives null where there is none', async () => {
+test('first requests one row, and returns null if there is none', async () => {
   server.answerWith(emptyPage);
   expect(await todos.eq('id', 'x').first()).toBeNull();
   expect(server.seen[0]!.query).toEqual([
@@ -202,7 +202,7 @@ test('first asks for one, and gives null where there is none', async () => {
   ]);
 });
 
-test('a count takes the conditions, and its mode', async () => {
+test('a count sends the conditions and its mode', async () => {
   server.answerWith(() => Response.json({ count: 7, mode: 'capped' }));
   expect(await todos.sort('title').is('done', true).count({ mode: 'capped' })).toBe(7);
   expect(server.seen[0]!.path).toBe('/data/acme/todo%20app/todos/_count');

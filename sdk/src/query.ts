@@ -18,7 +18,7 @@ export interface CallOptions {
 }
 
 export interface CountOptions extends CallOptions {
-  /** `exact` by default; `capped` stops at 10,000; `estimated` asks the database's statistics beyond that. */
+  /** `exact` by default; `capped` stops at 10,000; `estimated` uses the database's statistics above that. */
   mode?: CountMode;
 }
 
@@ -27,18 +27,15 @@ export interface Page<Row> {
   page: number;
   perPage: number;
   hasMore: boolean;
-  /** For `.after(…)`; null on the last page. */
   nextCursor: string | null;
 }
 
-/** Where a query is asked, and with what. */
-export interface Place {
+export interface TableTarget {
   transport: Transport;
-  /** `/data/{tenant}/{app}/{table}` */
   path: string;
 }
 
-interface Asked {
+interface QueryParams {
   select: readonly string[];
   where: readonly AnyCondition[];
   sort: readonly string[];
@@ -48,7 +45,6 @@ interface Asked {
 }
 
 type Column<Row> = keyof Row & string;
-/** A column, or columns under other names: `{ when: 'created_at' }`. */
 type Selection<Row> = Column<Row> | Readonly<Record<string, Column<Row>>>;
 type Selected<Row, S> = S extends keyof Row
   ? Pick<Row, S>
@@ -59,15 +55,15 @@ type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: i
   ? { [K in keyof I]: I[K] }
   : never;
 
-const nothingAsked: Asked = { select: [], where: [], sort: [], page: null, perPage: null, cursor: null };
+const emptyParams: QueryParams = { select: [], where: [], sort: [], page: null, perPage: null, cursor: null };
 const perPageMax = 200;
 
-/** Immutable: each step gives a new query, so that one can be kept and narrowed in several ways. Conditions are ANDed. */
+/** Immutable: each method returns a new query. Conditions are combined with AND. */
 export class Query<Row extends object, Out = Row> {
-  protected readonly place: Place;
-  readonly #asked: Asked;
+  protected readonly place: TableTarget;
+  readonly #asked: QueryParams;
 
-  constructor(place: Place, asked: Asked = nothingAsked) {
+  constructor(place: TableTarget, asked: QueryParams = emptyParams) {
     this.place = place;
     this.#asked = asked;
   }
@@ -105,12 +101,11 @@ export class Query<Row extends object, Out = Row> {
   between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>) {
     return this.#and([column, 'between', [low, high]]);
   }
-  /** `.is('done', true)`, `.is('due', null)`, `.is('due', 'not_null')`. */
   is(column: Column<Row>, value: IsOperand) {
     return this.#and([column, 'is', value]);
   }
 
-  /** `%` or `*` any run, `_` one, `\` escapes. */
+  /** `%` or `*` matches any text, `_` one character; `\` escapes. */
   like(column: Column<Row>, pattern: string) {
     return this.#and([column, 'like', pattern]);
   }
@@ -126,7 +121,6 @@ export class Query<Row extends object, Out = Row> {
   contains(column: Column<Row>, text: string) {
     return this.#and([column, 'has', text]);
   }
-  /** These three whatever the case. */
   istartsWith(column: Column<Row>, text: string) {
     return this.#and([column, 'isw', text]);
   }
@@ -137,11 +131,9 @@ export class Query<Row extends object, Out = Row> {
     return this.#and([column, 'ihas', text]);
   }
 
-  /** The column's JSON holds this. */
   jsonContains(column: Column<Row>, value: Json) {
     return this.#and([column, 'cs', value]);
   }
-  /** This holds the column's JSON. */
   jsonContainedIn(column: Column<Row>, value: Json) {
     return this.#and([column, 'cd', value]);
   }
@@ -149,18 +141,15 @@ export class Query<Row extends object, Out = Row> {
     return this.#and([column, 'hk', key]);
   }
 
-  /** `.not(['title', 'sw', 'Re:'])`, `.not({ or: […] })`. */
   not(condition: Condition<Row>) {
     return this.#and({ not: condition as AnyCondition });
   }
-  /** `.or([['done', 'is', true], { and: [['n', 'gt', 2], ['n', 'lt', 5]] }])`. */
   or(conditions: readonly Condition<Row>[]) {
     return this.#and({ or: conditions as readonly AnyCondition[] });
   }
   and(conditions: readonly Condition<Row>[]) {
     return this.#and({ and: conditions as readonly AnyCondition[] });
   }
-  /** Any operator by the row API's own name. */
   where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
     return this.#and([column, op, value]);
   }
@@ -175,7 +164,7 @@ export class Query<Row extends object, Out = Row> {
   perPage(perPage: number): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, perPage });
   }
-  /** Goes on behind a page, however many rows have come or gone before it. */
+  /** Continues after a page, even if rows before it were added or removed. */
   after(cursor: string): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, cursor, page: null });
   }
@@ -190,7 +179,6 @@ export class Query<Row extends object, Out = Row> {
     return (await this.perPage(1).list(options)).data[0] ?? null;
   }
 
-  /** Every row from here on, a page at a time. */
   async *all(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
     let query = this.#asked.perPage === null ? this.perPage(perPageMax) : this;
     for (;;) {
@@ -201,10 +189,11 @@ export class Query<Row extends object, Out = Row> {
     }
   }
 
-  /** Every row as one stream, of one moment; an error if it is cut short. */
+  /** Streams every row from one snapshot; throws if the stream is truncated. */
   async *export(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
     const { page, perPage, cursor } = this.#asked;
-    if (page !== null || perPage !== null || cursor !== null) throw new TypeError('An export has no pages.');
+    if (page !== null || perPage !== null || cursor !== null)
+      throw new TypeError('An export cannot be paginated.');
     const { body, release } = await this.place.transport.exchange(
       {
         ...this.#call('', this.#filters(), options),
@@ -212,7 +201,7 @@ export class Query<Row extends object, Out = Row> {
         isStream: true,
       },
       async (response, release) => {
-        if (!response.body) throw new SvcNetworkError('The answer has no body.');
+        if (!response.body) throw new SvcNetworkError('The response has no body.');
         return { body: response.body, release };
       },
     );

@@ -1,4 +1,3 @@
-/** That nobody can guess: 32 bytes, in the letters of addresses. */
 export function randomText(): string {
   return base64Url(crypto.getRandomValues(new Uint8Array(32)));
 }

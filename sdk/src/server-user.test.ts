@@ -13,7 +13,10 @@ function platform() {
   let asked = 0;
   const keysUrl = `${baseUrl}/${kid}`;
   const options: UserOptions = {
-    ...{ baseUrl, appId, keysUrl, now: () => at * 1000 },
+    baseUrl,
+    appId,
+    keysUrl,
+    now: () => at * 1000,
     fetch: async (url) => {
       asked++;
       expect(url).toBe(keysUrl);
@@ -34,7 +37,7 @@ function platform() {
 const ann = { id: 'u1', email: 'a@b.c', name: 'Ann', tenant: 'acme', relation: 'owner' as const };
 const of = (token: string) => ({ 'x-svc-user': token });
 
-test('whom the platform tells of is known, from each form of headers, with one look at the keys', async () => {
+test('the user is read from each form of headers, with one request for the keys', async () => {
   const { options, token, asked } = platform();
   const headers = of(token());
   expect(await userOf(new Request('http://app/', { headers }), options)).toEqual(ann);
@@ -44,13 +47,13 @@ test('whom the platform tells of is known, from each form of headers, with one l
   expect(asked()).toBe(1);
 });
 
-test('without the header there is nobody, and nothing is asked', async () => {
+test('without the header there is no user and no request', async () => {
   const { options, asked } = platform();
   expect(await userOf(new Headers(), options)).toBeNull();
   expect(asked()).toBe(0);
 });
 
-test('what was signed by others, for others, too long ago or not at all counts for nothing', async () => {
+test('a token with a wrong signature, audience or age is ignored', async () => {
   const { options, token } = platform();
   const other = platform();
   const [head = '', , signature = ''] = token().split('.');
@@ -76,14 +79,14 @@ test('what was signed by others, for others, too long ago or not at all counts f
   expect(await userOf(of(token({ exp: at - 5 })), options)).toEqual(ann);
 });
 
-test('many who come at once wait for one look at the keys', async () => {
+test('parallel calls share one request for the keys', async () => {
   const { options, token, asked } = platform();
   const all = await Promise.all(Array.from({ length: 20 }, () => userOf(of(token()), options)));
   expect(all).toEqual(Array.from({ length: 20 }, () => ann));
   expect(asked()).toBe(1);
 });
 
-test('where the keys can not be read it says so, asks again after a pause, and then knows', async () => {
+test('an error of the key request is thrown, and the request is repeated after a pause', async () => {
   const { options, token, asked } = platform();
   let now = at * 1000;
   let answer: 'fails' | 'refuses' | 'works' = 'fails';
@@ -115,7 +118,7 @@ test('where the keys can not be read it says so, asks again after a pause, and t
   expect([tried, asked()]).toEqual([3, 1]);
 });
 
-test('without an address of their own the keys are where the platform has them', async () => {
+test('the URL of the keys defaults to that of the platform', async () => {
   const { options, token } = platform();
   const { keysUrl: _, ...rest } = options;
   const asked: string[] = [];

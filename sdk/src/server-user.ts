@@ -1,25 +1,19 @@
-/** Who asks, as the platform tells an app that runs behind it. */
 export interface AppUser {
   id: string;
   email: string;
   name: string;
-  /** Of the app's tenant, by its slug. */
   tenant: string;
   relation: 'owner' | 'co_owner' | 'member' | 'none';
 }
 
 export interface UserOptions {
-  /** Of the platform; `SVC_BASE_URL` in the app's environment. */
   baseUrl?: string;
-  /** The app's id; `SVC_APP_ID` in the app's environment. */
   appId?: string;
-  /** Where the keys are; `SVC_USER_KEYS_URL` in the app's environment, else below `baseUrl`. */
   keysUrl?: string;
   fetch?: (url: string, init: { signal: AbortSignal }) => Promise<Response>;
   now?: () => number;
 }
 
-/** What a server has of a request: `Request`, `Headers`, or Node's `request.headers`. */
 export type RequestLike = { headers: HeadersLike } | HeadersLike;
 type HeadersLike = Pick<Headers, 'get'> | Readonly<Record<string, string | string[] | undefined>>;
 
@@ -36,26 +30,24 @@ interface Claims {
 
 const header = 'x-svc-user';
 const keysPath = '/.well-known/svc-user-keys.json';
-/** Clocks differ. */
 const leewaySeconds = 10;
-/** A key that is not known is asked for, and not more often than this. */
+/** Minimum time between fetches caused by an unknown key id. */
 const askedMsMin = 10_000;
-/** Where the platform did not answer it is not asked again by each request. */
+/** Pause after a failed fetch, so that not every request repeats it. */
 const pausedMs = 2_000;
 const answerMsMax = 5_000;
 
 interface KnownKeys {
   keys: ReadonlyMap<string, CryptoKey>;
   askedAt: number;
-  /** One question is enough for all who wait for it. */
   asking: Promise<void> | null;
   failure: Error | null;
 }
 const known = new Map<string, KnownKeys>();
 
 /**
- * The signed-in person behind a request; null where the platform told of nobody. The header counts only with the
- * platform's signature, for this app, and for a minute: everything else is null as well.
+ * Returns null unless the header carries a valid signature of the platform, for this app, issued within the last
+ * minute.
  */
 export async function userOf(request: RequestLike, options: UserOptions = {}): Promise<AppUser | null> {
   const token = headerOf(request);
@@ -104,10 +96,13 @@ function isHeaders(headers: HeadersLike): headers is Pick<Headers, 'get'> {
   return typeof headers.get === 'function';
 }
 
-/** Throws where the platform does not say: who asks is not nobody because of that. */
+/** Throws when the platform does not respond: an outage must not look like an anonymous request. */
 async function keyOf(url: string, kid: string, options: UserOptions): Promise<CryptoKey | null> {
   const found = known.get(url) ?? {
-    ...{ keys: new Map(), askedAt: Number.NEGATIVE_INFINITY, asking: null, failure: null },
+    keys: new Map(),
+    askedAt: Number.NEGATIVE_INFINITY,
+    asking: null,
+    failure: null,
   };
   known.set(url, found);
   const key = found.keys.get(kid);
@@ -167,13 +162,11 @@ function parsed<T>(part: string): T | null {
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> | null {
-  // What is no base64 at all would throw.
   if (!/^[\w-]+$/.test(text) || text.length % 4 === 1) return null;
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
 }
 
-/** Also where there is no process, as in workers. */
 function environment(): Record<string, string | undefined> {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env ?? {};

@@ -82,7 +82,7 @@ const caught = (attempt: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('a sign-in asks with PKCE, state and nonce, and is taken up where it leads back', async () => {
+test('a sign-in uses PKCE, state and nonce, and is completed on return', async () => {
   server.answerWith(provider());
   const { signIn, leave, storage } = newSignIn();
   const changes: (User | null)[] = [];
@@ -115,7 +115,7 @@ test('a sign-in asks with PKCE, state and nonce, and is taken up where it leads 
   expect([...storage.items.keys()]).toEqual([`svc.sign-in.${appId}`]);
 });
 
-test('an answer that was not asked for, or is of somebody else, signs nobody in', async () => {
+test('an answer to no request, or to another one, signs nobody in', async () => {
   const cases: [string, Record<string, string>, object][] = [
     ['state_mismatch', { state: 'other' }, {}],
     ['issuer_mismatch', { iss: 'https://evil.test/oauth' }, {}],
@@ -138,7 +138,7 @@ test('an answer that was not asked for, or is of somebody else, signs nobody in'
   }
 });
 
-test('a token that is about to end is renewed once, however many ask for it', async () => {
+test('a token that is about to expire is renewed once, for all callers', async () => {
   server.answerWith(provider({ seconds: 10 }));
   const { signIn, storage } = await signedIn();
   server.answerWith(provider({ from: 1 }));
@@ -150,7 +150,7 @@ test('a token that is about to end is renewed once, however many ask for it', as
   expect(await other.getToken()).toBe('a2');
 });
 
-test('a token that the rows refuse is renewed, and the call made again', async () => {
+test('a token that the row API rejects is renewed, and the call repeated', async () => {
   server.answerWith(provider());
   const { signIn } = await signedIn();
   const client = createClient({ baseUrl: server.baseUrl, tenant: 't', app: 'a', auth: signIn });
@@ -168,7 +168,7 @@ test('a token that the rows refuse is renewed, and the call made again', async (
   ]);
 });
 
-test('a sign-in that was ended elsewhere is over here too; one that can not be reached is not', async () => {
+test('a revoked sign-in ends; an unreachable platform does not end one', async () => {
   server.answerWith(provider({ seconds: -1 }));
   const { signIn } = await signedIn();
   const changes: (User | null)[] = [];
@@ -184,7 +184,7 @@ test('a sign-in that was ended elsewhere is over here too; one that can not be r
   expect(await caught(signIn.getToken())).toMatchObject({ code: 'unauthenticated' });
 });
 
-test('a token with some seconds left serves on while it can not be renewed', async () => {
+test('a token with some seconds left is used while it cannot be renewed', async () => {
   server.answerWith(provider({ seconds: 20 }));
   const { signIn } = await signedIn();
   server.answerWith(() => new Response('down', { status: 503 }));
@@ -192,7 +192,7 @@ test('a token with some seconds left serves on while it can not be renewed', asy
   expect(await caught(signIn.getToken({ insteadOf: 'a1' }))).toMatchObject({ status: 503 });
 });
 
-test('a renewal whose answer is lost is asked for once more', async () => {
+test('a renewal without an answer is repeated once', async () => {
   server.answerWith(provider({ seconds: -1 }));
   const { storage } = await signedIn();
   let faults = 1;
@@ -207,7 +207,7 @@ test('a renewal whose answer is lost is asked for once more', async () => {
   expect(await shaky.getToken()).toBe('a2');
 });
 
-test('signing out forgets the sign-in and revokes it, also when a renewal is under way', async () => {
+test('signing out deletes and revokes the sign-in, also during a renewal', async () => {
   server.answerWith(provider({ seconds: -1 }));
   const { signIn, storage } = await signedIn();
   server.answerWith(provider());
@@ -222,7 +222,7 @@ test('signing out forgets the sign-in and revokes it, also when a renewal is und
   expect(server.seen.filter(({ path }) => path === '/oauth/token/revocation').length).toBe(1);
 });
 
-test('signing out without a connection is over here, and says that the platform was not told', async () => {
+test('signing out without a connection deletes the sign-in, and says that it was not revoked', async () => {
   server.answerWith(provider());
   const { storage } = await signedIn();
   const offline = createSignIn({

@@ -1,4 +1,4 @@
-import { nobodySignedIn } from './errors.ts';
+import { notSignedInError } from './errors.ts';
 import { createExclusive } from './exclusive.ts';
 import { createProvider, SignInError, type Tokens } from './provider.ts';
 import { base64Url, randomText } from './random-text.ts';
@@ -8,16 +8,11 @@ export { SignInError } from './provider.ts';
 export type { SignInStorage } from './storage.ts';
 
 export interface SignInOptions {
-  /** Of the platform, e.g. `https://svc.example.com`. */
   baseUrl: string;
-  /** The app's id, which is its client id. */
   appId: string;
-  /** A page of the app's own host, or of this machine while the app is being made; it calls `handleRedirect`. */
   redirectUri: string;
-  /** Where the sign-in is kept; that of the browser for this origin unless said, and memory outside of browsers. */
   storage?: SignInStorage;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** How to leave for the sign-in page; `location.assign` unless said. */
   navigate?: (url: string) => void;
 }
 
@@ -29,22 +24,18 @@ export interface User {
 
 export interface SignedIn {
   user: User;
-  /** As given to `signIn`. */
   returnTo: string | null;
 }
 
-/** The person who is signed in through the app; all that the client asks is asked as them. */
 export interface SignIn {
-  /** Leaves the page for the platform's sign-in. */
   signIn(options?: { returnTo?: string; loginHint?: string }): Promise<void>;
-  /** To be called when the page loads: takes up a sign-in that leads back to it, or gives null where there is none. */
+  /** Call on page load: completes a sign-in that redirected to the page, or returns null. */
   handleRedirect(url?: string): Promise<SignedIn | null>;
   getUser(): User | null;
-  /** A token that is good for a while yet, renewed if need be; `insteadOf` one that was refused. */
+  /** Returns a valid token, renewed if necessary; `insteadOf`: a token that the server rejected. */
   getToken(options?: { insteadOf?: string }): Promise<string>;
-  /** Ends the sign-in here at once, and at the platform; rejects if the platform could not be told. */
+  /** Ends the sign-in locally at once, then at the platform; rejects if the platform does not respond. */
   signOut(): Promise<void>;
-  /** Called whenever somebody signs in or out, in other tabs too. Gives the means to stop it. */
   onChange(listener: (user: User | null) => void): () => void;
 }
 
@@ -59,7 +50,6 @@ interface Pending {
   returnTo: string | null;
 }
 
-/** With less time left than this, a token is renewed before it is used. */
 const renewedBeforeMs = 30_000;
 const answerParameters = ['code', 'state', 'iss', 'error', 'error_description', 'session_state'];
 
@@ -82,7 +72,6 @@ export function createSignIn(options: SignInOptions): SignIn {
   const getUser = () => kept()?.user ?? null;
   let told = getUser()?.id;
   const tell = (user: User | null) => {
-    // A renewal is no news.
     if (user?.id === told) return;
     told = user?.id;
     for (const listener of listeners) listener(user);
@@ -91,7 +80,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     if (next) storage.setItem(key, JSON.stringify(next));
     else storage.removeItem(key);
   };
-  // Other tabs share the storage; this event is theirs alone.
+  // The `storage` event fires only in other tabs.
   globalThis.addEventListener?.('storage', (event) => {
     if ('key' in event && (event.key === key || event.key === null)) tell(getUser());
   });
@@ -123,8 +112,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   async function renewed(stale: string, mayUseOld: boolean): Promise<string> {
     return exclusive(async () => {
       const now = kept();
-      if (!now) throw nobodySignedIn();
-      // Another tab was faster.
+      if (!now) throw notSignedInError();
       if (now.accessToken !== stale) return now.accessToken;
       try {
         const tokens = await provider.renew(now.refreshToken);
@@ -134,7 +122,7 @@ export function createSignIn(options: SignInOptions): SignIn {
         if (error instanceof SignInError) {
           keep(null);
           tell(null);
-          throw nobodySignedIn();
+          throw notSignedInError();
         }
         if (mayUseOld && now.expiresAt > Date.now()) return now.accessToken;
         throw error;
@@ -177,7 +165,7 @@ export function createSignIn(options: SignInOptions): SignIn {
 
     async getToken({ insteadOf } = {}) {
       const now = kept();
-      if (!now) throw nobodySignedIn();
+      if (!now) throw notSignedInError();
       const isFresh = now.expiresAt - Date.now() > renewedBeforeMs;
       if (now.accessToken !== insteadOf && isFresh) return now.accessToken;
       return renewed(now.accessToken, now.accessToken !== insteadOf);
@@ -201,7 +189,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   };
 }
 
-/** The code is good once; in the address it would be tried again by a reload, and be seen by whoever is told of it. */
+/** The code works once: a reload would send it again, and a shared URL would reveal it. */
 function forgetAnswer(url: URL): void {
   if (globalThis.location?.href !== url.href) return;
   const clean = new URL(url);

@@ -1,11 +1,9 @@
 export type SignInStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** Shared by the tabs of an origin; outside of browsers, and where they refuse it, it lasts as long as the program. */
 export function defaultStorage(): SignInStorage {
   return browserStorage('localStorage') ?? memory();
 }
 
-/** For what belongs to one tab alone. */
 export function tabStorage(): SignInStorage | null {
   return browserStorage('sessionStorage');
 }

@@ -17,7 +17,7 @@ async function codeOf(attempt: Promise<unknown>): Promise<string> {
   return error instanceof SvcError ? error.code : String(error);
 }
 
-test('rows are written digit by digit: bigints, dates, what is left out, numbers that JSON has no word for', async () => {
+test('rows are encoded without loss: bigints, dates, undefined, NaN and Infinity', async () => {
   server.answerWith(() => Response.json({ id: '1' }, { status: 201, headers: { etag: '"1.1"' } }));
   const when = new Date(0);
   const row = {
@@ -36,7 +36,7 @@ test('rows are written digit by digit: bigints, dates, what is left out, numbers
   expect(await caught(todos.insert({ n: Number.NaN }))).toBeInstanceOf(TypeError);
 });
 
-test('an insert that wants nothing back learns the id; a dry run gets the plan', async () => {
+test('an insert without returned rows gets the id; a dry run gets the plan', async () => {
   const location = '/data/acme/todo/todos/%5Fa%2Fb';
   server.answerWith(() => new Response(null, { status: 201, headers: { location, etag: '"1.1"' } }));
   expect(await todos.insert({}, { returning: 'minimal', idempotencyKey: 'k1' })).toEqual({
@@ -51,7 +51,7 @@ test('an insert that wants nothing back learns the id; a dry run gets the plan',
   expect(server.seen[0]!.query).toEqual([['dry_run', 'true']]);
 });
 
-test('one row is read with its ETag, or not at all when it is known', async () => {
+test('one row is read with its ETag, or not at all if it has not changed', async () => {
   server.answerWith(() => Response.json({ id: 'x' }, { headers: { etag: '"7.1"' } }));
   expect(await todos.get('a/b?c')).toEqual({ row: { id: 'x' }, etag: '"7.1"' });
   expect(server.seen[0]!.path).toBe('/data/acme/todo/todos/a%2Fb%3Fc');
@@ -61,7 +61,7 @@ test('one row is read with its ETag, or not at all when it is known', async () =
   for (const id of ['', '.', '..']) expect(await caught(todos.get(id))).toBeInstanceOf(TypeError);
 });
 
-test('a change and a deletion can be bound to what was read', async () => {
+test('an update and a deletion can require an ETag', async () => {
   server.answerWith(() => Response.json({ id: 'x' }, { headers: { etag: '"8.1"' } }));
   await todos.update('x', { done: true }, { ifMatch: '"7.1"' });
   expect([server.seen[0]!.method, server.seen[0]!.headers.get('if-match')]).toEqual(['PATCH', '"7.1"']);
@@ -71,7 +71,7 @@ test('a change and a deletion can be bound to what was read', async () => {
   expect(await todos.delete('x')).toBeUndefined();
 });
 
-test('a refusal has its code, status, places and request id; a stranger has a code of its own', async () => {
+test('an error has code, status, fields and request id; an error of another server has its own code', async () => {
   const errors = [{ column: 'title', code: 'required', detail: 'is missing' }];
   server.answerWith(() => problem(400, 'validation_failed', { errors }));
   const error = await caught(todos.insert({}));
@@ -89,7 +89,7 @@ test('a refusal has its code, status, places and request id; a stranger has a co
   expect(await caught(todos.list())).toMatchObject({ code: 'unexpected_answer', status: 200 });
 });
 
-test('who is turned away comes back when told to, if the call can be repeated, and not for ever', async () => {
+test('a rate-limited call is repeated after the given time if it is safe, and not for ever', async () => {
   const busy = () => problem(429, 'rate_limited', { headers: { 'retry-after': '0' } });
   server.answerWith(busy, () => problem(503, 'unavailable'), emptyPage);
   expect((await todos.list()).data).toEqual([]);
@@ -113,7 +113,7 @@ test('who is turned away comes back when told to, if the call can be repeated, a
   expect(server.seen.length).toBe(1);
 });
 
-test('a server that is not there, or does not answer in time, is a fault of the network', async () => {
+test('a server that is unreachable or too slow is a network error', async () => {
   const nowhere = createClient({ ...options, baseUrl: 'http://127.0.0.1:1', retriesMax: 0 });
   expect(await caught(nowhere.table('todos').list())).toBeInstanceOf(SvcNetworkError);
   server.answerWith(() => new Promise(() => {}));
@@ -123,7 +123,7 @@ test('a server that is not there, or does not answer in time, is a fault of the 
   expect(String(error)).toContain('0.05 seconds');
 });
 
-test('a call that is given up ends with the reason given', async () => {
+test('an aborted call ends with the given reason', async () => {
   server.answerWith(() => new Promise(() => {}));
   const stop = new AbortController();
   const ended = caught(todos.list({ signal: stop.signal }));
@@ -131,7 +131,7 @@ test('a call that is given up ends with the reason given', async () => {
   expect(await ended).toMatchObject({ message: 'enough' });
 });
 
-test('many rows go in batches of lines, each with a key of its own', async () => {
+test('many rows are sent in batches, each with its own key', async () => {
   let next = 0;
   server.answerWith(({ body }) => {
     const lines = body.trimEnd().split('\n');
@@ -164,14 +164,14 @@ test('many rows go in batches of lines, each with a key of its own', async () =>
   expect(server.seen).toEqual([]);
 });
 
-test('rows that are large make batches that are short', async () => {
+test('large rows make short batches', async () => {
   server.answerWith(({ body }) => Response.json({ inserted: body.trimEnd().split('\n').length, ids: [] }));
   const text = 'x'.repeat(3 * 1024 * 1024);
   expect((await todos.insertMany([{ text }, { text }, { text }])).inserted).toBe(3);
   expect(server.seen.map(({ body }) => body.length < 8 * 1024 * 1024)).toEqual([true, true]);
 });
 
-test('a batch whose answer is lost is sent again with the same key, also while the first still runs', async () => {
+test('a batch without an answer is sent again with the same key, also while the first still runs', async () => {
   server.answerWith(
     () => new Promise(() => {}),
     () => problem(409, 'idempotency_in_progress'),
@@ -183,7 +183,7 @@ test('a batch whose answer is lost is sent again with the same key, also while t
   expect(new Set(server.seen.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
 });
 
-test('a refused batch says which lines of all are wrong, and how many rows are stored before it', async () => {
+test('a rejected batch names the invalid lines, and how many rows were stored before it', async () => {
   const errors = [{ line: 2, column: 'n', code: 'invalid', detail: 'is no number' }];
   server.answerWith(
     () => Response.json({ inserted: 2, ids: ['1', '2'] }, { status: 201 }),
@@ -199,7 +199,7 @@ test('a refused batch says which lines of all are wrong, and how many rows are s
   });
 });
 
-test('a token that is refused is asked for again, once', async () => {
+test('a rejected token is requested again, once', async () => {
   const tokens = ['old', 'new', 'new'];
   const client = createClient({ ...options, auth: { token: () => tokens.shift() ?? 'new' } });
   server.answerWith(() => problem(401, 'unauthenticated'), emptyPage);
@@ -213,7 +213,7 @@ test('a token that is refused is asked for again, once', async () => {
   expect(server.seen.length).toBe(1);
 });
 
-test('a client of described tables knows no other, by type', () => {
+test('a typed client accepts only its tables', () => {
   type Described = { todos: { Row: { id: string }; Insert: object; Update: object } };
   const client = createClient<Described>(options);
   client.table('todos');

@@ -12,24 +12,21 @@ export type Id = Scalar;
 
 export interface Found<Row> {
   row: Row;
-  /** For `ifNoneMatch` and `ifMatch`. */
   etag: string;
 }
 
 export interface InsertOptions extends CallOptions {
-  /** `minimal`: the row is not sent back. */
   returning?: 'minimal';
-  /** The same key and row again stores nothing and gives the same answer: with one, faults are answered by new tries. */
+  /** Makes a repeated insert return the first result, which also allows retries after network errors. */
   idempotencyKey?: string;
 }
 
 export interface UpdateOptions extends CallOptions {
-  /** Only if the row is still as it was read; otherwise `precondition_failed`. */
+  /** Fails with `precondition_failed` if the row has changed since it was read. */
   ifMatch?: string;
 }
 
 interface DryRun {
-  /** What would happen, and nothing happens. */
   dryRun: true;
 }
 
@@ -48,7 +45,7 @@ export class Table<Row extends object, Insert extends object, Update extends obj
     return this.#exchange(
       { method: 'GET', path: this.#pathOf(id), headers, onFault: 'repeat', signal: options.signal },
       async (response) =>
-        response.status === 304 ? { row: null, etag: etagOf(response) } : rowOf<Row>(response),
+        response.status === 304 ? { row: null, etag: readEtag(response) } : readRow<Row>(response),
     );
   }
 
@@ -65,15 +62,15 @@ export class Table<Row extends object, Insert extends object, Update extends obj
       onFault: idempotencyKey === undefined ? 'give_up' : 'repeat',
     };
     if (idempotencyKey !== undefined) call.headers = { ...call.headers, 'idempotency-key': idempotencyKey };
-    if (options.dryRun) return this.#exchange(call, planOf);
-    if (returning !== 'minimal') return this.#exchange(call, rowOf<Row>);
+    if (options.dryRun) return this.#exchange(call, readPlan);
+    if (returning !== 'minimal') return this.#exchange(call, readRow<Row>);
     call.headers = { ...call.headers, prefer: 'return=minimal' };
-    return this.#exchange(call, async (response) => ({ id: idIn(response), etag: etagOf(response) }));
+    return this.#exchange(call, async (response) => ({ id: readId(response), etag: readEtag(response) }));
   }
 
   /**
-   * Any number of rows, in batches that are stored wholly or not at all. Each has a key of its own, so that one whose
-   * answer is lost is sent again without being stored twice. A refused batch ends it with a `SvcBatchError`.
+   * Each batch is stored completely or not at all, and its idempotency key makes resending safe. A rejected batch
+   * throws `SvcBatchError`.
    */
   insertMany(
     rows: Iterable<Insert> | AsyncIterable<Insert>,
@@ -87,7 +84,7 @@ export class Table<Row extends object, Insert extends object, Update extends obj
   async update(id: Id, changes: Update, options: UpdateOptions & Partial<DryRun> = {}) {
     const call = this.#write('PATCH', this.#pathOf(id), changes, options);
     if (options.ifMatch !== undefined) call.headers = { ...call.headers, 'if-match': options.ifMatch };
-    return options.dryRun ? this.#exchange(call, planOf) : this.#exchange(call, rowOf<Row>);
+    return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, readRow<Row>);
   }
 
   delete(id: Id, options: UpdateOptions & DryRun): Promise<{ plan: Plan }>;
@@ -95,7 +92,7 @@ export class Table<Row extends object, Insert extends object, Update extends obj
   async delete(id: Id, options: UpdateOptions & Partial<DryRun> = {}) {
     const call = this.#write('DELETE', this.#pathOf(id), undefined, options);
     if (options.ifMatch !== undefined) call.headers = { ...call.headers, 'if-match': options.ifMatch };
-    return options.dryRun ? this.#exchange(call, planOf) : this.#exchange(call, async () => {});
+    return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, async () => {});
   }
 
   #write(
@@ -123,23 +120,22 @@ export class Table<Row extends object, Insert extends object, Update extends obj
   }
 }
 
-async function rowOf<Row>(response: Response): Promise<Found<Row>> {
+async function readRow<Row>(response: Response): Promise<Found<Row>> {
   const text = await response.text();
-  // Whoever may write but not read gets no row; it is stored all the same.
   if (text === '')
-    throw new TypeError("Done, but you may not read the row: ask with returning: 'minimal' or dryRun.");
-  return { row: JSON.parse(text), etag: etagOf(response) };
+    throw new TypeError("Done, but you may not read the row: use returning: 'minimal' or dryRun.");
+  return { row: JSON.parse(text), etag: readEtag(response) };
 }
 
-async function planOf(response: Response): Promise<{ plan: Plan }> {
+async function readPlan(response: Response): Promise<{ plan: Plan }> {
   const { plan } = await readJson<Preview>(response);
   return { plan };
 }
 
-function etagOf(response: Response): string {
+function readEtag(response: Response): string {
   return response.headers.get('etag') ?? '';
 }
 
-function idIn(response: Response): string {
+function readId(response: Response): string {
   return decodeURIComponent(response.headers.get('location')?.split('/').at(-1) ?? '');
 }

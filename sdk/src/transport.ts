@@ -1,11 +1,10 @@
-import { errorOf, SvcError, SvcNetworkError } from './errors.ts';
+import { responseError, SvcError, SvcNetworkError } from './errors.ts';
+import { backoffMs, rowUrl } from './rows.ts';
 
 export interface Transport {
-  /** `read` is part of the exchange: what is cut while it reads is a fault of the network. */
   exchange<T>(call: Call, read: Read<T>): Promise<T>;
 }
 
-/** `release` is for who reads a stream, to be called at its end: until then, the call's signal ends it. */
 export type Read<T> = (response: Response, release: () => void) => Promise<T>;
 
 export interface Call {
@@ -14,17 +13,14 @@ export interface Call {
   query?: readonly (readonly [name: string, value: string])[];
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer>;
-  /** `repeat`: sent twice it does the same as once, so that a fault of the network can be answered by another try. */
+  /** `repeat`: the request is idempotent and may be retried after a network error. */
   onFault: 'repeat' | 'give_up';
   signal?: AbortSignal | undefined;
-  /** Its answer has no end in sight: the time limit is for its beginning. */
   isStream?: boolean;
 }
 
-/** How a request shows who asks. */
 export interface Credential {
   headers(): Promise<Record<string, string>>;
-  /** After a 401: whether another try has a chance, with what `headers` gives now. */
   renew?(refused: Record<string, string>): Promise<boolean>;
 }
 
@@ -36,7 +32,6 @@ export interface TransportOptions {
   retriesMax: number;
 }
 
-/** Not worth waiting for: the caller is told instead. */
 const waitSecondsMax = 60;
 const firstPauseMs = 200;
 
@@ -62,7 +57,6 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** How long to wait before the next try; null when there is none. */
 async function pauseAfter(
   { credential }: TransportOptions,
   state: { triesLeft: number; renewed: boolean; tries: number },
@@ -76,14 +70,17 @@ async function pauseAfter(
   const isFault = error instanceof SvcNetworkError;
   const isBusy =
     error instanceof SvcError &&
-    // The last: the try before this one is still under way; its answer will be ours.
+    // `idempotency_in_progress`: the previous attempt still runs, and a retry returns its result.
     (error.status === 429 || error.status === 503 || error.code === 'idempotency_in_progress');
   if ((!isFault && !isBusy) || state.triesLeft === 0) return null;
   const asked = isBusy ? (error.retryAfter ?? 0) : 0;
   if (asked > waitSecondsMax) return null;
   state.triesLeft--;
-  // Not all at the same moment, when many were turned away at once.
-  return Math.max(asked * 1000, firstPauseMs * 2 ** state.tries++) + Math.random() * firstPauseMs;
+  // Jitter, so that many rejected clients do not retry at the same moment.
+  return (
+    Math.max(asked * 1000, backoffMs(state.tries++, firstPauseMs, waitSecondsMax * 1000)) +
+    Math.random() * firstPauseMs
+  );
 }
 
 async function once<T>(
@@ -103,15 +100,15 @@ async function once<T>(
     stop.abort();
   }, options.timeoutMs);
   try {
-    const response = await options.fetch(addressOf(options, call), {
+    const response = await options.fetch(rowUrl(options.baseUrl + call.path, call), {
       method: call.method,
       headers,
       signal: stop.signal,
-      // The credential is in a header; cookies have no part in it.
+      // The credential is in a header, so cookies are not needed.
       credentials: 'omit',
       ...(call.body === undefined ? {} : { body: call.body }),
     });
-    if (!response.ok && response.status !== 304) throw errorOf(response, await response.text());
+    if (!response.ok && response.status !== 304) throw responseError(response, await response.text());
     if (call.isStream) clearTimeout(timer);
     const value = await read(response, release);
     if (!call.isStream) release();
@@ -122,17 +119,12 @@ async function once<T>(
     call.signal?.throwIfAborted();
     const seconds = options.timeoutMs / 1000;
     throw new SvcNetworkError(
-      timedOut ? `No answer within ${seconds} seconds.` : 'The server could not be reached.',
+      timedOut ? `No response within ${seconds} seconds.` : 'The server could not be reached.',
       { cause: error },
     );
   } finally {
     clearTimeout(timer);
   }
-}
-
-function addressOf({ baseUrl }: TransportOptions, { path, query = [] }: Call): string {
-  const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
-  return `${baseUrl}${path}${search === '' ? '' : `?${search}`}`;
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

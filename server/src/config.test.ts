@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
+import { ConfigError } from './core/config-error.ts';
 
-test('the data dir is that of the installation, wherever one stands, unless another is named', () => {
+test('the default data dir is relative to the installation', () => {
   const { dataDir } = readConfig({});
   expect(dataDir.endsWith('/.svc')).toBe(true);
   expect(existsSync(join(dirname(dataDir), 'svc-admin'))).toBe(true);
@@ -17,7 +18,7 @@ test('the data dir is that of the installation, wherever one stands, unless anot
   }
 });
 
-test('no proxy is trusted unless it is named', () => {
+test('only configured proxies are trusted', () => {
   expect(readConfig({}).trustedProxies.includes('127.0.0.1')).toBe(false);
   const { trustedProxies } = readConfig({ SVC_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8' });
   const included = ['127.0.0.1', '::1', '10.2.3.4', '11.0.0.1'].map(trustedProxies.includes);
@@ -25,7 +26,7 @@ test('no proxy is trusted unless it is named', () => {
   expect(() => readConfig({ SVC_TRUSTED_PROXIES: 'proxy.internal' })).toThrow(ConfigError);
 });
 
-test('apps live below a domain of their own, spelt as a host is', () => {
+test('the apps domain must be a valid host name', () => {
   expect(readConfig({}).appsDomain).toBe('apps.localhost');
   expect(readConfig({ SVC_APPS_DOMAIN: 'apps.example.com' }).appsDomain).toBe('apps.example.com');
   for (const domain of [
@@ -38,7 +39,7 @@ test('apps live below a domain of their own, spelt as a host is', () => {
     expect(() => readConfig({ SVC_APPS_DOMAIN: domain })).toThrow(ConfigError);
 });
 
-test('domains are looked up with the resolvers of the machine, unless others are named', () => {
+test('the default resolvers are those of the system', () => {
   const none = { dns: { servers: null, port: 53 }, edgeAddresses: null, caaId: null };
   expect(readConfig({}).domains).toEqual(none);
   const env = { SVC_DNS_SERVERS: '127.0.0.1:5300,::1', SVC_DNS_PORT: '5300', SVC_ACME_CAA_ID: 'ca.example' };
@@ -62,7 +63,7 @@ test('domains are looked up with the resolvers of the machine, unless others are
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('objects are files of the data dir unless a bucket is named, with the keys of the usual variables', () => {
+test('the object store is the data dir or an S3 bucket with AWS keys', () => {
   expect(readConfig({}).objectStore).toEqual({ kind: 'file' });
   expect(readConfig({ SVC_OBJECT_STORE: 'file' }).objectStore).toEqual({ kind: 'file' });
   const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
@@ -85,7 +86,7 @@ test('objects are files of the data dir unless a bucket is named, with the keys 
   ).toMatchObject({ endpoint: 'https://s3.eu-west-1.amazonaws.com', region: 'eu-west-1', sessionToken: 't' });
 });
 
-test('an object store that is misspelt, or a bucket without its keys, is told by the name of the variable', () => {
+test('an invalid object store or missing keys are reported with the variable', () => {
   const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
   const wrongIn = (env: Record<string, string>) => {
     try {
@@ -115,7 +116,7 @@ test('an object store that is misspelt, or a bucket without its keys, is told by
   expect(wrongIn({ ...named, AWS_SECRET_ACCESS_KEY: '' })).toBe('AWS_SECRET_ACCESS_KEY');
 });
 
-test('sites have a listener of their own where a port is named for it', () => {
+test('SVC_EDGE_PORT adds a listener for sites', () => {
   expect(readConfig({}).edgePort).toBeUndefined();
   expect(readConfig({ SVC_EDGE_PORT: '4480' }).edgePort).toBe(4480);
   for (const wrong of [
@@ -128,7 +129,7 @@ test('sites have a listener of their own where a port is named for it', () => {
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('the platform answers at further names that are listed for it', () => {
+test('SVC_EXTRA_HOSTS adds host names of the platform', () => {
   expect(readConfig({}).extraHosts).toEqual([]);
   expect(readConfig({ SVC_EXTRA_HOSTS: 'SVC.internal., svc.default.svc.cluster.local' }).extraHosts).toEqual([
     'svc.internal',
@@ -138,14 +139,14 @@ test('the platform answers at further names that are listed for it', () => {
     expect(() => readConfig({ SVC_EXTRA_HOSTS: text })).toThrow(ConfigError);
 });
 
-test("what is kept of sites' files is a number of mebibytes, 64 unless said", () => {
+test('the edge cache has 64 MiB by default', () => {
   expect(readConfig({}).edgeCacheBytes).toBe(64 * 1024 * 1024);
   expect(readConfig({ SVC_EDGE_CACHE_MB: '1' }).edgeCacheBytes).toBe(1024 * 1024);
   for (const text of ['0', '-1', '1.5', '1e3', '64MB', '65537'])
     expect(() => readConfig({ SVC_EDGE_CACHE_MB: text })).toThrow(ConfigError);
 });
 
-test('TLS ends here where a port for it is named, with the files of the operator or without', () => {
+test('SVC_HTTPS_PORT enables HTTPS, with or without certificate files', () => {
   expect(readConfig({}).https).toBeNull();
   expect(readConfig({ SVC_HTTPS_PORT: '4443' }).https).toEqual({ port: 4443, files: null });
   const files = { SVC_TLS_CERT_FILE: '/tls/cert.pem', SVC_TLS_KEY_FILE: '/tls/key.pem' };
@@ -165,7 +166,7 @@ test('TLS ends here where a port for it is named, with the files of the operator
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('certificates are ordered where an authority is named', () => {
+test('SVC_ACME_DIRECTORY enables certificates', () => {
   expect(readConfig({}).acme).toBeNull();
   const directory = 'https://ca.example/directory';
   expect(readConfig({ SVC_ACME_DIRECTORY: directory }).acme).toEqual({
@@ -188,15 +189,19 @@ test('certificates are ordered where an authority is named', () => {
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('apps run as processes unless something else is named', () => {
+test('the default runtime is processes', () => {
   expect(readConfig({}).runtime).toMatchObject({ kind: 'process', controlGroups: 'auto' });
   expect(readConfig({ SVC_RUNTIME: 'docker' }).runtime.kind).toBe('docker');
   expect(readConfig({ SVC_CGROUP: 'own' }).runtime.controlGroups).toBe('own');
-  for (const wrong of [{ SVC_RUNTIME: 'podman' }, { SVC_CGROUP: '/svc' }])
+  expect(readConfig({}).runtime.isolation).toMatchObject({ use: 'preferred', egress: 'public' });
+  const publicUrl = { SVC_BASE_URL: 'https://svc.example.com' };
+  expect(readConfig(publicUrl).runtime.isolation.use).toBe('required');
+  expect(readConfig({ ...publicUrl, SVC_RUNTIME_ISOLATION: 'none' }).runtime.isolation.use).toBe('none');
+  for (const wrong of [{ SVC_RUNTIME: 'podman' }, { SVC_CGROUP: '/svc' }, { SVC_APP_EGRESS: 'some' }])
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('the Docker engine is the one of the machine unless another is named', () => {
+test('the default Docker engine is the local socket', () => {
   expect(readConfig({}).runtime.docker).toEqual({
     host: 'unix:///var/run/docker.sock',
     baseImage: 'node:22-bookworm-slim',
@@ -211,7 +216,9 @@ test('the Docker engine is the one of the machine unless another is named', () =
     SVC_DOCKER_ADDRESS: '10.0.0.6',
   };
   expect(readConfig(named).runtime.docker).toMatchObject({
-    ...{ host: named.SVC_DOCKER_HOST, network: 'apps', swarm: 'trusted-network' },
+    host: named.SVC_DOCKER_HOST,
+    network: 'apps',
+    swarm: 'trusted-network',
   });
   for (const wrong of [
     { SVC_DOCKER_HOST: 'http://10.0.0.5' },
@@ -224,11 +231,14 @@ test('the Docker engine is the one of the machine unless another is named', () =
     expect(() => readConfig(wrong)).toThrow(ConfigError);
 });
 
-test('e-mails are sent by a server and from an address, or not at all', () => {
+test('e-mail needs both a server and a sender', () => {
   expect(readConfig({}).mail).toBeNull();
   const env = { SVC_SMTP_URL: 'smtps://u:p@mail.example', SVC_MAIL_FROM: 'svc <svc@example.com>' };
   expect(readConfig(env).mail).toEqual({
-    ...{ host: 'mail.example', port: 465, tls: 'from the start', login: { user: 'u', password: 'p' } },
+    host: 'mail.example',
+    port: 465,
+    tls: 'implicit',
+    login: { user: 'u', password: 'p' },
     from: { name: 'svc', address: 'svc@example.com' },
   });
   for (const [wrong, variable] of [

@@ -1,30 +1,30 @@
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
-import { atPort } from './at-port.ts';
-import { ConfigError, readConfig } from './config.ts';
-import { gitPrefix } from './git-host/paths.ts';
-import { openHttpsPlace } from './https-place.ts';
-import { startPlatform } from './platform.ts';
-import type { DirectHandle } from './plumbing/direct.ts';
-import type { Edge } from './plumbing/edge-request.ts';
-import type { HostHandle } from './plumbing/host-handle.ts';
-import { createLog } from './plumbing/log.ts';
-import { createMetrics } from './plumbing/metrics.ts';
-import { fail } from './plumbing/problem.ts';
-import { listenRaw } from './plumbing/raw-http/listen-raw.ts';
-import { createPassedOn } from './plumbing/raw-http/passed-on.ts';
-import { reachedDirectly } from './plumbing/reached-directly.ts';
-import { type Handle, serve } from './plumbing/serve.ts';
+import { readConfig } from './config.ts';
+import { ConfigError } from './core/config-error.ts';
+import { createLog } from './core/log.ts';
+import { createMetrics } from './core/metrics.ts';
+import { noProxyEnvironment } from './core/no-proxy.ts';
+import { fail } from './core/problem.ts';
+import { gitPrefix } from './delivery/git-host/paths.ts';
+import { openHttpsServer } from './drivers/certificates/https-server.ts';
+import { explainPortInUse } from './drivers/os/listen.ts';
+import { createPassThroughClients } from './http/raw-http/pass-through.ts';
+import { listenRaw } from './http/raw-http/raw-listener.ts';
+import { serve } from './http/serve.ts';
+import { type Platform, startPlatform } from './platform.ts';
 
-/** Time for requests under way when asked to stop. */
+/** Time limit for running requests after a stop signal. */
 const graceMs = 25_000;
+/** From the range for tests of networks, which no client has. */
+const appAddress = '198.18.0.2';
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
 
 const config = configOrExit();
-// Before anything is asked of anybody.
-Object.assign(process.env, reachedDirectly(process.env, [reachableHost(config.host)]));
+// Before the first outgoing request.
+Object.assign(process.env, noProxyEnvironment(process.env, [reachableHost(config.host)]));
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
 const metrics = createMetrics();
 let signalledAt: number | null = null;
@@ -33,66 +33,83 @@ let stopNow = () => {};
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 
 try {
-  // The port first: where it is taken, nothing must have been set up behind it.
-  let handle: Handle = async (_, url) => {
-    if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
-    throw fail('unavailable', { detail: 'The server is starting.' });
+  // The port is opened first, so that nothing is set up when it is in use.
+  let platform: Platform | null = null;
+  const passThroughClients = createPassThroughClients({
+    hostname: reachableHost(config.host),
+    port: config.port,
+  });
+  const handlers = {
+    handle: (...request: Parameters<Platform['handle']>) =>
+      (platform?.handle ?? handleWhileStarting)(...request),
+    fastPath: () => platform?.rowsFastPath ?? null,
+    streamPrefixes: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
+    log,
+    metrics,
   };
-  let sites: HostHandle | null = null;
-  let direct: DirectHandle | null = null;
-  let edge: Edge | null = null;
-  const passedOn = createPassedOn({ hostname: reachableHost(config.host), port: config.port });
-  const serving = atPort({ variable: 'SVC_PORT', port: config.port }, () =>
+  const serving = explainPortInUse({ variable: 'SVC_PORT', port: config.port }, () =>
     serve({
       ...config,
-      handle: (request, url, info) => handle(request, url, info),
-      sites: () => sites,
-      direct: () => direct,
-      clientOf: passedOn.clientOf,
-      streams: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
-      log,
-      metrics,
+      ...handlers,
+      hostHandler: () => platform?.sites ?? null,
+      passThroughClient: passThroughClients.find,
     }),
   );
+  // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
+  const gateway =
+    config.runtime.kind === 'process'
+      ? serve({
+          ...handlers,
+          host: '127.0.0.1',
+          port: 0,
+          trustedProxies: { includes: () => false },
+          clientAddress: appAddress,
+        })
+      : null;
+  config.runtime.isolation.gatewayPort = gateway?.port ?? null;
   const { edgePort } = config;
   const raw =
     edgePort === undefined
       ? null
-      : atPort({ variable: 'SVC_EDGE_PORT', port: edgePort }, () =>
-          listenRaw({ ...config, port: edgePort, edge: () => edge, passedOn, log }),
+      : explainPortInUse({ variable: 'SVC_EDGE_PORT', port: edgePort }, () =>
+          listenRaw({
+            ...config,
+            port: edgePort,
+            edge: () => platform?.edge ?? null,
+            passThroughClients,
+            log,
+          }),
         );
-  let isServed = (_host: string) => true;
-  const https = atPort({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
-    openHttpsPlace(config, log, serving.answering, (host) => isServed(host)),
+  const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
+    openHttpsServer(config, log, serving.handlers, (host) => platform?.edge.serves(host) ?? true),
   );
-  const platform = await startPlatform(config, log, metrics, https);
-  handle = platform.handle;
-  isServed = platform.edge.serves;
-  sites = platform.sites;
-  direct = platform.direct;
-  edge = platform.edge;
-  stopNow = () => platform.database.stopNow();
+  const started = await startPlatform(config, log, metrics, https);
+  platform = started;
+  stopNow = () => started.database.stopNow();
   stop = async () => {
-    platform.stopWaiting();
-    await Promise.all([serving.stop(graceMs), raw?.stop(graceMs), https?.stop(graceMs)]);
-    await platform.stop();
+    started.stopWaiting();
+    await Promise.all([
+      serving.stop(graceMs),
+      gateway?.stop(graceMs),
+      raw?.stop(graceMs),
+      https?.stop(graceMs),
+    ]);
+    await started.stop();
   };
-  platform.database.exited.then(() => {
-    log.error('PostgreSQL ended without being asked to; stopping, so that a restart can repair it');
+  void started.database.exited.then(() => {
+    log.error('PostgreSQL exited unexpectedly; stopping, so that a restart can repair it');
     process.exit(1);
   });
-  if (platform.seeded) {
-    const { tenant, email, password } = platform.seeded;
-    const how = password === null ? 'whose password stays as it is' : `password ${password} (shown once)`;
-    console.log(`Made tenant ${tenant} with the admin ${email}, ${how}.`);
+  if (started.seeded) {
+    const { tenant, email, password } = started.seeded;
+    const how = password === null ? 'whose password is unchanged' : `password ${password} (shown once)`;
+    console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
   }
   if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
   console.log(`svc is ready on ${config.baseUrl}`);
-  // So that the first one who looks does not wait for it.
-  platform.console
-    .prepare()
-    .catch((error: unknown) => log.error({ err: error }, 'the console can not be bundled'));
-  // Asked to stop while starting.
+  // So that the first visitor does not wait for the bundle.
+  started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
+  // A stop signal arrived during the start.
   if (signalledAt !== null) await stopAndExit();
 } catch (error) {
   console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
@@ -100,7 +117,12 @@ try {
   process.exit(1);
 }
 
-/** To connect to a listener on all addresses, one of them is needed. */
+async function handleWhileStarting(_: Request, url: URL): Promise<Response> {
+  if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
+  throw fail('unavailable', { detail: 'The server is starting.' });
+}
+
+/** A listener on all addresses is reached through the loopback address. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -119,7 +141,7 @@ function onSignal(): void {
 }
 
 async function stopAndExit(): Promise<void> {
-  // A database that no longer answers must not keep us from ending.
+  // An unresponsive database must not prevent the exit.
   setTimeout(() => {
     log.error('could not stop in time');
     stopNow();

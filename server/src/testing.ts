@@ -1,51 +1,53 @@
+import { afterAll, beforeAll } from 'bun:test';
 import { sql } from 'kysely';
 import pino from 'pino';
+import { type Caller, type MutationCtx, platformTenantId, type TenantAccess } from './core/context.ts';
+import { type Db, openControlDatabase } from './core/db.ts';
+import { migrate } from './core/migrate.ts';
+import { type MutationResult, type RowDatabase, runMutation } from './core/mutation.ts';
+import { rowsOnlyOutbox } from './core/outbox.ts';
+import { Failure } from './core/problem.ts';
 import { freshDatabase } from './drivers/database/testing.ts';
+import { rowDatabaseInControl } from './drivers/row-database/open-row-database.ts';
+import type { RequestInfo } from './http/handlers.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
-import type { Caller, MutationCtx, TenantAccess } from './plumbing/context.ts';
-import { type Db, openControlDatabase } from './plumbing/db.ts';
-import { migrate } from './plumbing/migrate.ts';
-import { type MutationResult, type RowsPlace, runMutation } from './plumbing/mutation.ts';
-import { rowsOnly } from './plumbing/outbox-rows.ts';
-import { Failure } from './plumbing/problem.ts';
-import { besideControl } from './rows-place.ts';
+import { collectEvents } from './modules.ts';
 
-/** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
-export interface TestDatabase {
-  url: string;
-  rowsUrl: string;
-  adminUrl: string;
-  db: Db;
-  /** For verbs that shape apps' tables. */
-  rows: RowsPlace;
-  close(): Promise<void>;
-}
+export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>;
 
 let template: Promise<string> | undefined;
 
-export async function testDatabase(): Promise<TestDatabase> {
+/** For tests of slices: real PostgreSQL, a database per test file, copied from one that is migrated once. */
+export async function testDatabase() {
   template ??= makeTemplate();
-  const fresh = await freshDatabase({ template: await template });
-  const control = openControlDatabase(fresh.controlUrl, {
-    connectionsMax: 20,
-    // Test files share the machine with others.
-    connecting: 'patient',
-    onError: () => {},
-  });
-  return {
-    url: fresh.controlUrl,
-    rowsUrl: fresh.rowsUrl,
-    adminUrl: fresh.adminUrl,
-    db: control.db,
-    rows: besideControl(fresh.rowsUrl),
-    close: async () => {
-      await control.close();
-      await fresh.drop();
-    },
-  };
+  const { controlUrl: url, rowsUrl, adminUrl, drop } = await freshDatabase({ template: await template });
+  // With the longer timeout of a start, because test files share the machine with others.
+  const control = openControlDatabase(url, { connectionsMax: 20, isStarting: true, onError: () => {} });
+  const rows: RowDatabase = rowDatabaseInControl(rowsUrl);
+  const close = () => control.close().then(drop);
+  return { url, rowsUrl, adminUrl, db: control.db, rows, close };
 }
 
+/** A database for one test file: opened before its tests, dropped after them. */
+export function useTestDatabase(): TestDatabase {
+  const database = {} as TestDatabase;
+  beforeAll(async () => void Object.assign(database, await testDatabase()));
+  afterAll(() => database.close());
+  return database;
+}
+
+/** The subscribers of every module. */
+export const testEvents = collectEvents({ runtime: { kind: 'process' } });
+
 export const silentLog = pino({ level: 'silent' });
+
+export const testRequestInfo: RequestInfo = {
+  requestId: 'test',
+  log: silentLog,
+  setRoute: () => {},
+  clientAddress: '127.0.0.1',
+  deadline: new AbortController().signal,
+};
 
 async function makeTemplate(): Promise<string> {
   const fresh = await freshDatabase();
@@ -65,21 +67,14 @@ export function testCaller(overrides: Partial<Caller> = {}): Caller {
   };
 }
 
-export interface TestTenant {
-  tenant: TenantAccess;
-  admin: Caller;
-  member: Caller;
-  /** The context of the tenant's admin. */
-  context: { tenant: TenantAccess };
-}
+export type TestTenant = Awaited<ReturnType<typeof newTenant>>;
 
-/** A tenant of the test's own, with an admin and a member. */
-export async function newTenant(db: Db): Promise<TestTenant> {
+/** A tenant of the test's own, with an admin and a member; `context` is the admin's. */
+export async function newTenant(db: Db) {
   const id = Bun.randomUUIDv7();
   const slug = `t-${id.replaceAll('-', '').slice(-20)}`;
-  await sql`insert into svc.tenants (id, slug, name, created_at) values (${id}, ${slug}, ${slug}, now())`.execute(
-    db,
-  );
+  await sql`insert into svc.tenants (id, slug, name, created_at)
+    values (${id}, ${slug}, ${slug}, now())`.execute(db);
   const admin = await newUser(db, id, 'tenant_admin');
   const member = await newUser(db, id, 'tenant_member');
   const tenant: TenantAccess = { id, slug, name: slug, role: 'tenant_admin' };
@@ -93,9 +88,8 @@ export async function newUser(
 ): Promise<Caller> {
   const userId = Bun.randomUUIDv7();
   const email = `${userId}@example.test`;
-  await sql`insert into svc.users (id, email, name, created_at) values (${userId}, ${email}, 'Someone', now())`.execute(
-    db,
-  );
+  await sql`insert into svc.users (id, email, name, created_at)
+    values (${userId}, ${email}, 'Someone', now())`.execute(db);
   if (tenantId !== null) {
     await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
       values (${tenantId}, ${userId}, ${role}, now())`.execute(db);
@@ -103,23 +97,24 @@ export async function newUser(
   return testCaller({ userId, email });
 }
 
-/** Runs one verb as the HTTP layer would: one transaction, audited. Effects are only written down. */
+/** Runs a use case like the HTTP layer: in one audited transaction. Effects are queued, not run. */
 export async function testMutation<T, C extends { tenant?: TenantAccess } = object>(
   db: Db,
   caller: Caller,
-  verb: (ctx: MutationCtx & C) => Promise<T>,
-  options: { context?: C; mode?: 'preview' | 'execute'; auditTenantId?: string; rows?: RowsPlace } = {},
+  useCase: (ctx: MutationCtx & C) => Promise<T>,
+  options: { context?: C; mode?: 'preview' | 'execute'; auditTenantId?: string; rows?: RowDatabase } = {},
 ): Promise<{ value: T; result: MutationResult }> {
   let value: T | undefined;
+  const { context = {} as C, mode = 'execute', auditTenantId, rows } = options;
+  const base = { db, outbox: rowsOnlyOutbox, caller, requestId: 'test', log: silentLog, events: testEvents };
   const result = await runMutation(
-    { db, outbox: rowsOnly, caller, requestId: 'test', log: silentLog, rows: options.rows ?? noRowsRole },
+    { ...base, rows },
     {
-      mode: options.mode ?? 'execute',
+      mode,
       operation: { id: 'test', irreversible: false },
-      auditTenantId:
-        options.auditTenantId ?? options.context?.tenant?.id ?? '00000000-0000-0000-0000-000000000000',
-      verb: async (ctx) => {
-        value = await verb({ ...ctx, ...(options.context ?? ({} as C)) });
+      auditTenantId: auditTenantId ?? context.tenant?.id ?? platformTenantId,
+      useCase: async (ctx) => {
+        value = await useCase({ ...ctx, ...context });
         return { status: 200, headers: {}, body: '' };
       },
     },
@@ -127,10 +122,7 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
   return { value: value as T, result };
 }
 
-/** Tables are made, and no role is let into them. */
-const noRowsRole: RowsPlace = { db: null, role: null };
-
-/** How an attempt ended: `done`, or the code of its refusal; anything else is a fault of the test. */
+/** `done`, or the code of the Failure; other errors are rethrown. */
 export function codeOf(attempt: Promise<unknown>): Promise<string> {
   return attempt.then(
     () => 'done',

@@ -1,9 +1,11 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { openChromium } from '../chromium.ts';
-import type { RunningServer } from '../server.ts';
+import { type RunningServer, root } from '../server.ts';
 import type { Visitor } from './world.ts';
 
-/** Signed in through the sign-in page, as people are. */
+/** A browser that has signed in through the sign-in page. */
 export async function browserOf(
   server: RunningServer,
   visitor: Pick<Visitor, 'email' | 'password'>,
@@ -20,15 +22,15 @@ export async function browserOf(
   return browser;
 }
 
-/** All that it loads is there, and it has a title. */
+/** Waits until the page has its heading and everything is loaded. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
-  // A page that follows something never stops asking.
+  // A page that follows a log never becomes idle.
   await page.waitForLoadState('networkidle', { timeout: 2_500 }).catch(() => {});
 }
 
-/** What the page complained about; empty is as it should be. */
+/** Collects errors and warnings of the page. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
@@ -36,4 +38,42 @@ export function complaintsOf(page: Page): string[] {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   return complaints;
+}
+
+const source = readFileSync(join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
+
+/** The violations of WCAG 2.2 AA and of good practice on the page. */
+export async function violationsOf(page: Page, only?: 'color-contrast'): Promise<string[]> {
+  // Evaluated, not loaded: the page's content security policy allows no other script.
+  await page.evaluate(source);
+  return page.evaluate(async (rule) => {
+    interface Found {
+      id: string;
+      help: string;
+      nodes: { target: unknown[]; failureSummary?: string }[];
+    }
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: Found[] }> };
+    };
+    const { violations } = await axe.run({
+      resultTypes: ['violations'],
+      ...(rule ? { runOnly: [rule] } : {}),
+    });
+    return violations.map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help}: ${nodes
+          .slice(0, 4)
+          .map(
+            ({ target, failureSummary }) =>
+              `${target.join(' ')} (${failureSummary?.split('\n').at(-1)?.trim()})`,
+          )
+          .join('; ')}`,
+    );
+  }, only);
+}
+
+/** The accessible description of a disabled button; null for an enabled one. */
+export async function reasonOf(button: Locator): Promise<string | null> {
+  const id = await button.getAttribute('aria-describedby');
+  return id === null ? null : button.page().locator(`[id="${id}"]`).textContent();
 }

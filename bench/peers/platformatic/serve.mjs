@@ -1,5 +1,5 @@
-// Platformatic DB as its own `create` makes it, in one process, without what costs time and is not measured: no log, no
-// GraphQL, no events, nothing that watches files.
+// Platformatic DB as its own `create` starts it, in one process, without logging, GraphQL, events and file
+// watching.
 import { create } from '@platformatic/db';
 
 const [connectionString, port] = process.argv.slice(2);

@@ -1,19 +1,15 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BootstrapRun } from '@svc/contract/bootstrap.shapes.ts';
 import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
+import { answerOf, problem, type Seen } from '../../testing/answers.ts';
 import { type FakeGitHost, issueCodes, issuedCode, secretCode } from '../../testing/fake-git-host.ts';
-import { problem } from '../../testing/fake-problem.ts';
-import { answerOf, type Seen, startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
-import type { RunRecord } from './run-record.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions } from '../../testing/run-svc.ts';
+import type { RunRecord } from './watch-run.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 const id = '01977777-7777-7777-8777-777777777777';
 let dir: string;
 let host: FakeGitHost;
@@ -22,7 +18,6 @@ let looks: (RunRecord | Response)[];
 let needsApproval: boolean;
 beforeEach(() => {
   dir = join(newFolder(), 'config');
-  server.seen = [];
   host = issueCodes(server);
   needsApproval = false;
   looks = [runAt('done')];
@@ -63,22 +58,28 @@ function runAt(
   const time = '2031-05-01T12:00:00.000Z';
   return {
     ...sample,
-    ...{ id, state, slug: 'hello', failure: null, undo: [], step: bootstrapSteps[done] ?? null },
-    ...{ url: 'http://hello.apps.localhost/', clone_url: 'http://localhost/git/demo/hello.git' },
+    id,
+    state,
+    slug: 'hello',
+    failure: null,
+    undo: [],
+    step: bootstrapSteps[done] ?? null,
+    url: 'http://hello.apps.localhost/',
+    clone_url: 'http://localhost/git/demo/hello.git',
     steps: bootstrapSteps.map((name, at) => ({
-      ...{ name, attempts: 1, detail: at < done ? `made ${name}` : '', started_at: at <= done ? time : null },
-      ...{
-        state: at < done ? 'done' : at === done ? 'running' : 'waiting',
-        ended_at: at < done ? time : null,
-      },
+      name,
+      attempts: 1,
+      detail: at < done ? `made ${name}` : '',
+      started_at: at <= done ? time : null,
+      state: at < done ? 'done' : at === done ? 'running' : 'waiting',
+      ended_at: at < done ? time : null,
     })),
     ...more,
   };
 }
 
 function run(argv: string[], options: RunOptions = {}) {
-  const env = { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' };
-  return runSvc(['apps', ...argv], { ...options, cwd: newFolder(), env: { ...env, ...options.env } });
+  return server.svc(['apps', ...argv], { ...options, env: { SVC_CONFIG_DIR: dir, ...options.env } });
 }
 const bootstrap = (flags: string[], options: RunOptions = {}) =>
   run(['bootstrap', '--template', 'react', '--slug', 'hello', ...flags], options);
@@ -86,7 +87,7 @@ const watch = (flags: string[] = [], options: RunOptions = {}) =>
   run(['bootstrap-status', id, '--watch', '--watch-interval', '1s', ...flags], options);
 
 describe('svc apps bootstrap', () => {
-  test('sends what the flags say, and prints the run', async () => {
+  test('sends the flags, and prints the run', async () => {
     const flags = [
       '--name',
       'Hello',
@@ -107,13 +108,19 @@ describe('svc apps bootstrap', () => {
     ]);
     expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([0, { id, state: 'running', approval: null }]);
     expect(JSON.parse(server.seen.find(isStart)?.body ?? '')).toEqual({
-      ...{ template: 'react', slug: 'hello', name: 'Hello', subdomain: 'hi', git_host_owner: 'acme' },
-      ...{ installation_id: 7, repo_name: 'hello-web', repo_private: false },
+      template: 'react',
+      slug: 'hello',
+      name: 'Hello',
+      subdomain: 'hi',
+      git_host_owner: 'acme',
+      installation_id: 7,
+      repo_name: 'hello-web',
+      repo_private: false,
     });
     expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
   });
 
-  test('keeps the repository private unless told otherwise', async () => {
+  test('makes the repository private by default', async () => {
     for (const [flags, isPrivate] of [
       [[], true],
       [['--repo-private'], true],
@@ -132,18 +139,18 @@ describe('svc apps bootstrap', () => {
   test.each([
     ['--slug hello', '--template'],
     ['--template react', '--slug or --name'],
-    ['--template react --slug a --repo-public --repo-private', 'exclude each other'],
+    ['--template react --slug a --repo-public --repo-private', 'cannot be combined'],
     ['--template react --slug a --watch --watch-interval 500ms', '1s'],
     ['--template react --slug a --watch-interval 5s', '--watch'],
     ['--template react --slug a --wait-approval 1m', '--device-code or --resume-last'],
     ['--resume-last --wait-approval 5s', '6s'],
     ['--template react --slug a --installation-id x', 'whole number'],
-  ])('%s is a mistake (2), before any request', async (flags, says) => {
+  ])('%s is a usage error before any request', async (flags, says) => {
     const ran = await run(['bootstrap', ...flags.split(' '), '--execute']);
     expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
   });
 
-  test('with --watch tells each change once, and prints what was made', async () => {
+  test('with --watch prints each change once, and the result', async () => {
     looks = [runAt('running', 2), runAt('running', 5), runAt('done')];
     const ran = await bootstrap(['--execute', '--watch', '--watch-interval', '1s']);
     expect(ran.exit).toBe(0);
@@ -153,11 +160,12 @@ describe('svc apps bootstrap', () => {
     expect(ran.out).toContain('http://localhost/git/demo/hello.git');
   }, 20_000);
 
-  test('without a linked account shows a code, keeps the run with it, and exits with 11', async () => {
+  test('without a linked account shows a code, stores it with the run, and exits with 11', async () => {
     needsApproval = true;
     const ran = await bootstrap(['--execute', '--watch', '--json']);
     expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([
-      ...[11, { id, state: 'awaiting_approval', approval: { device_code: secretCode } }],
+      11,
+      { id, state: 'awaiting_approval', approval: { device_code: secretCode } },
     ]);
     expect(ran.err).toContain('enter the code WDJB-MJHT');
     expect(ran.err).toContain(
@@ -167,7 +175,7 @@ describe('svc apps bootstrap', () => {
     expect(kept()).toMatchObject({ purpose: 'bootstrap', run_id: id });
   });
 
-  test('that waits for an approval shows the id of the run to people too, with the line that goes on', async () => {
+  test('that waits for an approval shows the id of the run and the line to continue', async () => {
     needsApproval = true;
     for (const line of [
       ['bootstrap', '--template', 'react', '--slug', 'hello'],
@@ -176,8 +184,8 @@ describe('svc apps bootstrap', () => {
       const ran = await run([...line, '--execute']);
       expect([ran.exit, ran.out]).toEqual([
         11,
-        `Run ${id} waits for your approval at the git host.\n` +
-          'When it is approved: svc apps bootstrap --resume-last --wait-approval 10m --tenant demo --watch --execute\n',
+        `Run ${id} needs your approval at the git host.\n` +
+          'After the approval: svc apps bootstrap --resume-last --wait-approval 10m --tenant demo --watch --execute\n',
       ]);
     }
   });
@@ -195,7 +203,7 @@ describe('svc apps bootstrap', () => {
     },
   );
 
-  test('with a code that nobody knows says that alone, and speaks of no template', async () => {
+  test('with an unknown code reports only that', async () => {
     host.polls = ['foreign'];
     const flags = ['--device-code', 'mine', '--wait-approval', '6s', '--execute'];
     const ran = await run(['bootstrap', ...flags]);
@@ -203,7 +211,7 @@ describe('svc apps bootstrap', () => {
     expect([ran.err.includes('templates'), ran.err.includes('--device-code')]).toEqual([false, true]);
   });
 
-  test('goes on with that run once the code is approved', async () => {
+  test('continues the run after the approval', async () => {
     needsApproval = true;
     await bootstrap(['--execute']);
     host.polls = ['pending', 'linked'];
@@ -214,7 +222,7 @@ describe('svc apps bootstrap', () => {
     expect([server.seen.filter(isStart).length, kept()]).toEqual([1, null]);
   }, 20_000);
 
-  test('asks once without --wait-approval, and exits with 11 while nobody has approved', async () => {
+  test('polls once without --wait-approval, and exits with 11 before the approval', async () => {
     needsApproval = true;
     await bootstrap(['--execute']);
     host.polls = ['pending'];
@@ -231,7 +239,7 @@ describe('svc apps bootstrap', () => {
     expect([ran.exit, host.asked.length]).toEqual([0, 2]);
   });
 
-  test('begins with a code of elsewhere, after it was approved', async () => {
+  test('starts with an approved code from another machine', async () => {
     needsApproval = true;
     const ran = await bootstrap(['--execute', '--device-code', 'mine', '--json']);
     expect([ran.exit, JSON.parse(ran.out).approval, host.asked]).toEqual([0, null, ['mine']]);
@@ -239,7 +247,7 @@ describe('svc apps bootstrap', () => {
     expect([only.exit, JSON.parse(only.out).status]).toEqual([0, 'linked']);
   });
 
-  test('previews without beginning anything, and without repeating a code', async () => {
+  test('previews without starting anything, and without printing a code', async () => {
     needsApproval = true;
     expect((await bootstrap([])).exit).toBe(0);
     const ran = await run(['bootstrap', '--device-code', secretCode]);
@@ -258,7 +266,8 @@ describe('watching a run', () => {
       const ran = await watch(['--json']);
       expect([ran.exit, JSON.parse(ran.out).state]).toEqual([9, state]);
       expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
-        ...{ code: failure?.code ?? 'canceled', status: 0 },
+        code: failure?.code ?? 'canceled',
+        status: 0,
         next: expect.stringContaining('  svc apps delete hello --execute'),
       });
       const told = (await watch([])).err;
@@ -267,24 +276,24 @@ describe('watching a run', () => {
     },
   );
 
-  test('for too long exits with 10, prints it as it is, and tells that it goes on', async () => {
+  test('that times out exits with 10, prints the run, and says that it continues', async () => {
     looks = [runAt('running', 2)];
     const ran = await watch(['--watch-timeout', '1s', '--json']);
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([10, 'running']);
     expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '').code).toBe('wait_timeout');
-    expect(ran.err).toContain('did not end within 1s; it goes on');
+    expect(ran.err).toContain('has not ended after 1s; it continues');
     expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
   });
 
-  test('ends at Ctrl-C with 130, and tells that it goes on', async () => {
+  test('exits with 130 at Ctrl-C, and says that the run continues', async () => {
     looks = [runAt('running', 2)];
     const ran = await watch([], { interrupt: (stop) => setTimeout(stop, 100) });
     expect(ran.exit).toBe(130);
-    expect(ran.err).toContain('The run goes on at the server.');
+    expect(ran.err).toContain('The run continues on the server.');
     expect(ran.err).toContain(`svc apps bootstrap-cancel ${id} --execute`);
   });
 
-  test('puts up with a server that is away for a moment', async () => {
+  test('tolerates a short outage of the server', async () => {
     looks = [
       runAt('running', 2),
       new Response('<html>502</html>', { status: 502 }),
@@ -294,12 +303,12 @@ describe('watching a run', () => {
     expect((await watch()).exit).toBe(0);
   }, 20_000);
 
-  test('that is not there ends at once', async () => {
+  test('that does not exist fails at once', async () => {
     looks = [problem('not_found')];
     expect((await watch()).exit).toBe(5);
   });
 
-  test('on a terminal draws one picture that changes in its place', async () => {
+  test('on a terminal redraws the steps in place', async () => {
     looks = [runAt('running', 2), runAt('running', 2), runAt('done')];
     const ran = await watch([], { terminal: true, columns: 30, env: { NO_COLOR: '1' } });
     const drawn = ran.err.split('\u001b[6A');
@@ -318,11 +327,13 @@ describe('watching a run', () => {
   ] as const)('with %j %j moves no cursor', async (flags, env) => {
     const ran = await watch([...flags], { terminal: true, env });
     expect([ran.exit, ran.err.includes('\u001b'), ran.err.includes('connect: done')]).toEqual([
-      ...[0, false, flags.length === 0],
+      0,
+      false,
+      flags.length === 0,
     ]);
   });
 
-  test('is only for who asks for it', async () => {
+  test('happens only with --watch', async () => {
     looks = [runAt('failed', 3)];
     const ran = await run(['bootstrap-status', id]);
     expect([ran.exit, ran.err]).toEqual([0, '']);
@@ -330,7 +341,7 @@ describe('watching a run', () => {
 });
 
 describe('svc apps fork', () => {
-  test('takes the slug of an app in the active tenant, whatever --tenant names as the destination', async () => {
+  test('looks up the slug in the active tenant, whatever --tenant is', async () => {
     const line = ['fork', 'pet-shop', '--slug', 'mine', '--tenant', 'other', '--execute', '--json'];
     const ran = await run(line);
     expect(ran.exit).toBe(0);
@@ -340,15 +351,18 @@ describe('svc apps fork', () => {
     expect(JSON.parse(started?.body ?? '').source).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('calls the new app by its slug unless told otherwise', async () => {
+  test('names the new app after its slug by default', async () => {
     const ran = await run(['fork', 'pet-shop', '--slug', 'mine', '--repo-public', '--execute', '--json']);
     expect(ran.exit).toBe(0);
     expect(JSON.parse(server.seen.find(isStart)?.body ?? '')).toEqual({
-      ...{ source: 'pet-shop', slug: 'mine', name: 'mine', repo_private: false },
+      source: 'pet-shop',
+      slug: 'mine',
+      name: 'mine',
+      repo_private: false,
     });
   });
 
-  test('without a linked account keeps the code and the run, and exits with 11', async () => {
+  test('without a linked account stores the code and the run, and exits with 11', async () => {
     needsApproval = true;
     const ran = await run(['fork', 'pet-shop', '--slug', 'mine', '--execute', '--json']);
     expect([ran.exit, JSON.parse(ran.out).state, kept().run_id]).toEqual([11, 'awaiting_approval', id]);

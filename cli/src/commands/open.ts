@@ -1,56 +1,49 @@
-import { defineCommand } from '../define-command.ts';
-import { type Page, pages } from '../open/pages.ts';
+import { defineCommand, objectSchema } from '../command.ts';
+import { type Page, pages } from '../open/target.ts';
 
-export default defineCommand({
+export const openCommand = defineCommand({
   words: 'open',
   summary: 'Open an app, or a page of the console, in the browser',
   description:
-    'Without words the app itself, or its page in the console where it does not run. A word names a page of the app ' +
-    `(${wordsOf('app')}), of the tenant (${wordsOf('tenant')}), or console, git, staging; tables, deployments, releases and review take a name or an id ` +
-    'behind them. Any other word is an app, which may stand before the words of its page; app <app> is one whose slug is such a word. The address is printed, and ' +
-    'nothing is opened where standard output is no terminal or there is no browser.',
+    'Without words opens the app, or its page in the console if it is not running. A word names a page of the app ' +
+    `(${wordsOf('app')}), a page of the tenant (${wordsOf('tenant')}), or console, git, staging; tables, deployments, ` +
+    'releases and review may be followed by a name or an id. Any other word is an app, and may precede the words of ' +
+    'its page; app <app> names an app whose slug is such a word. The URL is printed, and opened only if standard ' +
+    'output is a terminal and there is a browser.',
   kind: 'local',
-  positionals: [
-    { name: 'what', optional: true, repeated: true, summary: 'An app, or words that name a page' },
-  ],
+  positionals: [{ name: 'what', optional: true, repeated: true, summary: 'An app, or the words of a page' }],
   flags: {
     app: { type: 'string', placeholder: 'app', manifest: 'app', summary: 'App id or slug' },
-    logs: { type: 'boolean', excludes: ['metrics'], summary: 'What the app writes, in the console' },
-    metrics: { type: 'boolean', summary: 'What the app is asked and uses, in the console' },
-    'no-browser': { type: 'boolean', summary: 'Only print the address' },
+    logs: { type: 'boolean', excludes: ['metrics'], summary: "Open the app's log in the console" },
+    metrics: { type: 'boolean', summary: "Open the app's metrics in the console" },
+    'no-browser': { type: 'boolean', summary: 'Only print the URL' },
   },
-  output: {
-    type: 'object',
-    properties: {
-      url: { type: 'string' },
-      opened: { type: 'boolean', description: 'Whether a browser was started with it.' },
-    },
-    required: ['url', 'opened'],
-  },
+  output: objectSchema({
+    url: 'string',
+    opened: { type: 'boolean', description: 'Whether a browser was opened.' },
+  }),
   run: async (ctx, { flags, positionals }) => {
-    const [{ readTarget }, { addressOf }, { webAddress }] = await Promise.all([
-      import('../open/read-target.ts'),
-      import('../open/address-of.ts'),
-      import('../open/web-address.ts'),
+    const [{ parseTarget }, { requireWebUrl, resolveUrl }] = await Promise.all([
+      import('../open/target.ts'),
+      import('../open/address.ts'),
     ]);
     const page = flags.logs ? 'logs' : flags.metrics ? 'metrics' : undefined;
-    const target = readTarget({ what: positionals.what, app: flags.app, page });
-    const url = webAddress(await addressOf(ctx, target));
+    const target = parseTarget({ what: positionals.what, app: flags.app, page });
+    const url = requireWebUrl(await resolveUrl(ctx, target));
     const isWanted = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
     const opened = isWanted && (await ctx.io.openBrowser(url));
-    if (opened) ctx.say('Your browser should show that page now.');
+    if (opened) ctx.say('The page opens in your browser.');
     return { value: { url, opened }, text: () => `${url}\n` };
   },
-  examples: [
-    { line: 'svc open --app pet-shop', does: 'The app itself' },
-    { line: 'svc open pet-shop --logs', does: 'What it writes, in the console' },
-    { line: 'svc open pet-shop tables pets', does: 'The rows of one of its tables' },
-    { line: 'svc open reviews', does: 'What waits to be reviewed' },
-    { line: 'svc open console --no-browser', does: 'The address of the console' },
-  ],
+  examples: {
+    '--app pet-shop': 'Open the app',
+    'pet-shop --logs': 'Open its log in the console',
+    'pet-shop tables pets': 'Open the rows of a table',
+    reviews: 'Open pending reviews',
+    'console --no-browser': 'Print the URL of the console',
+  },
 });
 
-/** Each page by the first of its words. */
 function wordsOf(whose: Page['of']): string {
   const firsts = new Map(
     Object.entries(pages)

@@ -1,14 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { problem } from '../../testing/fake-problem.ts';
-import { startFakeServer } from '../../testing/fake-server.ts';
-import { folderWith } from '../../testing/folder-with.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { problem } from '../../testing/answers.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { folderWith, type RunOptions } from '../../testing/run-svc.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
 interface Faked {
   /** As it ends. */
@@ -19,7 +14,6 @@ interface Faked {
 let faked: Faked;
 
 beforeEach(() => {
-  server.seen = [];
   faked = { ended: { state: 'live' }, pages: [{ texts: ['one', 'two'], ended: true }], puts: [] };
   server.intercept = async (request, seen) => {
     if (seen.path.startsWith('/sources/')) return faked.puts.shift() ?? undefined;
@@ -31,7 +25,7 @@ beforeEach(() => {
 });
 
 function record(more: Record<string, unknown>) {
-  return { ...{ id, seq: 4, kind: 'deploy', failure: null, release_id: null, ended_at: null }, ...more };
+  return { id, seq: 4, kind: 'deploy', failure: null, release_id: null, ended_at: null, ...more };
 }
 
 async function logPage(request: Request): Promise<Response> {
@@ -46,13 +40,7 @@ async function logPage(request: Request): Promise<Response> {
 }
 
 function svc(args: string[], options: RunOptions = {}) {
-  const env = {
-    SVC_BASE_URL: server.url,
-    SVC_TOKEN: 'good',
-    SVC_TENANT: 'demo',
-    SVC_CONFIG_DIR: newFolder(),
-  };
-  return runSvc(args, { cwd: newFolder(), ...options, env });
+  return server.svc(args, options);
 }
 const deploy = (...args: string[]) => svc(['deploy', '--app', 'shop', '--execute', ...args]);
 const requests = () => server.seen.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
@@ -66,7 +54,7 @@ describe('svc deploy', () => {
     expect(ran.err).toContain('1 file, ');
   });
 
-  test('sends nothing where the deployment would be refused, or the plan is another one', async () => {
+  test('uploads nothing if the deployment would be rejected or the plan has changed', async () => {
     const folder = folderWith({ a: 'a' });
     const stale = await deploy('--from-dir', folder, '--plan', 'another');
     expect([stale.exit, requests()]).toEqual([15, ['POST deployments']]);
@@ -81,7 +69,7 @@ describe('svc deploy', () => {
     expect(new Set(requests())).toEqual(new Set(['POST deployments']));
   });
 
-  test('sends the archive once more where the line breaks, and never with the login', async () => {
+  test('uploads the archive again after a connection error, and never with the login', async () => {
     faked.puts = [problem('unavailable'), new Response('<html>', { status: 502 })];
     const ran = await deploy('--from-dir', folderWith({ a: 'a' }), '--json');
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([0, 'live']);
@@ -92,7 +80,7 @@ describe('svc deploy', () => {
     expect(requests().slice(-3)).toEqual(['POST deployments', 'GET logs', `GET ${id}`]);
   });
 
-  test('does not send again what was refused', async () => {
+  test('does not repeat an upload that was rejected', async () => {
     faked.puts = [problem('unsupported_media_type')];
     const ran = await deploy('--from-dir', folderWith({ a: 'a' }));
     expect([ran.exit, requests()]).toEqual([
@@ -106,7 +94,7 @@ describe('svc deploy', () => {
     [{ state: 'live' }, 0, ''],
     [{ state: 'superseded' }, 0, 'newer'],
     [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'promote-request'],
-  ])('tells how it ended: %j exits with %i', async (ended, exit, told) => {
+  ])('reports the result: %j exits with %i', async (ended, exit, told) => {
     faked.ended = ended;
     const ran = await deploy('--json');
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([exit, ended.state]);
@@ -128,18 +116,19 @@ describe('svc deploy', () => {
     [failedOf('source_unavailable', 'fetch'), 'source_unavailable', 'svc apps git status --app shop'],
     [{ state: 'canceled' }, 'canceled', `svc deployments get ${id} --app shop`],
     [{ state: 'skipped' }, 'skipped', 'svc deployments list --app shop'],
-  ])('one that did not succeed is printed, and is an error: %j', async (ended, code, next) => {
+  ])('a deployment that did not succeed is printed, and is an error: %j', async (ended, code, next) => {
     faked.ended = ended;
     const ran = await deploy('--json');
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([9, ended.state]);
     const lines = ran.err.trimEnd().split('\n');
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
-      ...{ type: 'about:blank', status: 0, code, request_id: '' },
-      ...{
-        title: expect.any(String),
-        detail: expect.stringContaining('#4'),
-        next: expect.stringContaining(next),
-      },
+      type: 'about:blank',
+      status: 0,
+      code,
+      request_id: '',
+      title: expect.any(String),
+      detail: expect.stringContaining('#4'),
+      next: expect.stringContaining(next),
     });
     expect(lines[0]).toContain('one');
     const told = await deploy();
@@ -147,7 +136,7 @@ describe('svc deploy', () => {
     expect(told.err).toContain(next);
   });
 
-  test('says that what was live still is only where something was', async () => {
+  test('says that the previous deployment is still live only if there was one', async () => {
     faked.ended = failedOf('build_failed', 'build');
     for (const [items, said] of [
       [[], false],
@@ -158,17 +147,17 @@ describe('svc deploy', () => {
         seen.query.get('state') === 'live'
           ? Response.json({ items, page: 1, per_page: 1, total: items.length })
           : usual?.(request, seen);
-      expect((await deploy()).err.includes('What was live before still is.')).toBe(said);
+      expect((await deploy()).err.includes('The previous deployment is still live.')).toBe(said);
       server.intercept = usual;
     }
   });
 
-  test('tells of what is sent before what comes of it, with --json too', async () => {
+  test('reports the upload before the result, with --json too', async () => {
     const ran = await deploy('--from-dir', folderWith({ a: 'a' }), '--json');
-    expect(ran.err).toMatch(/^Sending 1 file.*one\n/s);
+    expect(ran.err).toMatch(/^Uploading 1 file.*one\n/s);
   });
 
-  test('shows the last lines to who wanted no talk, where it failed', async () => {
+  test('shows the last lines of a failed build with --quiet', async () => {
     faked.ended = { state: 'failed', failure: { code: 'build_failed', step: 'build', detail: 'no' } };
     faked.pages = [{ texts: Array.from({ length: 30 }, (_, at) => `line ${at + 1}`), ended: true }];
     const ran = await deploy('--quiet');
@@ -181,7 +170,7 @@ describe('svc deploy', () => {
     expect((await deploy('--quiet')).err).toBe('');
   });
 
-  test('goes on with the log when the server was away for a moment', async () => {
+  test('continues the log after a short outage of the server', async () => {
     faked.pages = [{ texts: ['one'] }, problem('unavailable'), { texts: ['two'], ended: true }];
     const ran = await deploy();
     expect([ran.exit, ran.err]).toEqual([0, expect.stringMatching(/one\n.*two\n/s)]);
@@ -189,17 +178,18 @@ describe('svc deploy', () => {
     expect((await deploy()).exit).toBe(4);
   });
 
-  test('exits with 10 when its time is over, and prints what it began', async () => {
+  test('exits with 10 at the timeout, and prints the deployment', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
     const ran = await deploy('--json', '--timeout', '500ms');
     expect([ran.exit, JSON.parse(ran.out).id]).toEqual([10, id]);
     expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
-      ...{ code: 'wait_timeout', detail: expect.stringContaining('goes on') },
+      code: 'wait_timeout',
+      detail: expect.stringContaining('continues'),
       next: expect.stringContaining(`svc deployments logs ${id} --app shop --follow`),
     });
   });
 
-  test('exits with 130 at Ctrl-C, and says that the deployment goes on', async () => {
+  test('exits with 130 at Ctrl-C, and says that the deployment continues', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
     let stop = () => {};
     const usual = server.intercept;
@@ -212,11 +202,11 @@ describe('svc deploy', () => {
         stop = given;
       },
     });
-    expect([ran.exit, ran.err]).toEqual([130, expect.stringContaining('goes on at the server')]);
+    expect([ran.exit, ran.err]).toEqual([130, expect.stringContaining('continues on the server')]);
     expect(ran.err).toContain('deployments cancel');
   });
 
-  test('does not wait where it is told so, and --ref is of the repository', async () => {
+  test('does not wait with --detach, and sends --ref', async () => {
     const ran = await deploy('--detach', '--ref', 'v1');
     expect([ran.exit, requests()]).toEqual([0, ['POST deployments']]);
     expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ ref: 'v1' });
@@ -227,7 +217,7 @@ describe('svc deploy', () => {
 });
 
 describe('svc logs --follow', () => {
-  test('prints lines as they come, as JSON one a line, until nothing follows', async () => {
+  test('prints lines as they arrive, as JSON Lines, until the log ends', async () => {
     faked.pages = [{ texts: ['one'] }, { texts: [] }, { texts: ['two'], ended: true }];
     const ran = await svc(['logs', '--app', 'shop', '--follow', '--json']);
     const lines = ran.out
@@ -238,14 +228,14 @@ describe('svc logs --follow', () => {
     expect(server.seen[1]?.query.get('wait_seconds')).toBe('20');
   });
 
-  test('ends with Ctrl-C without a word', async () => {
+  test('ends silently at Ctrl-C', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
     const interrupt = (stop: () => void) => void setTimeout(stop, 200);
     const ran = await svc(['logs', '--app', 'shop', '--follow'], { interrupt });
     expect([ran.exit, ran.err, ran.out]).toEqual([130, '', expect.stringContaining('one')]);
   });
 
-  test('lets no line steer the terminal, and shows colours on one alone', async () => {
+  test('removes control characters, and shows colors on a terminal only', async () => {
     const texts = ['\u001b[31mred\u001b[0m', 'bell\u0007', '\u001b[2Jgone'];
     faked.pages = [{ texts, ended: true }];
     const plain = await svc(['logs', '--app', 'shop']);

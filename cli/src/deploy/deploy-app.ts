@@ -1,26 +1,27 @@
-import { createDeployment, grantSourceUpload } from '@svc/contract/deployments.ts';
+import { createDeployment, grantSourceUpload, rollbackDeployment } from '@svc/contract/deployments.ts';
 import type { Preview } from '@svc/contract/plan.ts';
+import { objectSumHeader } from '@svc/contract/storage.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError, planStale } from '../errors.ts';
-import { carryOut } from '../mutation.ts';
-import { readable } from '../storage/byte-progress.ts';
-import { resolveTenant } from '../tenant.ts';
-import { deploymentView } from '../views/deployment.ts';
-import type { DeploymentRecord } from './deployment-ending.ts';
-import { followDeployment } from './follow-deployment.ts';
+import { CliError } from '../framework/errors.ts';
+import { carryOut, mutate } from '../mutation.ts';
+import { formatBytes } from '../output/progress.ts';
+import { planStaleError } from '../session/problems.ts';
+import { request, signedUrlError } from '../session/request.ts';
+import { resolveTenant } from '../session/tenant.ts';
+import { isTransient, pause } from '../session/waiting.ts';
+import { deploymentView } from '../views/delivery.ts';
+import { type DeploymentRecord, followDeployment } from './follow-deployment.ts';
 import { type PackedFolder, packFolder } from './pack-folder.ts';
-import { sendSource } from './send-source.ts';
 
 export interface AppDeployment {
   app: string;
   fromDir: string | undefined;
   ref: string | undefined;
-  /** `begun`: not waited for. */
-  until: 'begun' | 'ended';
+  until: 'started' | 'ended';
 }
 
-type Place = { tenantID: string; app: string };
+type AppParams = { tenantID: string; app: string };
 
 export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeployment): Promise<Result> {
   const packed = fromDir === undefined ? null : await packFolder(ctx, fromDir);
@@ -29,58 +30,87 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
   const ofRepository = { params, body: { ref } };
   return carryOut(ctx, {
     preview: async () => {
-      if (packed === null) return client.preview(createDeployment, ofRepository, { signal: ctx.signal });
+      if (packed === null) return client.preview(createDeployment, ofRepository);
       const answer = await previewPacked(ctx, params);
-      ctx.note(`It would send ${muchOf(packed)}, and deploy that.`);
+      ctx.note(`Would upload and deploy ${sizeText(packed)}.`);
       return answer;
     },
     execute: async (plan) => {
-      const begun =
+      const deployment =
         packed === null
-          ? await client.call(createDeployment, ofRepository, once(ctx, plan))
+          ? await client.call(createDeployment, ofRepository, mutationOptions(plan))
           : await deployPacked(ctx, { params, packed, plan });
-      if (until === 'begun') return { value: begun, view: deploymentView };
-      return followDeployment(ctx, { ...params, begun, log: 'shown' });
+      if (until === 'started') return { value: deployment, view: deploymentView };
+      return followDeployment(ctx, { ...params, deployment, log: 'shown' });
     },
   });
 }
 
-/** Of the deployment itself, before anything is sent. */
-async function previewPacked(ctx: Ctx, params: Place): Promise<Preview> {
+async function previewPacked(ctx: Ctx, params: AppParams): Promise<Preview> {
   const client = await ctx.client();
   const input = { params, body: { upload_pending: true } } as const;
-  return client.preview(createDeployment, input, { signal: ctx.signal });
+  return client.preview(createDeployment, input);
 }
 
 async function deployPacked(
   ctx: Ctx,
-  { params, packed, plan }: { params: Place; packed: PackedFolder; plan: string | undefined },
+  { params, packed, plan }: { params: AppParams; packed: PackedFolder; plan: string | undefined },
 ): Promise<DeploymentRecord> {
   const client = await ctx.client();
   try {
-    // What would be refused, or is no longer as it was shown, is not sent.
+    // Fail before the upload if the deployment would be rejected or the plan has changed.
     const foreseen = await previewPacked(ctx, params);
-    if (plan !== undefined && plan !== foreseen.plan.fingerprint) throw planStale();
-    const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, once(ctx));
-    ctx.say(`Sending ${muchOf(packed)}.`);
+    if (plan !== undefined && plan !== foreseen.plan.fingerprint) throw planStaleError();
+    const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, mutationOptions());
+    ctx.say(`Uploading ${sizeText(packed)}.`);
     await sendSource(ctx, packed, put_url);
-    return await client.call(createDeployment, { params, body: { upload_id } }, once(ctx, plan));
+    return await client.call(createDeployment, { params, body: { upload_id } }, mutationOptions(plan));
   } catch (cause) {
     if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
-    throw new CliError('interrupted', 'Interrupted before the deployment was known to have begun.', {
+    throw new CliError('interrupted', 'Interrupted. The deployment may have started.', {
       next: `See svc deployments list --app ${params.app}`,
       cause,
     });
   }
 }
 
-function once(ctx: Ctx, plan?: string) {
-  return {
-    ...{ signal: ctx.signal, idempotencyKey: crypto.randomUUID() },
-    ...(plan !== undefined && { ifPlan: plan }),
-  };
+function mutationOptions(plan?: string) {
+  return { idempotencyKey: crypto.randomUUID(), ifPlan: plan };
 }
 
-function muchOf({ files, bytes }: PackedFolder): string {
-  return `${files} ${files === 1 ? 'file' : 'files'}, ${readable(bytes.byteLength)} packed`;
+function sizeText({ files, bytes }: PackedFolder): string {
+  return `${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes.byteLength)} packed`;
+}
+
+export async function rollBack(
+  ctx: Ctx,
+  { app, deployment, until }: { app: string; deployment: string; until: 'started' | 'ended' },
+): Promise<Result> {
+  const params = { tenantID: await resolveTenant(ctx), app, deployment };
+  const result = await mutate(ctx, rollbackDeployment, { params }, { view: deploymentView });
+  if (ctx.mutation.mode === 'preview' || until === 'started') return result;
+  return followDeployment(ctx, { ...params, deployment: result.value as DeploymentRecord, log: 'shown' });
+}
+
+const retriesMax = 6;
+const backoffMsMax = 8_000;
+
+/** Retries after network errors: the server recognizes the same bytes by their digest. */
+export async function sendSource(ctx: Ctx, packed: PackedFolder, url: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await put(ctx, packed, url);
+    } catch (cause) {
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      if (tries >= retriesMax || !isTransient(cause)) throw cause;
+      await pause(ctx, Math.min(backoffMsMax, 250 * 2 ** tries));
+    }
+  }
+}
+
+/** Sent without a login: the URL is the secret. */
+async function put(ctx: Ctx, { bytes, sha256 }: PackedFolder, url: string): Promise<void> {
+  const headers = { 'content-type': 'application/gzip', [objectSumHeader]: sha256 };
+  const response = await request(ctx, url, { method: 'PUT', headers, body: bytes });
+  if (!response.ok) throw await signedUrlError(response, url);
 }

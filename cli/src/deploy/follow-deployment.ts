@@ -1,97 +1,198 @@
+import { getApp } from '@svc/contract/apps.ts';
+import type { Deployment } from '@svc/contract/deployments.shapes.ts';
 import { deploymentEndStates, getDeployment, listDeployments } from '@svc/contract/deployments.ts';
+import type { ExitCode } from '@svc/contract/exit-codes.ts';
+import type { z } from 'zod';
+import { type LifecycleApp, lifecycleResult } from '../apps/lifecycle.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
-import { plain, styleOf } from '../output.ts';
-import { passes } from '../passes.ts';
-import { deploymentView } from '../views/deployment.ts';
-import { pause } from '../waiting.ts';
-import { type DeploymentRecord, deploymentEnding } from './deployment-ending.ts';
-import { lineText } from './line-text.ts';
-import { type Line, logLines } from './log-lines.ts';
+import { CliError } from '../framework/errors.ts';
+import { sanitize } from '../framework/text.ts';
+import { detectStyle } from '../output/render.ts';
+import { WorkFailedError } from '../session/problems.ts';
+import { isTransient, pause } from '../session/waiting.ts';
+import { deploymentView } from '../views/delivery.ts';
+import { type LogEntry, logLines, logLineText } from './logs.ts';
 
 const pollMs = 500;
 const lastLinesMax = 20;
 
-export interface Followed {
+export interface FollowInput {
   tenantID: string;
   app: string;
-  begun: DeploymentRecord;
-  /** `shown`: as it comes, on standard error. `unseen`: who waits may not read it. */
+  deployment: DeploymentRecord;
   log: 'shown' | 'unseen';
 }
 
-/** Waits until a deployment has ended; it goes on by itself whatever ends the wait. */
-export async function followDeployment(ctx: Ctx, followed: Followed): Promise<Result> {
-  const { app, begun } = followed;
-  const seen: Line[] = [];
+export async function followDeployment(ctx: Ctx, followed: FollowInput): Promise<Result> {
+  const { app, deployment } = followed;
+  const seen: LogEntry[] = [];
   try {
-    if (followed.log === 'shown') await showWhileItComes(ctx, followed, seen);
-    const ended = await endOf(ctx, followed);
-    const before = ended.state === 'failed' && (await isLiveStill(ctx, followed)) ? 'live' : 'unknown';
-    const { note, ...ending } = deploymentEnding(ended, { app, before });
-    if (ending.failed !== undefined && ctx.globals.quiet) await sayLast(ctx, seen);
+    if (followed.log === 'shown') await streamBuildLog(ctx, followed, seen);
+    const ended = await waitForEnd(ctx, followed);
+    const before = ended.state === 'failed' && (await isStillLive(ctx, followed)) ? 'live' : 'unknown';
+    const { note, ...ending } = deploymentOutcome(ended, { app, before });
+    if (ending.failed !== undefined && ctx.globals.quiet) await printLastLines(ctx, seen);
     if (note !== null) ctx.note(note);
     return { value: ended, view: deploymentView, ...ending };
   } catch (cause) {
     if (!(cause instanceof CliError) || !ctx.signal.aborted) throw cause;
-    const name = `Deployment #${begun.seq}`;
-    const look = `svc deployments logs ${begun.id} --app ${plain(app)} --follow`;
+    const name = `Deployment #${deployment.seq}`;
+    const look = `svc deployments logs ${deployment.id} --app ${sanitize(app)} --follow`;
     if (cause.code === 'interrupted')
-      throw new CliError('interrupted', `Interrupted. ${name} goes on at the server.`, {
-        next: `Follow it with ${look}, or stop it with svc deployments cancel ${begun.id} --app ${plain(app)} --execute`,
+      throw new CliError('interrupted', `Interrupted. ${name} continues on the server.`, {
+        next: `Follow it with ${look}, or cancel it with svc deployments cancel ${deployment.id} --app ${sanitize(app)} --execute`,
         cause,
       });
-    const late = `${name} did not end within ${ctx.globals.timeoutMs / 1000}s; it goes on.`;
+    const late = `${name} has not ended after ${ctx.globals.timeoutMs / 1000}s; it continues.`;
     const failed = new CliError('wait_timeout', late, { next: `Follow it with ${look}`, cause });
-    return { value: begun, view: deploymentView, failed };
+    return { value: deployment, view: deploymentView, failed };
   }
 }
 
-async function showWhileItComes(ctx: Ctx, { tenantID, app, begun }: Followed, seen: Line[]): Promise<void> {
-  const style = { ...(await styleOf(ctx.io)), colour: false };
-  const place = { log: 'build', tenantID, app, deployment: begun.id } as const;
-  for await (const lines of logLines(ctx, place, { tail: undefined, until: 'ended' })) {
-    for (const line of lines) ctx.say(lineText(line, style).trimEnd());
+async function streamBuildLog(
+  ctx: Ctx,
+  { tenantID, app, deployment }: FollowInput,
+  seen: LogEntry[],
+): Promise<void> {
+  const style = { ...(await detectStyle(ctx.io)), colour: false };
+  const source = { log: 'build', tenantID, app, deployment: deployment.id } as const;
+  for await (const lines of logLines(ctx, source, { tail: undefined, until: 'ended' })) {
+    for (const line of lines) ctx.say(logLineText(line, style).trimEnd());
     seen.push(...lines);
     seen.splice(0, Math.max(0, seen.length - lastLinesMax));
   }
 }
 
-async function endOf(ctx: Ctx, { tenantID, app, begun, log }: Followed): Promise<DeploymentRecord> {
+async function waitForEnd(
+  ctx: Ctx,
+  { tenantID, app, deployment, log }: FollowInput,
+): Promise<DeploymentRecord> {
   const client = await ctx.client();
-  const params = { tenantID, app, deployment: begun.id };
+  const params = { tenantID, app, deployment: deployment.id };
   for (;;) {
-    const now = await client
-      .call(getDeployment, { params }, { signal: ctx.signal })
-      .catch((cause: unknown) => {
-        if (ctx.signal.aborted) throw ctx.signal.reason;
-        if (!passes(cause)) throw cause;
-        return null;
-      });
-    // A log that has ended is that of a deployment that has.
-    if (now !== null && (log === 'shown' || isAtEnd(now))) return now;
+    const now = await client.call(getDeployment, { params }).catch((cause: unknown) => {
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      if (!isTransient(cause)) throw cause;
+      return null;
+    });
+    if (now !== null && (log === 'shown' || hasEnded(now))) return now;
     await pause(ctx, pollMs);
   }
 }
 
-/** Whether visitors still have what they had; where that can not be asked, nothing is said of it. */
-async function isLiveStill(ctx: Ctx, { tenantID, app, begun }: Followed): Promise<boolean> {
-  if (begun.kind === 'resume') return false;
+async function isStillLive(ctx: Ctx, { tenantID, app, deployment }: FollowInput): Promise<boolean> {
+  if (deployment.kind === 'resume') return false;
   const client = await ctx.client();
   const input = { params: { tenantID, app }, query: { state: 'live' as const, per_page: 1 } };
-  return client.call(listDeployments, input, { signal: ctx.signal }).then(
+  return client.call(listDeployments, input).then(
     ({ items }) => items.length > 0,
     () => false,
   );
 }
 
-function isAtEnd({ state, ended_at }: DeploymentRecord): boolean {
+function hasEnded({ state, ended_at }: DeploymentRecord): boolean {
   return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);
 }
 
-/** Who wanted no talk sees why it failed all the same. */
-async function sayLast(ctx: Ctx, lines: readonly Line[]): Promise<void> {
-  const style = { ...(await styleOf(ctx.io)), colour: false };
-  for (const line of lines) ctx.io.err(lineText(line, style));
+async function printLastLines(ctx: Ctx, lines: readonly LogEntry[]): Promise<void> {
+  const style = { ...(await detectStyle(ctx.io)), colour: false };
+  for (const line of lines) ctx.io.err(logLineText(line, style));
+}
+
+export type DeploymentRecord = z.output<typeof Deployment>;
+
+export interface DeploymentOutcome {
+  exit?: ExitCode;
+  failed?: Error;
+  note: string | null;
+}
+
+type FailureCode = NonNullable<DeploymentRecord['failure']>['code'];
+
+const failureAdvice: Partial<Record<FailureCode, (id: string, of: string) => string>> = {
+  source_unavailable: (_, of) => `Check --ref and the repository; svc apps git status ${of} shows it.`,
+  health_check_failed: (id, of) => `svc logs ${of} --deployment ${id} shows the log of the app.`,
+  release_timeout: (id, of) => `svc logs ${of} --deployment ${id} shows the log of the app.`,
+  runtime_unsupported: () =>
+    'Ask the operator which runtime is in use (SVC_RUNTIME), or use another deploy method.',
+  lost: (_, of) => `Deploy it again: svc deploy ${of} --execute`,
+  internal: (id) => `Report the deployment id ${id} to the operator.`,
+};
+
+export function deploymentOutcome(
+  deployment: DeploymentRecord,
+  { app, before }: { app: string; before: 'live' | 'unknown' },
+): DeploymentOutcome {
+  const { id, seq, state, failure, release_id } = deployment;
+  const name = `Deployment #${seq}`;
+  const of = `--app ${sanitize(app)}`;
+  switch (state) {
+    case 'failed': {
+      const why = failure === null ? 'unknown reason' : failure.detail.replace(/\.$/, '') || failure.code;
+      const at = failure === null ? '' : ` at ${failure.step}`;
+      const still = before === 'live' ? ' The previous deployment is still live.' : '';
+      const next = failure === null ? undefined : failureAdvice[failure.code]?.(id, of);
+      const failed = new WorkFailedError(
+        failure?.code ?? 'internal',
+        `${name} failed${at}: ${why}.${still}`,
+        next ?? `svc deployments logs ${id} ${of} shows the build log.`,
+      );
+      return { failed, note: null };
+    }
+    case 'canceled': {
+      const next = `svc deployments get ${id} ${of} shows its progress.`;
+      return { failed: new CliError('canceled', `${name} was canceled.`, { next }), note: null };
+    }
+    case 'skipped': {
+      const next = `svc deployments list ${of} shows it.`;
+      const why = `${name} was skipped because of a newer one.`;
+      return { failed: new CliError('skipped', why, { next }), note: null };
+    }
+    case 'superseded':
+      return { note: `${name} was live and has been superseded by a newer one.` };
+    case 'built': {
+      const next = `svc apps static releases promote-request --release-id ${release_id ?? '<id>'} ${of} --execute`;
+      const first = `svc apps static site staging enable ${of} --execute`;
+      return {
+        exit: 11,
+        note: `${name} is built and needs a review of its release. Next: ${next} (if nothing is staged yet: ${first}, then deploy again)`,
+      };
+    }
+    default:
+      return { note: null };
+  }
+}
+
+export async function waitForResume(
+  ctx: Ctx,
+  result: Result,
+  params: { tenantID: string; app: string },
+): Promise<Result> {
+  if (!isApp(result.value)) return result;
+  if (result.value.runtime !== 'suspended') {
+    lifecycleResult.present(ctx, result.value);
+    return result;
+  }
+  const client = await ctx.client();
+  const query = { page: 1, per_page: 1 };
+  const [deployment] = (await client.call(listDeployments, { params, query })).items;
+  if (deployment?.kind !== 'resume') return result;
+  ctx.say(`Waiting for deployment #${deployment.seq}.`);
+  // A tenant admin may resume an app without access to its log.
+  const { exit, failed } = await followDeployment(ctx, { ...params, deployment, log: 'unseen' });
+  const now = await client.call(getApp, { params }).catch(() => null);
+  const app: LifecycleApp = { ...result.value, ...now };
+  lifecycleResult.present(ctx, app);
+  return {
+    ...result,
+    value: app,
+    text: () => lifecycleResult.text(app),
+    exit,
+    failed,
+  };
+}
+
+function isApp(value: unknown): value is LifecycleApp {
+  return typeof value === 'object' && value !== null && 'runtime' in value;
 }

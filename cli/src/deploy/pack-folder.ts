@@ -1,17 +1,19 @@
-import { stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { sourceBytesMax, sourceUnpackedBytesMax } from '@svc/contract/deployments.ts';
+import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import type { Ctx } from '../context.ts';
-import { usage } from '../errors.ts';
-import { fileUnreadable } from '../file-chunks.ts';
-import { manifestIn } from '../find-manifest.ts';
-import { plain } from '../output.ts';
-import { refused } from '../static/refused.ts';
-import { readable } from '../storage/byte-progress.ts';
-import { tarPieces } from './tar-pieces.ts';
-import { walkSource } from './walk-source.ts';
+import { usageError } from '../framework/errors.ts';
+import { sanitize } from '../framework/text.ts';
+import { fileUnreadableError } from '../inputs/files.ts';
+import { findManifestIn } from '../manifest/defaults.ts';
+import { formatBytes } from '../output/progress.ts';
+import { rejectionError } from '../session/problems.ts';
+import { fileIdentity } from '../static/site-files.ts';
+import { type SourceEntry, walkSource } from './walk-source.ts';
 
 export interface PackedFolder {
   bytes: Uint8Array<ArrayBuffer>;
@@ -21,36 +23,36 @@ export interface PackedFolder {
 
 const leftOutShownMax = 10;
 
-/** The source in a folder as one archive. All that can be refused without a server is refused here. */
 export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder> {
-  const place = resolve(ctx.io.cwd(), folder);
-  const entry = await stat(place).catch((cause: unknown) => {
-    throw fileUnreadable(folder, cause);
+  const absolutePath = resolve(ctx.io.cwd(), folder);
+  const entry = await stat(absolutePath).catch((cause: unknown) => {
+    throw fileUnreadableError(folder, cause);
   });
-  if (!entry.isDirectory()) throw usage(`${folder} is no folder.`, 'Give the folder that holds the source.');
-  const { entries, leftOut } = walkSource(place, { named: await namedForBuild(place) });
+  if (!entry.isDirectory())
+    throw usageError(`${folder} is not a folder.`, 'Pass the folder with the source.');
+  const { entries, leftOut } = walkSource(absolutePath, { named: await buildFileNames(absolutePath) });
   if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
   if (entries.length === 0)
-    throw refused('validation_failed', {
-      detail: `${folder} holds no source.`,
-      next: 'Give the folder of the app.',
+    throw rejectionError('validation_failed', {
+      detail: `${folder} contains no source.`,
+      next: 'Pass the folder of the app.',
     });
   const size = entries.reduce((sum, each) => sum + (each.kind === 'file' ? each.size : 0), 0);
-  if (size > sourceUnpackedBytesMax) throw tooLarge(folder, size, sourceUnpackedBytesMax);
-  const bytes = await packed(ctx, folder, Readable.from(tarPieces(entries)));
+  if (size > sourceUnpackedBytesMax) throw tooLargeError(folder, size, sourceUnpackedBytesMax);
+  const bytes = await gzipTar(ctx, folder, Readable.from(tarChunks(entries)));
   return { bytes, sha256: new Bun.CryptoHasher('sha256').update(bytes).digest('hex'), files: entries.length };
 }
 
-/** Loads the schema library, where there is a `svc.yaml` to be read. */
-async function namedForBuild(place: string): Promise<string[]> {
-  const path = await manifestIn(place);
+/** Loads the schema library only if there is a `svc.yaml`. */
+async function buildFileNames(absolutePath: string): Promise<string[]> {
+  const path = await findManifestIn(absolutePath);
   if (path === null) return [];
-  const { readManifest } = await import('../manifest.ts');
+  const { readManifest } = await import('../manifest/manifest.ts');
   const { deploy } = (await readManifest(path)).manifest;
   return [deploy?.dockerfile, deploy?.compose_file].filter((name) => name !== undefined);
 }
 
-async function packed(ctx: Ctx, folder: string, tar: Readable): Promise<Uint8Array<ArrayBuffer>> {
+async function gzipTar(ctx: Ctx, folder: string, tar: Readable): Promise<Uint8Array<ArrayBuffer>> {
   const gzip = createGzip();
   tar.on('error', (cause) => gzip.destroy(cause));
   const pieces: Uint8Array[] = [];
@@ -59,20 +61,66 @@ async function packed(ctx: Ctx, folder: string, tar: Readable): Promise<Uint8Arr
     if (ctx.signal.aborted) throw ctx.signal.reason;
     pieces.push(piece);
     size += piece.byteLength;
-    if (size > sourceBytesMax) throw tooLarge(folder, size, sourceBytesMax);
+    if (size > sourceBytesMax) throw tooLargeError(folder, size, sourceBytesMax);
   }
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-function tooLarge(folder: string, size: number, most: number): Error {
-  return refused('payload_too_large', {
-    detail: `${folder} holds at least ${readable(size)} of source; ${readable(most)} are taken.`,
-    next: 'Name what is not source in .svcignore.',
+function tooLargeError(folder: string, size: number, most: number): Error {
+  return rejectionError('payload_too_large', {
+    detail: `${folder} contains at least ${formatBytes(size)} of source; the limit is ${formatBytes(most)}.`,
+    next: 'Exclude other files with .svcignore.',
   });
 }
 
 function leftOutNote(leftOut: readonly string[]): string {
   const more = leftOut.length - leftOutShownMax;
-  const shown = leftOut.slice(0, leftOutShownMax).map(plain).join(', ');
-  return `Left out: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
+  const shown = leftOut.slice(0, leftOutShownMax).map(sanitize).join(', ');
+  return `Excluded: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+const chunkBytes = 256 * 1024;
+const openFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * The bytes of a POSIX tar archive: Bun.Archive supports neither links nor executable files. Times and owners are left
+ * out, so that the same files give the same bytes.
+ */
+export async function* tarChunks(entries: readonly SourceEntry[]): AsyncGenerator<Uint8Array> {
+  for (const entry of entries) {
+    if (entry.kind === 'link') {
+      yield* tarHeaderBlocks({ name: entry.path, type: '2', size: 0, mode: 0o777, linkName: entry.target });
+      continue;
+    }
+    yield* tarHeaderBlocks({ name: entry.path, type: '0', size: entry.size, mode: entry.mode });
+    yield* readContent(entry);
+    yield tarPadding(entry.size);
+  }
+  yield tarEnd();
+}
+
+async function* readContent(file: SourceEntry & { kind: 'file' }): AsyncGenerator<Uint8Array> {
+  const handle = await open(file.absolutePath, openFlags).catch((cause: unknown) => {
+    throw fileUnreadableError(file.absolutePath, cause);
+  });
+  try {
+    if (!Bun.deepEquals(fileIdentity(await handle.stat()), file.identity)) throw fileChangedError(file);
+    let left = file.size;
+    while (left > 0) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(left, chunkBytes)));
+      if (bytesRead === 0) throw fileChangedError(file);
+      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+    if (!Bun.deepEquals(fileIdentity(await handle.stat()), file.identity)) throw fileChangedError(file);
+  } finally {
+    await handle.close();
+  }
+}
+
+function fileChangedError({ path }: SourceEntry): Error {
+  return rejectionError('digest_mismatch', {
+    detail: `${path} changed while it was packed.`,
+    next: 'Deploy again when nothing writes to the folder.',
+  });
 }

@@ -1,34 +1,25 @@
-import { afterAll, afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { Domain } from '@svc/contract/domains.shapes.ts';
-import { answerOf, startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { answerOf } from '../../testing/answers.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterEach(() => {
-  server.intercept = undefined;
-  server.seen = [];
-});
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 const id = '01977777-7777-7777-8777-777777777777';
 const hosts = { host: 'xn--bcher-kva.example', host_unicode: 'bücher.example' };
 const right = { state: 'ok', reason: null, expected: '', found: [], next_step: '' };
 const domain = {
   ...(answerOf({ shape: { answer: Domain } }) as object),
-  ...{ ...hosts, id, status: 'active', disconnected_for: null },
-  ...{ ownership: right, routing: right, certificate: right },
+  ...hosts,
+  id,
+  status: 'active',
+  disconnected_for: null,
+  ownership: right,
+  routing: right,
+  certificate: right,
 };
 
 function run(...args: string[]) {
-  const env = {
-    SVC_BASE_URL: server.url,
-    SVC_TOKEN: 'good',
-    SVC_TENANT: 'demo',
-    SVC_CONFIG_DIR: newFolder(),
-  };
-  return runSvc(['apps', 'domains', ...args, '--app', 'pet-shop'], { env, cwd: newFolder() });
+  return server.svc(['apps', 'domains', ...args, '--app', 'pet-shop']);
 }
 
 function answer(body: unknown, status = 200): void {
@@ -40,17 +31,14 @@ test.each([
   ['remove', '--execute'],
   ['remove', '--dry-run'],
   ['verify', '--wait'],
-] as const)(
-  'a host where an id is taken is a mistake (2), not a domain that is gone: %s %s',
-  async (verb, flag) => {
-    const ran = await run(verb, 'www.example.com', flag);
-    expect(ran.exit).toBe(2);
-    expect(ran.err).toContain('takes an id, not a host; svc apps domains list shows it.');
-    expect(server.seen.filter(({ path }) => path.includes('/domains'))).toEqual([]);
-  },
-);
+] as const)('a host instead of an id is a usage error, not a missing domain: %s %s', async (verb, flag) => {
+  const ran = await run(verb, 'www.example.com', flag);
+  expect(ran.exit).toBe(2);
+  expect(ran.err).toContain('takes an id, not a host; svc apps domains list shows it.');
+  expect(server.seen.filter(({ path }) => path.includes('/domains'))).toEqual([]);
+});
 
-test('a list has hosts as people and as the DNS write them', async () => {
+test('a list shows hosts in Unicode and in Punycode', async () => {
   const plain = { ...domain, host: 'www.example.com', host_unicode: 'www.example.com' };
   answer({ items: [domain, plain], page: 1, per_page: 50, total: 2 });
   const { out } = await run('list');
@@ -59,14 +47,14 @@ test('a list has hosts as people and as the DNS write them', async () => {
   expect(out).toMatch(/ www\.example\.com +active/);
 });
 
-test('what was added is shown as the terminal can show it', async () => {
+test('an added domain is shown in Unicode if the terminal supports it', async () => {
   answer(domain, 201);
   const ran = await run('add', 'bücher.example', '--execute');
   expect(ran.exit).toBe(0);
   expect(ran.out).toContain('✓ ownership');
 });
 
-test('a domain that is not there leads to the list of domains', async () => {
+test('the error for a missing domain names the list command', async () => {
   const problem = { type: 'x', title: 'x', status: 404, detail: 'x', code: 'not_found', request_id: 'r' };
   answer(problem, 404);
   const ran = await run('remove', id, '--execute');

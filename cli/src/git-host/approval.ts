@@ -3,16 +3,23 @@ import type { GitDeviceCode, GitLinkPoll } from '@svc/contract/git-host.shapes.t
 import { pollGitLink, startGitLink } from '@svc/contract/git-host.ts';
 import { getTenant } from '@svc/contract/tenants.ts';
 import type { z } from 'zod';
+import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
-import { passes } from '../passes.ts';
-import { resolveTenant } from '../tenant.ts';
-import { pause, within } from '../waiting.ts';
-import type { Resume } from './approval-flags.ts';
-import { chosenCode, intervalSecondsDefault } from './chosen-code.ts';
-import { type CodePlace, type CodePurpose, type DeviceCode, forgetCode, keepCode } from './device-cache.ts';
-import { resumeLine, showCode } from './show-code.ts';
-import { unknownCode } from './unknown-code.ts';
+import { CliError } from '../framework/errors.ts';
+import { mutate } from '../mutation.ts';
+import { AdvisedProblemError } from '../session/problems.ts';
+import { resolveTenant } from '../session/tenant.ts';
+import { isTransient, pause, withTimeout } from '../session/waiting.ts';
+import {
+  type CodePurpose,
+  type CodeScope,
+  type DeviceCode,
+  deleteCode,
+  readCode,
+  storeCode,
+} from './code-store.ts';
+import type { ResumeOptions } from './flags.ts';
+import { redactDeviceCode, resumeLine, showCode } from './show-code.ts';
 
 export type IssuedCode = z.output<typeof GitDeviceCode>;
 type Polled = z.output<typeof GitLinkPoll>;
@@ -23,98 +30,105 @@ export type Approval =
 
 /** RFC 8628 §3.5. */
 const slowDownSeconds = 5;
-/** Of one request, in commands that may take hours. */
 export const requestMs = 60_000;
 
-/** By its id: a tenant that is named by its slug the next time is the same. */
-export async function codePlace(ctx: Ctx): Promise<CodePlace> {
+/** Uses the tenant's id, so that the stored code is found by slug and id. */
+export async function codeScope(ctx: Ctx): Promise<CodeScope> {
   const { configDir, profile, baseUrl, client } = await ctx.session();
   const params = { tenantID: await resolveTenant(ctx) };
-  const { id } = await client.call(getTenant, { params }, { signal: within(ctx, requestMs).signal });
+  const { id } = await client.call(getTenant, { params }, { signal: withTimeout(ctx, requestMs).signal });
   return { configDir, profile, baseUrl, tenant: id };
 }
 
 export async function issueCode(
   ctx: Ctx,
-  place: CodePlace,
+  scope: CodeScope,
   purpose: CodePurpose,
-): Promise<IssuedCode & { kept: DeviceCode }> {
-  const input = { params: { tenantID: place.tenant } };
-  const signal = within(ctx, requestMs).signal;
+): Promise<IssuedCode & { stored: DeviceCode }> {
+  const input = { params: { tenantID: scope.tenant } };
+  const signal = withTimeout(ctx, requestMs).signal;
   const issued = await (await ctx.client()).call(startGitLink, input, {
     signal,
     idempotencyKey: crypto.randomUUID(),
   });
-  return { ...issued, kept: await keepIssued(ctx, place, issued, { purpose, runId: null }) };
+  return { ...issued, stored: await storeIssuedCode(ctx, scope, issued, { purpose, runId: null }) };
 }
 
-/** Kept first, then shown: who ends the command at once can go on all the same. */
-export async function keepIssued(
+/** Stores the code before it is shown, so that an interrupted command can be resumed. */
+export async function storeIssuedCode(
   ctx: Ctx,
-  place: CodePlace,
+  scope: CodeScope,
   issued: IssuedCode,
   { purpose, runId }: { purpose: CodePurpose; runId: string | null },
 ): Promise<DeviceCode> {
   const { device_code, user_code, verification_uri, expires_at } = issued;
   const interval_seconds = issued.interval_seconds > 0 ? issued.interval_seconds : intervalSecondsDefault;
   const code = {
-    ...{ device_code, user_code, verification_uri, expires_at, interval_seconds, purpose, run_id: runId },
-    next_poll_at: later(ctx, interval_seconds),
+    device_code,
+    user_code,
+    verification_uri,
+    expires_at,
+    interval_seconds,
+    purpose,
+    run_id: runId,
+    next_poll_at: inSeconds(ctx, interval_seconds),
   };
-  await keepCode(ctx, place, code);
+  await storeCode(ctx, scope, code);
   showCode(ctx, code);
   return code;
 }
 
-/** Goes on with a code: asks once, as soon as the host lets it, or as long as was said. */
 export async function resumeApproval(
   ctx: Ctx,
-  place: CodePlace,
-  { from, waitMs }: Resume,
+  scope: CodeScope,
+  { from, waitMs }: ResumeOptions,
   purpose: CodePurpose,
 ): Promise<Approval> {
-  const code = chosenCode(ctx, place, { from, purpose });
+  const code = findCode(ctx, scope, { from, purpose });
   if (waitMs !== null) {
-    // Whether one of elsewhere waits for anybody is not known before it was asked about.
+    // The status of a code from elsewhere is unknown before the first poll.
     if (code.user_code !== null) showCode(ctx, code);
-    return waitForApproval(ctx, place, code, waitMs);
+    return waitForApproval(ctx, scope, code, waitMs);
   }
-  await untilAskable(ctx, code);
-  const approval = await pollOnce(ctx, place, code);
+  await waitForNextPoll(ctx, code);
+  const approval = await pollOnce(ctx, scope, code);
   if (approval.status === 'pending') showCode(ctx, approval.code);
   return approval;
 }
 
-/** Asked sooner, the host would not say whether it was approved meanwhile. */
-async function untilAskable(ctx: Ctx, code: DeviceCode): Promise<void> {
+/** The git host rejects polls before the interval has passed. */
+async function waitForNextPoll(ctx: Ctx, code: DeviceCode): Promise<void> {
   const ms = msBeforePoll(ctx, code);
   if (ms === 0) return;
-  ctx.say(`The git host takes the next question in ${Math.ceil(ms / 1000)}s; that is waited for.`);
+  ctx.say(`Waiting ${Math.ceil(ms / 1000)}s for the polling interval of the git host.`);
   await pause(ctx, ms).catch((cause: unknown) => {
-    const late = `The git host could not be asked within ${ctx.globals.timeoutMs / 1000}s.`;
-    throw cause instanceof CliError ? endedWait(ctx, code, { cause, late }) : cause;
+    const late = `The polling interval exceeds the time limit of ${ctx.globals.timeoutMs / 1000}s.`;
+    throw cause instanceof CliError ? approvalWaitError(ctx, code, { cause, late }) : cause;
   });
 }
 
-/** Asks at the host's pace until it is decided; `waitMs` null: for as long as the code counts. */
 export async function waitForApproval(
   ctx: Ctx,
-  place: CodePlace,
+  scope: CodeScope,
   code: DeviceCode,
   waitMs: number | null,
 ): Promise<Approval & { status: 'linked' }> {
-  const limited = waitMs === null ? ctx : within(ctx, waitMs);
+  const limited = waitMs === null ? ctx : withTimeout(ctx, waitMs);
   try {
-    return await pollUntilApproved(limited, place, code);
+    return await pollUntilApproved(limited, scope, code);
   } catch (cause) {
     if (!(cause instanceof CliError) || !limited.signal.aborted) throw cause;
     const seconds = (ctx.signal.aborted ? ctx.globals.timeoutMs : (waitMs ?? 0)) / 1000;
-    throw endedWait(ctx, code, { cause, late: `The code was not approved within ${seconds}s.` });
+    throw approvalWaitError(ctx, code, { cause, late: `The code was not approved within ${seconds}s.` });
   }
 }
 
-function endedWait(ctx: Ctx, code: DeviceCode, { cause, late }: { cause: CliError; late: string }): CliError {
-  const next = `Go on with ${resumeLine(ctx, code)}`;
+function approvalWaitError(
+  ctx: Ctx,
+  code: DeviceCode,
+  { cause, late }: { cause: CliError; late: string },
+): CliError {
+  const next = `Resume with ${resumeLine(ctx, code)}`;
   return cause.code === 'interrupted'
     ? new CliError('interrupted', 'Interrupted. The code can still be approved.', { next, cause })
     : new CliError('wait_timeout', late, { next, cause });
@@ -122,16 +136,16 @@ function endedWait(ctx: Ctx, code: DeviceCode, { cause, late }: { cause: CliErro
 
 async function pollUntilApproved(
   ctx: Ctx,
-  place: CodePlace,
+  scope: CodeScope,
   first: DeviceCode,
 ): Promise<Approval & { status: 'linked' }> {
   let code = first;
   await pause(ctx, msBeforePoll(ctx, code));
   for (;;) {
-    const approval = await pollOnce(ctx, place, code).catch((cause: unknown) => {
+    const approval = await pollOnce(ctx, scope, code).catch((cause: unknown) => {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      // A server that is away for a moment does not end what a person is busy with.
-      if (!passes(cause)) throw cause;
+      // A short outage of the server must not end the approval.
+      if (!isTransient(cause)) throw cause;
       return null;
     });
     if (approval?.status === 'linked') return approval;
@@ -141,38 +155,85 @@ async function pollUntilApproved(
   }
 }
 
-/** One question. How long to wait until the next one is kept, for this command and others. */
-async function pollOnce(ctx: Ctx, place: CodePlace, code: DeviceCode): Promise<Approval> {
-  const input = { params: { tenantID: place.tenant }, body: { device_code: code.device_code } };
+async function pollOnce(ctx: Ctx, scope: CodeScope, code: DeviceCode): Promise<Approval> {
+  const input = { params: { tenantID: scope.tenant }, body: { device_code: code.device_code } };
   const client = await ctx.client();
-  const signal = within(ctx, requestMs).signal;
-  const said = await client.call(pollGitLink, input, { signal }).catch((cause: unknown) => {
-    if (isFinal(cause)) forgetCode(place, code.device_code);
-    throw unknownCode(cause);
+  const signal = withTimeout(ctx, requestMs).signal;
+  const answer = await client.call(pollGitLink, input, { signal }).catch((cause: unknown) => {
+    if (isFinal(cause)) deleteCode(scope, code.device_code);
+    throw adviseUnknownCode(cause);
   });
-  if (said.status === 'linked') {
-    forgetCode(place, code.device_code);
-    return { status: 'linked', account: said.account, code };
+  if (answer.status === 'linked') {
+    deleteCode(scope, code.device_code);
+    return { status: 'linked', account: answer.account, code };
   }
-  const slower = said.status === 'slow_down' ? code.interval_seconds + slowDownSeconds : 0;
-  const interval_seconds = Math.max(code.interval_seconds, said.interval_seconds, slower);
-  const next = { ...code, interval_seconds, next_poll_at: later(ctx, interval_seconds) };
-  await keepCode(ctx, place, next);
+  const slower = answer.status === 'slow_down' ? code.interval_seconds + slowDownSeconds : 0;
+  const interval_seconds = Math.max(code.interval_seconds, answer.interval_seconds, slower);
+  const next = { ...code, interval_seconds, next_poll_at: inSeconds(ctx, interval_seconds) };
+  await storeCode(ctx, scope, next);
   return { status: 'pending', code: next };
 }
 
-/** It was decided, it is over, or it never was one of ours: nobody needs it again. */
 function isFinal(cause: unknown): boolean {
   if (!(cause instanceof ProblemError)) return false;
   return ['device_code_expired', 'access_denied', 'not_found'].includes(cause.problem.code);
 }
 
-/** More than the interval can only come from a clock that was set back. */
+/** A remaining wait longer than the interval means that the system clock was set back. */
 function msBeforePoll(ctx: Ctx, { next_poll_at, interval_seconds }: DeviceCode): number {
   const ms = Date.parse(next_poll_at) - ctx.io.now().getTime();
   return ms > interval_seconds * 1000 ? 0 : Math.max(0, ms);
 }
 
-function later(ctx: Ctx, seconds: number): string {
+function inSeconds(ctx: Ctx, seconds: number): string {
   return new Date(ctx.io.now().getTime() + seconds * 1000).toISOString();
+}
+
+export function previewApproval(
+  ctx: Ctx,
+  scope: CodeScope,
+  { from }: ResumeOptions,
+  purpose: CodePurpose,
+): Promise<Result> {
+  const { device_code } = findCode(ctx, scope, { from, purpose });
+  const input = { params: { tenantID: scope.tenant }, body: { device_code } };
+  return mutate(withTimeout(redactDeviceCode(ctx), requestMs), pollGitLink, input).catch((cause: unknown) => {
+    throw adviseUnknownCode(cause);
+  });
+}
+
+/** RFC 8628 §3.2. */
+const intervalSecondsDefault = 5;
+
+function findCode(
+  ctx: Ctx,
+  scope: CodeScope,
+  { from, purpose }: Pick<ResumeOptions, 'from'> & { purpose: CodePurpose },
+): DeviceCode {
+  const stored = readCode(ctx, scope);
+  if (from === 'last') {
+    if (stored !== null) return stored;
+    throw new CliError('no_device_code', `No code is stored for profile ${scope.profile} in this tenant.`, {
+      next: 'Run the command without --resume-last for a new code.',
+    });
+  }
+  if (stored?.device_code === from.deviceCode) return stored;
+  return {
+    device_code: from.deviceCode,
+    user_code: null,
+    verification_uri: null,
+    expires_at: null,
+    interval_seconds: intervalSecondsDefault,
+    next_poll_at: ctx.io.now().toISOString(),
+    purpose,
+    run_id: null,
+  };
+}
+
+/** `not_found` of a poll means the code, not the subject of the command. */
+function adviseUnknownCode(cause: unknown): unknown {
+  if (!(cause instanceof ProblemError) || cause.problem.code !== 'not_found') return cause;
+  const next =
+    'Check svc git-host accounts list for an existing link, or run the command without --device-code and --resume-last for a new code.';
+  return new AdvisedProblemError(cause.problem, next);
 }

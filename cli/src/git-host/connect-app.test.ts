@@ -1,22 +1,17 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { problem, type Seen } from '../../testing/answers.ts';
 import { type FakeGitHost, issueCodes, secretCode } from '../../testing/fake-git-host.ts';
-import { problem } from '../../testing/fake-problem.ts';
-import { type Seen, startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions } from '../../testing/run-svc.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 let dir: string;
 let host: FakeGitHost;
 let isInstalled: boolean;
 beforeEach(() => {
   dir = join(newFolder(), 'config');
-  server.seen = [];
   host = issueCodes(server);
   isInstalled = true;
   host.also = (seen) => {
@@ -29,54 +24,50 @@ beforeEach(() => {
 const isConnect = ({ method, path }: Seen) => method === 'POST' && path.endsWith('/apps/pet-shop/git');
 const isBegin = ({ path }: Seen) => path.endsWith('/git/begin');
 const connect = (flags: string[], options: RunOptions = {}) =>
-  runSvc(['apps', 'git', 'connect', '--app', 'pet-shop', '--repo', 'acme/shop', ...flags], {
+  server.svc(['apps', 'git', 'connect', '--app', 'pet-shop', '--repo', 'acme/shop', ...flags], {
     ...options,
-    cwd: newFolder(),
-    env: {
-      ...{ SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
-      ...options.env,
-    },
+    env: { SVC_CONFIG_DIR: dir, ...options.env },
   });
 const update = (flags: string[]) =>
-  runSvc(['apps', 'git', 'update', '--app', 'pet-shop', '--branch', 'main', ...flags], {
-    cwd: newFolder(),
-    env: { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+  server.svc(['apps', 'git', 'update', '--app', 'pet-shop', '--branch', 'main', ...flags], {
+    env: { SVC_CONFIG_DIR: dir },
   });
 const complete = (flags: string[]) =>
-  runSvc(['git-host', 'complete', '--state', 'a-state', ...flags], {
-    cwd: newFolder(),
-    env: { SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
+  server.svc(['git-host', 'complete', '--state', 'a-state', ...flags], {
+    env: { SVC_CONFIG_DIR: dir },
   });
-const kept = () => {
+const stored = () => {
   const folder = join(dir, 'git-host');
   const [file] = existsSync(folder) ? readdirSync(folder) : [];
   return file === undefined ? null : JSON.parse(readFileSync(join(folder, file), 'utf8'));
 };
 
 describe('svc apps git connect', () => {
-  test('connects at once where the account is linked and the app of the host is installed', async () => {
+  test('connects at once if the account is linked and the git host app is installed', async () => {
     host.isLinked = true;
     const ran = await connect(['--execute', '--json', '--branch', 'release', '--installation-id', '42']);
     expect([ran.exit, ran.err, host.issued]).toEqual([0, '', 0]);
     expect(JSON.parse(server.seen.find(isConnect)?.body ?? '')).toEqual({
-      ...{ repo: 'acme/shop', branch: 'release', installation_id: 42 },
+      repo: 'acme/shop',
+      branch: 'release',
+      installation_id: 42,
     });
   });
 
-  test('without an account shows a code and exits with 11; the same line with --resume-last goes on', async () => {
+  test('without an account shows a code and exits with 11; the same line with --resume-last continues', async () => {
     const began = await connect(['--execute', '--json']);
     expect([began.exit, JSON.parse(began.out).status]).toEqual([11, 'pending']);
     expect(began.err).toContain('enter the code WDJB-MJHT');
     expect(began.err).toContain(
       'svc apps git connect --app pet-shop --repo acme/shop --json --resume-last --wait-approval 10m --execute',
     );
-    expect(kept()).toMatchObject({ purpose: 'connect', device_code: secretCode });
+    expect(stored()).toMatchObject({ purpose: 'connect', device_code: secretCode });
     host.polls = ['pending', 'linked'];
     const ran = await connect(['--execute', '--json', '--resume-last', '--wait-approval', '1m']);
-    expect([ran.exit, JSON.parse(ran.out).repo, kept()]).toEqual([0, 'text', null]);
+    expect([ran.exit, JSON.parse(ran.out).repo, stored()]).toEqual([0, 'text', null]);
   });
 
-  test('that asks once while nobody has approved connects nothing', async () => {
+  test('that polls once before the approval connects nothing', async () => {
     const ran = await connect(['--execute', '--device-code', 'mine'], {});
     expect(ran.exit).toBe(0);
     host.polls = ['pending'];
@@ -88,7 +79,7 @@ describe('svc apps git connect', () => {
   test('on a terminal waits for the approval, then connects', async () => {
     host.polls = ['pending', 'linked'];
     const ran = await connect(['--execute'], { terminal: true });
-    expect([ran.exit, server.seen.filter(isConnect).length, kept()]).toEqual([0, 2, null]);
+    expect([ran.exit, server.seen.filter(isConnect).length, stored()]).toEqual([0, 2, null]);
   });
 
   test.each(['--direct', '--no-browser'])(
@@ -100,14 +91,14 @@ describe('svc apps git connect', () => {
       isInstalled = false;
       const none = await connect(['--execute', flag], { terminal: true });
       expect([none.exit, none.err.includes('(installation_missing)')]).toEqual([11, true]);
-      expect([host.issued, server.seen.some(isBegin), kept()]).toEqual([0, false, null]);
+      expect([host.issued, server.seen.some(isBegin), stored()]).toEqual([0, false, null]);
       isInstalled = true;
       const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
       expect([(await connect(['--execute', flag], { env })).exit, host.asked]).toEqual([0, []]);
     },
   );
 
-  test('without an installation leads to where it is installed, and tells how to go on', async () => {
+  test('without an installation shows the installation URL, and how to continue', async () => {
     host.isLinked = true;
     isInstalled = false;
     const begun = {
@@ -119,9 +110,7 @@ describe('svc apps git connect', () => {
     host.also = (seen) => (isBegin(seen) ? Response.json(begun, { status: 201 }) : before?.(seen));
     const ran = await connect(['--execute', '--json']);
     expect([ran.exit, JSON.parse(ran.out)]).toEqual([11, begun]);
-    expect(ran.err).toContain(
-      'Open https://git.example/install and install the app of the git host for acme',
-    );
+    expect(ran.err).toContain('Open https://git.example/install and install the git host app for acme');
     expect(ran.err).toEndWith('svc git-host complete --state a-state\n');
     host.also = (seen) =>
       isBegin(seen)
@@ -131,10 +120,10 @@ describe('svc apps git connect', () => {
     expect([odd.exit, odd.err.includes('javascript')]).toEqual([11, false]);
   });
 
-  test('as a preview says that an approval comes first, unless nobody is to be asked', async () => {
+  test('as a preview says that an approval comes first, unless --direct is given', async () => {
     const ran = await connect([]);
     expect([ran.exit, ran.out.includes('--execute')]).toEqual([0, true]);
-    expect(ran.err).toContain('Your account at the git host is not linked');
+    expect(ran.err).toContain('Your git host account is not linked');
     const json = await connect(['--json']);
     expect([json.exit, JSON.parse(json.out).dry_run]).toEqual([0, true]);
     const direct = await connect(['--direct']);
@@ -143,7 +132,7 @@ describe('svc apps git connect', () => {
     expect([codes.exit, (codes.out + codes.err).includes(secretCode)]).toEqual([0, false]);
     for (const { path, query } of server.seen.filter(({ method }) => method === 'POST'))
       expect([path, query.get('dry_run')]).toEqual([path, 'true']);
-    expect([host.asked, kept()]).toEqual([[], null]);
+    expect([host.asked, stored()]).toEqual([[], null]);
   });
 
   test('that changes nothing says so', async () => {
@@ -157,19 +146,19 @@ describe('svc apps git connect', () => {
     const again = await connect(['--execute']);
     expect([again.exit, again.err]).toEqual([
       0,
-      'It was connected like this already; nothing has changed.\n',
+      'The repository was already connected like this. Nothing has changed.\n',
     ]);
   });
 
-  test('as a preview begins nothing, and does not repeat a code', async () => {
+  test('as a preview starts nothing, and does not print a code', async () => {
     host.isLinked = true;
     for (const code of [['--device-code', secretCode], [`--device-code=${secretCode}`]]) {
       const ran = await connect(code);
       expect([ran.exit, ran.out.includes('--device-code'), (ran.out + ran.err).includes(secretCode)]).toEqual(
-        [...[0, true, false]],
+        [0, true, false],
       );
     }
-    expect([host.issued, host.asked, kept()]).toEqual([0, [], null]);
+    expect([host.issued, host.asked, stored()]).toEqual([0, [], null]);
   });
 });
 
@@ -177,13 +166,16 @@ test('svc apps git update that changes nothing says so', async () => {
   host.also = ({ method }) =>
     method === 'PATCH' ? Response.json({ repo: 'acme/shop', branch: 'main', changed: false }) : undefined;
   const ran = await update(['--execute']);
-  expect([ran.exit, ran.err]).toEqual([0, 'It was connected like this already; nothing has changed.\n']);
+  expect([ran.exit, ran.err]).toEqual([
+    0,
+    'The repository was already connected like this. Nothing has changed.\n',
+  ]);
   const json = await update(['--execute', '--json']);
   expect([JSON.parse(json.out).changed, json.err]).toEqual([false, '']);
 });
 
 describe('svc git-host complete', () => {
-  test('does it at once: there is no preview', async () => {
+  test('executes at once: there is no preview', async () => {
     for (const flags of [[], ['--execute']]) {
       server.seen = [];
       const ran = await complete(['--repo', 'acme/shop', '--installation-id', '42', '--json', ...flags]);
@@ -191,14 +183,15 @@ describe('svc git-host complete', () => {
       const sent = server.seen.filter(({ method }) => method === 'POST');
       expect(sent.map(({ path, query, body }) => [path, query.toString(), JSON.parse(body)])).toEqual([
         [
-          ...['/api/v1/tenants/demo/git-host/complete', ''],
+          '/api/v1/tenants/demo/git-host/complete',
+          '',
           { state: 'a-state', repo: 'acme/shop', installation_id: 42 },
         ],
       ]);
     }
   });
 
-  test.each(['--dry-run', '--plan=x'])('refuses %s, which it could not keep', async (flag) => {
+  test.each(['--dry-run', '--plan=x'])('rejects %s, because there is no preview', async (flag) => {
     const ran = await complete([flag]);
     expect([ran.exit, server.seen]).toEqual([2, []]);
   });

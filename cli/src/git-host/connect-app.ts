@@ -4,91 +4,116 @@ import { beginGitConnection, connectGit } from '@svc/contract/git-connections.ts
 import { startGitLink } from '@svc/contract/git-host.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
+import { sanitize } from '../framework/text.ts';
 import { mutate } from '../mutation.ts';
-import { plain } from '../output.ts';
-import { commandLine } from '../quote.ts';
-import { resolveTenant } from '../tenant.ts';
-import { connectionView } from '../views/git.ts';
-import { within } from '../waiting.ts';
-import { codePlace, issueCode, requestMs, resumeApproval, waitForApproval } from './approval.ts';
-import type { Resume } from './approval-flags.ts';
-import { noteUnchanged } from './note-unchanged.ts';
-import { previewApproval } from './preview-approval.ts';
-import { isWebAddress, pendingResult, withoutCode } from './show-code.ts';
+import { commandLine } from '../output/plan.ts';
+import { resolveTenant } from '../session/tenant.ts';
+import { withTimeout } from '../session/waiting.ts';
+import { connectionView } from '../views/delivery.ts';
+import {
+  type Approval,
+  codeScope,
+  issueCode,
+  previewApproval,
+  requestMs,
+  resumeApproval,
+  waitForApproval,
+} from './approval.ts';
+import type { ResumeOptions } from './flags.ts';
+import { isWebUrl, noteUnchanged, pendingResult, redactDeviceCode } from './show-code.ts';
 
 export interface AppConnection {
   app: string;
   repo: string;
   branch: string;
   installationId: number | undefined;
-  /** `direct`: no person is asked to do anything in a browser. */
   mode: 'direct' | 'guided';
-  resume: Resume | null;
+  resume: ResumeOptions | null;
 }
 
-/** Connects, and where that takes a person at the git host first, leads them there. */
-export async function connectApp(ctx: Ctx, wish: AppConnection): Promise<Result> {
-  const connect = () => tryConnect(ctx, wish);
-  if (wish.mode === 'direct') return connect();
-  if (ctx.mutation.mode === 'preview') return connect().catch((cause) => previewLink(ctx, wish, cause));
-  if (wish.resume !== null) {
-    const approval = await resumeApproval(ctx, await codePlace(ctx), wish.resume, 'connect');
+export async function connectApp(ctx: Ctx, request: AppConnection): Promise<Result> {
+  const connect = () => tryConnect(ctx, request);
+  if (request.mode === 'direct') return connect();
+  if (ctx.mutation.mode === 'preview') return connect().catch((cause) => previewLink(ctx, request, cause));
+  if (request.resume !== null) {
+    const approval = await resumeApproval(ctx, await codeScope(ctx), request.resume, 'connect');
     if (approval.status === 'pending') return pendingResult(ctx, approval.code);
-    return connect().catch((cause) => afterMissingInstallation(ctx, wish, cause));
+    return connect().catch((cause) => guideInstallation(ctx, request, cause));
   }
   try {
     return await connect();
   } catch (cause) {
-    if (!isProblem(cause, 'git_account_required')) return afterMissingInstallation(ctx, wish, cause);
+    if (!isProblem(cause, 'git_account_required')) return guideInstallation(ctx, request, cause);
   }
-  const place = await codePlace(ctx);
-  const { kept, device_code } = await issueCode(ctx, place, 'connect');
-  if (!(await ctx.io.isTerminal('stderr'))) return pendingResult(ctx, kept, { device_code });
-  await waitForApproval(ctx, place, kept, null);
-  return connect().catch((cause) => afterMissingInstallation(ctx, wish, cause));
+  const scope = await codeScope(ctx);
+  const { stored, device_code } = await issueCode(ctx, scope, 'connect');
+  if (!(await ctx.io.isTerminal('stderr'))) return pendingResult(ctx, stored, { device_code });
+  await waitForApproval(ctx, scope, stored, null);
+  return connect().catch((cause) => guideInstallation(ctx, request, cause));
 }
 
-async function tryConnect(ctx: Ctx, wish: AppConnection): Promise<Result> {
-  const params = { tenantID: await resolveTenant(ctx), app: wish.app };
-  const body = { repo: wish.repo, branch: wish.branch, installation_id: wish.installationId };
-  const limited = within(withoutCode(ctx), requestMs);
-  const made = await mutate(limited, connectGit, { params, body }, { view: connectionView });
-  return noteUnchanged(ctx, made);
+async function tryConnect(ctx: Ctx, request: AppConnection): Promise<Result> {
+  const params = { tenantID: await resolveTenant(ctx), app: request.app };
+  const body = { repo: request.repo, branch: request.branch, installation_id: request.installationId };
+  const limited = withTimeout(redactDeviceCode(ctx), requestMs);
+  const result = await mutate(limited, connectGit, { params, body }, { view: connectionView });
+  return noteUnchanged(ctx, result);
 }
 
-/** What can be connected the git host tells nobody whose account is not linked: that comes first, and is what is planned. */
+/** Without a linked account the repository is unknown, so the preview covers the linking. */
 async function previewLink(ctx: Ctx, { repo, resume }: AppConnection, cause: unknown): Promise<Result> {
   if (!isProblem(cause, 'git_account_required')) throw cause;
   ctx.note(
-    `Your account at the git host is not linked. That comes first, by a code that you approve there; then ${plain(repo)} is connected.`,
+    `Your git host account is not linked. You first approve a code there; then ${sanitize(repo)} is connected.`,
   );
-  if (resume !== null) return previewApproval(ctx, await codePlace(ctx), resume, 'connect');
+  if (resume !== null) return previewApproval(ctx, await codeScope(ctx), resume, 'connect');
   const input = { params: { tenantID: await resolveTenant(ctx) } };
-  return mutate(within(ctx, requestMs), startGitLink, input);
+  return mutate(withTimeout(ctx, requestMs), startGitLink, input);
 }
 
-/** The app of the git host is installed by a person, in a browser; a state says afterwards what it was for. */
-async function afterMissingInstallation(ctx: Ctx, wish: AppConnection, cause: unknown): Promise<Result> {
+async function guideInstallation(ctx: Ctx, request: AppConnection, cause: unknown): Promise<Result> {
   if (!isProblem(cause, 'installation_missing')) throw cause;
-  const params = { tenantID: await resolveTenant(ctx), app: wish.app };
-  const input = { params, body: { repo: wish.repo, branch: wish.branch } };
-  const begun = await (await ctx.client()).call(beginGitConnection, input, {
-    ...{ signal: within(ctx, requestMs).signal, idempotencyKey: crypto.randomUUID() },
+  const params = { tenantID: await resolveTenant(ctx), app: request.app };
+  const input = { params, body: { repo: request.repo, branch: request.branch } };
+  const started = await (await ctx.client()).call(beginGitConnection, input, {
+    signal: withTimeout(ctx, requestMs).signal,
+    idempotencyKey: crypto.randomUUID(),
   });
-  const { install_url, state } = begun;
-  if (isWebAddress(install_url)) {
-    ctx.io.err(`Open ${plain(install_url)} and install the app of the git host for ${ownerOf(wish.repo)}\n`);
+  const { install_url, state } = started;
+  if (isWebUrl(install_url)) {
+    ctx.io.err(`Open ${sanitize(install_url)} and install the git host app for ${repoOwner(request.repo)}\n`);
     if ((await ctx.io.isTerminal('stderr')) && (await ctx.io.openBrowser(install_url)))
-      ctx.say('Your browser should show that page now.');
-  } else ctx.io.err(`Install the app of the git host for ${ownerOf(wish.repo)}\n`);
-  ctx.say(`When it is installed: ${commandLine(['git-host', 'complete', '--state', plain(state)])}`);
-  return { value: begun, text: () => '', exit: 11 };
+      ctx.say('The page opens in your browser.');
+  } else ctx.io.err(`Install the git host app for ${repoOwner(request.repo)}\n`);
+  ctx.say(`After the installation: ${commandLine(['git-host', 'complete', '--state', sanitize(state)])}`);
+  return { value: started, text: () => '', exit: 11 };
 }
 
-function ownerOf(repo: string): string {
-  return plain(repo.split('/')[0] ?? '');
+function repoOwner(repo: string): string {
+  return sanitize(repo.split('/')[0] ?? '');
 }
 
 function isProblem(cause: unknown, code: ErrorCode): boolean {
   return cause instanceof ProblemError && cause.problem.code === code;
+}
+
+export async function linkAccount(ctx: Ctx, { resume }: { resume: ResumeOptions | null }): Promise<Result> {
+  const scope = await codeScope(ctx);
+  if (resume !== null) {
+    const approval = await resumeApproval(ctx, scope, resume, 'link');
+    return approval.status === 'linked' ? linkedResult(approval) : pendingResult(ctx, approval.code);
+  }
+  const { stored, device_code } = await issueCode(ctx, scope, 'link');
+  if (!(await ctx.io.isTerminal('stderr'))) return pendingResult(ctx, stored, { device_code });
+  return linkedResult(await waitForApproval(ctx, scope, stored, null));
+}
+
+export function linkedResult({ account }: Approval & { status: 'linked' }): Result {
+  return {
+    value: { status: 'linked', account },
+    text: () =>
+      account === null
+        ? 'Your git host account is linked.\n'
+        : `Your account ${sanitize(account.login)} at ${sanitize(account.host)} is linked.\n`,
+  };
 }

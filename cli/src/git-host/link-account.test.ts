@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   existsSync,
@@ -12,66 +12,66 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type FakeGitHost, issueCodes, secretCode } from '../../testing/fake-git-host.ts';
-import { startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions } from '../../testing/run-svc.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 let dir: string;
 let host: FakeGitHost;
 beforeEach(async () => {
   dir = join(newFolder(), 'config');
-  // A question that was given up may still be on its way: it is heard before this one, and belongs to no test any more.
+  // A canceled poll of the previous test may still arrive; it arrives before this request.
   await fetch(server.url);
   server.seen = [];
   host = issueCodes(server);
 });
 
 const link = (flags: string[] = [], options: RunOptions = {}) =>
-  runSvc(['git-host', 'link', ...flags], {
+  server.svc(['git-host', 'link', ...flags], {
     ...options,
-    cwd: newFolder(),
-    env: {
-      ...{ SVC_CONFIG_DIR: dir, SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo' },
-      ...options.env,
-    },
+    env: { SVC_CONFIG_DIR: dir, ...options.env },
   });
 const folder = () => join(dir, 'git-host');
 const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
 const file = () => join(folder(), files()[0] ?? 'none');
-const kept = () => JSON.parse(readFileSync(file(), 'utf8'));
-const change = (fields: object) => writeFileSync(file(), JSON.stringify({ ...kept(), ...fields }));
+const stored = () => JSON.parse(readFileSync(file(), 'utf8'));
+const change = (fields: object) => writeFileSync(file(), JSON.stringify({ ...stored(), ...fields }));
 /** As if the time until the next question had passed. */
 const askable = () => change({ next_poll_at: '2020-01-01T00:00:00.000Z' });
 const shown = 'Open https://git.example/login/device and enter the code WDJB-MJHT\n';
 
 describe('svc git-host link', () => {
-  test('without a terminal shows address and code, keeps the code, and exits with 11', async () => {
+  test('without a terminal shows URL and code, stores the code, and exits with 11', async () => {
     const ran = await link(['--json']);
     expect([ran.exit, ran.err.startsWith(shown)]).toEqual([11, true]);
     expect(ran.err).toContain('svc git-host link --resume-last --wait-approval 10m --tenant demo');
     expect(JSON.parse(ran.out)).toMatchObject({
-      ...{ status: 'pending', device_code: secretCode, user_code: 'WDJB-MJHT', interval_seconds: 0.02 },
+      status: 'pending',
+      device_code: secretCode,
+      user_code: 'WDJB-MJHT',
+      interval_seconds: 0.02,
     });
-    expect(kept()).toMatchObject({
-      ...{ device_code: secretCode, user_code: 'WDJB-MJHT', purpose: 'link', run_id: null },
-      ...{ profile: 'default', base_url: server.url, expires_at: '2031-05-01T12:15:00.000Z' },
+    expect(stored()).toMatchObject({
+      device_code: secretCode,
+      user_code: 'WDJB-MJHT',
+      purpose: 'link',
+      run_id: null,
+      profile: 'default',
+      base_url: server.url,
+      expires_at: '2031-05-01T12:15:00.000Z',
     });
     const modes = [file(), folder()].map((path) => statSync(path).mode & 0o777);
     expect([modes, host.asked]).toEqual([[0o600, 0o700], []]);
   });
 
-  test('on a terminal waits for the person', async () => {
+  test('on a terminal waits for the approval', async () => {
     host.polls = ['pending', 'html', 'pending', 'linked'];
     const ran = await link([], { terminal: true });
     expect([ran.exit, ran.out]).toEqual([0, 'Your account ann at https://git.example is linked.\n']);
     expect([ran.err, host.asked.length, files()]).toEqual([shown, 4, []]);
   });
 
-  test('never tells the device code where people look, also with --verbose', async () => {
+  test('never prints the device code on standard error, even with --verbose', async () => {
     host.polls = ['pending', 'denied'];
     const began = await link(['--verbose']);
     askable();
@@ -82,13 +82,13 @@ describe('svc git-host link', () => {
     expect([began.exit, resumed.exit, denied.exit, said.includes(secretCode)]).toEqual([11, 11, 4, false]);
   });
 
-  test('ends at Ctrl-C with 130, and tells how to go on', async () => {
+  test('exits with 130 at Ctrl-C, and says how to resume', async () => {
     host.polls = ['pending'];
     const ran = await link([], { terminal: true, interrupt: (stop) => setTimeout(stop, 100) });
     expect(ran.exit).toBe(130);
     expect(ran.err).toContain('can still be approved');
     expect(ran.err).toContain('--resume-last');
-    expect(kept().device_code).toBe(secretCode);
+    expect(stored().device_code).toBe(secretCode);
   });
 
   test.each(['javascript:alert(1)', 'file:///etc/passwd', 'not an address', 'https://ann:pw@git.example/'])(
@@ -100,14 +100,14 @@ describe('svc git-host link', () => {
     },
   );
 
-  test('makes what the server says harmless to a terminal', async () => {
+  test('removes control characters from texts of the server', async () => {
     host.verificationUri = 'https://git.example/\u001b[2J';
     expect((await link()).err).not.toContain('\u001b');
   });
 });
 
 describe('svc git-host link --resume-last', () => {
-  test('asks once: 11 with the code again while it waits, 0 when it is linked, 5 after that', async () => {
+  test('polls once: exit 11 with the code while pending, 0 when linked, 5 afterwards', async () => {
     host.polls = ['pending', 'linked'];
     await link();
     askable();
@@ -121,14 +121,14 @@ describe('svc git-host link --resume-last', () => {
     expect(none.err).toContain('no_device_code');
   });
 
-  test('waits until the time that is kept with the code, says so, and asks once', async () => {
+  test('waits until the stored time of the next poll, says so, and polls once', async () => {
     host.intervalSeconds = 1;
     await link();
-    const until = Date.parse(kept().next_poll_at);
+    const until = Date.parse(stored().next_poll_at);
     const ran = await link(['--resume-last', '--json']);
     expect([ran.exit, JSON.parse(ran.out).status, host.asked.length]).toEqual([0, 'linked', 1]);
     expect(Date.now()).toBeGreaterThanOrEqual(until);
-    expect(ran.err).toBe('The git host takes the next question in 1s; that is waited for.\n');
+    expect(ran.err).toBe('Waiting 1s for the polling interval of the git host.\n');
   });
 
   test.each([
@@ -139,24 +139,24 @@ describe('svc git-host link --resume-last', () => {
     await link();
     const ran = await link(['--resume-last', ...flags], options);
     expect([ran.exit, host.asked, files().length]).toEqual([exit, [], 1]);
-    expect(ran.err).toContain('Go on with svc git-host link --resume-last');
+    expect(ran.err).toContain('Resume with svc git-host link --resume-last');
   });
 
-  test('asks where the clock was set back since', async () => {
+  test('polls at once if the clock was set back', async () => {
     await link();
     change({ next_poll_at: '2999-01-01T00:00:00.000Z' });
     expect([(await link(['--resume-last'])).exit, host.asked.length]).toEqual([0, 1]);
   });
 
-  test('keeps for good that it is to slow down', async () => {
+  test('stores a longer polling interval', async () => {
     host.intervalSeconds = 5;
     host.polls = ['slow_down', 'pending'];
     await link();
     for (const seconds of [10, 10]) {
       askable();
       expect((await link(['--resume-last'])).exit).toBe(11);
-      expect(kept().interval_seconds).toBe(seconds);
-      expect(Date.parse(kept().next_poll_at) - Date.now()).toBeWithin(5_000, 10_001);
+      expect(stored().interval_seconds).toBe(seconds);
+      expect(Date.parse(stored().next_poll_at) - Date.now()).toBeWithin(5_000, 10_001);
     }
   });
 
@@ -172,14 +172,14 @@ describe('svc git-host link --resume-last', () => {
     expect([ran.exit, ran.err.includes(`(${code})`), files()]).toEqual([exit, true, []]);
   });
 
-  test('keeps the code where something else answered', async () => {
+  test('keeps the code after an unexpected answer', async () => {
     host.polls = ['html'];
     await link();
     askable();
     expect([(await link(['--resume-last'])).exit, files().length]).toEqual([13, 1]);
   });
 
-  test('knows the codes of other profiles, tenants and servers apart', async () => {
+  test('separates the codes of profiles, tenants and servers', async () => {
     await link(['--profile', 'one']);
     askable();
     expect((await link(['--resume-last'])).exit).toBe(5);
@@ -195,14 +195,14 @@ describe('svc git-host link --resume-last', () => {
 });
 
 describe('--wait-approval', () => {
-  test('asks at the pace of the host until it is approved', async () => {
+  test('polls at the interval of the host until the approval', async () => {
     host.polls = ['pending', 'html', 'linked'];
     await link();
     const ran = await link(['--resume-last', '--wait-approval', '6s']);
     expect([ran.exit, host.asked.length]).toEqual([0, 3]);
   });
 
-  test('that runs out exits with 10, and the code stays', async () => {
+  test('that times out exits with 10 and keeps the code', async () => {
     host.polls = ['pending'];
     host.intervalSeconds = 2;
     await link();
@@ -212,7 +212,7 @@ describe('--wait-approval', () => {
     expect(host.asked.length).toBeWithin(2, 4);
   }, 20_000);
 
-  test('gives way to a shorter --timeout', async () => {
+  test('is limited by a shorter --timeout', async () => {
     host.polls = ['pending'];
     await link();
     const ran = await link(['--resume-last', '--wait-approval', '6s', '--timeout', '300ms']);
@@ -224,51 +224,51 @@ describe('--wait-approval', () => {
     ['--resume-last --wait-approval 11m', '10m'],
     ['--resume-last --wait-approval 6', 'Add a unit'],
     ['--wait-approval 6s', '--device-code or --resume-last'],
-    ['--resume-last --device-code abc', 'exclude each other'],
-  ])('%s is a mistake (2), before any request', async (flags, says) => {
+    ['--resume-last --device-code abc', 'cannot be combined'],
+  ])('%s is a usage error before any request', async (flags, says) => {
     const ran = await link(flags.split(' '));
     expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
   });
 });
 
 describe('--device-code', () => {
-  test('goes on with a code from elsewhere, given by the flag or by the environment', async () => {
+  test('resumes with a code from another machine, from the flag or the environment', async () => {
     host.polls = ['pending', 'linked'];
     const env = { SVC_GIT_HOST_DEVICE_CODE: 'from-elsewhere' };
     const pending = await link([], { env });
-    expect([pending.exit, pending.err.includes('still to be approved')]).toEqual([11, true]);
+    expect([pending.exit, pending.err.includes('not yet approved')]).toEqual([11, true]);
     // Asked again too soon, from whichever of the two: it waits.
     change({ next_poll_at: new Date(Date.now() + 300).toISOString() });
     const again = await link(['--device-code', 'from-elsewhere']);
-    expect([again.exit, again.err.includes('next question in 1s')]).toEqual([0, true]);
+    expect([again.exit, again.err.includes('Waiting 1s for the polling interval')]).toEqual([0, true]);
     expect([host.asked, host.issued]).toEqual([['from-elsewhere', 'from-elsewhere'], 0]);
   });
 
-  test('in the environment gives way to --resume-last', async () => {
+  test('in the environment is overridden by --resume-last', async () => {
     await link();
     const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
     const ran = await link(['--resume-last'], { env });
     expect([ran.exit, host.asked]).toEqual([0, [secretCode]]);
     const both = await link(['--resume-last', '--device-code', 'abc'], { env });
-    expect([both.exit, both.err.includes('exclude each other')]).toEqual([2, true]);
+    expect([both.exit, both.err.includes('cannot be combined')]).toEqual([2, true]);
   });
 
-  test('that nobody knows is not said to wait for an approval', async () => {
+  test('that is unknown is not reported as pending', async () => {
     host.polls = ['foreign'];
     for (const wait of [[], ['--wait-approval', '6s']]) {
       const ran = await link(['--device-code', 'from-elsewhere', ...wait]);
-      expect([ran.exit, ran.err.includes('still to be approved')]).toEqual([5, false]);
+      expect([ran.exit, ran.err.includes('not yet approved')]).toEqual([5, false]);
       expect(ran.err).toContain('svc git-host accounts list');
     }
   });
 
-  test('that can not be one is a mistake, and is not repeated', async () => {
+  test('that is malformed is a usage error, and is not printed', async () => {
     const ran = await link(['--device-code', 'a secret with spaces']);
     expect([ran.exit, ran.err.includes('a secret'), server.seen]).toEqual([2, false, []]);
   });
 });
 
-describe('the kept code', () => {
+describe('the stored code', () => {
   test.each([
     ['is no JSON', () => writeFileSync(file(), '{"device_code":')],
     ['is empty', () => writeFileSync(file(), '')],
@@ -281,12 +281,12 @@ describe('the kept code', () => {
     ['is too large', () => change({ more: 'x'.repeat(70_000) })],
     ['is open to others', () => chmodSync(file(), 0o644)],
     ['lies in a folder that others write', () => chmodSync(folder(), 0o777)],
-  ])('that %s is as good as none, and a notice says so', async (_, spoil) => {
+  ])('that %s is ignored with a notice', async (_, spoil) => {
     await link();
     askable();
     spoil();
     const ran = await link(['--resume-last']);
-    expect([ran.exit, host.asked, ran.err.includes('it is not used')]).toEqual([5, [], true]);
+    expect([ran.exit, host.asked, ran.err.includes('ignored')]).toEqual([5, [], true]);
     expect(ran.err).not.toContain(secretCode);
   });
 
@@ -302,32 +302,34 @@ describe('the kept code', () => {
     const read = await link(['--resume-last']);
     expect([read.exit, read.err.includes('is a symbolic link'), host.asked]).toEqual([5, true, []]);
     const wrote = await link();
-    expect([wrote.exit, wrote.err.includes('The code is not kept')]).toEqual([11, true]);
+    expect([wrote.exit, wrote.err.includes('The code is not stored')]).toEqual([11, true]);
     expect(readFileSync(away, 'utf8')).toBe(before);
   });
 
-  test('is not put into a folder that is a symbolic link', async () => {
+  test('is not written to a folder that is a symbolic link', async () => {
     const away = newFolder();
     mkdirSync(dir, { recursive: true });
     symlinkSync(away, folder());
     const ran = await link();
-    expect([ran.exit, ran.err.includes('The code is not kept'), readdirSync(away)]).toEqual([11, true, []]);
+    expect([ran.exit, ran.err.includes('The code is not stored'), readdirSync(away)]).toEqual([11, true, []]);
     expect((await link(['--resume-last'])).exit).toBe(5);
   });
 
-  test('that can not be written anywhere is said to be lost, and the flow goes on', async () => {
+  test('that cannot be stored is reported, and the command continues', async () => {
     const blocked = join(newFolder(), 'a-file');
     writeFileSync(blocked, '');
     const env = { SVC_CONFIG_DIR: join(blocked, 'config') };
     const ran = await link([], { env });
-    expect([ran.exit, ran.err.includes(shown), ran.err.includes('The code is not kept')]).toEqual([
-      ...[11, true, true],
+    expect([ran.exit, ran.err.includes(shown), ran.err.includes('The code is not stored')]).toEqual([
+      11,
+      true,
+      true,
     ]);
     expect((await link([], { env, terminal: true })).exit).toBe(0);
   });
 
-  test('of a later beginning takes the place of the one before, whole', async () => {
+  test('of a newer link replaces the older one completely', async () => {
     await Promise.all(Array.from({ length: 5 }, () => link()));
-    expect([files().length, kept().device_code]).toEqual([1, secretCode]);
+    expect([files().length, stored().device_code]).toEqual([1, secretCode]);
   });
 });

@@ -1,57 +1,58 @@
 import { describe, expect, test } from 'bun:test';
 import { Manifest } from '@svc/contract/manifest.shapes.ts';
 import fc from 'fast-check';
-import { detect } from './detect.ts';
-import type { FolderFacts } from './folder-facts.ts';
-import type { Given } from './names.ts';
+import { detect, type Folder } from './detect.ts';
+import type { GivenNames } from './names.ts';
 
 interface Shape {
-  /** Names in the folder beside those of `texts`. */
+  /** Empty files. */
   entries?: string[];
   texts?: Record<string, string>;
   package?: Record<string, unknown>;
+  /** Folders with a page. */
   pages?: string[];
   origin?: string;
   folder?: string;
 }
 
-function facts(shape: Shape): FolderFacts {
-  const texts = {
-    ...shape.texts,
-    ...(shape.package && { 'package.json': JSON.stringify(shape.package) }),
+function folderWith({ entries = [], texts = {}, pages = [], origin, ...shape }: Shape): Folder {
+  const files: Record<string, string> = {
+    ...Object.fromEntries(
+      [...entries, ...pages.map((name) => `${name}/index.html`)].map((name) => [name, '']),
+    ),
+    ...texts,
   };
-  const pages = shape.pages ?? [];
+  if (shape.package) files['package.json'] = JSON.stringify(shape.package);
+  const paths = new Set(Object.keys(files));
   return {
-    folder: shape.folder ?? 'folder',
-    entries: new Set([...(shape.entries ?? []), ...Object.keys(texts), ...pages.map((it) => `${it}/`)]),
-    texts,
-    pages,
-    origin: shape.origin ?? null,
+    files: { paths, read: async (path) => files[path] ?? null },
+    name: shape.folder ?? 'folder',
+    origin: origin ?? null,
   };
 }
 
-/** What is found beside name and slug. */
-function serving(shape: Shape): Manifest {
-  const { manifest } = detect(facts(shape), {});
+/** All of the manifest but name and slug. */
+async function serving(shape: Shape): Promise<Manifest> {
+  const { manifest } = await detect(folderWith(shape), {});
   const { name: _, app: __, ...rest } = manifest;
   return rest;
 }
 
-const names = (shape: Shape, given: Given = {}) => {
-  const { manifest } = detect(facts(shape), given);
+const names = async (shape: Shape, given: GivenNames = {}) => {
+  const { manifest } = await detect(folderWith(shape), given);
   return [manifest.name, manifest.app?.slug];
 };
 
 describe('the name', () => {
-  test('is what was said, then that of package.json, of the remote, of the folder', () => {
+  test('is that of the flag, then of package.json, the remote, the folder', async () => {
     const origin = 'git@host:acme/shop-repo.git';
     const all = { package: { name: '@acme/web-shop' }, origin, folder: 'Shop Folder' };
-    expect(names(all, { name: 'My Shop' })).toEqual(['My Shop', 'my-shop']);
-    expect(names(all, { name: 'My Shop', slug: 'other' })).toEqual(['My Shop', 'other']);
-    expect(names(all)).toEqual(['web-shop', 'web-shop']);
-    expect(names({ origin, folder: 'x' })).toEqual(['shop-repo', 'shop-repo']);
-    expect(names({ folder: 'Shop Folder' })).toEqual(['Shop Folder', 'shop-folder']);
-    expect(names({ folder: '' })).toEqual(['app', 'app']);
+    expect(await names(all, { name: 'My Shop' })).toEqual(['My Shop', 'my-shop']);
+    expect(await names(all, { name: 'My Shop', slug: 'other' })).toEqual(['My Shop', 'other']);
+    expect(await names(all)).toEqual(['web-shop', 'web-shop']);
+    expect(await names({ origin, folder: 'x' })).toEqual(['shop-repo', 'shop-repo']);
+    expect(await names({ folder: 'Shop Folder' })).toEqual(['Shop Folder', 'shop-folder']);
+    expect(await names({ folder: '' })).toEqual(['app', 'app']);
   });
 
   test.each([
@@ -59,35 +60,37 @@ describe('the name', () => {
     ['https://host/acme/shop/', 'shop'],
     ['ssh://git@host:22/acme/shop', 'shop'],
     ['C:\\repos\\shop.git', 'shop'],
-  ])('of the remote %s is %s', (origin, name) => {
-    expect(names({ origin })[0]).toBe(name);
+  ])('of the remote %s is %s', async (origin, name) => {
+    expect((await names({ origin }))[0]).toBe(name);
   });
 
-  test('that no slug can be made from leaves the slug to the folder, or to nobody', () => {
-    expect(names({ folder: 'shop' }, { name: '日本' })).toEqual(['日本', 'shop']);
-    expect(names({ folder: '日本' })).toEqual(['日本', undefined]);
-    expect(names({ folder: 'shop' }, { name: 'Search' })).toEqual(['Search', 'shop']);
+  test('that gives no slug uses that of the folder, or none', async () => {
+    expect(await names({ folder: 'shop' }, { name: '日本' })).toEqual(['日本', 'shop']);
+    expect(await names({ folder: '日本' })).toEqual(['日本', undefined]);
+    expect(await names({ folder: 'shop' }, { name: 'Search' })).toEqual(['Search', 'shop']);
   });
 
-  test('in package.json that is none is passed over', () => {
+  test('in package.json that is not a name is ignored', async () => {
     for (const name of ['', '  ', 'x'.repeat(101), 'a\nb', 3, null]) {
-      expect(names({ package: { name }, folder: 'shop' })[0]).toBe('shop');
+      expect((await names({ package: { name }, folder: 'shop' }))[0]).toBe('shop');
     }
   });
 });
 
 describe('a Dockerfile or a compose file', () => {
-  test('decides, whatever else is there', () => {
+  test('decides, whatever else is there', async () => {
     const astro = { scripts: { build: 'astro build' }, dependencies: { astro: '5' } };
-    expect(serving({ texts: { Dockerfile: 'FROM node' }, package: astro })).toEqual({
+    expect(await serving({ texts: { Dockerfile: 'FROM node' }, package: astro })).toEqual({
       deploy: { method: 'docker' },
     });
-    expect(serving({ entries: ['compose.yaml', 'Dockerfile'] })).toEqual({ deploy: { method: 'docker' } });
-    expect(serving({ texts: { Containerfile: 'FROM node' } })).toEqual({
+    expect(await serving({ entries: ['compose.yaml', 'Dockerfile'] })).toEqual({
+      deploy: { method: 'docker' },
+    });
+    expect(await serving({ texts: { Containerfile: 'FROM node' } })).toEqual({
       deploy: { method: 'docker', dockerfile: 'Containerfile' },
     });
     for (const file of ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']) {
-      expect(serving({ entries: [file, 'index.html'], package: astro })).toEqual({
+      expect(await serving({ entries: [file, 'index.html'], package: astro })).toEqual({
         deploy: { method: 'compose', compose_file: file },
       });
     }
@@ -100,8 +103,8 @@ describe('a Dockerfile or a compose file', () => {
     ['HEALTHCHECK NONE', undefined],
     ['HEALTHCHECK CMD pg_isready', undefined],
     ['# HEALTHCHECK CMD curl http://localhost/x', undefined],
-  ])('%s gives the health path %s', (line, path) => {
-    expect(serving({ texts: { Dockerfile: `FROM node\n${line}\n` } }).health).toBe(path as string);
+  ])('%s gives the health path %s', async (line, path) => {
+    expect((await serving({ texts: { Dockerfile: `FROM node\n${line}\n` } })).health).toBe(path as string);
   });
 });
 
@@ -200,8 +203,8 @@ describe('a project with a package.json', () => {
       { package: { scripts: build }, pages: ['dist'], entries: ['index.html'] },
       files('dist'),
     ],
-  ])('%s is served as files', (_, shape, expected) => {
-    expect(serving(shape)).toEqual(expected);
+  ])('%s is served as files', async (_, shape, expected) => {
+    expect(await serving(shape)).toEqual(expected);
   });
 
   const runs = (start: string | undefined, command?: string) => ({
@@ -242,7 +245,7 @@ describe('a project with a package.json', () => {
     ],
     [
       'express without a script',
-      { package: { main: 'src/server.js', dependencies: { express: '5' } } },
+      { package: { main: 'src/server.js', dependencies: { express: '5' } }, entries: ['src/server.js'] },
       runs('node src/server.js'),
     ],
     ['express with nothing to start', { package: { dependencies: { express: '5' } } }, runs(undefined)],
@@ -268,8 +271,8 @@ describe('a project with a package.json', () => {
       runs('npm run start'),
     ],
     ['no framework and no pages', { package: { scripts: build } }, runs(undefined, 'npm run build')],
-  ])('%s is run as a program', (_, shape, expected) => {
-    expect(serving(shape)).toEqual(expected);
+  ])('%s is run as a program', async (_, shape, expected) => {
+    expect(await serving(shape)).toEqual(expected);
   });
 });
 
@@ -288,36 +291,38 @@ describe('a folder without a package.json', () => {
       { entries: ['_config.yml', 'index.html'] },
       { ...plain('_site'), build: 'bundle exec jekyll build' },
     ],
-    ['go', { entries: ['go.mod', 'main.go'] }, docker],
+    [
+      'go',
+      { entries: ['go.mod', 'main.go'] },
+      { ...docker, build: 'go build -o app .', start: './app', health: '/' },
+    ],
     ['nothing', {}, docker],
     ['a folder called Dockerfile', { entries: ['Dockerfile/'] }, docker],
     ['a package.json that is no JSON', { texts: { 'package.json': '{' } }, docker],
     ['a package.json that is a list', { texts: { 'package.json': '[]' } }, docker],
-  ])('with %s', (_, shape, expected) => {
-    expect(serving(shape)).toEqual(expected);
+  ])('with %s', async (_, shape, expected) => {
+    expect(await serving(shape)).toEqual(expected);
   });
 });
 
-test('whatever lies in the folder, the file is one that the schema takes, with a reason for each value', () => {
+test('whatever lies in the folder, the file is one that the schema takes, with a reason for each value', async () => {
   const json = fc.oneof(
     fc.json(),
     fc
       .record({ name: fc.string(), main: fc.string(), scripts: fc.object(), dependencies: fc.object() })
       .map((it) => JSON.stringify(it)),
   );
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       fc.string({ unit: 'binary' }),
       fc.subarray(['Dockerfile', 'compose.yml', 'index.html', 'hugo.toml', 'yarn.lock']),
       json,
       fc.option(fc.string(), { nil: undefined }),
       fc.subarray(['dist', 'public']),
-      (folder, entries, packageJson, origin, pages) => {
+      async (folder, entries, packageJson, origin, pages) => {
         const texts = { 'package.json': packageJson, Dockerfile: packageJson };
-        const { manifest, evidence } = detect(
-          facts({ folder, entries, texts, pages, ...(origin !== undefined && { origin }) }),
-          {},
-        );
+        const shape = { folder, entries, texts, pages, origin };
+        const { manifest, evidence } = await detect(folderWith(shape), {});
         expect(Manifest.safeParse(manifest).error?.message).toBeUndefined();
         const found: Record<string, unknown> = Object.fromEntries(
           evidence.map(({ key, value }) => [key, value]),

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { newFolder, removeFolders, runSvc } from '../../testing/run-svc.ts';
-import { readManifest } from '../manifest.ts';
+import { readManifest } from '../manifest/manifest.ts';
 
 afterAll(removeFolders);
 
@@ -9,7 +9,7 @@ const env = { SVC_BASE_URL: 'http://localhost:4400', SVC_CONFIG_DIR: newFolder()
 const init = (cwd: string, ...more: string[]) => runSvc(['init', ...more], { cwd, env });
 
 describe('svc init', () => {
-  test('writes a file that svc itself takes, and leaves nothing else behind', async () => {
+  test('writes a file that svc accepts, and nothing else', async () => {
     const folder = newFolder();
     await Bun.write(
       `${folder}/package.json`,
@@ -19,12 +19,16 @@ describe('svc init', () => {
     const { path, created, manifest, evidence } = JSON.parse(ran.out);
     expect([ran.exit, path, created]).toEqual([0, `${folder}/svc.yaml`, true]);
     expect((await readManifest(path)).manifest).toEqual(manifest);
-    expect(evidence).toContainEqual({ key: 'static.dir', value: 'dist', because: 'astro in package.json' });
+    expect(evidence).toContainEqual({
+      key: 'static.dir',
+      value: 'dist',
+      because: 'package.json depends on astro',
+    });
     expect(readdirSync(folder).sort()).toEqual(['package.json', 'svc.yaml']);
     expect(statSync(path).mode & 0o777).toBe(0o644);
   });
 
-  test('replaces nothing unless it is told to: exit 6', async () => {
+  test('replaces a file only with --force, otherwise exits with 6', async () => {
     for (const name of ['svc.yaml', 'svc.yml']) {
       const folder = newFolder();
       await Bun.write(`${folder}/${name}`, 'name: mine\n');
@@ -35,14 +39,14 @@ describe('svc init', () => {
       const forced = await init(folder, 'Other', '--force');
       expect([forced.exit, forced.err]).toEqual([
         0,
-        `Look it over, then: svc apps create --from-file ${name}\n`,
+        `Review it, then run svc apps create --from-file ${name}\n`,
       ]);
       expect(readdirSync(folder)).toEqual([name]);
       expect((await readManifest(`${folder}/${name}`)).manifest.name).toBe('Other');
     }
   });
 
-  test('with --print writes nothing, and prints what it would write', async () => {
+  test('with --print prints the file and writes nothing', async () => {
     const folder = newFolder();
     const printed = await init(folder, 'Shop', '--print');
     expect([printed.exit, printed.err, readdirSync(folder)]).toEqual([0, '', []]);
@@ -52,17 +56,17 @@ describe('svc init', () => {
     expect(JSON.parse((await init(folder, '--print', '--json')).out).created).toBe(false);
   });
 
-  test('says of a link that leads nowhere what other commands say', async () => {
+  test('reports a broken link like other commands', async () => {
     const folder = newFolder();
     symlinkSync('/no/such/file', `${folder}/svc.yaml`);
     for (const line of [['init'], ['init', '--force'], ['tables', 'list']]) {
       const ran = await runSvc(line, { cwd: folder, env });
       expect([line, ran.exit, ran.out]).toEqual([line, 2, '']);
-      expect(ran.err).toStartWith(`Error: ${folder}/svc.yaml is a link that leads nowhere.`);
+      expect(ran.err).toStartWith(`Error: ${folder}/svc.yaml is a dangling link.`);
     }
   });
 
-  test('of two at once, one writes and the other is refused', async () => {
+  test('run twice in parallel writes once and fails once', async () => {
     const folder = newFolder();
     const exits = await Promise.all(
       ['A1', 'B1', 'C1', 'D1'].map(async (name) => (await init(folder, name)).exit),
@@ -71,7 +75,7 @@ describe('svc init', () => {
     expect(readdirSync(folder)).toEqual(['svc.yaml']);
   });
 
-  test('takes name, slug and tenant as they are said', async () => {
+  test('accepts name, slug and tenant as flags', async () => {
     const ran = await init(newFolder(), '--name', 'Web Shop', '--slug', 'shop', '--tenant', 'acme', '--json');
     expect(JSON.parse(ran.out).manifest).toMatchObject({
       name: 'Web Shop',
@@ -92,7 +96,7 @@ describe('svc init', () => {
     [['--tenant', ''], 'tenant'],
     [['--name', ' '], 'name'],
     [['--name', 'x'.repeat(101)], 'name'],
-    [['--print', '--force'], 'exclude'],
+    [['--print', '--force'], 'cannot be combined'],
     [['a', 'b'], 'too many'],
   ])('%j is a usage error', async (args, named) => {
     const folder = newFolder();
@@ -101,7 +105,7 @@ describe('svc init', () => {
     expect(ran.err).toContain(named);
   });
 
-  test('reads the git remote without running git, and never tells its password', async () => {
+  test('reads the git remote without running git, and never prints its password', async () => {
     const folder = newFolder();
     mkdirSync(`${folder}/.git`);
     const remote =
@@ -112,7 +116,7 @@ describe('svc init', () => {
     expect(ran.out + ran.err + readFileSync(`${folder}/svc.yaml`, 'utf8')).not.toContain('hunter2');
   });
 
-  test('puts up with what is no file, and with what is far too large', async () => {
+  test('tolerates paths that are not files, and very large files', async () => {
     const folder = newFolder();
     mkdirSync(`${folder}/package.json`);
     mkdirSync(`${folder}/dist`);
@@ -123,13 +127,13 @@ describe('svc init', () => {
     expect([ran.exit, JSON.parse(ran.out).manifest.deploy]).toEqual([0, { method: 'docker' }]);
   });
 
-  test.if(process.platform === 'linux')('says that it can not write: exit 1', async () => {
+  test.if(process.platform === 'linux')('reports that it cannot write with exit 1', async () => {
     const ran = await init('/proc/self', 'Shop');
     expect([ran.exit, ran.out]).toEqual([1, '']);
-    expect(ran.err).toContain('/proc/self/svc.yaml can not be written');
+    expect(ran.err).toContain('/proc/self/svc.yaml cannot be written');
   });
 
-  test('says that a folder that is gone can not be read', async () => {
+  test('reports that a deleted folder cannot be read', async () => {
     expect((await init('/no/such/folder')).exit).toBe(2);
   });
 });

@@ -1,23 +1,25 @@
 import { appNameCharsMax, reservedSlugs } from '@svc/contract/apps.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
-import type { Reasoned } from './evidence.ts';
-import type { FolderFacts } from './folder-facts.ts';
-import type { NodeProject } from './node-project.ts';
+import type { Reasoned } from './detect.ts';
 
-/** What the person said. */
-export interface Given {
+export interface NameSources {
+  packageName: string | null;
+  origin: string | null;
+  folder: string;
+}
+
+export interface GivenNames {
   name?: string | undefined;
   slug?: string | undefined;
   tenant?: string | undefined;
 }
 
-/** What was said, or what has a name here. */
-export function nameOf(facts: FolderFacts, project: NodeProject | null, given: Given): Reasoned {
+export function chooseName(sources: NameSources, names: GivenNames): Reasoned {
   const candidates: [string | null | undefined, string][] = [
-    [given.name, 'as given'],
-    [project?.name?.replace(/^@[^/]*\//, ''), 'name in package.json'],
-    [repositoryName(facts.origin), 'the git remote origin'],
-    [facts.folder, 'the name of the folder'],
+    [names.name, 'as given'],
+    [sources.packageName?.replace(/^@[^/]*\//, ''), 'name in package.json'],
+    [repositoryName(sources.origin), 'the git remote origin'],
+    [sources.folder, 'the name of the folder'],
   ];
   for (const [text, because] of candidates) {
     const value = text?.trim() ?? '';
@@ -26,27 +28,25 @@ export function nameOf(facts: FolderFacts, project: NodeProject | null, given: G
   return { value: 'app', because: 'nothing here has a name' };
 }
 
-/** Length as people count it. */
 export function isName(text: string): boolean {
   const count = [...text].length;
   return text.trim() !== '' && count <= appNameCharsMax && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
-export function slugOf(facts: FolderFacts, name: string, given: Given): Reasoned | null {
-  if (given.slug !== undefined) return { value: given.slug, because: 'as given' };
-  const sources: [string | null, string][] = [
+export function chooseSlug(sources: NameSources, name: string, names: GivenNames): Reasoned | null {
+  if (names.slug !== undefined) return { value: names.slug, because: 'as given' };
+  const candidates: [string | null, string][] = [
     [name, 'made from the name'],
-    [repositoryName(facts.origin), 'made from the git remote origin'],
-    [facts.folder, 'made from the name of the folder'],
+    [repositoryName(sources.origin), 'made from the git remote origin'],
+    [sources.folder, 'made from the name of the folder'],
   ];
-  for (const [text, because] of sources) {
+  for (const [text, because] of candidates) {
     const value = text === null ? null : slugFromName(text);
     if (value !== null && !reservedSlugs.includes(value)) return { value, because };
   }
   return null;
 }
 
-/** `git@host:acme/shop.git` → `shop` */
 function repositoryName(origin: string | null): string | null {
   return /([^/:\\]+?)(?:\.git)?[/\\]*$/.exec(origin ?? '')?.[1] ?? null;
 }

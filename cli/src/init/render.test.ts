@@ -5,7 +5,7 @@ import { renderManifest } from './render.ts';
 
 const words = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.trim() !== '');
 
-test('the text reads back as the manifest, whatever the names and commands are', () => {
+test('the text is parsed as the same manifest, whatever the names and commands', () => {
   fc.assert(
     fc.property(
       words,
@@ -28,7 +28,7 @@ test('the text reads back as the manifest, whatever the names and commands are',
   );
 });
 
-test('the first line tells editors where the schema is, and each reason stands beside its key', () => {
+test('the first line names the schema for editors, and each key has its reason beside it', () => {
   const manifest = { name: 'Shop', deploy: { method: 'docker' as const }, start: 'node .', health: '/' };
   const evidence = [{ key: 'start', value: 'node .', because: 'main in package.json' }];
   const lines = renderManifest({ manifest, evidence }, { baseUrl: 'https://svc.example' }).split('\n');
@@ -36,7 +36,7 @@ test('the first line tells editors where the schema is, and each reason stands b
   expect(lines[lines.indexOf('start: node .') - 1]).toContain('(main in package.json)');
 });
 
-test('what can not be found out stands there as a comment', () => {
+test('unknown values are comments', () => {
   const text = renderManifest(
     { manifest: { name: '日本', deploy: { method: 'docker' } }, evidence: [] },
     { baseUrl: 'http://a' },

@@ -3,7 +3,6 @@ import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { stringify } from 'yaml';
 import type { Detected } from './detect.ts';
 
-/** The text of a new `svc.yaml`: each key with what it is for and why it has its value. */
 export function renderManifest({ manifest, evidence }: Detected, { baseUrl }: { baseUrl: string }): string {
   const why = new Map(evidence.map(({ key, because }) => [key, because]));
   const about = (key: string, text: string) => `# ${text}${why.has(key) ? ` (${why.get(key)})` : ''}.`;
@@ -11,39 +10,39 @@ export function renderManifest({ manifest, evidence }: Detected, { baseUrl }: { 
   const blocks = [
     [
       `# yaml-language-server: $schema=${baseUrl}${manifestSchemaPath}`,
-      '# What svc knows about this app. Commands in this folder and below take the app and the tenant from here.',
+      '# Settings of this app for svc. Commands in this folder and below use its app and tenant.',
     ],
-    [about('name', 'Its name as people read it'), entry('name', name ?? '')],
+    [about('name', 'Display name'), entry('name', name ?? '')],
     [
-      about('tenant', 'The tenant it belongs to; without it, your active tenant counts'),
+      about('tenant', 'Tenant; your active tenant if absent'),
       tenant === undefined ? '# tenant: my-tenant' : entry('tenant', tenant),
     ],
     app?.slug === undefined
       ? [
-          '# Its name in addresses and commands; none can be made from the name.',
+          '# Short name for URLs and commands; none can be derived from the name.',
           '# app:',
           '#   slug: my-app',
         ]
       : [
           'app:',
-          `  ${about('app.slug', 'Its name in addresses and commands')}`,
+          `  ${about('app.slug', 'Short name for URLs and commands')}`,
           `  ${entry('slug', app.slug)}`,
         ],
     [
       'deploy:',
-      '  # docker builds an image, compose runs a compose file, static serves files; it can not change later',
-      `  ${about('deploy.method', 'once the app is created')}`,
+      '  # docker builds an image, compose runs a compose file, static serves files; cannot change',
+      `  ${about('deploy.method', 'after the app is created')}`,
       `  ${entry('method', deploy?.method ?? 'docker')}`,
       ...(deploy?.dockerfile === undefined ? [] : [`  ${entry('dockerfile', deploy.dockerfile)}`]),
       ...(deploy?.compose_file === undefined ? [] : [`  ${entry('compose_file', deploy.compose_file)}`]),
     ],
-    ...commandBlock('build', build, about('build', 'What makes it ready to run or to serve')),
-    ...commandBlock('start', start, about('start', 'What runs it; it listens on $PORT')),
-    ...commandBlock('health', health, about('health', 'The path that answers 2xx when it is ready')),
-    ...staticBlock(manifest, about('static.dir', 'The folder with the files to serve')),
-    ['# Files that the app keeps: an object storage of its own.', '# storage:', '#   enabled: true'],
+    ...commandBlock('build', build, about('build', 'Build command')),
+    ...commandBlock('start', start, about('start', 'Start command; the app listens on $PORT')),
+    ...commandBlock('health', health, about('health', 'Path that returns 2xx when the app is ready')),
+    ...staticBlock(manifest, about('static.dir', 'Folder with the files to serve')),
+    ['# Object storage of the app.', '# storage:', '#   enabled: true'],
     [
-      '# Variables for the app. Nothing secret: this file is kept with the code.',
+      '# Environment variables. No secrets: this file is stored with the code.',
       '# env:',
       '#   LOG_LEVEL: info',
     ],
@@ -63,7 +62,6 @@ function staticBlock({ static: files }: Manifest, comment: string): string[][] {
   return files?.dir === undefined ? [] : [['static:', `  ${comment}`, `  ${entry('dir', files.dir)}`]];
 }
 
-/** On one line, quoted where it must be. What breaks a line is escaped as JSON does, which YAML reads too. */
 function entry(key: string, value: unknown): string {
   const isPlain = typeof value === 'string' && !/[\p{Cc}\u2028\u2029]/u.test(value);
   return `${key}: ${isPlain ? stringify(value, { lineWidth: 0 }).trimEnd() : JSON.stringify(value)}`;

@@ -1,51 +1,36 @@
 import { authModes, deployMethods } from '@svc/contract/apps.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
-import type { Flags } from '../command.ts';
+import type { Flags, FlagValues } from '../framework/declaration.ts';
 
-/** What may be said of an app, at first and later. */
 export const appSettingFlags = {
-  'auth-mode': { type: 'enum', values: authModes, summary: 'How the app itself knows who calls it' },
-  'cost-center': { type: 'string', summary: 'Label that costs are counted under' },
+  'auth-mode': { type: 'enum', values: authModes, summary: 'How the app authenticates its callers' },
+  'cost-center': { type: 'string', summary: 'Cost center label' },
   'data-scopes': {
     type: 'list',
     placeholder: 'scope',
-    summary: 'Data that the app asks for; empty for none',
+    summary: 'Data scopes that the app requests; empty clears them',
   },
-  description: { type: 'string', summary: 'What it is, at length; empty for none' },
-  'icon-url': { type: 'string', placeholder: 'url', summary: 'Icon on a light ground' },
-  'icon-dark-url': { type: 'string', placeholder: 'url', summary: 'Icon on a dark ground' },
+  description: { type: 'string', summary: 'Long description; empty clears it' },
+  'icon-url': { type: 'string', placeholder: 'url', summary: 'Icon for light backgrounds' },
+  'icon-dark-url': { type: 'string', placeholder: 'url', summary: 'Icon for dark backgrounds' },
   'resource-tier': {
     type: 'enum',
     values: resourceTiers,
-    summary: "Resource tier, up to the tenant's highest",
+    summary: "Resource tier, up to the tenant's largest",
   },
   subdomain: { type: 'string', placeholder: 'name', summary: 'Host below the apps domain' },
-  summary: { type: 'string', summary: 'What it is, in one line of 60 characters; empty for none' },
+  summary: { type: 'string', summary: 'Summary of at most 60 characters; empty clears it' },
 } as const satisfies Flags;
 
 export const deployMethodFlag = {
   'deploy-method': {
     type: 'enum',
     values: deployMethods,
-    summary: 'How it is deployed, which can not change later (docker)',
+    summary: 'Deploy method, which cannot change later (docker)',
   },
 } as const satisfies Flags;
 
-interface SettingValues {
-  'auth-mode'?: (typeof authModes)[number] | undefined;
-  'cost-center'?: string | undefined;
-  'data-scopes'?: string[] | undefined;
-  description?: string | undefined;
-  'icon-url'?: string | undefined;
-  'icon-dark-url'?: string | undefined;
-  name?: string | undefined;
-  'resource-tier'?: (typeof resourceTiers)[number] | undefined;
-  subdomain?: string | undefined;
-  summary?: string | undefined;
-}
-
-/** As the API calls them. What is not given is not there. */
-export function appSettings(flags: SettingValues) {
+export function appSettings(flags: FlagValues<typeof appSettingFlags> & { name: string | undefined }) {
   return {
     name: flags.name,
     summary: flags.summary,
@@ -55,7 +40,6 @@ export function appSettings(flags: SettingValues) {
     data_scopes: flags['data-scopes'],
     resource_preset: flags['resource-tier'],
     cost_center: flags['cost-center'],
-    // An empty address is none, as with the other texts.
     icon_url: flags['icon-url'] === '' ? null : flags['icon-url'],
     icon_dark_url: flags['icon-dark-url'] === '' ? null : flags['icon-dark-url'],
   };

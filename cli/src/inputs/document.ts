@@ -1,15 +1,13 @@
 import { bodyBytesMaxDefault } from '@svc/contract/limits.ts';
 import { yamlFault } from '@svc/contract/yaml-fault.ts';
 import type { Ctx } from '../context.ts';
-import { usage } from '../errors.ts';
-import { inputName, readInputText } from './input-text.ts';
+import { usageError } from '../framework/errors.ts';
+import { inputName, readInputText } from './files.ts';
 
 export interface DocumentOptions {
-  /** Numbers under these keys come as the text that stands there: as numbers they could lose some. */
   digits?: readonly string[];
 }
 
-/** The object in a YAML or JSON file; `-` is standard input, no path an empty object. */
 export async function readDocument(
   ctx: Ctx,
   path: string | undefined,
@@ -30,10 +28,9 @@ export async function parseDocumentText(
   const data = await parse(text, path, new Set(digits));
   if (typeof data === 'object' && data !== null && !Array.isArray(data))
     return data as Record<string, unknown>;
-  throw usage(`${inputName(path)} does not hold an object of fields.`);
+  throw usageError(`${inputName(path)} does not contain an object.`);
 }
 
-/** YAML is only loaded for what is not JSON already. */
 async function parse(text: string, path: string, digits: ReadonlySet<string>): Promise<unknown> {
   try {
     return parseJson(text, digits);
@@ -45,8 +42,8 @@ async function parse(text: string, path: string, digits: ReadonlySet<string>): P
 async function parseYaml(text: string, path: string, digits: ReadonlySet<string>): Promise<unknown> {
   const { parseDocument, visit } = await import('yaml');
   const refused = (cause: unknown) =>
-    usage(`${inputName(path)} can not be read as JSON or YAML: ${yamlFault(cause)}.`);
-  // Keys that are no texts are spelled out as such, and one within another without end.
+    usageError(`${inputName(path)} is neither valid JSON nor valid YAML: ${yamlFault(cause)}.`);
+  // Other keys than strings would be serialized, and may be nested without limit.
   const document = parseDocument(text, { stringKeys: true });
   const [error] = document.errors;
   if (error !== undefined) throw refused(error);
@@ -56,12 +53,12 @@ async function parseYaml(text: string, path: string, digits: ReadonlySet<string>
         const pair = ancestors.at(-1);
         const key = pair !== undefined && 'key' in pair && pair.key !== node ? String(pair.key) : '';
         if (!digits.has(key) || typeof node.value !== 'number') return;
-        // Other spellings than the decimal, such as 0x1f, are numbers to YAML alone.
+        // Only YAML has other notations than decimal, such as 0x1f.
         if (node.source !== undefined && decimal.test(node.source)) node.value = node.source;
       },
     });
     const data: unknown = document.toJS();
-    // What holds itself can be written in YAML and sent nowhere.
+    // Rejects circular references, which YAML allows.
     JSON.stringify(data);
     return data;
   } catch (cause) {
@@ -72,7 +69,7 @@ async function parseYaml(text: string, path: string, digits: ReadonlySet<string>
 const decimal = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
-/** The source of a value is newer than the types that the compiler knows. */
+/** TypeScript does not yet declare the reviver's third argument. */
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 function parseJson(text: string, digits: ReadonlySet<string>): unknown {

@@ -1,28 +1,27 @@
 import { columnModes, maskKinds } from '@svc/contract/access-policies.ts';
-import type { Flags, FlagValues } from '../command.ts';
-import { usage } from '../errors.ts';
-import { listed } from '../flag-value.ts';
+import type { Flags, FlagValues } from '../framework/declaration.ts';
+import { usageError } from '../framework/errors.ts';
+import { joinOr } from '../framework/text.ts';
 
-/** The fields of an access policy as flags; `--from-file` gives them as a document that flags then override. */
 export const policyFlags = {
   'from-file': {
     type: 'string',
     placeholder: 'path',
     summary: 'YAML or JSON with these fields; - reads standard input',
   },
-  name: { type: 'string', summary: 'Its name' },
-  description: { type: 'string', summary: 'What it is for; empty clears it' },
-  connector: { type: 'string', placeholder: 'connector', summary: 'Connector id or slug; empty means any' },
+  name: { type: 'string', summary: 'Name' },
+  description: { type: 'string', summary: 'Description; empty clears it' },
+  connector: { type: 'string', placeholder: 'connector', summary: 'Connector id or slug; empty for any' },
   'resource-path': {
     type: 'string',
     placeholder: 'path',
-    summary: 'schema or schema/table; empty means the whole connector',
+    summary: 'schema or schema/table; empty for the whole connector',
   },
-  actions: { type: 'list', placeholder: 'action', summary: 'Actions it applies to (read)' },
+  actions: { type: 'list', placeholder: 'action', summary: 'Actions that the policy applies to (read)' },
   'row-filter': {
     type: 'string',
     placeholder: 'filter',
-    summary: 'Which rows, as the row API spells filters; empty means all',
+    summary: 'Row filter, in the syntax of the row API; empty for all rows',
   },
   'columns-mode': { type: 'enum', values: columnModes, summary: 'Whether --columns are allowed or denied' },
   columns: { type: 'list', placeholder: 'column', requires: ['columns-mode'], summary: 'Column names' },
@@ -30,9 +29,9 @@ export const policyFlags = {
     type: 'string',
     repeated: true,
     placeholder: 'column:kind[:json]',
-    summary: `Hide a column's values: ${listed(maskKinds)}, with arguments as a JSON object`,
+    summary: `Mask a column: ${joinOr(maskKinds)}, with arguments as a JSON object`,
   },
-  enabled: { type: 'boolean', summary: '--enabled=false keeps it without effect' },
+  enabled: { type: 'boolean', summary: '--enabled=false disables the policy' },
 } as const satisfies Flags;
 
 export interface PolicyBody {
@@ -47,7 +46,7 @@ export interface PolicyBody {
   enabled?: boolean;
 }
 
-const keptByServer = new Set([
+const serverFields = new Set([
   'id',
   'tenant_id',
   'version',
@@ -76,24 +75,22 @@ export function policyBody(flags: FlagValues<typeof policyFlags>, file: Record<s
     enabled: flags.enabled,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  // What the file holds is checked by the server, which knows all the rules and names the field. A policy as it was
-  // printed is taken as well: what the server keeps about it is not for the file to say.
-  const own = Object.entries(file).filter(([name]) => !keptByServer.has(name));
+  // The server validates the file. The output of `policies get` is accepted: the server's own fields are dropped.
+  const own = Object.entries(file).filter(([name]) => !serverFields.has(name));
   return { ...Object.fromEntries(own), ...Object.fromEntries(set) } as PolicyBody;
 }
 
-/** Refuses masks that can not be read before anything is sent. */
 export function checkMasks(flags: { mask?: string[] | undefined }): undefined {
   for (const text of flags.mask ?? []) parseMask(text);
 }
 
-/** `email:partial:{"keep":4}`: only the first two colons split. */
+/** `email:partial:{"keep":4}`: only the first two colons separate. */
 export function parseMask(text: string): Mask {
   const [, column, kind, json] = /^([^:]+):([^:]+)(?::(.*))?$/s.exec(text) ?? [];
   const known = maskKinds.find((it) => it === kind);
   if (column === undefined || known === undefined) {
-    throw usage(
-      `--mask takes column:kind or column:kind:{...}, where kind is ${listed(maskKinds)}; not ${JSON.stringify(text)}.`,
+    throw usageError(
+      `--mask takes column:kind or column:kind:{...}, where kind is ${joinOr(maskKinds)}; not ${JSON.stringify(text)}.`,
     );
   }
   return { column, kind: known, args: json === undefined ? {} : parseMaskArgs(json) };
@@ -104,7 +101,7 @@ function parseMaskArgs(json: string): Mask['args'] {
     const args: unknown = JSON.parse(json);
     if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Mask['args'];
   } catch {
-    // Told below, together with JSON that is no object.
+    // Falls through to the error for JSON that is not an object.
   }
-  throw usage(`--mask takes its arguments as a JSON object, not ${JSON.stringify(json)}.`);
+  throw usageError(`--mask takes its arguments as a JSON object, not ${JSON.stringify(json)}.`);
 }

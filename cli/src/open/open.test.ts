@@ -1,17 +1,8 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { newFolder } from '../../testing/run-svc.ts';
 
-afterAll(removeFolders);
-
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-beforeEach(() => {
-  server.seen = [];
-  server.intercept = undefined;
-});
-
+const server = useFakeServer();
 /** What the server says of the app, beside what it says of everything. */
 interface Said {
   app?: Record<string, unknown>;
@@ -39,9 +30,8 @@ function says({ app, git, site, domains }: Said): void {
   };
 }
 
-const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: newFolder() };
 const svc = (line: string, cwd = newFolder()) =>
-  runSvc(['open', ...line.split(' ').filter(Boolean)], { env, cwd });
+  server.svc(['open', ...line.split(' ').filter(Boolean)], { cwd });
 
 async function path(line: string): Promise<string> {
   const ran = await svc(line);
@@ -80,12 +70,12 @@ describe('svc open', () => {
     ['policies', '/t/demo/admin/policies'],
     ['audit', '/t/demo/admin/audit'],
     ['tenant', '/t/demo/admin/settings'],
-  ])('%s leads to %s', async (line, expected) => {
+  ])('%s opens %s', async (line, expected) => {
     says({});
     expect(await path(line)).toBe(expected);
   });
 
-  test('of an app leads to where it answers, and to the console where it answers nowhere', async () => {
+  test('opens the URL of an app, and the console if it has none', async () => {
     const url = 'http://shop.apps.example.test/';
     says({ app: { url } });
     for (const line of ['shop', 'app shop', '--app shop']) expect(await path(line)).toBe(url);
@@ -107,7 +97,7 @@ describe('svc open', () => {
     expect(server.seen.at(-1)?.path).not.toEndWith('/domains');
   });
 
-  test('takes the app of svc.yaml where none is named', async () => {
+  test('uses the app of svc.yaml if none is named', async () => {
     says({});
     const folder = newFolder();
     await Bun.write(`${folder}/svc.yaml`, 'name: Shop\napp:\n  slug: shop\n');
@@ -119,7 +109,7 @@ describe('svc open', () => {
       expect([line, (await svc(line)).exit]).toEqual([line, 2]);
   });
 
-  test('git and staging lead to the addresses that the server tells, and exit 5 where there is none', async () => {
+  test('git and staging open the URLs of the server, and exit with 5 if there are none', async () => {
     const connection = { web_url: 'https://git.example.test/acme/shop' };
     const site = { staging_enabled: true, staging_url: 'http://shop--staging.apps.example.test/' };
     says({ git: { connection }, site });
@@ -148,7 +138,7 @@ describe('svc open', () => {
     ['Reviews', 'svc open reviews'],
     ['shop nowhere', 'svc open --help'],
     ['shop tabels', 'svc open tables'],
-    ['app shop reviews', 'not about one app'],
+    ['app shop reviews', 'not a page of an app'],
     ['shop logs --app shop', 'twice'],
     ['shop tables --logs', '--logs'],
     ['shop tables pets more', 'one argument too many'],
@@ -159,7 +149,7 @@ describe('svc open', () => {
     ['shop --app shop', 'twice'],
     ['shop --logs --metrics', '--metrics'],
     ['tables a b --app shop', 'one argument too many'],
-  ])('%s is refused before any request', async (line, named) => {
+  ])('%s is rejected before any request', async (line, named) => {
     const ran = await svc(line);
     expect([ran.exit, ran.out, server.seen]).toEqual([2, '', []]);
     expect(ran.err).toContain(named);

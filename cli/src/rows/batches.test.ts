@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test';
+import type { FileRecord } from '@svc/contract/csv.ts';
 import { batchBytesMax } from '@svc/contract/rows.ts';
 import { addRecord, type Batch, type BatchLimits, type Begun, batches, readAhead } from './batches.ts';
 import { convertJsonLine } from './convert-record.ts';
-import type { SourceRecord } from './read-records.ts';
 
-function recordsOf(lines: readonly string[]): SourceRecord[] {
+function recordsOf(lines: readonly string[]): FileRecord[] {
   return lines.map((line, at) => ({ line: at + 1, bytes: new TextEncoder().encode(line), end: at + 1 }));
 }
 
-async function* pieces(records: readonly SourceRecord[], size = 3): AsyncGenerator<SourceRecord[]> {
+async function* pieces(records: readonly FileRecord[], size = 3): AsyncGenerator<FileRecord[]> {
   for (let at = 0; at < records.length; at += size) yield records.slice(at, at + size);
 }
 
-function cut(records: readonly SourceRecord[], limits: BatchLimits, begun?: Begun): Promise<Batch[]> {
+function cut(records: readonly FileRecord[], limits: BatchLimits, begun?: Begun): Promise<Batch[]> {
   return Array.fromAsync(batches(pieces(records), convertJsonLine, limits, begun));
 }
 
@@ -28,7 +28,7 @@ test('batches are cut at the number of lines, and numbered', async () => {
   expect(found.flatMap(({ rows }) => rows.map(({ line }) => line))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test('batches stay below what a request may hold, whatever the lines are like', async () => {
+test('batches stay below the size limit of a request', async () => {
   const long = `{"text":"${'é'.repeat(400_000)}"}`;
   const found = await cut(recordsOf(Array.from({ length: 50 }, () => long)), { lines: 10_000 });
   expect(found.length).toBeGreaterThan(2);
@@ -38,7 +38,7 @@ test('batches stay below what a request may hold, whatever the lines are like', 
   }
 });
 
-test('a file that goes on where it was left is cut and counted as if it had never been left', async () => {
+test('a resumed file is divided and counted like an uninterrupted one', async () => {
   const whole = await cut(ten, { lines: 3 });
   const hasher = new Bun.CryptoHasher('sha256');
   for (const record of ten.slice(0, 6)) addRecord(hasher, record);
@@ -47,12 +47,12 @@ test('a file that goes on where it was left is cut and counted as if it had neve
   expect(rest).toEqual(whole.slice(2));
 });
 
-test('the first batch can be cut as it was before, with another size after it', async () => {
+test('the first batch can have its previous size, and the others a new one', async () => {
   const found = await cut(ten, { lines: 2, firstRecords: 5 });
   expect(found.map(({ records }) => records)).toEqual([5, 2, 2, 1]);
 });
 
-test('bad lines and empty ones take their part of a batch', async () => {
+test('bad and empty lines count towards a batch', async () => {
   const broken = { line: 2, bytes: new Uint8Array([0xff]), end: 2 };
   const [batch] = await cut([ten[0]!, broken, { ...recordsOf([''])[0]!, line: 3 }], { lines: 10 });
   expect([batch?.records, batch?.rows.length, batch?.faults.map(({ fault }) => fault.line)]).toEqual([
@@ -62,7 +62,7 @@ test('bad lines and empty ones take their part of a batch', async () => {
   ]);
 });
 
-test('reading ahead keeps order and errors, and does not wait for what never comes', async () => {
+test('reading ahead keeps order and errors, and ends with its consumer', async () => {
   const ahead = readAhead(
     (async function* () {
       yield 1;

@@ -1,19 +1,25 @@
+import { ProblemError } from '@svc/contract/client.ts';
+import type { FileRecord } from '@svc/contract/csv.ts';
+import { withoutMembers } from '@svc/contract/json.ts';
 import { batchBytesMax } from '@svc/contract/rows.ts';
-import type { Convert, Converted, SourceRow } from './convert-record.ts';
-import type { SourceRecord } from './read-records.ts';
-import type { LineFault } from './refused-lines.ts';
+import type { Ctx } from '../context.ts';
+import { AdvisedProblemError } from '../session/problems.ts';
+import {
+  type Convert,
+  type Converted,
+  type LineFault,
+  rejectedLinesError,
+  type SourceRow,
+} from './convert-record.ts';
+import { generatedColumns, type ImportJob, ignoredNote } from './import-state.ts';
+import type { Stored } from './send-batch.ts';
 
-/** What is sent in one request, all or nothing. */
 export interface Batch {
-  /** From 1, since the beginning of the file. */
   number: number;
   rows: SourceRow[];
   faults: BadLine[];
-  /** Records of the file that it takes, from where the one before it ended. */
   records: number;
-  /** Of all records up to its end. */
   sha256: string;
-  /** How far into the file it reaches. */
   end: number;
 }
 
@@ -22,24 +28,21 @@ export interface BadLine {
   text: string;
 }
 
-/** With room to spare: a line that alone is longer is refused by itself. */
+/** Below the server's limit; a single line that is longer is rejected by the server. */
 const bytesMax = batchBytesMax - 1024 * 1024;
 
 export interface BatchLimits {
   lines: number;
-  /** Of the first batch, where that was cut before. */
   firstRecords?: number | undefined;
 }
 
-/** Where an earlier run of the same import ended. */
 export interface Begun {
   batches: number;
   hasher: Bun.CryptoHasher;
 }
 
-/** Cuts at a number of records or bytes, whichever comes first: the same file is always cut the same way. */
 export async function* batches(
-  records: AsyncIterable<SourceRecord[]>,
+  records: AsyncIterable<FileRecord[]>,
   convert: Convert,
   limits: BatchLimits,
   begun: Begun = { batches: 0, hasher: new Bun.CryptoHasher('sha256') },
@@ -76,8 +79,8 @@ export async function* batches(
   if (batch.records > 0) yield { ...batch, sha256: hasher.copy().digest('hex') };
 }
 
-/** Line ends are no part of it: a file is the same with others. */
-export function addRecord(hasher: Bun.CryptoHasher, { bytes }: SourceRecord): void {
+/** Only the bytes of the record count: files with LF and CRLF line breaks have the same digest. */
+export function addRecord(hasher: Bun.CryptoHasher, { bytes }: FileRecord): void {
   hasher.update(bytes);
   hasher.update('\n');
 }
@@ -90,7 +93,6 @@ function emptyBatch(number: number): Batch {
   return { number, rows: [], faults: [], records: 0, sha256: '', end: 0 };
 }
 
-/** Makes the next one ready while the present one is dealt with. */
 export async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   let next = items.next();
   try {
@@ -98,12 +100,87 @@ export async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T>
       const { done, value } = await next;
       if (done) return;
       next = items.next();
-      // Told when its turn comes.
+      // Reported when it is awaited.
       next.catch(() => undefined);
       yield value;
     }
   } finally {
-    // Not waited for: standard input may stay silent for ever.
+    // Not awaited, because standard input may never end.
     items.return(undefined).catch(() => undefined);
   }
+}
+
+interface Delivery {
+  ctx: Ctx;
+  job: Pick<ImportJob, 'skip'>;
+  ignored: Set<string>;
+  /** A retry must skip the same lines, because the Idempotency-Key is derived from the body. */
+  leftOut: ReadonlySet<number>;
+  send(body: string, leftOut: readonly number[]): Promise<Stored>;
+  bad(lines: readonly BadLine[]): Promise<void>;
+  advice: string;
+}
+
+export async function deliverBatch(delivery: Delivery, batch: Batch): Promise<Stored> {
+  const { ctx, job, ignored } = delivery;
+  let rows = batch.rows.filter(({ line }) => !delivery.leftOut.has(line));
+  const leftOut = [...delivery.leftOut];
+  const faulty = batch.faults.filter(({ fault }) => !delivery.leftOut.has(fault.line));
+  if (faulty.length > 0) {
+    if (job.skip === null)
+      throw rejectedLinesError(faulty.map(({ fault }) => fault).slice(0, 100), delivery.advice);
+    await delivery.bad(faulty);
+    leftOut.push(...faulty.map(({ fault }) => fault.line));
+  }
+  while (rows.length > 0) {
+    const sent = rows;
+    try {
+      return await delivery.send(batchBody(sent, ignored), leftOut);
+    } catch (cause) {
+      if (!(cause instanceof ProblemError)) throw cause;
+      const faults = fileFaults(cause, sent);
+      if (faults.length === 0) throw cause;
+      const kept = [...new Set(faults.filter(isGeneratedColumn).map(({ column = '' }) => column))];
+      const fresh = kept.filter((column) => !ignored.has(column));
+      if (fresh.length > 0) {
+        for (const column of fresh) ignored.add(column);
+        ctx.note(ignoredNote(fresh));
+        continue;
+      }
+      if (job.skip === null)
+        throw new AdvisedProblemError({ ...cause.problem, ...renumberFaults(faults) }, delivery.advice);
+      const lines = new Set(faults.map(({ line }) => line));
+      rows = sent.filter(({ line }) => !lines.has(line));
+      leftOut.push(...lines);
+      await delivery.bad(faults.map((fault) => ({ fault, text: lineText(sent, fault.line) })));
+    }
+  }
+  return { inserted: 0, updated: 0 };
+}
+
+function batchBody(rows: readonly SourceRow[], ignored: ReadonlySet<string>): string {
+  let body = '';
+  for (const { json } of rows) body += `${ignored.size === 0 ? json : withoutMembers(json, ignored)}\n`;
+  return body;
+}
+
+function fileFaults({ problem }: ProblemError, sent: readonly SourceRow[]): LineFault[] {
+  return (problem.errors ?? []).flatMap((item) => {
+    const line = item.line === undefined ? undefined : sent[item.line - 1]?.line;
+    return line === undefined ? [] : [{ ...item, line }];
+  });
+}
+
+function isGeneratedColumn({ code, column }: LineFault): boolean {
+  return code === 'read_only' && column !== undefined && generatedColumns.includes(column);
+}
+
+function lineText(rows: readonly SourceRow[], line: number): string {
+  return rows.find((row) => row.line === line)?.text ?? '';
+}
+
+function renumberFaults(faults: readonly LineFault[]) {
+  const [first] = faults;
+  const where = first?.column === undefined ? '' : ` ${first.column}`;
+  return { detail: `line ${first?.line}:${where} ${first?.detail}`, errors: [...faults] };
 }

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { ProblemError } from '@svc/contract/client.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
-import { type KnownColumns, parseTypes } from './column-types.ts';
-import { checkJsonLine, convertJsonLine, csvConverter } from './convert-record.ts';
+import {
+  checkJsonLine,
+  convertJsonLine,
+  csvConverter,
+  type KnownColumns,
+  parseTypes,
+} from './convert-record.ts';
 
 const record = (text: string | Uint8Array, line = 1) => ({
   line,
@@ -46,18 +51,18 @@ describe('a field of CSV', () => {
     expect(one(type, true, field)).toMatchObject({ line: 7, json: `{"a":${json},"b":"x"}` });
   });
 
-  test('that is empty is null, one of two quotes an empty text', () => {
+  test('that is empty is null, and "" is an empty text', () => {
     expect(one('text', true, '')).toMatchObject({ json: '{"a":null,"b":"x"}' });
     expect(one('text', null, '')).toMatchObject({ json: '{"a":null,"b":"x"}' });
     expect(one('text', true, '""')).toMatchObject({ json: '{"a":"","b":"x"}' });
   });
 
-  test('that is empty leaves a column out that can not be null, so that its default counts', () => {
+  test('that is empty omits a column that cannot be null, so that its default applies', () => {
     expect(one('uuid', false, '')).toMatchObject({ json: '{"b":"x"}' });
   });
 });
 
-test('what is wrong with a record is told with its line, and the record kept as it was', () => {
+test('an error names the line of the record, and keeps its text', () => {
   expect(one('jsonb', true, '{no')).toEqual({
     fault: { line: 7, column: 'a', code: 'invalid_value', detail: 'must be valid JSON' },
     text: '{no,x',
@@ -70,14 +75,14 @@ test('what is wrong with a record is told with its line, and the record kept as 
   expect(convertJsonLine(record(broken))).toMatchObject({ fault: { line: 1, code: 'invalid_encoding' } });
 });
 
-test('an empty line is no record, unless the file has one column', () => {
+test('an empty line is a record only if the file has one column', () => {
   const types = parseTypes(['a:text', 'b:text']);
   expect(convert(types, 'a,b', '')).toBeNull();
   expect(convert(types, 'a', '')).toMatchObject({ json: '{"a":null}' });
   expect(convertJsonLine(record('  '))).toBeNull();
 });
 
-test.each(['a,a', 'a,', 'a,unknown', '"a', 'a;b', 'a\tb'])('a header like %j is refused', (header) => {
+test.each(['a,a', 'a,', 'a,unknown', '"a', 'a;b', 'a\tb'])('a header like %j is rejected', (header) => {
   const refused = (() => {
     try {
       return csvConverter(record(header), parseTypes(['a:text']));
@@ -88,7 +93,7 @@ test.each(['a,a', 'a,', 'a,unknown', '"a', 'a;b', 'a\tb'])('a header like %j is 
   expect(refused).toBeInstanceOf(ProblemError);
 });
 
-test('lines of JSON go to the letter; a preview looks whether they are objects', () => {
+test('JSON Lines are sent unchanged; a preview checks that they are objects', () => {
   const line = '{"big": 12345678901234567890,  "f":1.10}';
   expect(convertJsonLine(record(line))).toMatchObject({ json: line });
   expect(convertJsonLine(record('[1]'))).toMatchObject({ json: '[1]' });

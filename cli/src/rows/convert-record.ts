@@ -1,39 +1,45 @@
-import type { ColumnType } from '@svc/contract/columns.ts';
-import type { KnownColumn, KnownColumns } from './column-types.ts';
-import { type CsvField, parseCsvRecord } from './csv.ts';
-import type { SourceRecord } from './read-records.ts';
-import { type LineFault, refusedLines } from './refused-lines.ts';
+import { ProblemError } from '@svc/contract/client.ts';
+import {
+  type ColumnType,
+  columnTypes,
+  describeColumnType,
+  isColumnType,
+  type JsonKind,
+} from '@svc/contract/columns.ts';
+import { type CsvField, type FileRecord, parseCsvRecord } from '@svc/contract/csv.ts';
+import type { ProblemItem } from '@svc/contract/problem.ts';
+import { getTable } from '@svc/contract/tables.ts';
+import type { Ctx } from '../context.ts';
+import { usageError } from '../framework/errors.ts';
+import { joinOr } from '../framework/text.ts';
+import { AdvisedProblemError } from '../session/problems.ts';
+import type { TableRef } from './rows-client.ts';
 
-/** A record as it will be sent. */
 export interface SourceRow {
   line: number;
   json: string;
-  /** As it stands in the file. */
   text: string;
 }
 
 export type Converted = SourceRow | { fault: LineFault; text: string };
 
-/** Null for a record that is none: an empty line. */
-export type Convert = (record: SourceRecord) => Converted | null;
+export type Convert = (record: FileRecord) => Converted | null;
 
-/** Lines of JSON go as they are; what is wrong with one, the server says. */
 export const convertJsonLine: Convert = ({ line, bytes }) => {
   const text = decode(bytes);
-  if (text === null) return { fault: notUtf8(line), text: lossy.decode(bytes) };
+  if (text === null) return { fault: notUtf8Fault(line), text: lossy.decode(bytes) };
   return text.trim() === '' ? null : { line, json: text, text };
 };
 
-/** The same for a preview, which sends few of them. */
 export const checkJsonLine: Convert = (record) => {
   const converted = convertJsonLine(record);
   if (converted === null || 'fault' in converted) return converted;
-  const detail = faultOfJson(converted.json);
+  const detail = jsonFault(converted.json);
   if (detail === null) return converted;
   return { fault: { line: record.line, code: 'invalid_json', detail }, text: converted.text };
 };
 
-function faultOfJson(text: string): string | null {
+function jsonFault(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -44,19 +50,17 @@ function faultOfJson(text: string): string | null {
   }
 }
 
-export interface CsvConverter {
+interface CsvConverter {
   convert: Convert;
-  /** The header as it stands in the file. */
   header: string;
 }
 
-/** By the header, and by the types that the table's columns have. */
-export function csvConverter(record: SourceRecord, known: KnownColumns): CsvConverter {
+export function csvConverter(record: FileRecord, known: KnownColumns): CsvConverter {
   const header = decode(record.bytes) ?? '';
   const columns = headerColumns(record.line, header, known);
   const convert: Convert = ({ line, bytes }) => {
     const text = decode(bytes);
-    if (text === null) return { fault: notUtf8(line), text: lossy.decode(bytes) };
+    if (text === null) return { fault: notUtf8Fault(line), text: lossy.decode(bytes) };
     if (text === '' && columns.length > 1) return null;
     const fields = parseCsvRecord(text);
     if (typeof fields === 'string') return { fault: { line, code: 'invalid_csv', detail: fields }, text };
@@ -81,32 +85,31 @@ export function csvConverter(record: SourceRecord, known: KnownColumns): CsvConv
 
 interface CsvColumn extends KnownColumn {
   name: string;
-  /** As JSON. */
   key: string;
 }
 
 function headerColumns(line: number, header: string, known: KnownColumns): CsvColumn[] {
   const names = parseCsvRecord(header);
   const wrong = (detail: string, column?: string) =>
-    refusedLines(
+    rejectedLinesError(
       [{ line, ...(column !== undefined && { column }), code: 'invalid_csv', detail }],
-      'The first record of a CSV file must name the columns.',
+      'The first line of a CSV file must contain the column names.',
     );
   if (typeof names === 'string') throw wrong(names);
   const other = names.length === 1 ? /[;\t|]/.exec(header)?.[0] : undefined;
   if (other !== undefined) {
     throw wrong(
-      `has ${other === '\t' ? 'tabs' : `\`${other}\``} between its names; fields are separated by commas`,
+      `has ${other === '\t' ? 'tabs' : `\`${other}\``} between its names; separate fields with commas`,
     );
   }
   const seen = new Set<string>();
   return names.map((name) => {
     if (name === null) throw wrong('a column has no name');
-    if (seen.has(name)) throw wrong('is named twice', name);
+    if (seen.has(name)) throw wrong('is a duplicate', name);
     seen.add(name);
     const column = known.get(name);
     if (column === undefined)
-      throw wrong(`is no column whose type is known; known are ${[...known.keys()].join(', ')}`, name);
+      throw wrong(`is not a known column; known columns are ${[...known.keys()].join(', ')}`, name);
     return { name, key: JSON.stringify(name), ...column };
   });
 }
@@ -114,40 +117,45 @@ function headerColumns(line: number, header: string, known: KnownColumns): CsvCo
 const invalidJson = Symbol('invalid JSON');
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
-/** Undefined leaves the column out, so that its default counts. */
+/** Undefined omits the column, so that its default applies. */
 function fieldJson(
   { type, nullable }: KnownColumn,
   field: CsvField,
 ): string | typeof invalidJson | undefined {
   if (field === null) return nullable === false ? undefined : 'null';
-  return readField[type](field);
+  return readField(describeColumnType(type).json, field);
 }
 
-/** What does not look like the type goes as text: the server says what is wrong with it. */
-const readField: Record<ColumnType, (field: string) => string | typeof invalidJson> = {
-  text: JSON.stringify,
-  uuid: (field) => JSON.stringify(field.trim()),
-  timestamptz: (field) => JSON.stringify(field.trim()),
-  int: numberOrText,
-  float: numberOrText,
-  bigint: (field) => JSON.stringify(field.trim()),
-  bool: (field) => {
-    const word = field.trim().toLowerCase();
-    if (['true', 't', 'yes', '1'].includes(word)) return 'true';
-    return ['false', 'f', 'no', '0'].includes(word) ? 'false' : JSON.stringify(field);
-  },
-  jsonb: (field) => {
-    try {
-      JSON.parse(field);
-    } catch {
-      return invalidJson;
-    }
-    // Line ends in JSON stand between its parts only, and would end the line that is sent.
-    return field.replaceAll(/[\r\n]/g, ' ');
-  },
-};
+/** A field that does not look like its type is sent as a string: the server reports what is wrong with it. */
+function readField(kind: JsonKind, field: string): string | typeof invalidJson {
+  switch (kind) {
+    case 'string':
+      return JSON.stringify(field);
+    case 'token':
+    case 'timestamp':
+    case 'integer':
+      return JSON.stringify(field.trim());
+    case 'number':
+      return numberOrText(field);
+    case 'boolean':
+      return booleanOrText(field);
+    case 'json':
+      try {
+        JSON.parse(field);
+      } catch {
+        return invalidJson;
+      }
+      // Line breaks in JSON are white space, and would end the line that is sent.
+      return field.replaceAll(/[\r\n]/g, ' ');
+  }
+}
 
-/** The digits go as they are: none is lost. */
+function booleanOrText(field: string): string {
+  const word = field.trim().toLowerCase();
+  if (['true', 't', 'yes', '1'].includes(word)) return 'true';
+  return ['false', 'f', 'no', '0'].includes(word) ? 'false' : JSON.stringify(field);
+}
+
 function numberOrText(field: string): string {
   const text = field.trim();
   return jsonNumber.test(text) ? text : JSON.stringify(field);
@@ -164,6 +172,59 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-function notUtf8(line: number): LineFault {
+function notUtf8Fault(line: number): LineFault {
   return { line, code: 'invalid_encoding', detail: 'must be UTF-8' };
+}
+
+interface KnownColumn {
+  type: ColumnType;
+  nullable: boolean | null;
+}
+
+export type KnownColumns = ReadonlyMap<string, KnownColumn>;
+
+export async function fetchColumns(ctx: Ctx, { tenant, app, table }: TableRef): Promise<KnownColumns | null> {
+  const { client, credential } = await ctx.session();
+  if (credential === 'SVC_API_KEY') return null;
+  try {
+    const params = { tenantID: tenant, app, table };
+    const { columns } = await client.call(getTable, { params });
+    return new Map(columns.map(({ name, type, nullable }) => [name, { type, nullable }]));
+  } catch (cause) {
+    if (cause instanceof ProblemError && [403, 404].includes(cause.problem.status)) return null;
+    throw cause;
+  }
+}
+
+export function parseTypes(entries: readonly string[]): KnownColumns {
+  return new Map(
+    entries.map((entry) => {
+      const [name = '', type = ''] = entry.split(':');
+      if (name === '' || !isColumnType(type)) {
+        throw usageError(
+          `--types takes column:type, where type is ${joinOr(columnTypes)}; not ${JSON.stringify(entry)}.`,
+        );
+      }
+      return [name, { type, nullable: null }];
+    }),
+  );
+}
+
+export interface LineFault extends ProblemItem {
+  line: number;
+}
+
+export function rejectedLinesError(faults: readonly LineFault[], next: string): AdvisedProblemError {
+  return new AdvisedProblemError(
+    {
+      type: 'about:blank',
+      title: 'Rejected input',
+      status: 400,
+      detail: faults.length === 1 ? 'A line of the file is invalid.' : 'Lines of the file are invalid.',
+      code: 'validation_failed',
+      request_id: '',
+      errors: [...faults],
+    },
+    next,
+  );
 }

@@ -1,23 +1,16 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { problem } from '../../testing/fake-problem.ts';
+import { problem } from '../../testing/answers.ts';
 import { newRowsState } from '../../testing/fake-rows.ts';
-import { startFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { newFolder, type RunOptions } from '../../testing/run-svc.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(async () => {
-  await server.stop();
-  removeFolders();
-});
+const server = useFakeServer();
 
 let folder: string;
 let config: string;
 beforeEach(() => {
-  server.seen = [];
-  server.intercept = undefined;
   server.rows = { ...newRowsState(), rows: [] };
   folder = newFolder();
   config = newFolder();
@@ -30,11 +23,8 @@ async function file(name: string, lines: readonly string[]): Promise<string> {
 }
 
 function svc(args: readonly string[], options: RunOptions = {}) {
-  const env = { SVC_BASE_URL: server.url, SVC_TOKEN: 'good', SVC_TENANT: 'demo', SVC_CONFIG_DIR: config };
-  return runSvc(['rows', 'import', 'pets', '--app', 'shop', ...args], {
-    ...options,
-    env: { ...env, ...options.env },
-  });
+  const env = { SVC_CONFIG_DIR: config, ...options.env };
+  return server.svc(['rows', 'import', 'pets', '--app', 'shop', ...args], { ...options, env });
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => `{"n":${at + 1}}`);
@@ -75,7 +65,7 @@ test('a preview sends the first batch as a dry run, reads the rest, and stores n
   expect([bad.exit, bad.err.includes('line 10')]).toEqual([7, true]);
 });
 
-test('--plan refuses a file that has changed since the preview', async () => {
+test('--plan rejects a file that has changed since the preview', async () => {
   const path = await file('pets.jsonl', numbers(3));
   const { plan } = JSON.parse((await svc(['--from-file', path, '--json'])).out);
   await file('pets.jsonl', numbers(4));
@@ -86,7 +76,7 @@ test('--plan refuses a file that has changed since the preview', async () => {
 });
 
 describe('a bad line', () => {
-  test('stops the import before its batch, with its line in the file; --resume goes on once it is corrected', async () => {
+  test('stops the import before its batch, with its line in the file; --resume continues after the correction', async () => {
     const lines = [...numbers(6), '', '{"n":7,"bad":1}', ...numbers(10).slice(7)];
     const path = await file('pets.jsonl', lines);
     const args = ['--from-file', path, '--batch-size', '3', '--execute'];
@@ -116,7 +106,7 @@ describe('a bad line', () => {
     expect([ran.exit, ran.err.includes('Nothing was stored'), states()]).toEqual([7, true, []]);
   });
 
-  test('is left out with --skip-bad-lines, kept in a file, and the rest stored', async () => {
+  test('is skipped and written to a file with --skip-bad-lines', async () => {
     const lines = numbers(12).map((line, at) => (at % 5 === 1 ? `{"n":${at + 1},"bad":1}` : line));
     const bad = join(folder, 'bad.jsonl');
     const args = ['--from-file', await file('pets.jsonl', lines), '--batch-size', '4', '--execute', '--json'];
@@ -128,14 +118,14 @@ describe('a bad line', () => {
     expect(readFileSync(bad, 'utf8')).toBe('{"n":2,"bad":1}\n{"n":7,"bad":1}\n{"n":12,"bad":1}\n');
   });
 
-  test('ends it when there are more than --max-bad-lines', async () => {
+  test('ends the import if there are more than --max-bad-lines', async () => {
     const path = await file('pets.jsonl', Array(5).fill('{"bad":1}'));
     const ran = await svc(['--from-file', path, '--execute', '--skip-bad-lines', '--max-bad-lines', '4']);
     expect([ran.exit, ran.err.includes('--max-bad-lines'), stored()]).toEqual([7, true, []]);
   });
 });
 
-test('columns that the service keeps are left out with a note, so that an export can be imported', async () => {
+test('read-only columns are dropped with a note, so that an export can be imported', async () => {
   server.rows.readOnly = ['created_at', 'updated_at'];
   const line = '{"n":1,"created_at":"a","big":12345678901234567890,"updated_at":"b"}';
   const path = await file('pets.jsonl', [line]);
@@ -159,7 +149,7 @@ describe('when the server', () => {
     };
   }
 
-  test('says it is limited, the import waits as long as it says', async () => {
+  test('limits the rate, the import waits as long as requested', async () => {
     disturb(2, 'before', () => problem('rate_limited', {}, { 'retry-after': '1' }));
     const began = performance.now();
     const path = await file('pets.jsonl', numbers(4));
@@ -167,7 +157,7 @@ describe('when the server', () => {
     expect([stored(), performance.now() - began >= 1000]).toEqual([counted(4), true]);
   });
 
-  test('is limited for longer than --timeout, the end says how long to wait, and exits 8', async () => {
+  test('limits the rate for longer than --timeout, the import exits with 8 and says how long to wait', async () => {
     server.intercept = () => problem('rate_limited', {}, { 'retry-after': '42' });
     const path = await file('pets.jsonl', numbers(4));
     const ran = await svc(['--from-file', path, '--execute', '--timeout', '200ms']);
@@ -183,11 +173,11 @@ describe('when the server', () => {
         ran.err.includes(`(${code})`),
         ran.err.includes('Next: '),
         ran.err.includes('--resume'),
-      ]).toEqual([...[true, true, false]]);
+      ]).toEqual([true, true, false]);
     },
   );
 
-  test('can not answer just now, though it stored the batch, the same key makes it count once', async () => {
+  test('fails to respond after storing a batch, the same key stores it once', async () => {
     disturb(2, 'after', () => problem('unavailable'));
     const path = await file('pets.jsonl', numbers(6));
     const ran = await svc(['--from-file', path, '--batch-size', '2', '--execute', '--json']);
@@ -204,7 +194,7 @@ describe('when the server', () => {
     expect([resumed.exit, JSON.parse(resumed.out).total.inserted, stored()]).toEqual([0, 7, counted(7)]);
   });
 
-  test('is still at the batch, it is asked again with the same key', async () => {
+  test('is still storing the batch, the request is repeated with the same key', async () => {
     disturb(1, 'after', () => problem('idempotency_in_progress'));
     const path = await file('pets.jsonl', numbers(2));
     const ran = await svc(['--from-file', path, '--execute', '--json']);
@@ -212,7 +202,7 @@ describe('when the server', () => {
     expect(new Set(keys()).size).toBe(1);
   });
 
-  test('does not say whether the batch was stored, it stays under way with its key', async () => {
+  test('does not say whether the batch was stored, it stays in flight with its key', async () => {
     disturb(1, 'after', () => problem('idempotency_mismatch'));
     const args = ['--from-file', await file('pets.jsonl', numbers(2)), '--execute'];
     const failed = await svc(args);
@@ -222,7 +212,7 @@ describe('when the server', () => {
     expect([stored(), new Set(keys()).size]).toEqual([counted(2), 1]);
   });
 
-  test('is not there, nothing is begun', async () => {
+  test('is unreachable, nothing is started', async () => {
     const path = await file('pets.jsonl', numbers(2));
     const ran = await svc(['--from-file', path, '--execute'], {
       env: { SVC_BASE_URL: 'http://127.0.0.1:9' },
@@ -247,31 +237,31 @@ describe('--resume', () => {
     return args;
   }
 
-  test('goes on after Ctrl-C', async () => {
+  test('continues after Ctrl-C', async () => {
     const args = await interrupted(numbers(6));
     expect((await svc(args.slice(0, -1))).out).toContain('is unfinished: 2 lines are done');
     expect((await svc([...args, '--resume'])).exit).toBe(0);
     expect(stored()).toEqual(counted(6));
   });
 
-  test('refuses when the lines that are done, or were under way, have changed', async () => {
+  test('rejects a file whose stored or in-flight lines have changed', async () => {
     const args = await interrupted(numbers(6));
     await file('pets.jsonl', numbers(6).with(0, '{"n":"other"}'));
-    expect((await svc([...args, '--resume'])).err).toContain('no longer what they were');
+    expect((await svc([...args, '--resume'])).err).toContain('have changed');
     await file('pets.jsonl', numbers(6).with(3, '{"n":"other"}'));
     const ran = await svc([...args, '--resume']);
-    expect([ran.exit, ran.err.includes('no longer what they were')]).toEqual([6, true]);
+    expect([ran.exit, ran.err.includes('have changed')]).toEqual([6, true]);
     expect((await svc([...args, '--restart'])).exit).toBe(0);
   });
 
-  test('refuses when the key of the batch under way may have been forgotten', async () => {
+  test('rejects an import whose last key may have expired', async () => {
     const args = await interrupted(numbers(6));
     const now = new Date(Date.now() + 25 * 3_600_000);
     const ran = await svc([...args, '--resume'], { now });
     expect([ran.exit, ran.err.includes('more than a day ago')]).toEqual([6, true]);
   });
 
-  test('of an import that has ended does nothing, of one that was never begun is refused', async () => {
+  test('does nothing for a finished import, and rejects one that was never started', async () => {
     const args = ['--from-file', await file('pets.jsonl', numbers(4)), '--execute'];
     const never = await svc([...args, '--resume']);
     expect([never.exit, never.err.includes('nothing_to_resume'), stored()]).toEqual([5, true, []]);
@@ -280,7 +270,9 @@ describe('--resume', () => {
     for (const _ of [1, 2]) {
       const again = await svc([...args, '--resume', '--json'], { now: new Date(Date.now() + 60_000) });
       expect([again.exit, JSON.parse(again.out), stored()]).toMatchObject([
-        ...[0, { inserted: 0, batches: 0, total: { inserted: 4, batches: 1 } }, counted(4)],
+        0,
+        { inserted: 0, batches: 0, total: { inserted: 4, batches: 1 } },
+        counted(4),
       ]);
       expect(states()).toEqual([ended]);
     }
@@ -288,7 +280,10 @@ describe('--resume', () => {
     const preview = await svc(['--from-file', args[1] ?? '', '--resume', '--json']);
     const { plan } = JSON.parse(preview.out);
     expect([preview.exit, plan.changes, plan.warnings, server.seen]).toEqual([
-      ...[0, [], [`This import ended at ${ended.finished_at}.`], []],
+      0,
+      [],
+      [`This import finished at ${ended.finished_at}.`],
+      [],
     ]);
     expect((await svc([...args, '--resume'])).err).toContain(plan.warnings[0]);
     expect((await svc([...args, '--resume', '--plan', plan.fingerprint])).exit).toBe(0);
@@ -297,7 +292,7 @@ describe('--resume', () => {
     expect(stored()).toHaveLength(8);
   });
 
-  test('refuses other flags, and standard input', async () => {
+  test('rejects other flags, and standard input', async () => {
     const args = await interrupted(numbers(6));
     const other = await svc([...args, '--resume', '--on-conflict', 'id', '--resolution', 'merge']);
     expect([other.exit, other.err.includes('other flags')]).toEqual([6, true]);
@@ -310,7 +305,7 @@ test('standard input is imported without a state file', async () => {
   expect([ran.exit, ran.out, stored()]).toEqual([0, '3 rows inserted.\n', counted(3)]);
 });
 
-test('with a token alone CSV takes its types from --types, and says so without', async () => {
+test('CSV needs --types if only a token is given', async () => {
   const path = await file('pets.csv', ['n,name', '1,', '2,""']);
   const env = { SVC_TOKEN: undefined, SVC_API_KEY: 'svcpat_good' };
   const without = await svc(['--from-file', path, '--execute'], { env });

@@ -2,35 +2,39 @@ import { ProblemError } from '@svc/contract/client.ts';
 import { batchErrorsMax } from '@svc/contract/rows.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { AdvisedProblem, CliError } from '../errors.ts';
-import { plain } from '../output.ts';
-import type { RowsClient } from '../rows-client.ts';
-import { openBadLines } from './bad-lines-file.ts';
-import { type BadLine, type Batch, batches, readAhead } from './batches.ts';
-import { deliverBatch } from './deliver-batch.ts';
-import { endedNote, type ImportJob } from './import-job.ts';
+import { CliError } from '../framework/errors.ts';
+import { sanitize } from '../framework/text.ts';
+import { formatCount, type RowProgress, startRowProgress } from '../output/progress.ts';
+import { AdvisedProblemError } from '../session/problems.ts';
+import { type BadLine, type Batch, batches, deliverBatch, readAhead } from './batches.ts';
+import { rejectedLinesError } from './convert-record.ts';
+import { openBadLines } from './files.ts';
 import { openSource } from './import-source.ts';
-import { type ImportState, type ImportStateFile, stateFileOf, type UnderWay } from './import-state.ts';
-import { isRefusal } from './is-refusal.ts';
-import { count, type Progress, startProgress } from './progress.ts';
-import { refusedLines } from './refused-lines.ts';
+import {
+  finishedNote,
+  type ImportJob,
+  type ImportState,
+  type ImportStateFile,
+  openStateFile,
+  type UnderWay,
+} from './import-state.ts';
 import { resumePoint } from './resume-point.ts';
-import { sendBatch } from './send-batch.ts';
+import type { RowsClient } from './rows-client.ts';
+import { isRefusal, sendBatch } from './send-batch.ts';
 
-/** Sends the file batch by batch, one after the other, writing down before each how far it has come. */
 export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Promise<Result> {
   const { source } = job;
-  const stateFile = await stateFileOf(ctx, rows, source);
+  const stateFile = await openStateFile(ctx, rows, source);
   const opened = await openSource(ctx, rows, source, { types: job.types, check: 'by the server' });
   const point = await resumePoint(opened, { job, before: stateFile.read(), now: ctx.io.now() });
   const { state } = point;
   const recordsBefore = state.records;
   const resumed = job.start === 'resume';
-  const before = totalOf(state);
-  if (resumed && point.finishedAt !== null) ctx.note(endedNote(point.finishedAt));
-  else if (resumed) ctx.note(`Going on after ${count(state.records)} lines that are done.`);
+  const before = countsSoFar(state);
+  if (resumed && point.finishedAt !== null) ctx.note(finishedNote(point.finishedAt));
+  else if (resumed) ctx.note(`Resuming after ${formatCount(state.records)} lines.`);
   const badLines = await openBadLines(job.skip?.to ?? null, { header: opened.header, resumed });
-  const progress = await startProgress(ctx, {
+  const progress = await startRowProgress(ctx, {
     doing: 'Importing',
     bytesTotal: source.bytes,
     rowsBefore: state.inserted + state.updated,
@@ -44,20 +48,20 @@ export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Pr
       progress.update({ rows: state.inserted + state.updated, bytes: batch.end });
     }
   } catch (cause) {
-    await leaveOff(run, cause);
-    throw advised(run, cause);
+    await saveProgress(run, cause);
+    throw addResumeAdvice(run, cause);
   } finally {
     progress.clear();
     await badLines.close();
   }
   const now = ctx.io.now();
-  // One that had ended, to which nothing was added, ended when it did.
+  // A finished import without new lines keeps its time.
   if (point.finishedAt === null || state.records > recordsBefore) {
     state.finished_at = now.toISOString();
     await save(run, null);
   }
   stateFile.prune(now);
-  return resultOf(job, state, before);
+  return importResult(job, state, before);
 }
 
 interface Run {
@@ -66,9 +70,8 @@ interface Run {
   job: ImportJob;
   state: ImportState;
   stateFile: ImportStateFile;
-  progress: Progress;
+  progress: RowProgress;
   badLines: Awaited<ReturnType<typeof openBadLines>>;
-  /** Batches that this run has stored. */
   sent: number;
 }
 
@@ -83,10 +86,10 @@ async function storeBatch(run: Run, batch: Batch): Promise<void> {
       ignored,
       leftOut: new Set(before?.skipped_lines),
       advice: resumeAdvice(run),
-      bad: (lines) => setAside(run, lines),
+      bad: (lines) => skipLines(run, lines),
       send: async (body, leftOut) => {
-        const key = keyOf(state, batch, body);
-        if (before !== null && before.key !== key) throw otherLines(before);
+        const key = idempotencyKey(state, batch, body);
+        if (before !== null && before.key !== key) throw changedLinesError(before);
         before = null;
         state.ignored_columns = [...ignored];
         await save(run, { records: batch.records, key, skipped_lines: [...leftOut] });
@@ -105,8 +108,8 @@ async function storeBatch(run: Run, batch: Batch): Promise<void> {
   state.under_way = null;
 }
 
-/** The same lines of the same import have the same key, in this run and in one that resumes it. */
-function keyOf({ run }: ImportState, { number }: Batch, body: string): string {
+/** The same lines of an import have the same key when it is resumed. */
+function idempotencyKey({ run }: ImportState, { number }: Batch, body: string): string {
   const hash = new Bun.CryptoHasher('sha256').update(body).digest('hex');
   return `${run}.${number}.${hash.slice(0, 24)}`;
 }
@@ -117,7 +120,7 @@ async function save({ ctx, state, stateFile }: Run, underWay: ImportState['under
   await stateFile.write(state);
 }
 
-async function setAside(
+async function skipLines(
   { ctx, job, state, progress, badLines }: Run,
   lines: readonly BadLine[],
 ): Promise<void> {
@@ -126,77 +129,75 @@ async function setAside(
   for (const { fault } of lines) {
     if (state.errors.length >= batchErrorsMax) break;
     state.errors.push(fault);
-    ctx.note(`Skipped line ${fault.line}: ${plain([fault.column, fault.detail].filter(Boolean).join(' '))}`);
+    ctx.note(
+      `Skipped line ${fault.line}: ${sanitize([fault.column, fault.detail].filter(Boolean).join(' '))}`,
+    );
   }
   await badLines.add(lines);
   state.skipped += new Set(lines.map(({ fault }) => fault.line)).size;
   if (state.skipped <= linesMax) return;
-  throw refusedLines(
+  throw rejectedLinesError(
     lines.map(({ fault }) => fault),
-    `These are more than ${count(linesMax)} bad lines; correct the file, or allow more with --max-bad-lines.`,
+    `More than ${formatCount(linesMax)} lines are bad. Fix the file, or raise --max-bad-lines.`,
   );
 }
 
-/** Writes down where it ended; where nothing was stored, there is nothing to go on from. */
-async function leaveOff(run: Run, cause: unknown): Promise<void> {
+async function saveProgress(run: Run, cause: unknown): Promise<void> {
   const underWay = isRefusal(cause) ? null : run.state.under_way;
   if (run.state.records === 0 && underWay === null) run.stateFile.remove();
   else await save(run, underWay);
 }
 
-/** What ended it, with how to go on. */
-function advised(run: Run, cause: unknown): unknown {
-  if (cause instanceof AdvisedProblem) return cause;
+function addResumeAdvice(run: Run, cause: unknown): unknown {
+  if (cause instanceof AdvisedProblemError) return cause;
   const next = resumeAdvice(run);
   if (cause instanceof ProblemError) {
     if (run.state.records === 0 && isFinal(cause)) return cause;
     const { retryAfterSeconds } = cause;
     const wait = retryAfterSeconds === null ? '' : `Wait ${retryAfterSeconds} s. `;
-    return new AdvisedProblem(cause.problem, wait + next);
+    return new AdvisedProblemError(cause.problem, wait + next);
   }
   if (cause instanceof CliError && ['interrupted', 'no_connection', 'timeout'].includes(cause.code))
     return new CliError(cause.code, cause.message, { next, cause });
   return cause;
 }
 
-/** Refused for what it is, the table or a flag: the same again would be refused again. */
 function isFinal({ problem: { status, code } }: ProblemError): boolean {
   return status < 500 && ![408, 429].includes(status) && code !== 'idempotency_in_progress';
 }
 
-/** Whether the lines that were being sent are stored can no longer be found out: with others the key is another. */
-function otherLines({ records }: UnderWay): CliError {
+/** Changed lines have another key, so it is unknown whether the batch in flight was stored. */
+function changedLinesError({ records }: UnderWay): CliError {
   return new CliError(
     'import_unfinished',
-    `The ${count(records)} lines that were being sent when the import ended are no longer what they were.`,
+    `The ${formatCount(records)} lines that were in flight when the import ended have changed.`,
     {
-      next: 'Restore them and use --resume; or look which rows are there, and import the rest as a file of its own.',
+      next: 'Restore them and use --resume, or check which rows exist and import the rest as a separate file.',
     },
   );
 }
 
 function resumeAdvice({ job, state }: Run): string {
   const isBegun = state.records > 0 || state.under_way !== null;
-  const done = isBegun ? `${count(state.records)} lines are done. ` : '';
-  const skip = job.skip === null ? ' (--skip-bad-lines leaves bad lines out)' : '';
-  if (job.source.path === null) return `${done}Pass the rest of the input to go on${skip}.`;
+  const done = isBegun ? `${formatCount(state.records)} lines are done. ` : '';
+  const skip = job.skip === null ? ' (--skip-bad-lines skips bad lines)' : '';
+  if (job.source.path === null) return `${done}Pass the rest of the input to continue${skip}.`;
   return isBegun
-    ? `${done}To go on, run the same line with --resume, where need be after correcting the rest of the file${skip}.`
-    : `Nothing was stored; correct the file and run the same line again${skip}.`;
+    ? `${done}To continue, fix the rest of the file if needed and run the same command with --resume${skip}.`
+    : `Nothing was stored. Fix the file and run the same command again${skip}.`;
 }
 
 type Total = Pick<ImportState, 'inserted' | 'updated' | 'skipped' | 'batches'>;
 
-const totalOf = ({ inserted, updated, skipped, batches: sent }: ImportState): Total => ({
+const countsSoFar = ({ inserted, updated, skipped, batches: sent }: ImportState): Total => ({
   inserted,
   updated,
   skipped,
   batches: sent,
 });
 
-/** What this run did; apart from it, what all runs of the import did together. */
-function resultOf(job: ImportJob, state: ImportState, before: Total): Result {
-  const total = totalOf(state);
+function importResult(job: ImportJob, state: ImportState, before: Total): Result {
+  const total = countsSoFar(state);
   const done: Total = {
     inserted: total.inserted - before.inserted,
     updated: total.updated - before.updated,
@@ -207,10 +208,10 @@ function resultOf(job: ImportJob, state: ImportState, before: Total): Result {
   const value = { file: job.source.name, ...done, total, ignored_columns, errors };
   const parts = ({ inserted, updated, skipped }: Total) =>
     [
-      `${count(inserted)} rows inserted`,
-      ...(updated > 0 ? [`${count(updated)} updated`] : []),
-      ...(skipped > 0 ? [`${count(skipped)} bad lines skipped`] : []),
+      `${formatCount(inserted)} rows inserted`,
+      ...(updated > 0 ? [`${formatCount(updated)} updated`] : []),
+      ...(skipped > 0 ? [`${formatCount(skipped)} bad lines skipped`] : []),
     ].join(', ');
-  const inAll = before.batches > 0 ? ` In all: ${parts(total)}.` : '';
+  const inAll = before.batches > 0 ? ` Total: ${parts(total)}.` : '';
   return { value, text: () => `${parts(done)}.${inAll}\n` };
 }

@@ -1,35 +1,38 @@
 import { resolve } from 'node:path';
+import { type FileRecord, RowFileError, type RowFileFormat, readRecords } from '@svc/contract/csv.ts';
 import type { Ctx } from '../context.ts';
-import { usage } from '../errors.ts';
-import { fileChunks, fileUnreadable } from '../file-chunks.ts';
-import type { RowsClient } from '../rows-client.ts';
-import { columnsOfTable, type KnownColumns } from './column-types.ts';
-import { type Convert, checkJsonLine, convertJsonLine, csvConverter } from './convert-record.ts';
-import { type ImportFormat, readRecords, type SourceRecord } from './read-records.ts';
+import { usageError } from '../framework/errors.ts';
+import { fileChunks, fileUnreadableError } from '../inputs/files.ts';
+import {
+  type Convert,
+  checkJsonLine,
+  convertJsonLine,
+  csvConverter,
+  fetchColumns,
+  type KnownColumns,
+  rejectedLinesError,
+} from './convert-record.ts';
+import type { RowsClient } from './rows-client.ts';
 
-/** What is imported. */
 export interface ImportSource {
-  /** As typed; `-` is standard input. */
   name: string;
-  /** Absolute; null for standard input. */
   path: string | null;
-  /** Null where it can not be known. */
   bytes: number | null;
-  format: ImportFormat;
+  format: RowFileFormat;
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-export async function importSource(ctx: Ctx, name: string, format?: ImportFormat): Promise<ImportSource> {
+export async function importSource(ctx: Ctx, name: string, format?: RowFileFormat): Promise<ImportSource> {
   const known = format ?? (/\.csv$/i.test(name) ? 'csv' : 'jsonl');
   if (name === '-') {
     return { name, path: null, bytes: null, format: known, chunks: () => ctx.io.inputChunks() };
   }
   const file = Bun.file(name);
   const entry = await file.stat().catch((cause) => {
-    throw fileUnreadable(name, cause);
+    throw fileUnreadableError(name, cause);
   });
-  if (entry.isDirectory()) throw usage(`${name} is a folder.`);
-  // What is no file, such as a pipe, can be read once only.
+  if (entry.isDirectory()) throw usageError(`${name} is a folder.`);
+  // A pipe can be read once only.
   const path = entry.isFile() ? resolve(name) : null;
   return {
     name,
@@ -40,11 +43,9 @@ export async function importSource(ctx: Ctx, name: string, format?: ImportFormat
   };
 }
 
-/** The records of the file, and what makes rows of them. */
 export interface OpenSource {
-  records: AsyncIterable<SourceRecord[]>;
+  records: AsyncIterable<FileRecord[]>;
   convert: Convert;
-  /** Of a CSV file, as it stands there. */
   header: string | null;
 }
 
@@ -54,20 +55,31 @@ export async function openSource(
   source: ImportSource,
   { types, check }: { types: KnownColumns | null; check: 'here' | 'by the server' },
 ): Promise<OpenSource> {
-  const records = readRecords(source.chunks(), source.format);
+  const records = sourceRecords(source);
   if (source.format === 'jsonl')
     return { records, convert: check === 'here' ? checkJsonLine : convertJsonLine, header: null };
-  const known = types ?? (await columnsOfTable(ctx, rows.place)) ?? unknownTypes();
+  const known = types ?? (await fetchColumns(ctx, rows.ref)) ?? unknownTypes();
   const { value: first, done } = await records.next();
   const [head, ...rest] = done ? [] : first;
   if (head === undefined)
-    throw usage(`${source.name} is empty; a CSV file begins with the names of its columns.`);
+    throw usageError(`${source.name} is empty; a CSV file must begin with the column names.`);
   return { records: followedBy(rest, records), ...csvConverter(head, known) };
 }
 
+async function* sourceRecords({ chunks, format }: ImportSource): AsyncGenerator<FileRecord[]> {
+  try {
+    yield* readRecords(chunks(), format);
+  } catch (error) {
+    if (!(error instanceof RowFileError)) throw error;
+    const { code, line, message } = error;
+    if (code === 'utf_16') throw usageError(message, 'Convert it to UTF-8.');
+    throw rejectedLinesError([{ line, code, detail: message }], 'Correct the file.');
+  }
+}
+
 function unknownTypes(): never {
-  throw usage(
-    'A CSV file does not tell the types of its columns, and you can not ask the server for them.',
+  throw usageError(
+    'The column types of the CSV file are unknown, because you cannot read the table.',
     'Pass --types column:type,… or import JSON lines.',
   );
 }

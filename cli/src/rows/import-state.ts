@@ -3,29 +3,25 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
-import type { RowsClient, RowsPlace } from '../rows-client.ts';
+import { CliError } from '../framework/errors.ts';
+import type { KnownColumns, LineFault } from './convert-record.ts';
 import type { ImportSource } from './import-source.ts';
-import type { LineFault } from './refused-lines.ts';
+import type { RowsClient, TableRef } from './rows-client.ts';
+import type { Conflict } from './send-batch.ts';
 
-/** How far an import has come, in a file, so that it can go on after it was killed. No row is in it. */
 export interface ImportState {
   version: 1;
-  /** Part of every Idempotency-Key. */
   run: string;
   file: string;
-  /** What must be the same to go on. */
   options: ImportOptions;
   began_at: string;
   updated_at: string;
-  /** Kept for a while, so that resuming what has ended does nothing instead of everything again. */
+  /** A finished import is retained, so that --resume does not repeat it. */
   finished_at: string | null;
-  /** Done, that is stored or skipped, from the beginning of the file. */
   records: number;
   batches: number;
-  /** Of these records. */
   sha256: string;
-  /** Sent, its answer not seen: with the same key it is stored once, whether or not it was stored then. */
+  /** Batch without a known answer; the same key stores it once. */
   under_way: UnderWay | null;
   inserted: number;
   updated: number;
@@ -43,7 +39,6 @@ export interface ImportOptions {
 export interface UnderWay {
   records: number;
   key: string;
-  /** Lines of it that were left out. */
   skipped_lines: number[];
 }
 
@@ -51,26 +46,24 @@ export interface ImportStateFile {
   read(): ImportState | null;
   write(state: ImportState): Promise<void>;
   remove(): void;
-  /** Removes what nobody has touched for long, this one's or another's. */
   prune(now: Date): void;
 }
 
-export async function stateFileOf(
+export async function openStateFile(
   ctx: Ctx,
-  { place }: RowsClient,
+  { ref }: RowsClient,
   source: ImportSource,
 ): Promise<ImportStateFile> {
   if (source.path === null) return noStateFile;
-  return importStateFile((await ctx.session()).configDir, place, source.path);
+  return importStateFile((await ctx.session()).configDir, ref, source.path);
 }
 
-/** One for each file and table. */
-function importStateFile(configDir: string, place: RowsPlace, path: string): ImportStateFile {
+function importStateFile(configDir: string, ref: TableRef, path: string): ImportStateFile {
   const folder = join(configDir, 'imports');
-  const key = JSON.stringify([place.baseUrl, place.tenant, place.app, place.table, path]);
+  const key = JSON.stringify([ref.baseUrl, ref.tenant, ref.app, ref.table, path]);
   const file = join(folder, `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.json`);
   return {
-    read: () => parseState(file, readIfThere(file)),
+    read: () => parseState(file, readIfExists(file)),
     write: async (state) => {
       const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
       try {
@@ -85,7 +78,7 @@ function importStateFile(configDir: string, place: RowsPlace, path: string): Imp
         renameSync(temporary, file);
       } catch (cause) {
         rmSync(temporary, { force: true });
-        throw notWritable(file, cause);
+        throw notWritableError(file, cause);
       }
     },
     remove: () => rmSync(file, { force: true }),
@@ -93,15 +86,14 @@ function importStateFile(configDir: string, place: RowsPlace, path: string): Imp
       for (const name of readdirSync(folder)) {
         const path = join(folder, name);
         const touched = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
-        if (now.getTime() - touched > keptDays * 86_400_000) rmSync(path, { force: true });
+        if (now.getTime() - touched > stateRetentionDays * 86_400_000) rmSync(path, { force: true });
       }
     },
   };
 }
 
-const keptDays = 30;
+const stateRetentionDays = 30;
 
-/** For standard input, which can not be read again. */
 const noStateFile: ImportStateFile = {
   read: () => null,
   write: async () => {},
@@ -109,13 +101,13 @@ const noStateFile: ImportStateFile = {
   prune: () => {},
 };
 
-function readIfThere(file: string): string | null {
+function readIfExists(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR'))
       return null;
-    throw new CliError('config_unreadable', `${file} can not be read.`, { cause });
+    throw new CliError('config_unreadable', `${file} cannot be read.`, { cause });
   }
 }
 
@@ -125,17 +117,37 @@ function parseState(file: string, text: string | null): ImportState | null {
     const state = JSON.parse(text) as ImportState;
     if (state.version === 1 && typeof state.run === 'string') return state;
   } catch {
-    // Told below, together with what another version of svc has written.
+    // Falls through to the error for other versions.
   }
-  throw new CliError('config_unreadable', `${file} does not tell how far an import has come.`, {
-    next: 'Remove it; the import then begins at the first line again.',
+  throw new CliError('config_unreadable', `${file} is not a valid import state.`, {
+    next: 'Remove it; the import then starts at the first line.',
   });
 }
 
-function notWritable(file: string, cause: unknown): CliError {
+function notWritableError(file: string, cause: unknown): CliError {
   const why = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : '';
-  return new CliError('config_not_writable', `${file} can not be written${why}.`, {
-    next: 'Set SVC_CONFIG_DIR to a folder you can write, or pass the file as --from-file - to do without.',
+  return new CliError('config_not_writable', `${file} cannot be written${why}.`, {
+    next: 'Set SVC_CONFIG_DIR to a writable folder, or use --from-file - to import without a state.',
     cause,
   });
+}
+
+export interface ImportJob {
+  source: ImportSource;
+  types: KnownColumns | null;
+  conflict: Conflict | null;
+  batchSize: number;
+  skip: { linesMax: number; to: string | null } | null;
+  start: 'first' | 'resume' | 'restart';
+}
+
+/** The server sets these columns. Exports contain them, so imports drop them. */
+export const generatedColumns: readonly string[] = ['created_at', 'updated_at'];
+
+export function finishedNote(at: string): string {
+  return `This import finished at ${at}.`;
+}
+
+export function ignoredNote(columns: readonly string[]): string {
+  return `${columns.join(' and ')} of the file ${columns.length === 1 ? 'is' : 'are'} ignored, because the server sets ${columns.length === 1 ? 'it' : 'them'}.`;
 }

@@ -1,8 +1,8 @@
 import { perPageMax } from '@svc/contract/limits.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import type { QueryPair, RowsClient } from '../rows-client.ts';
-import { rowsResult } from '../views/rows.ts';
+import { rowsResult } from './row-command.ts';
+import type { QueryPair, RowsClient } from './rows-client.ts';
 
 export interface RowsPage {
   data: Record<string, unknown>[];
@@ -12,13 +12,11 @@ export interface RowsPage {
   next_cursor: string | null;
 }
 
-/** One page, as the server cuts it. */
 export async function listPage(ctx: Ctx, rows: RowsClient, query: readonly QueryPair[]): Promise<Result> {
   const page = (await rows.call({ query })).body as RowsPage;
   return rowsResult(ctx, page, page.data);
 }
 
-/** Follows cursors to the end, or to so many rows, and answers as one page that holds them. */
 export async function listMany(
   ctx: Ctx,
   rows: RowsClient,
@@ -32,7 +30,6 @@ export async function listMany(
     const { body } = await rows.call({ query: [...withoutCursor(query, last), ...cursor, size] });
     last = body as RowsPage;
     left -= last.data.length;
-    // Line by line nothing needs to be kept, however much there is.
     if (ctx.globals.format === 'jsonl') await ctx.io.out(last.data.map(line).join(''));
     else found.push(...last.data);
     if (last.data.length === 0) break;
@@ -42,7 +39,7 @@ export async function listMany(
   return rowsResult(ctx, { data: found, page: 1, per_page: found.length, ...rest }, found);
 }
 
-/** A cursor to begin from counts for the first page only. */
+/** The initial cursor applies to the first page only. */
 function withoutCursor(query: readonly QueryPair[], last: RowsPage | undefined): readonly QueryPair[] {
   return last === undefined ? query : query.filter(([name]) => name !== 'cursor');
 }

@@ -1,49 +1,44 @@
+import type { FileRecord } from '@svc/contract/csv.ts';
 import { idempotencyKeptHours } from '@svc/contract/limits.ts';
-import { CliError } from '../errors.ts';
+import { CliError } from '../framework/errors.ts';
+import { formatCount } from '../output/progress.ts';
 import { addRecord } from './batches.ts';
-import type { ImportJob } from './import-job.ts';
 import type { OpenSource } from './import-source.ts';
-import type { ImportOptions, ImportState } from './import-state.ts';
-import { count } from './progress.ts';
-import type { SourceRecord } from './read-records.ts';
+import type { ImportJob, ImportOptions, ImportState } from './import-state.ts';
 
-/** Where an import begins. */
 export interface ResumePoint {
   state: ImportState;
-  /** Those that are left. */
-  records: AsyncIterable<SourceRecord[]>;
-  /** Of those before. */
+  records: AsyncIterable<FileRecord[]>;
   hasher: Bun.CryptoHasher;
-  /** When the import that is resumed had come to its end already; only what was added to the file is left then. */
   finishedAt: string | null;
 }
 
-/** The keys of batches are forgotten after a day; an hour is left for clocks that differ. */
+/** Idempotency keys expire after a day; minus an hour for clock differences. */
 const keyMsMax = (idempotencyKeptHours - 1) * 3_600_000;
 
-/** The first line, or behind those that an earlier run has done, if they are still the same. */
 export async function resumePoint(
   { records, header }: Pick<OpenSource, 'records' | 'header'>,
   { job, before, now }: { job: ImportJob; before: ImportState | null; now: Date },
 ): Promise<ResumePoint> {
   const hasher = new Bun.CryptoHasher('sha256').update(header ?? '');
-  if (before === null && job.start === 'resume') throw nothingToResume(job);
-  if (before?.finished_at === null && job.start === 'first') throw unfinished(job, before);
+  if (before === null && job.start === 'resume') throw nothingToResumeError(job);
+  if (before?.finished_at === null && job.start === 'first') throw unfinishedError(job, before);
   if (before === null || job.start !== 'resume')
     return { state: newState(job, now), records, hasher, finishedAt: null };
-  const [was, is] = [before.options, optionsOf(job)].map((options) => JSON.stringify(options));
-  if (was !== is) throw cannotResume(`It was begun with other flags (${describe(before.options)})`);
+  const [was, is] = [before.options, importOptions(job)].map((options) => JSON.stringify(options));
+  if (was !== is)
+    throw cannotResumeError(`it was started with other flags (${describeOptions(before.options)})`);
   if (before.under_way !== null && now.getTime() - Date.parse(before.updated_at) > keyMsMax) {
     const { records: lines } = before.under_way;
-    throw cannotResume(
-      `It ended more than a day ago, and whether the ${count(lines)} lines after the first ${count(before.records)} were stored can no longer be told`,
+    throw cannotResumeError(
+      `it ended more than a day ago, and it is unknown whether the ${formatCount(lines)} lines after the first ${formatCount(before.records)} were stored`,
     );
   }
-  const rest = await skip(records, before.records, hasher);
+  const rest = await skipRecords(records, before.records, hasher);
   const isSame = before.records === 0 || hasher.copy().digest('hex') === before.sha256;
   if (rest === null || !isSame) {
-    throw cannotResume(
-      `The first ${count(before.records)} lines of ${job.source.name} are no longer what they were`,
+    throw cannotResumeError(
+      `the first ${formatCount(before.records)} lines of ${job.source.name} have changed`,
     );
   }
   const state = { ...before, finished_at: null };
@@ -55,7 +50,7 @@ function newState(job: ImportJob, now: Date): ImportState {
     version: 1,
     run: crypto.randomUUID(),
     file: job.source.path ?? '-',
-    options: optionsOf(job),
+    options: importOptions(job),
     began_at: now.toISOString(),
     updated_at: now.toISOString(),
     finished_at: null,
@@ -71,7 +66,7 @@ function newState(job: ImportJob, now: Date): ImportState {
   };
 }
 
-function optionsOf({ source, conflict }: ImportJob): ImportOptions {
+function importOptions({ source, conflict }: ImportJob): ImportOptions {
   return {
     format: source.format,
     on_conflict: conflict?.column ?? '',
@@ -79,17 +74,16 @@ function optionsOf({ source, conflict }: ImportJob): ImportOptions {
   };
 }
 
-function describe({ format, on_conflict, resolution }: ImportOptions): string {
+function describeOptions({ format, on_conflict, resolution }: ImportOptions): string {
   const conflict = on_conflict === '' ? '' : ` --on-conflict ${on_conflict} --resolution ${resolution}`;
   return `--format ${format}${conflict}`;
 }
 
-/** What follows the first so many records; null where there are fewer. */
-async function skip(
-  records: AsyncIterable<SourceRecord[]>,
+async function skipRecords(
+  records: AsyncIterable<FileRecord[]>,
   number: number,
   hasher: Bun.CryptoHasher,
-): Promise<AsyncIterable<SourceRecord[]> | null> {
+): Promise<AsyncIterable<FileRecord[]> | null> {
   const pieces = records[Symbol.asyncIterator]();
   for (let left = number; left > 0; ) {
     const { done, value } = await pieces.next();
@@ -103,9 +97,9 @@ async function skip(
 }
 
 async function* following(
-  first: SourceRecord[],
-  pieces: AsyncIterator<SourceRecord[]>,
-): AsyncGenerator<SourceRecord[]> {
+  first: FileRecord[],
+  pieces: AsyncIterator<FileRecord[]>,
+): AsyncGenerator<FileRecord[]> {
   if (first.length > 0) yield first;
   for (;;) {
     const { done, value } = await pieces.next();
@@ -114,22 +108,22 @@ async function* following(
   }
 }
 
-function nothingToResume({ source }: ImportJob): CliError {
-  return new CliError('nothing_to_resume', `No import of ${source.name} into this table is known.`, {
-    next: 'Nothing of it was sent from here, by this file name. Leave out --resume to import it.',
+function nothingToResumeError({ source }: ImportJob): CliError {
+  return new CliError('nothing_to_resume', `There is no earlier import of ${source.name} into this table.`, {
+    next: 'Run the command without --resume.',
   });
 }
 
-function unfinished({ source }: ImportJob, { began_at, records }: ImportState): CliError {
+function unfinishedError({ source }: ImportJob, { began_at, records }: ImportState): CliError {
   return new CliError(
     'import_unfinished',
-    `An import of ${source.name} was begun at ${began_at} and has done ${count(records)} lines.`,
-    { next: 'Go on with --resume, or import it from its first line again with --restart.' },
+    `An import of ${source.name}, started at ${began_at}, is unfinished after ${formatCount(records)} lines.`,
+    { next: 'Continue with --resume, or start again with --restart.' },
   );
 }
 
-function cannotResume(why: string): CliError {
-  return new CliError('import_unfinished', `The import can not be resumed: ${why}.`, {
-    next: 'Look which rows are there, then import the rest as a file of its own, or all of it with --restart.',
+function cannotResumeError(why: string): CliError {
+  return new CliError('import_unfinished', `The import cannot be resumed: ${why}.`, {
+    next: 'Check which rows exist, then import the rest as a separate file, or everything with --restart.',
   });
 }

@@ -1,34 +1,22 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { problem } from '../../testing/fake-problem.ts';
-import { type FakeRelease, takeReleases } from '../../testing/fake-releases.ts';
-import { startFakeServer } from '../../testing/fake-server.ts';
-import { folderWith } from '../../testing/folder-with.ts';
-import { newFolder, type RunOptions, removeFolders, runSvc } from '../../testing/run-svc.ts';
+import { problem } from '../../testing/answers.ts';
+import { acceptReleases, type FakeRelease } from '../../testing/fake-releases.ts';
+import { useFakeServer } from '../../testing/fake-server.ts';
+import { folderWith, newFolder, type RunOptions } from '../../testing/run-svc.ts';
 
-const server = startFakeServer();
-server.oauth.tokens.add('good');
-afterAll(() => server.stop());
-afterAll(removeFolders);
-
+const server = useFakeServer();
 let release: FakeRelease;
 beforeEach(() => {
-  release = takeReleases(server);
-  server.seen = [];
+  release = acceptReleases(server);
 });
 
 const sumOf = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
 function deploy(folder: string | null, flags: string[] = [], options: RunOptions = {}) {
-  const env = {
-    SVC_BASE_URL: server.url,
-    SVC_TOKEN: 'good',
-    SVC_TENANT: 'demo',
-    SVC_CONFIG_DIR: newFolder(),
-  };
   const from = folder === null ? [] : ['--app', 'shop', '--from-dir', folder];
-  return runSvc(['apps', 'static', 'deploy', ...from, ...flags], { cwd: newFolder(), ...options, env });
+  return server.svc(['apps', 'static', 'deploy', ...from, ...flags], options);
 }
 
 /** As of a release that is there: its plan holds nothing. */
@@ -45,7 +33,7 @@ function withoutChanges(): void {
 const requests = () => server.seen.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
 
 describe('svc apps static deploy', () => {
-  test('previews with the whole list of files, and sends none of them', async () => {
+  test('previews with the whole list of files, and uploads none of them', async () => {
     const ran = await deploy(folderWith({ 'index.html': '<p>', 'a/b.css': 'b' }));
     expect([ran.exit, ran.err]).toEqual([0, '']);
     expect(ran.out).toContain('--execute');
@@ -61,13 +49,13 @@ describe('svc apps static deploy', () => {
     });
   });
 
-  test('previews a release that was begun before as one to go on with', async () => {
+  test('previews an unfinished release as one to resume', async () => {
     withoutChanges();
     const ran = await deploy(folderWith({ a: 'a' }));
-    expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/not finished.*--execute/s)]);
+    expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/unfinished.*--execute/s)]);
   });
 
-  test('sends each missing content once, finalizes, and tells what was sent', async () => {
+  test('uploads each missing content once, finalizes, and reports the upload', async () => {
     const folder = folderWith({ 'a.txt': 'same', 'b.txt': 'same', 'c.txt': 'other', 'empty.txt': '' });
     release.stored.add(sumOf('other'));
     const ran = await deploy(folder, ['--release-version', 'v1', '--execute', '--json', '--plan', 'f1f2f3']);
@@ -85,7 +73,7 @@ describe('svc apps static deploy', () => {
       );
   });
 
-  test('previews what is shown already as nothing to do', async () => {
+  test('previews an active release as nothing to do', async () => {
     release.state = 'finalized';
     withoutChanges();
     const ran = await deploy(folderWith({ a: 'a' }));
@@ -96,7 +84,7 @@ describe('svc apps static deploy', () => {
   test.each([
     ['active', 0, 'http://shop.apps.localhost:4400/', ''],
     ['staged', 0, 'http://shop.apps.localhost:4400/', 'promote-request --release-id 4 --app shop'],
-    [null, 11, 'nothing yet', 'site staging enable --app shop'],
+    [null, 11, 'not shown', 'site staging enable --app shop'],
   ] as const)(
     'tells people where it is seen when it is %s, and what comes next, and exits with %i',
     async (pointer, exit, shown, next) => {
@@ -112,7 +100,7 @@ describe('svc apps static deploy', () => {
   test.each([
     [{ active: 5 }, 'releases activate --release-id 4 --app shop'],
     [{ active: 2, staged: 5 }, 'releases stage --release-id 4 --app shop'],
-  ])('that a newer one has overtaken is no failure, and says so: %j', async (shown, next) => {
+  ])('succeeds with a note if a newer release is in place: %j', async (shown, next) => {
     Object.assign(release, { pointer: null, shown });
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 5 is newer')]);
@@ -120,9 +108,9 @@ describe('svc apps static deploy', () => {
   });
 
   test.each([
-    ['http://shop.apps.localhost:4400/', 'answers at http://shop.apps.localhost:4400/ in place of the site'],
+    ['http://shop.apps.localhost:4400/', 'responds at http://shop.apps.localhost:4400/ instead of the site'],
     [null, 'svc apps update shop --subdomain'],
-  ])('that is seen nowhere says why, where the address of the app is %p', async (url, why) => {
+  ])('explains why nobody sees the release if the URL of the app is %p', async (url, why) => {
     release.url = null;
     const usual = server.intercept;
     server.intercept = (request, seen) =>
@@ -130,18 +118,18 @@ describe('svc apps static deploy', () => {
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, ran.out, ran.err]).toEqual([
       0,
-      expect.stringMatching(/shown as +active, but seen nowhere/),
+      expect.stringMatching(/shown as +active, without a host/),
       expect.stringContaining(why),
     ]);
   });
 
-  test('of what was there already says so', async () => {
+  test('says that an identical release was already in place', async () => {
     release.changed = false;
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
-    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 4 is the same')]);
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 4 is identical')]);
   });
 
-  test('takes static.dir and site from svc.yaml', async () => {
+  test('reads static.dir and site from svc.yaml', async () => {
     const project = folderWith({
       'svc.yaml': 'name: Shop\nstatic:\n  dir: dist\nsite:\n  spa: true\n',
       'dist/index.html': '<p>',
@@ -168,7 +156,7 @@ describe('svc apps static deploy', () => {
     },
   );
 
-  test('takes site from the svc.yaml above the folder before that of where one stands, and names it', async () => {
+  test('prefers the svc.yaml above the folder to that of the current folder, and names it', async () => {
     const outside = folderWith({
       'svc.yaml': 'name: Shop\nsite:\n  index: no.html\n',
       'proj/svc.yaml': 'app:\n  slug: shop\nsite:\n  spa: true\n',
@@ -176,18 +164,18 @@ describe('svc apps static deploy', () => {
     });
     const ran = await deploy('proj/dist', ['--execute'], { cwd: outside });
     expect([ran.exit, release.draft?.config]).toEqual([0, { spa: true }]);
-    expect(ran.err).toContain('proj/svc.yaml says how it is served');
+    expect(ran.err).toContain('Using the site configuration of proj/svc.yaml');
     const alone = folderWith({ a: '' });
     expect((await deploy(alone, ['--execute'], { cwd: join(outside, 'proj') })).exit).toBe(0);
     expect(release.draft?.config).toEqual({ spa: true });
   });
 
-  test('takes nothing from the svc.yaml of another app, and says so', async () => {
+  test('ignores the svc.yaml of another app, and says so', async () => {
     const yaml = 'app:\n  slug: text\nstatic:\n  dir: dist\nsite:\n  spa: true\n';
     const project = folderWith({ 'svc.yaml': yaml, 'dist/a': '' });
     const ran = await deploy('dist', ['--execute'], { cwd: project });
     expect([ran.exit, release.draft?.config]).toEqual([0, {}]);
-    expect(ran.err).toContain('svc.yaml is of the app text');
+    expect(ran.err).toContain('svc.yaml belongs to app text');
     const without = await deploy(null, ['--app', 'shop', '--execute'], { cwd: project });
     expect([without.exit, without.err]).toEqual([2, expect.stringMatching(/--from-dir.*app text/s)]);
     // The id of the app says nothing by itself; the server says that it is the one.
@@ -196,7 +184,7 @@ describe('svc apps static deploy', () => {
     expect(release.draft?.config).toEqual({ spa: true });
   });
 
-  test('refuses before any request what can not be deployed, by exit code', async () => {
+  test('rejects what cannot be deployed before any request, by exit code', async () => {
     const project = folderWith({ 'svc.yaml': 'name: Shop\nsite:\n  sap: true\n', 'out/a': '', file: '' });
     const two = folderWith({ 'svc.yaml': 'name: a\n', 'svc.json': '{}', a: '' });
     const wrong = folderWith({ 'svc.json': '{\n  "redirects": [{ "from": "a", "to": "/" }]\n}', a: '' });
@@ -205,7 +193,7 @@ describe('svc apps static deploy', () => {
       [null, { cwd: folderWith({ 'svc.yaml': 'name: Shop\n' }) }, 2, 'static.dir'],
       [null, { cwd: folderWith({ 'svc.yaml': 'name: Shop\nstatic:\n  dir: ../x\n' }) }, 7, 'svc.yaml:3:8'],
       ['nowhere', {}, 2, 'nowhere'],
-      [join(project, 'file'), {}, 2, 'no folder'],
+      [join(project, 'file'), {}, 2, 'not a folder'],
       [newFolder(), {}, 7, 'no file'],
       ['out', { cwd: project }, 7, 'svc.yaml:3:3: unknown key "sap"'],
       [two, {}, 2, 'both'],
@@ -218,9 +206,9 @@ describe('svc apps static deploy', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('tells what it leaves out, and that _headers and _redirects are only files', async () => {
+  test('names excluded files, and says that _headers and _redirects are plain files', async () => {
     const ran = await deploy(folderWith({ a: '', '.env': 'X=1', _headers: '', 'b/_redirects': '' }));
-    expect(ran.err).toContain('Left out: .env.');
+    expect(ran.err).toContain('Excluded: .env.');
     expect([ran.err.includes('_headers is served'), ran.err.includes('_redirects is')]).toEqual([
       true,
       false,
@@ -229,7 +217,7 @@ describe('svc apps static deploy', () => {
     expect([quiet.exit, quiet.err]).toEqual([0, '']);
   });
 
-  test('shows a bar on a terminal, and on nothing else', async () => {
+  test('shows a progress bar on a terminal only', async () => {
     const folder = folderWith(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `${at}`])));
     release.onUpload = async () => void (await Bun.sleep(60));
     const ran = await deploy(folder, ['--execute'], { terminal: true });
@@ -243,20 +231,20 @@ describe('svc apps static deploy', () => {
 });
 
 describe('an upload', () => {
-  test('is tried again when the server is away for a moment', async () => {
+  test('is retried after a short outage of the server', async () => {
     release.onUpload = () => (release.sent.length === 1 ? problem('unavailable') : undefined);
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, release.sent.length]).toEqual([0, 2]);
   });
 
-  test('is tried for as long as the server asks to wait', async () => {
+  test('is retried for as long as the server asks to wait', async () => {
     release.onUpload = () =>
       release.sent.length <= 12 ? problem('unavailable', {}, { 'retry-after': '0.01' }) : undefined;
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, release.sent.length]).toEqual([0, 13]);
   });
 
-  test('holds back files that would be too many bytes on their way at once', async () => {
+  test('limits the bytes in flight', async () => {
     const folder = newFolder();
     for (const name of ['a', 'b', 'c']) {
       writeFileSync(join(folder, name), name);
@@ -277,7 +265,7 @@ describe('an upload', () => {
     expect([ran.exit, release.stored.size, most]).toEqual([0, 3, 2]);
   });
 
-  test('asks for one new address when the one in use has expired, and goes on', async () => {
+  test('requests one new URL when the current one has expired, and continues', async () => {
     const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, `${at}`]));
     release.onUpload = (_sum, { path }) =>
       release.stored.size >= 10 && path.includes('/token-0/') ? problem('url_expired') : undefined;
@@ -286,13 +274,13 @@ describe('an upload', () => {
     expect(JSON.parse(ran.out).uploaded.files).toBe(30);
   });
 
-  test('gives up on an address that has expired as soon as it is made', async () => {
+  test('fails if a new URL is expired at once', async () => {
     release.onUpload = () => problem('url_expired');
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, release.grants]).toEqual([4, 1]);
   });
 
-  test('sends again what has gone until the end, once', async () => {
+  test('uploads files again that have disappeared, once', async () => {
     let lost = 0;
     release.onFinalize = () => {
       if (lost < 1) release.stored.clear();
@@ -304,7 +292,7 @@ describe('an upload', () => {
     expect((await deploy(folderWith({ a: 'a' }), ['--execute'])).exit).toBe(6);
   });
 
-  test('of a file that changed since its sum was made is refused: exit 7, by its name', async () => {
+  test('of a file that has changed since it was hashed fails with exit 7 and its name', async () => {
     const folder = folderWith({ 'a.txt': 'one', 'b.txt': 'two' });
     const usual = server.intercept;
     server.intercept = (request, seen) => {
@@ -318,7 +306,7 @@ describe('an upload', () => {
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('owt');
   });
 
-  test('that is interrupted exits 130, says how to go on, and the same command sends the rest', async () => {
+  test('that is interrupted exits 130, says how to resume, and the same command uploads the rest', async () => {
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `${at}`]));
     const folder = folderWith(files);
     let stop = () => {};

@@ -1,14 +1,14 @@
-import { ProblemError } from '@svc/contract/client.ts';
+import { ProblemError, UnexpectedAnswerError } from '@svc/contract/client.ts';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import type { Ctx } from '../context.ts';
-import { CliError } from '../errors.ts';
-import { severalAtOnce } from '../storage/several-at-once.ts';
-import { createByteRoom } from './byte-room.ts';
-import type { HashedFile } from './hash-site.ts';
-import { sendBlob } from './send-blob.ts';
-import { startSiteProgress } from './site-progress.ts';
+import { CliError } from '../framework/errors.ts';
+import { startSiteProgress } from '../output/progress.ts';
+import { request, signedUrlError } from '../session/request.ts';
+import { pause, withTimeout } from '../session/waiting.ts';
+import type { HashedFile } from './gather-release.ts';
+import { fileChangedError, readSiteFile } from './site-files.ts';
 
-/** Where files of a draft are sent, and which. */
-export interface UploadGrant {
+interface UploadGrant {
   missing: readonly string[];
   upload_url: string;
 }
@@ -18,45 +18,37 @@ export interface Uploaded {
   bytes: number;
 }
 
-export interface UploadJob {
+interface UploadJob {
   grant: UploadGrant;
   files: readonly HashedFile[];
-  /** A new address, when the one in use has expired. */
   renew(): Promise<UploadGrant>;
-  /** Counted as they arrive, so that what was done is known however it ends. */
   uploaded: Uploaded;
 }
 
 const blobsAtOnce = 8;
-/** Each is held in memory while it is sent. */
+/** Blobs are in memory while they are uploaded. */
 const bytesAtOnce = 64 * 1024 * 1024;
 
-/** Sends each sum that is missing once, however many files share it. */
 export async function uploadMissing(ctx: Ctx, job: UploadJob): Promise<void> {
   const bySum = new Map(job.files.map((file) => [file.sha256, file]));
-  const missing = [...new Set(job.grant.missing)].map((sum) => bySum.get(sum) ?? unknownSum(sum));
+  const missing = [...new Set(job.grant.missing)].map((sum) => bySum.get(sum) ?? unknownDigest(sum));
   const bytes = missing.reduce((sum, { size }) => sum + size, 0);
   const progress = await startSiteProgress(ctx, { doing: 'Uploading', files: missing.length, bytes });
   const address = renewable(job);
-  const room = createByteRoom(bytesAtOnce);
+  const room = createByteLimiter(bytesAtOnce);
   try {
-    await severalAtOnce(
-      missing,
-      async (file) => {
-        if (ctx.signal.aborted) throw ctx.signal.reason;
-        await room.hold(file.size, () => address.use((url) => sendBlob(ctx, file, url + file.sha256)));
-        job.uploaded.files += 1;
-        job.uploaded.bytes += file.size;
-        progress.add(file.size);
-      },
-      blobsAtOnce,
-    );
+    await mapConcurrently(missing, blobsAtOnce, async (file) => {
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      await room.hold(file.size, () => address.use((url) => uploadBlob(ctx, file, url + file.sha256)));
+      job.uploaded.files += 1;
+      job.uploaded.bytes += file.size;
+      progress.add(file.size);
+    });
   } finally {
     progress.clear();
   }
 }
 
-/** All use the same address; of those who find it expired together, one asks for the next. */
 function renewable({ grant, renew }: UploadJob) {
   let current = Promise.resolve(grant.upload_url);
   return {
@@ -67,15 +59,103 @@ function renewable({ grant, renew }: UploadJob) {
       } catch (cause) {
         if (!(cause instanceof ProblemError) || cause.problem.code !== 'url_expired') throw cause;
         if (current === used) current = renew().then(({ upload_url }) => upload_url);
-        // One that is new and has expired is a fault that asking again would not mend.
+        // No second renewal: a new URL that has expired is an error.
         await work(await current);
       }
     },
   };
 }
 
-function unknownSum(sum: string): never {
-  throw new CliError('not_this_service', `The server asks for ${sum}, which is no file of this release.`, {
-    next: 'Check that svc and the server are of the same version.',
+function unknownDigest(sum: string): never {
+  throw new CliError('not_this_service', `The server requests ${sum}, which is not a file of this release.`, {
+    next: 'Check that svc and the server have the same version.',
   });
+}
+
+const requestMsMax = 10 * 60_000;
+const retriesMax = 6;
+const busyMsMax = 15 * 60_000;
+const backoffMsMax = 8_000;
+const retryAfterSecondsMax = 60;
+
+/** Retries after network errors; the server stores the same bytes once. */
+async function uploadBlob(ctx: Ctx, file: HashedFile, url: string): Promise<void> {
+  const body = await readBlob(file);
+  const busyUntil = performance.now() + busyMsMax;
+  let [tries, spent] = [0, 0];
+  for (;;) {
+    try {
+      return await put(withTimeout(ctx, requestMsMax), url, body);
+    } catch (cause) {
+      if (ctx.signal.aborted) throw ctx.signal.reason;
+      // A busy server does not count as a failed attempt.
+      if (!isBusy(cause) || performance.now() > busyUntil) spent += 1;
+      if (spent > retriesMax || !isTransientUpload(cause)) throw cause;
+      await pause(ctx, retryDelayMs(cause, tries++));
+    }
+  }
+}
+
+async function readBlob(file: HashedFile): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(file.size);
+  let at = 0;
+  await readSiteFile(file, (chunk) => {
+    // readSiteFile rejects a file that has grown.
+    if (at + chunk.length <= bytes.length) bytes.set(chunk, at);
+    at += chunk.length;
+  });
+  if (new Bun.CryptoHasher('sha256').update(bytes).digest('hex') !== file.sha256)
+    throw fileChangedError(file);
+  return bytes;
+}
+
+/** Sent without a login: the URL is the secret. */
+async function put(ctx: Ctx, url: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  const headers = { 'content-type': 'application/octet-stream' };
+  const response = await request(ctx, url, { method: 'PUT', headers, body });
+  if (!response.ok) throw await signedUrlError(response, url);
+}
+
+function isBusy(cause: unknown): boolean {
+  return cause instanceof ProblemError && cause.problem.status === 503;
+}
+
+function isTransientUpload(cause: unknown): boolean {
+  if (cause instanceof ProblemError) return [408, 429, 503].includes(cause.problem.status);
+  if (cause instanceof UnexpectedAnswerError) return cause.status >= 502;
+  return cause instanceof CliError && (cause.code === 'no_connection' || cause.code === 'timeout');
+}
+
+function retryDelayMs(cause: unknown, tries: number): number {
+  const asked = cause instanceof ProblemError ? cause.retryAfterSeconds : null;
+  return asked === null
+    ? Math.min(backoffMsMax, 250 * 2 ** tries)
+    : Math.min(retryAfterSecondsMax, asked) * 1000;
+}
+
+export function createByteLimiter(bytesMax: number) {
+  let held = 0;
+  const waiting: { bytes: number; begin: () => void }[] = [];
+  const admit = () => {
+    // Work above the limit runs alone.
+    for (let [first] = waiting; first && (held === 0 || held + first.bytes <= bytesMax); [first] = waiting) {
+      waiting.shift();
+      held += first.bytes;
+      first.begin();
+    }
+  };
+  return {
+    hold: async <T>(bytes: number, work: () => Promise<T>): Promise<T> => {
+      await new Promise<void>((begin) => {
+        waiting.push({ bytes, begin });
+        admit();
+      });
+      try {
+        return await work();
+      } finally {
+        held -= bytes;
+        admit();
+      }
+    },
+  };
 }

@@ -1,22 +1,21 @@
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Badge, Code, Group, Modal, Stack, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { uuidPattern } from '@svc/contract/limits.ts';
-import type { Plan } from '@svc/contract/plan.ts';
+import type { Plan, PlanChange } from '@svc/contract/plan.ts';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
-import { isCode } from '../api/query-client.ts';
-import { BusyButton } from '../parts/busy-button.tsx';
-import { ProblemAlert } from '../parts/problem-alert.tsx';
-import { useReturnedFocus } from '../parts/use-returned-focus.ts';
-import { PlanView } from './plan-view.tsx';
-import { takesAway } from './takes-away.ts';
+import { isCode } from '../api/client.ts';
+import { BusyButton } from '../components/buttons.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { useRestoreFocus } from '../components/focus.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { Hint, Mono, SecondaryButton } from '../components/text.tsx';
+import { isDestructive } from './plan.ts';
 
-/** A change that the server has previewed and somebody is asked to confirm. */
-export interface Proposal {
+interface Proposal {
   title: string;
-  /** On the button that does it. */
-  verb: string;
+  verb?: string;
   plan: Plan;
-  /** Executes exactly this plan. */
   execute(fingerprint: string): Promise<void>;
   previewAgain(): Promise<Plan>;
 }
@@ -24,7 +23,6 @@ export interface Proposal {
 const ProposeContext = createContext<(proposal: Proposal) => void>(() => {});
 export const usePropose = () => useContext(ProposeContext);
 
-/** The one place where changes are confirmed; pages propose them with `useChange`. */
 export function ChangeDialogs({ children }: { children: ReactNode }) {
   const [proposal, setProposal] = useState<Proposal | null>(null);
   const propose = useCallback((next: Proposal) => setProposal(next), []);
@@ -35,7 +33,7 @@ export function ChangeDialogs({ children }: { children: ReactNode }) {
         <ChangeDialog
           key={proposal.plan.fingerprint}
           proposal={proposal}
-          // One change may lead to the next, which must not be closed with it.
+          // A change may open the next dialog, which must stay open.
           close={() => setProposal((now) => (now === proposal ? null : now))}
         />
       )}
@@ -44,18 +42,18 @@ export function ChangeDialogs({ children }: { children: ReactNode }) {
 }
 
 function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => void }) {
-  useReturnedFocus();
+  useRestoreFocus();
   const queries = useQueryClient();
   const [plan, setPlan] = useState(proposal.plan);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [isStale, setStale] = useState(false);
   const [typed, setTyped] = useState('');
-  // An id is nothing to type: then the verb is what confirms.
   const name = uuidPattern.test(plan.target.name) ? '' : plan.target.name;
-  const word = name || proposal.verb;
-  // A key that is pressed a second time must not do what takes something away.
-  const isCareful = takesAway(plan);
+  const verb = proposal.verb ?? (proposal.title.split(' ')[0] as string);
+  const word = name || verb;
+  // A repeated Enter must not confirm a destructive change.
+  const isCareful = isDestructive(plan);
   const isConfirmed = !plan.irreversible || typed === word;
 
   async function confirm() {
@@ -85,12 +83,10 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
   return (
     <Modal
       opened
-      // How it ends is told here: it stays until it has.
       onClose={() => !isBusy && close()}
       title={proposal.title}
       size="lg"
       withCloseButton={!isBusy}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <form
         onSubmit={(event) => {
@@ -99,16 +95,16 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
         }}
       >
         <Stack>
-          <Text size="sm" c="dimmed">
+          <Hint>
             {plan.target.name && (
               <>
                 {plan.target.kind.replaceAll('_', ' ')} <strong>{plan.target.name}</strong>:{' '}
               </>
             )}
-            this is what will happen.
-          </Text>
+            the following changes will be made.
+          </Hint>
           {isStale && (
-            <Alert color="yellow">Something has changed meanwhile. This is what would happen now.</Alert>
+            <Alert color="yellow">The data has changed meanwhile. These are the changes now.</Alert>
           )}
           <PlanView plan={plan} />
           {plan.irreversible && (
@@ -120,16 +116,15 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
               data-autofocus
             />
           )}
-          {problem !== null && <ProblemAlert error={problem} />}
+          <ProblemAlert error={problem} />
           <Group justify="flex-end">
-            <Button
-              variant="default"
+            <SecondaryButton
               onClick={close}
               disabled={isBusy}
               data-autofocus={isCareful && !plan.irreversible ? true : undefined}
             >
               Cancel
-            </Button>
+            </SecondaryButton>
             <BusyButton
               type="submit"
               loading={isBusy}
@@ -137,11 +132,78 @@ function ChangeDialog({ proposal, close }: { proposal: Proposal; close: () => vo
               color={plan.irreversible ? 'red' : undefined}
               data-autofocus={isCareful ? undefined : true}
             >
-              {proposal.verb}
+              {verb}
             </BusyButton>
           </Group>
         </Stack>
       </form>
     </Modal>
   );
+}
+
+const effectColors: Record<PlanChange['effect'], string> = { create: 'green', update: 'blue', delete: 'red' };
+
+function PlanView({ plan }: { plan: Plan }) {
+  return (
+    <Stack gap="sm">
+      {plan.warnings.map((warning) => (
+        <Alert key={warning} color="yellow" icon={<IconAlertTriangle aria-hidden />}>
+          {warning}
+        </Alert>
+      ))}
+      {plan.irreversible && (
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />}>
+          This cannot be undone.
+        </Alert>
+      )}
+      {plan.changes.length === 0 ? (
+        <Text>Nothing will change.</Text>
+      ) : (
+        <DataTable
+          label="Changes"
+          minWidth={0}
+          verticalSpacing={6}
+          rows={plan.changes}
+          keyOf={({ path }) => path}
+          columns={[
+            {
+              head: 'Field',
+              cell: ({ effect, path }) => (
+                <Group gap={6} wrap="nowrap">
+                  <Badge size="xs" variant="light" color={effectColors[effect]}>
+                    {effect}
+                  </Badge>
+                  <Mono>{path}</Mono>
+                </Group>
+              ),
+            },
+            { head: 'Change', cell: (change) => <ChangeText change={change} /> },
+          ]}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function ChangeText({ change: { before, after, effect } }: { change: PlanChange }) {
+  return (
+    <Text span size="sm">
+      {effect !== 'create' && <Code>{formatValue(before)}</Code>}
+      {effect === 'update' && (
+        <>
+          <VisuallyHidden>becomes</VisuallyHidden>
+          <span aria-hidden> → </span>
+        </>
+      )}
+      {effect !== 'delete' && <Code>{formatValue(after)}</Code>}
+    </Text>
+  );
+}
+
+const valueCharsMax = 300;
+
+function formatValue(value: unknown): string {
+  if (value === null || value === undefined) return 'none';
+  const text = typeof value === 'string' ? value || '""' : JSON.stringify(value);
+  return text.length > valueCharsMax ? `${text.slice(0, valueCharsMax)} …` : text;
 }

@@ -1,23 +1,39 @@
-import { Center } from '@mantine/core';
+import { Center, Stack } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { Empty } from '../parts/empty.tsx';
-import { LinkTo } from '../parts/link-to.tsx';
-import { PageHead } from '../parts/page-head.tsx';
+import { useMe } from '../api/me.ts';
+import { EmptyState, LinkTo, PageHead } from '../components/page-layout.tsx';
 
-/** `error`: the answer that said so, where one did. */
 export function NotFound({ error }: { error?: unknown }) {
   return (
     <>
       <PageHead title="Not found" />
       <Center>
-        <Empty
-          title="There is nothing here"
+        <EmptyState
+          title="Page not found"
           error={error}
-          action={<LinkTo to={consolePaths.home}>To the beginning</LinkTo>}
+          action={<LinkTo to={consolePaths.home}>Go to the start page</LinkTo>}
         >
-          It is not there, or it is not for you to see. If somebody sent you the address, ask them for access.
-        </Empty>
+          It does not exist, or you have no access to it. If somebody sent you the link, ask them for access.
+        </EmptyState>
       </Center>
     </>
+  );
+}
+
+export function NoTenant() {
+  const { email } = useMe();
+  return (
+    <Center component="main" mih="100dvh" p="md">
+      <Stack maw={560}>
+        <PageHead title="You are not a member of a tenant yet" />
+        <EmptyState
+          title="Ask an admin to add you"
+          command={`svc-admin members set --tenant <slug> --user ${email} --role tenant_member`}
+        >
+          Apps belong to tenants. Ask an admin of yours to add you by your e-mail address, {email}. Then this
+          page shows the apps of the tenant.
+        </EmptyState>
+      </Stack>
+    </Center>
   );
 }

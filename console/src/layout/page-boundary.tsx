@@ -1,14 +1,13 @@
-import { Alert, Button, Stack, Text } from '@mantine/core';
+import { Alert, Stack, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import { Component, type ReactNode } from 'react';
+import { SmallButton } from '../components/text.tsx';
 
 interface State {
   error: unknown;
-  /** The server did not answer when it was asked after the error. */
   isAway: boolean;
 }
 
-/** What a page breaks at stays within it: the way to others stays open. */
 export class PageBoundary extends Component<{ at: string; children: ReactNode }, State> {
   override state: State = { error: null, isAway: false };
 
@@ -16,7 +15,6 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
     return { error };
   }
 
-  /** Another page may be as good as ever. */
   override componentDidUpdate({ at }: { at: string }) {
     if (at !== this.props.at && this.state.error !== null) this.setState({ error: null, isAway: false });
   }
@@ -24,12 +22,12 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
   override async componentDidCatch(error: unknown) {
     if (!isLoadFailure(error)) return;
     const isThere = await isServerThere();
-    // After an upgrade the parts of the page have other names: the page itself is asked for anew, once.
+    // After an upgrade the chunks have other names: reload once to get the new page.
     if (isThere && mayReload()) location.reload();
     else this.setState({ isAway: !isThere });
   }
 
-  /** Never while the server is away: the browser's own words would stand in the place of the console. */
+  /** Not while the server is down: the browser's error page would replace the console. */
   async loadAgain() {
     if (await isServerThere()) location.reload();
     else this.setState({ isAway: true });
@@ -43,13 +41,13 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
         color="red"
         role="alert"
         icon={<IconAlertCircle aria-hidden />}
-        title={isAway ? 'No connection' : 'The page can not be shown'}
+        title={isAway ? 'No connection' : 'The page failed to load'}
       >
         <Stack align="flex-start" gap="sm">
           <Text size="sm">{isAway ? awayText : textOf(error)}</Text>
-          <Button size="compact-sm" variant="default" onClick={() => void this.loadAgain()}>
-            {isAway ? 'Try again' : 'Load the page again'}
-          </Button>
+          <SmallButton onClick={() => void this.loadAgain()}>
+            {isAway ? 'Try again' : 'Reload the page'}
+          </SmallButton>
         </Stack>
       </Alert>
     );
@@ -57,19 +55,19 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
 }
 
 const awayText =
-  'The server did not answer, and this page is not loaded yet. What you have typed on others is still there.';
+  'The server did not respond, and this page is not loaded yet. Your input on other pages is kept.';
 
 function textOf(error: unknown): string {
   if (isLoadFailure(error))
-    return 'A part of it could not be loaded: the server is away, or was upgraded meanwhile.';
-  return `Something is wrong with the page itself: ${error instanceof Error ? error.message : String(error)}`;
+    return 'Part of the page could not be loaded: the server is unavailable or was upgraded.';
+  return `The page has an error: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 function isLoadFailure(error: unknown): boolean {
   return error instanceof TypeError && /import|module script/i.test(error.message);
 }
 
-/** That it shows its page again: what stands before it may answer in its place. */
+/** Checks for the console's own page: a proxy in front may respond instead. */
 async function isServerThere(): Promise<boolean> {
   try {
     const { ok } = await fetch('/', { method: 'HEAD', cache: 'no-store' });
@@ -82,7 +80,7 @@ async function isServerThere(): Promise<boolean> {
 const reloadedKey = 'svc.reloaded-at';
 const reloadMsMin = 60_000;
 
-/** Not again and again, where the part stays away. */
+/** At most once a minute, in case the chunk stays missing. */
 function mayReload(): boolean {
   const last = Number(sessionStorage.getItem(reloadedKey) ?? 0);
   if (Date.now() - last < reloadMsMin) return false;

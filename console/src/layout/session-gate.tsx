@@ -1,25 +1,38 @@
-import { Alert, Button, Center, Container, Group, Modal, Stack, Text } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Center,
+  Code,
+  Container,
+  Group,
+  Modal,
+  Paper,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { type ReactNode, useEffect, useState } from 'react';
-import { type Me, MeProvider, useMaybeMe } from '../api/me.ts';
-import { queryClient } from '../api/query-client.ts';
-import { Placeholder } from '../parts/answer-view.tsx';
-import { BusyButton } from '../parts/busy-button.tsx';
-import { ProblemAlert } from '../parts/problem-alert.tsx';
-import { SignedOut } from './signed-out.tsx';
+import { queryClient } from '../api/client.ts';
+import { type Me, MeProvider, useOptionalMe } from '../api/me.ts';
+import { BusyButton } from '../components/buttons.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { Loading } from '../components/query-view.tsx';
+import { Hint } from '../components/text.tsx';
+import { Logo } from './header.tsx';
 
-/** The console for who is signed in; the way there for everybody else, leading back to the very page. */
 export function SessionGate({ children }: { children: ReactNode }) {
-  const me = useMaybeMe();
+  const me = useOptionalMe();
   const [holder, setHolder] = useState<Me | null>(null);
   if (me.data && me.data !== holder && (holder === null || holder.id === me.data.id)) setHolder(me.data);
   const isOther = Boolean(me.data && holder && me.data.id !== holder.id);
 
-  // What is shown and half written belongs to who was here before.
+  // The page still shows data of the previous user.
   useEffect(() => {
     if (isOther) location.reload();
   }, [isOther]);
 
-  // Somebody whose session ends in the middle of something keeps the page, and what was written in it.
+  // Keep the page mounted when the session ends, so that unsaved input survives.
   if (holder)
     return (
       <MeProvider value={holder}>
@@ -34,17 +47,16 @@ export function SessionGate({ children }: { children: ReactNode }) {
         <ProblemAlert error={me.error} retry={() => void me.refetch()} />
       ) : (
         <Center mih="60vh">
-          <Placeholder lines={1} />
+          <Loading lines={1} />
         </Center>
       )}
     </Container>
   );
 }
 
-/** Above the dialogs of the pages. */
 const zIndex = 400;
 
-function SignInAgain({ me, isOther }: { me: ReturnType<typeof useMaybeMe>; isOther: boolean }) {
+function SignInAgain({ me, isOther }: { me: ReturnType<typeof useOptionalMe>; isOther: boolean }) {
   const [isStillOut, setStillOut] = useState(false);
   async function askAgain() {
     setStillOut(false);
@@ -56,7 +68,7 @@ function SignInAgain({ me, isOther }: { me: ReturnType<typeof useMaybeMe>; isOth
     <Modal
       opened
       onClose={() => {}}
-      title="You are signed out: sign in again"
+      title="Your session has ended"
       withCloseButton={false}
       closeOnEscape={false}
       closeOnClickOutside={false}
@@ -64,14 +76,12 @@ function SignInAgain({ me, isOther }: { me: ReturnType<typeof useMaybeMe>; isOth
     >
       {isOther ? (
         <Stack>
-          <Text>Somebody else is signed in now. The page is loaded again for them.</Text>
-          <Button onClick={() => location.reload()}>Load the page again</Button>
+          <Text>Another user has signed in. The page is reloaded for them.</Text>
+          <Button onClick={() => location.reload()}>Reload the page</Button>
         </Stack>
       ) : (
         <Stack>
-          <Text>
-            The page stays as it is, with what you have written. Sign in in another tab, then go on.
-          </Text>
+          <Text>Your input on this page is kept. Sign in in another tab, then continue here.</Text>
           {isStillOut && <Alert color="yellow">Nobody is signed in yet.</Alert>}
           {me.isError && <ProblemAlert error={me.error} />}
           <Group justify="flex-end">
@@ -85,5 +95,33 @@ function SignInAgain({ me, isOther }: { me: ReturnType<typeof useMaybeMe>; isOth
         </Stack>
       )}
     </Modal>
+  );
+}
+
+function SignedOut() {
+  useDocumentTitle('Sign in · svc');
+  const here = `${location.pathname}${location.search}${location.hash}`;
+  return (
+    <Center component="main" mih="100dvh" p="md">
+      <Paper withBorder p="xl" radius="lg" maw={440} w="100%">
+        <Stack>
+          <Logo />
+          <Title order={1} size="h2">
+            Your organisation’s apps
+          </Title>
+          <Text c="dimmed">Find, create and manage apps. Sign in with your account to start.</Text>
+          <Button component="a" href={`/login?return_to=${encodeURIComponent(here)}`} size="md">
+            Sign in
+          </Button>
+          <Hint>
+            On the machine that runs the server, <Code>./svc login --local</Code> signs in the terminal; from
+            anywhere else use <Code>{`SVC_BASE_URL=${location.origin} svc login`}</Code>.
+          </Hint>
+          <Text size="sm">
+            <a href="/api/v1/openapi.json">HTTP API (OpenAPI document)</a>
+          </Text>
+        </Stack>
+      </Paper>
+    </Center>
   );
 }

@@ -2,13 +2,10 @@ import { AppShell, Box, Burger, Group } from '@mantine/core';
 import { useDisclosure, useWindowEvent } from '@mantine/hooks';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
-import { Bell } from './bell.tsx';
-import { Logo } from './logo.tsx';
-import { Nav } from './nav.tsx';
-import { TenantSwitch } from './tenant-switch.tsx';
-import { UserMenu } from './user-menu.tsx';
+import { Logo, NotificationBell, TenantSwitch, UserMenu } from './header.tsx';
 
-/** What stands around every page of a tenant. */
+import { Nav } from './nav.tsx';
+
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, { toggle, close }] = useDisclosure();
   const main = useRef<HTMLDivElement>(null);
@@ -16,19 +13,18 @@ export function Shell({ children }: { children: ReactNode }) {
   const shownPath = useRef(path);
   const isGoingBack = useRef(false);
 
-  // Another page begins at its top, for who reads it with a screen reader or by the keyboard as well.
   useEffect(() => {
     if (shownPath.current === path) return;
     shownPath.current = path;
     close();
     if (!isGoingBack.current) window.scrollTo(0, 0);
     isGoingBack.current = false;
-    // Who goes through the tabs with the arrow keys stays there.
+    // Keyboard users who move through the tabs keep their focus on the tab.
     if (document.activeElement?.getAttribute('role') === 'tab') return;
     main.current?.focus({ preventScroll: true });
   }, [path, close]);
 
-  // There the browser itself remembers the place.
+  // On back and forward the browser restores the scroll position.
   useWindowEvent('popstate', () => {
     isGoingBack.current = true;
   });
@@ -41,7 +37,7 @@ export function Shell({ children }: { children: ReactNode }) {
       transitionDuration={0}
     >
       <a className="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
@@ -51,7 +47,7 @@ export function Shell({ children }: { children: ReactNode }) {
               onClick={toggle}
               hiddenFrom="sm"
               size="sm"
-              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+              aria-label={isOpen ? 'Close menu' : 'Open menu'}
               aria-expanded={isOpen}
             />
             <Box visibleFrom="xs">
@@ -60,7 +56,7 @@ export function Shell({ children }: { children: ReactNode }) {
             <TenantSwitch />
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <Bell />
+            <NotificationBell />
             <UserMenu />
           </Group>
         </Group>

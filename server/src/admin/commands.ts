@@ -1,152 +1,172 @@
+import type { Flags } from '@svc/cli/framework/declaration.ts';
+import type { Program } from '@svc/cli/framework/program.ts';
 import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
-import { type Command, command } from './command.ts';
+import { type AdminCommand, declare } from './command.ts';
 
-const passwordStdin = { means: 'read the password from standard input' };
+const loadPeople = () => import('./commands/people.ts');
+const tenantFlag = { type: 'string', placeholder: 'tenant', required: true, summary: 'Slug or id' } as const;
+const userFlag = { ...tenantFlag, placeholder: 'user', summary: 'E-mail address or id' } as const;
+const fileFlag = { type: 'string', placeholder: 'file', required: true } as const;
+const tierFlag = { type: 'enum', values: resourceTiers } as const;
+const passwordFlag = { type: 'boolean', summary: 'Read the password from standard input' } as const;
+const nameFlag = { type: 'string', placeholder: 'name', summary: 'Display name' } as const;
+const userPositional = { name: 'user', summary: 'E-mail address or id' } as const;
 
-/** Every command of the tool. What it does is loaded when it is called, so that each starts with only its own parts. */
-export const commands: readonly Command[] = [
-  command({
+const commands: readonly AdminCommand[] = [
+  declare({
     words: 'tenants create',
     summary: 'Create a tenant',
-    args: ['slug'],
+    positionals: [{ name: 'slug', summary: 'Short name for commands and URLs' }],
     flags: {
-      name: { means: 'the name people see (default: the slug)', value: 'name' },
-      'max-resource-tier': {
-        means: 'the largest tier its apps may have (default: L)',
-        value: 'tier',
-        oneOf: resourceTiers,
-      },
+      name: { ...nameFlag, summary: 'Display name (the slug)' },
+      'max-resource-tier': { ...tierFlag, summary: 'Largest tier of its apps (L)' },
     },
-    load: () => import('./commands/tenants-create.ts'),
+    load: async () => (await loadPeople()).runCreateTenant,
   }),
-  command({
+  declare({
     words: 'tenants update',
-    summary: 'Change the name of a tenant, or the largest tier its apps may have',
-    args: ['tenant'],
+    summary: "Change a tenant's name or the largest tier of its apps",
+    positionals: [{ name: 'tenant', summary: 'Slug or id' }],
     flags: {
-      name: { means: 'the name people see', value: 'name' },
+      name: nameFlag,
       'max-resource-tier': {
-        means: 'the largest tier its apps may have; apps that have a larger one keep it',
-        value: 'tier',
-        oneOf: resourceTiers,
+        ...tierFlag,
+        summary: 'Largest tier of its apps; apps with a larger tier keep it',
       },
     },
-    load: () => import('./commands/tenants-update.ts'),
+    load: async () => (await loadPeople()).runUpdateTenant,
   }),
-  command({
+  declare({
     words: 'tenants list',
     summary: 'List all tenants',
-    args: [],
-    flags: {},
-    load: () => import('./commands/tenants-list.ts'),
+    load: async () => (await loadPeople()).runListTenants,
   }),
-  command({
+  declare({
     words: 'users create',
     summary: 'Create a user',
-    args: ['email'],
+    description:
+      'A user without a password signs in through an external provider, or with a token that you issue.',
+    positionals: [{ name: 'email', summary: 'E-mail address' }],
     flags: {
-      name: { means: 'the name people see (default: what stands before the @)', value: 'name' },
-      'password-stdin': passwordStdin,
+      name: { ...nameFlag, summary: 'Display name (the part before the @)' },
+      'password-stdin': passwordFlag,
     },
-    notes: 'Without a password the user signs in through an outside provider, or by a token that you issue.',
-    load: () => import('./commands/users-create.ts'),
+    load: async () => (await loadPeople()).runCreateUser,
   }),
-  command({
+  declare({
     words: 'users list',
-    summary: 'List all users, of all tenants and of none',
-    args: [],
-    flags: {},
-    load: () => import('./commands/users-list.ts'),
+    summary: 'List all users, with or without a tenant',
+    load: async () => (await loadPeople()).runListUsers,
   }),
-  command({
+  declare({
     words: 'users suspend',
-    summary: 'End all sign-ins of a user and refuse new ones',
-    args: ['user'],
-    flags: {},
-    load: () => import('./commands/users-suspend.ts'),
+    summary: "End all of a user's sessions and reject new sign-ins",
+    positionals: [userPositional],
+    load: async () => (await loadPeople()).runSuspendUser,
   }),
-  command({
+  declare({
     words: 'users activate',
-    summary: 'Let a suspended user sign in again',
-    args: ['user'],
-    flags: {},
-    load: () => import('./commands/users-activate.ts'),
+    summary: 'Allow a suspended user to sign in again',
+    positionals: [userPositional],
+    load: async () => (await loadPeople()).runActivateUser,
   }),
-  command({
+  declare({
     words: 'users set-password',
-    summary: 'Set the password of a user and end all sign-ins',
-    args: ['user'],
-    flags: { 'password-stdin': passwordStdin },
-    load: () => import('./commands/users-set-password.ts'),
+    summary: "Set a user's password and end all sessions",
+    positionals: [userPositional],
+    flags: { 'password-stdin': passwordFlag },
+    load: async () => (await loadPeople()).runSetPassword,
   }),
-  command({
+  declare({
     words: 'members set',
-    summary: 'Add a user to a tenant, change the role, or take the user out',
-    args: [],
+    summary: 'Add a user to a tenant, change the role, or remove the user',
     flags: {
-      tenant: { means: 'slug or id', value: 'tenant', required: true },
-      user: { means: 'e-mail address or id', value: 'user', required: true },
+      tenant: tenantFlag,
+      user: userFlag,
       role: {
-        means: 'the role from now on; none takes the user out',
-        value: 'role',
-        oneOf: [...tenantRoles, 'none'],
+        type: 'enum',
+        values: [...tenantRoles, 'none'],
         required: true,
+        summary: 'New role; none removes the user',
       },
     },
-    load: () => import('./commands/members-set.ts'),
+    load: async () => (await loadPeople()).runSetMember,
   }),
-  command({
+  declare({
     words: 'tokens issue',
-    summary: 'Issue an access token of the kind that a login gives, for automation and tests',
-    args: [],
+    summary: 'Issue an access token like that of a login, for automation and tests',
     flags: {
-      user: { means: 'e-mail address or id', value: 'user', required: true },
-      ttl: { means: 'how long it is valid, at most 24h, in whole seconds (default: 1h)', value: 'duration' },
+      user: userFlag,
+      ttl: { type: 'duration', summary: 'Lifetime, at most 24h, in whole seconds (1h)' },
     },
-    load: () => import('./commands/tokens-issue.ts'),
+    load: async () => (await loadPeople()).runIssueToken,
   }),
-  command({
+  declare({
     words: 'batch',
     summary: 'Run many commands, given as lines of JSON on standard input',
-    args: [],
-    flags: {},
-    notes:
-      'A line is an array of words: ["users", "create", "ada@example.com"]. Each is run, and answered by a line of ' +
-      'JSON, as soon as it comes; with --json all answers come together at the end. The first that fails ends it.',
-    load: () => import('./commands/batch.ts'),
+    description:
+      'A line is an array of words: ["users", "create", "ada@example.com"]. Each command runs as soon as its line ' +
+      'arrives, and is answered by a line of JSON; with --json all answers are printed at the end. The first failure ' +
+      'stops the batch.',
+    load: async () => (await import('./commands/batch.ts')).runBatch,
   }),
-  command({
+  declare({
     words: 'migrate',
-    summary: 'Bring the database to the schema of this version',
-    args: [],
-    flags: {},
-    load: () => import('./commands/migrate.ts'),
+    summary: 'Apply the database migrations of this version',
+    load: async () => (await import('./commands/maintenance.ts')).runMigrate,
   }),
-  command({
+  declare({
     words: 'doctor',
-    summary: 'Check configuration, data and database, and say what to do',
-    args: [],
-    flags: {},
-    notes: 'Exits 1 when there is a problem; warnings alone exit 0.',
-    load: () => import('./commands/doctor.ts'),
+    summary: 'Check configuration, data and database, and suggest fixes',
+    description: 'Exits with 1 when there is a problem; warnings alone exit with 0.',
+    load: async () => (await import('./commands/maintenance.ts')).runDoctor,
   }),
-  command({
+  declare({
     words: 'backup',
     summary: 'Write everything into one file, also while the server runs',
-    args: [],
-    flags: { to: { means: 'the file to write, e.g. svc-backup.tar.gz', value: 'file', required: true } },
-    notes: 'The file holds all data and keys of the platform: keep it as safe as the platform itself.',
-    load: () => import('./commands/backup.ts'),
+    description: 'The file contains all data and keys of the platform: protect it like the platform itself.',
+    flags: { to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' } },
+    load: async () => (await import('./commands/backup.ts')).runBackup,
   }),
-  command({
+  declare({
     words: 'restore',
-    summary: 'Load a backup, while no server runs',
-    args: [],
+    summary: 'Load a backup while no server runs',
     flags: {
-      from: { means: 'a file written by backup', value: 'file', required: true },
-      yes: { means: 'replace what is there' },
+      from: { ...fileFlag, summary: 'File written by backup' },
+      yes: { type: 'boolean', summary: 'Replace existing data' },
     },
-    load: () => import('./commands/restore.ts'),
+    load: async () => (await import('./commands/backup.ts')).runRestore,
   }),
 ];
+
+const globalFlags = {
+  json: { type: 'boolean', summary: 'Print one JSON object' },
+  help: { type: 'boolean', short: 'h', summary: 'Print help' },
+  version: { type: 'boolean', summary: 'Print the version' },
+} as const satisfies Flags;
+
+export const svcAdmin: Program<AdminCommand> = {
+  name: 'svc-admin',
+  about: 'svc-admin operates the platform on the machine that has its database. It needs no login.',
+  notes: [
+    'svc-admin reads the same SVC_… environment variables as the server.',
+    'Run svc-admin <command> --help for details.',
+  ],
+  commands: commands.map(({ words }) => words),
+  groups: {
+    tenants: { summary: 'Tenants' },
+    users: { summary: 'Users' },
+    members: { summary: 'Members of tenants' },
+    tokens: { summary: 'Access tokens' },
+  },
+  globalFlags,
+  wordFlags: Object.assign({}, ...commands.map(({ flags }) => flags), globalFlags),
+  listsAll: true,
+  rejectsDuplicates: true,
+  load: async (words) => {
+    const found = commands.find((command) => command.words === words);
+    if (found === undefined) throw new Error(`No command is registered as "${words}".`);
+    return found;
+  },
+};

@@ -1,81 +1,40 @@
+import { CliError, clientCodes } from '@svc/cli/framework/errors.ts';
+import { type Report, renderReport } from '@svc/cli/framework/report.ts';
 import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { ExitCode } from '@svc/contract/exit-codes.ts';
-import type { ProblemItem } from '@svc/contract/problem.ts';
-import { ConfigError } from '../config.ts';
-import { type AdminIo, UsageError } from './command.ts';
-import { printable } from './table.ts';
+import { ConfigError } from '../core/config-error.ts';
+import type { AdminIo } from './command.ts';
 
-interface Report {
-  exit: ExitCode;
-  code: string;
-  title: string;
-  detail: string;
-  status?: number;
-  errors?: ProblemItem[] | undefined;
-  next?: string | undefined;
-}
+type Failed = Omit<Report['problem'], 'type' | 'request_id' | 'status'> & { exit: ExitCode; status?: number };
 
-/** Says on standard error what failed, by which code, and what to do; the answer is the exit code. */
 export async function reportError(error: unknown, io: AdminIo, format: 'json' | 'text'): Promise<ExitCode> {
-  const report = await reportOf(error);
-  if (format === 'json') {
-    const { code, title, detail, status = 0, errors, next } = report;
-    const problem = {
-      type: `urn:svc:problem:${code}`,
-      title,
-      status,
-      detail,
-      code,
-      request_id: '',
-      errors,
-      next,
-    };
-    io.err(`${JSON.stringify(problem)}\n`);
-  } else {
-    const items = report.errors ?? [];
-    io.err(`Error: ${lines(report.detail)} (${report.code})\n`);
-    if (items.length > 1) for (const item of items) io.err(`  ${item.field ?? ''}: ${lines(item.detail)}\n`);
-    if (report.next) io.err(`${lines(report.next)}\n`);
-  }
-  return report.exit;
+  const { exit, status = 0, ...failed } = await describe(error);
+  const type = `urn:svc:problem:${failed.code}`;
+  const report: Report = { exit, problem: { type, status, request_id: '', ...failed } };
+  io.err(renderReport(report, format));
+  return exit;
 }
 
-async function reportOf(error: unknown): Promise<Report> {
-  if (error instanceof UsageError) {
-    return { exit: 2, code: 'usage', title: 'Wrong usage', detail: error.message, next: error.next };
+async function describe(error: unknown): Promise<Failed> {
+  if (error instanceof CliError) {
+    const { exit, title } = clientCodes[error.code];
+    return { exit, code: error.code, title, detail: error.message, next: error.next };
   }
   if (error instanceof ConfigError) {
-    return { exit: 2, code: 'configuration', title: 'Wrong configuration', detail: error.message };
+    return { exit: 2, code: 'configuration', title: 'Invalid configuration', detail: error.message };
   }
-  if (error instanceof NeedsConfirmation) {
-    return {
-      exit: 11,
-      code: 'confirmation_required',
-      title: 'Needs --yes',
-      detail: error.message,
-      next: error.next,
-    };
-  }
-  return (await ofPlatform(error)) ?? unclassified(error);
+  const described = await describePlatformError(error);
+  if (described) return described;
+  const detail = error instanceof Error ? error.message : String(error);
+  const next = 'Run svc-admin doctor to look for the cause.';
+  return { exit: 1, code: 'failed', title: 'Command failed', detail, next };
 }
 
-/** What is there would be lost: a person must say so. */
-export class NeedsConfirmation extends Error {
-  readonly next: string;
-
-  constructor(message: string, next: string) {
-    super(message);
-    this.name = 'NeedsConfirmation';
-    this.next = next;
-  }
-}
-
-/** Loaded only for errors: the quick commands start without them. */
-async function ofPlatform(error: unknown): Promise<Report | null> {
-  const { Failure } = await import('../plumbing/problem.ts');
-  const { failureOfDatabase } = await import('../plumbing/database-errors.ts');
-  const { DatabaseError } = await import('../drivers/database/database-error.ts');
-  const { MigrationError } = await import('../plumbing/migrate.ts');
+async function describePlatformError(error: unknown): Promise<Failed | null> {
+  const { Failure } = await import('../core/problem.ts');
+  const { databaseError } = await import('../core/db.ts');
+  const { DatabaseError } = await import('../drivers/database/types.ts');
+  const { MigrationError } = await import('../core/migrate.ts');
   if (error instanceof DatabaseError) {
     const exits: Partial<Record<typeof error.code, ExitCode>> = {
       unreachable: 12,
@@ -84,37 +43,17 @@ async function ofPlatform(error: unknown): Promise<Report | null> {
       busy: 6,
       running_elsewhere: 6,
     };
-    return { exit: exits[error.code] ?? 1, code: error.code, title: 'The database', detail: error.message };
+    return { exit: exits[error.code] ?? 1, code: error.code, title: 'Database error', detail: error.message };
   }
   if (error instanceof MigrationError) {
     const exit = error.code === 'locked' ? 6 : 1;
-    return { exit, code: `migration_${error.code}`, title: 'Migrations', detail: error.message };
+    return { exit, code: `migration_${error.code}`, title: 'Migration error', detail: error.message };
   }
-  const failure = error instanceof Failure ? error : failureOfDatabase(error);
+  const failure = error instanceof Failure ? error : databaseError(error);
   if (!failure) return null;
   const { means, status, exit } = errorCodes[failure.code];
   const cause = failure.cause instanceof Error ? ` ${failure.cause.message}` : '';
-  return {
-    exit,
-    code: failure.code,
-    title: means,
-    status,
-    detail: `${failure.detail ?? means}${failure === error ? '' : cause}`,
-    errors: failure.errors,
-  };
-}
-
-function unclassified(error: unknown): Report {
-  const detail = error instanceof Error ? error.message : String(error);
-  return {
-    exit: 1,
-    code: 'failed',
-    title: 'It failed',
-    detail,
-    next: 'svc-admin doctor checks what may be wrong.',
-  };
-}
-
-function lines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
+  const { code, errors } = failure;
+  const detail = `${failure.detail ?? means}${failure === error ? '' : cause}`;
+  return { exit, code, title: means, status, detail, errors };
 }

@@ -1,59 +1,69 @@
 import { existsSync } from 'node:fs';
+import type pg from 'pg';
 import type { Config } from '../config.ts';
+import { type ControlDatabase, openControlDatabase } from '../core/db.ts';
+import { createLog } from '../core/log.ts';
+import { type Migration, migrate, readMigrations } from '../core/migrate.ts';
+import type { OperatorDeps } from '../core/mutation.ts';
+import { rowsOnlyOutbox } from '../core/outbox.ts';
+import { fail } from '../core/problem.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
 import { attachDatabase, type Database } from '../drivers/database/database.ts';
 import { migrationsDirectory } from '../migrations-directory.ts';
-import { type ControlDatabase, openControlDatabase } from '../plumbing/db.ts';
-import { createLog } from '../plumbing/log.ts';
-import { migrate, readMigrations } from '../plumbing/migrate.ts';
-import type { OperatorParts } from '../plumbing/operator.ts';
-import { rowsOnly } from '../plumbing/outbox-rows.ts';
-import { fail } from '../plumbing/problem.ts';
 import type { AdminCtx } from './command.ts';
-import { type AppliedMigration, compareMigrations } from './migration-state.ts';
 
-export interface System extends OperatorParts {
+export interface System extends OperatorDeps {
   database: Database;
 }
 
-/**
- * The platform without its server: opened for one command, with a schema that this version can work on. It has to be
- * there: a command about what exists that made a new system would have looked in the wrong place.
- */
 export async function withSystem<T>(ctx: AdminCtx, work: (system: System) => Promise<T>): Promise<T> {
   requireDatabase(ctx.config());
   return await withSystemOrNew(ctx, work);
 }
 
-/** The same for commands that may come before the first start of a server: what is missing is made. */
 export async function withSystemOrNew<T>(ctx: AdminCtx, work: (system: System) => Promise<T>): Promise<T> {
-  return await withDatabase(ctx, attachDatabase, async (database) => {
-    const control = openAdminDatabase(database.controlUrl);
-    try {
-      await requireSchema(ctx, database, control);
-      const log = createLog({ level: 'warn', write: ctx.err });
-      return await work({ database, db: control.db, outbox: rowsOnly, log });
-    } finally {
-      await control.close();
-    }
-  });
+  if (ctx.batch?.system) return work(ctx.batch.system);
+  const { system, close } = await openSystem(ctx);
+  if (ctx.batch) {
+    Object.assign(ctx.batch, { system, close });
+    return work(system);
+  }
+  return work(system).finally(close);
 }
 
-/** Beside a running server it is that server's; without one it runs for as long as the work. */
+async function openSystem(ctx: AdminCtx): Promise<{ system: System; close(): Promise<void> }> {
+  const { database, stop } = await openForCommand(ctx, attachDatabase);
+  const control = openAdminDatabase(database.controlUrl);
+  const close = () => control.close().finally(stop);
+  try {
+    await requireSchema(ctx, database, control);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const log = createLog({ level: 'warn', write: ctx.err });
+  const events = async () => (await import('../modules.ts')).collectEvents(ctx.config());
+  return { system: { database, db: control.db, outbox: rowsOnlyOutbox, log, events }, close };
+}
+
 export async function withDatabase<T>(
   ctx: AdminCtx,
   open: typeof attachDatabase,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const told = slowNotes(ctx);
-  const database = await open({ ...ctx.config(), log: told.note }).finally(told.end);
+  const { database, stop } = await openForCommand(ctx, open);
+  return work(database).finally(stop);
+}
+
+async function openForCommand(ctx: AdminCtx, open: typeof attachDatabase) {
+  const delayed = delayNotes(ctx);
+  const database = await open({ ...ctx.config(), log: delayed.note }).finally(delayed.end);
   const forget = ctx.onInterrupt(() => database.stopNow());
-  try {
-    return await work(database);
-  } finally {
+  const stop = async () => {
     forget();
     await database.stop();
-  }
+  };
+  return { database, stop };
 }
 
 export function requireDatabase(config: Config): void {
@@ -61,43 +71,41 @@ export function requireDatabase(config: Config): void {
   throw fail('not_found', {
     detail:
       `There is no database in ${config.dataDir}: set SVC_DATA_DIR to the data dir of the server, ` +
-      'or start the server (npm start) to make it.',
+      'or start the server (npm start) to create it.',
   });
 }
 
-/** One that is named is taken to exist; it says so itself when it does not. */
 export function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== undefined || existsSync(clusterFolder(config.dataDir));
 }
 
-/** Under a name of its own: a connection of the tool is not a sign of a running server. */
 export function openAdminDatabase(url: string): ControlDatabase {
-  return openControlDatabase(adminUrl(url), {
-    connectionsMax: 2,
-    statementMsMax: 'none',
-    onError: () => {},
-  });
+  const options = { connectionsMax: 2, statementMsMax: 'none', onError: () => {} } as const;
+  return openControlDatabase(adminUrl(url), options);
 }
 
-/** What stands in the URL goes before what the program says. */
-export function adminUrl(url: string): string {
-  return `${url}${url.includes('?') ? '&' : '?'}application_name=svc%20admin`;
+/** Has an application name of its own, because the server's connections are signs of a running server. */
+export function adminUrl(url: string, application = 'svc admin'): string {
+  return `${url}${url.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(application)}`;
 }
 
-export async function readAppliedMigrations(control: ControlDatabase): Promise<AppliedMigration[]> {
-  const found = await control.pool.query(
-    "select from pg_tables where schemaname = 'svc' and tablename = 'migrations'",
-  );
-  if (found.rowCount === 0) return [];
-  const { rows } = await control.pool.query<AppliedMigration>(
-    'select name, checksum from svc.migrations order by name',
-  );
-  return rows;
+type Connection = pg.Pool | pg.ClientBase;
+
+/** Databases of older versions lack some tables. */
+export async function hasTable(connection: Connection, name: string): Promise<boolean> {
+  const found = await connection.query('select where to_regclass($1) is not null', [name]);
+  return found.rowCount === 1;
 }
 
-/** An empty database is set up; one of another version is left as it is, since a server may be working on it. */
+export async function readAppliedMigrations(connection: Connection): Promise<AppliedMigration[]> {
+  if (!(await hasTable(connection, 'svc.migrations'))) return [];
+  const query = 'select name, checksum from svc.migrations order by name';
+  return (await connection.query<AppliedMigration>(query)).rows;
+}
+
+/** Migrates an empty database only, because a server may be using one of another version. */
 async function requireSchema(ctx: AdminCtx, database: Database, control: ControlDatabase): Promise<void> {
-  const applied = await readAppliedMigrations(control);
+  const applied = await readAppliedMigrations(control.pool);
   const { pending } = compareMigrations(readMigrations(migrationsDirectory), applied);
   if (pending.length === 0) return;
   if (applied.length > 0) {
@@ -110,16 +118,29 @@ async function requireSchema(ctx: AdminCtx, database: Database, control: Control
 
 const slowMs = 700;
 
-/** What opening says is worth reading only when one has to wait for it. */
-function slowNotes(ctx: AdminCtx): { note: (line: string) => void; end: () => void } {
-  const kept: string[] = [];
-  let slow = false;
+function delayNotes(ctx: AdminCtx): { note: (line: string) => void; end: () => void } {
+  const lines: string[] = [];
+  let isSlow = false;
   const timer = setTimeout(() => {
-    slow = true;
-    for (const line of kept) ctx.note(line);
+    isSlow = true;
+    for (const line of lines) ctx.note(line);
   }, slowMs);
   return {
-    note: (line) => (slow ? ctx.note(line) : void kept.push(line)),
+    note: (line) => (isSlow ? ctx.note(line) : void lines.push(line)),
     end: () => clearTimeout(timer),
+  };
+}
+
+type AppliedMigration = Pick<Migration, 'name' | 'checksum'>;
+
+export function compareMigrations(files: readonly Migration[], applied: readonly AppliedMigration[]) {
+  const known = new Map(files.map((file) => [file.name, file.checksum]));
+  const done = new Set(applied.map((migration) => migration.name));
+  return {
+    pending: files.filter((file) => !done.has(file.name)).map((file) => file.name),
+    changed: applied
+      .filter(({ name, checksum }) => known.has(name) && known.get(name) !== checksum)
+      .map((migration) => migration.name),
+    unknown: applied.filter(({ name }) => !known.has(name)).map((migration) => migration.name),
   };
 }

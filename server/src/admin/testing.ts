@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import { type FreshDatabase, freshDatabase, temporaryFolder } from '../drivers/database/testing.ts';
@@ -15,16 +14,12 @@ export interface Outcome {
   json: any;
 }
 
-/** One command in this process, with `--json`. */
 export async function admin(env: Environment, argv: readonly string[], stdin = ''): Promise<Outcome> {
-  let [out, err] = ['', ''];
+  const written: string[] = [];
+  const errors: string[] = [];
   const exit = await runAdmin([...argv, '--json'], {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
+    out: (text) => void written.push(text),
+    err: (text) => void errors.push(text),
     stdin: async () => stdin,
     stdinLines: async function* () {
       yield* stdin.split('\n');
@@ -32,41 +27,10 @@ export async function admin(env: Environment, argv: readonly string[], stdin = '
     config: () => readConfig(env),
     onInterrupt: () => () => {},
   });
-  return { exit, out, err, json: out === '' ? null : JSON.parse(out) };
+  const out = written.join('');
+  return { exit, out, err: errors.join(''), json: out === '' ? null : JSON.parse(out) };
 }
 
-/** As another program's connection looks to the database. */
-export function asApplication(url: string, name: string): string {
-  return `${url}${url.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`;
-}
-
-const launcher = join(import.meta.dir, '..', '..', '..', 'svc-admin');
-
-/**
- * `./svc-admin` as a process of its own, with nothing of our environment but where programs are. Where its standard
- * input is null, the test writes to it.
- */
-export function spawnAdmin(env: Environment, argv: readonly string[], stdin: string | null = '') {
-  const child = spawn(launcher, argv, { env: { PATH: process.env.PATH, ...env } });
-  if (stdin !== null) child.stdin.end(stdin);
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const ended = new Promise<Outcome>((resolve) => {
-    child.once('close', (exit) => {
-      // Several, a line each, are an open batch's.
-      const isJson = /^\{.*\}\n$/.test(out);
-      resolve({ exit, out, err, json: isJson ? JSON.parse(out) : null });
-    });
-  });
-  return { child, ended };
-}
-
-/** Installations of their own for a test file: each a database without anything in it, and a new data dir. */
 export function installations() {
   const folder = temporaryFolder();
   const databases: FreshDatabase[] = [];
@@ -100,29 +64,4 @@ export function installations() {
       await folder.remove();
     },
   };
-}
-
-export const postgres15 = '/usr/lib/postgresql/15/bin';
-export const hasPostgres15 = existsSync(join(postgres15, 'postgres'));
-
-/** Debian's PostgreSQL in the folder, with an owner who may make roles; the answer is a URL of that owner's. */
-export function startPostgres15(folder: string): { urlOf: (user: string, database: string) => string } {
-  const id = (kind: string) => Number(spawnSync('id', [kind, 'postgres'], { encoding: 'utf8' }).stdout);
-  const as = process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
-  const run = (program: string, args: readonly string[]) => {
-    const { status } = spawnSync(join(postgres15, program), args, { ...as, cwd: folder, stdio: 'ignore' });
-    if (status !== 0) throw new Error(`${program} ended with ${status}`);
-  };
-  mkdirSync(folder, { recursive: true });
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, 'secret');
-  if (as.uid !== undefined && as.gid !== undefined)
-    for (const path of [folder, passwordFile]) chownSync(path, as.uid, as.gid);
-  const cluster = join(folder, 'cluster');
-  const login = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  run('initdb', ['-D', cluster, ...login, '--encoding=UTF8', '--locale=C', '--no-sync']);
-  const settings = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
-  run('pg_ctl', ['-D', cluster, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']);
-  const socket = encodeURIComponent(folder);
-  return { urlOf: (user, database) => `postgresql://${user}:secret@localhost/${database}?host=${socket}` };
 }

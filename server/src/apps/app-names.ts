@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../plumbing/db.ts';
+import type { Db } from '../core/db.ts';
 
 export interface AppName {
   id: string;
@@ -7,8 +7,8 @@ export interface AppName {
   name: string;
 }
 
-/** For other slices: what apps of the tenant are called, deleted ones too; what is not there is left out. */
-export async function appNames(
+/** Includes deleted apps. */
+export async function loadAppNames(
   db: Db,
   tenantId: string,
   ids: readonly string[],

@@ -1,6 +1,6 @@
 'use client';
 
-import { type FormEvent, useCallback, useEffect, useState } from 'react';
+import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
 import { type Note, notes } from './svc.ts';
 
 /** The rows of one table: read, added to, changed and deleted as the person who is signed in. */
@@ -8,12 +8,16 @@ export function Notes() {
   const [items, setItems] = useState<Note[] | null>(null);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
+  const lists = useRef(0);
 
   const attempt = useCallback(async (work: () => Promise<unknown>) => {
     setProblem('');
     try {
       await work();
-      setItems((await notes.sort('-pinned', '-created_at').perPage(50).list()).data);
+      const own = ++lists.current;
+      const { data } = await notes.sort('-pinned', '-created_at').perPage(50).list();
+      // Answers can arrive out of order: an older list would hide a note that was added since.
+      if (own === lists.current) setItems(data);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }

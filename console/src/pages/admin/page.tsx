@@ -2,76 +2,74 @@ import { type AdminTab, adminTabs } from '@svc/contract/console-paths.ts';
 import { type ComponentType, lazy, Suspense } from 'react';
 import { useParams } from 'wouter';
 import { useTenant } from '../../api/me.ts';
+import { EmptyState, PageHead } from '../../components/page-layout.tsx';
+import { Loading } from '../../components/query-view.tsx';
 import { NotFound } from '../../layout/not-found.tsx';
-import { Placeholder } from '../../parts/answer-view.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
 
 const tabs: Record<AdminTab, { title: string; lead: string; page: ComponentType }> = {
   members: {
     title: 'Members',
-    lead: 'Who belongs to the tenant, and who governs it.',
-    page: lazy(() => import('./members/tab.tsx')),
+    lead: 'The people of the tenant and its admins.',
+    page: lazy(() => import('./members.tsx')),
   },
   categories: {
     title: 'Categories',
-    lead: 'What the catalogue is sorted by.',
-    page: lazy(() => import('./categories/tab.tsx')),
+    lead: 'Categories of the catalogue.',
+    page: lazy(() => import('./categories.tsx')),
   },
   connectors: {
     title: 'Connectors',
-    lead: 'Where data comes from. Grants say who uses which.',
-    page: lazy(() => import('./connectors/tab.tsx')),
+    lead: 'Data sources. Grants control who can use them.',
+    page: lazy(() => import('./connectors.tsx')),
   },
   presets: {
     title: 'Presets',
-    lead: 'Named sets of actions, for grants to use.',
-    page: lazy(() => import('./presets/tab.tsx')),
+    lead: 'Named sets of actions for grants.',
+    page: lazy(() => import('./presets.tsx')),
   },
   grants: {
     title: 'Grants',
-    lead: 'Who may use which connector, for what, and within which scope.',
+    lead: 'Who may use which connector, with which actions and scope.',
     page: lazy(() => import('./grants/tab.tsx')),
   },
   policies: {
     title: 'Access policies',
-    lead: 'Which rows and columns a grant lets its holder see.',
+    lead: 'Limits on the rows and columns that a grant shows.',
     page: lazy(() => import('./policies/tab.tsx')),
   },
   settings: {
     title: 'Settings',
-    lead: 'Of the tenant as a whole.',
-    page: lazy(() => import('./settings/tab.tsx')),
+    lead: 'Settings of the whole tenant.',
+    page: lazy(() => import('./settings.tsx')),
   },
   audit: {
     title: 'Audit log',
-    lead: 'Everything that was changed, by whom, newest first.',
-    page: lazy(() => import('./audit/tab.tsx')),
+    lead: 'All changes and who made them, newest first.',
+    page: lazy(() => import('./audit.tsx')),
   },
 };
 
-/** What tenant admins look after: one page for each noun, its parts in the rest of the address. */
 export default function AdminPage() {
   const { name, role } = useTenant();
-  const { tab: asked = 'members' } = useParams<{ tab?: string }>();
-  const tab = adminTabs.find((one) => one === asked);
+  const { tab: tabName = 'members' } = useParams<{ tab?: string }>();
+  const tab = adminTabs.find((one) => one === tabName);
   if (tab === undefined) return <NotFound />;
   const { title, lead, page: Page } = tabs[tab];
   if (role !== 'tenant_admin') {
     return (
       <>
         <PageHead title={title} />
-        <Empty title="Only tenant admins reach this page" command="svc whoami">
-          You are a member of {name}. Its admins look after members, connectors, grants and policies; ask one
-          of them for what you need. What is granted to you stands under “My grants”.
-        </Empty>
+        <EmptyState title="Only tenant admins can open this page" command="svc whoami">
+          You are a member of {name}. Its admins manage members, connectors, grants and policies; ask one of
+          them for what you need. Your own grants are listed under “My grants”.
+        </EmptyState>
       </>
     );
   }
   return (
     <>
       <PageHead title={title} lead={lead} />
-      <Suspense fallback={<Placeholder lines={6} />}>
+      <Suspense fallback={<Loading lines={6} />}>
         <Page />
       </Suspense>
     </>

@@ -3,17 +3,16 @@ import { getApp } from '@svc/contract/apps.ts';
 import { type AppTab, appTabs, consolePaths } from '@svc/contract/console-paths.ts';
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react';
 import { useLocation, useParams } from 'wouter';
+import { isCode } from '../../api/client.ts';
 import { useTenant } from '../../api/me.ts';
-import { isCode } from '../../api/query-client.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useEndpoint } from '../../api/use-endpoint.ts';
+import { AppIcon, StateBadge } from '../../components/display.tsx';
+import { PageHead } from '../../components/page-layout.tsx';
+import { Loading, QueryView } from '../../components/query-view.tsx';
 import { NotFound } from '../../layout/not-found.tsx';
 import { PageBoundary } from '../../layout/page-boundary.tsx';
-import { AnswerView, Placeholder } from '../../parts/answer-view.tsx';
-import { AppIcon } from '../../parts/app-icon.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
-import { StateBadge } from '../../parts/state-badge.tsx';
-import { AppAddress } from './app-address.tsx';
-import { AppProvider } from './use-app.ts';
+
+import { AppProvider, AppUrl } from './use-app.tsx';
 
 const tabs: Record<AppTab, { label: string; page: ComponentType }> = {
   overview: { label: 'Overview', page: lazy(() => import('./overview/tab.tsx')) },
@@ -29,16 +28,14 @@ const tabs: Record<AppTab, { label: string; page: ComponentType }> = {
   settings: { label: 'Settings', page: lazy(() => import('./settings/tab.tsx')) },
 };
 
-/** One app: what it is, and a tab for each of its parts. What a tab shows further is in the rest of the address. */
 export default function AppPage() {
   const tenant = useTenant();
-  const { app: ref = '', tab: asked } = useParams<{ app: string; tab?: string }>();
+  const { app: ref = '', tab: tabName } = useParams<{ app: string; tab?: string }>();
   const [, go] = useLocation();
-  const answer = useAnswer(getApp, { params: { tenantID: tenant.id, app: ref } });
+  const answer = useEndpoint(getApp, { params: { tenantID: tenant.id, app: ref } });
   const list = useRef<HTMLDivElement>(null);
-  const tab = asked === undefined ? 'overview' : appTabs.find((one) => one === asked);
+  const tab = tabName === undefined ? 'overview' : appTabs.find((one) => one === tabName);
   const isThere = answer.data !== undefined;
-  // On a narrow screen most tabs are beside it.
   useEffect(() => {
     if (!isThere || tab === undefined) return;
     const chosen = list.current?.querySelector('[aria-selected=true]');
@@ -47,7 +44,7 @@ export default function AppPage() {
   if (isCode(answer.error, 'not_found') || tab === undefined) return <NotFound error={answer.error} />;
   const { page: Page } = tabs[tab];
   return (
-    <AnswerView answer={answer} lines={8}>
+    <QueryView answer={answer} lines={8}>
       {(app) => (
         <AppProvider key={app.id} value={app}>
           <PageHead
@@ -61,7 +58,7 @@ export default function AppPage() {
                   label={stateText(app)}
                 />
                 <StateBadge state={app.visibility} />
-                <AppAddress app={app} />
+                <AppUrl app={app} />
               </Group>
             }
           />
@@ -79,7 +76,7 @@ export default function AppPage() {
             </Tabs.List>
             <Tabs.Panel value={tab} pt="lg">
               <PageBoundary at={tab}>
-                <Suspense fallback={<Placeholder lines={6} />}>
+                <Suspense fallback={<Loading lines={6} />}>
                   <Page />
                 </Suspense>
               </PageBoundary>
@@ -87,7 +84,7 @@ export default function AppPage() {
           </Tabs>
         </AppProvider>
       )}
-    </AnswerView>
+    </QueryView>
   );
 }
 

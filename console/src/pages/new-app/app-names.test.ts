@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test';
-import { namesOf, noNames } from './app-names.ts';
+import { emptyNames, resolveNames } from './app-names.ts';
 
-test('the slug comes from the name, and the subdomain from the slug, until they are said', () => {
-  expect(namesOf(noNames)).toEqual({ slug: '', subdomain: '' });
-  expect(namesOf({ ...noNames, name: 'Room Booking' })).toEqual({
+test('the slug is derived from the name and the subdomain from the slug', () => {
+  expect(resolveNames(emptyNames)).toEqual({ slug: '', subdomain: '' });
+  expect(resolveNames({ ...emptyNames, name: 'Room Booking' })).toEqual({
     slug: 'room-booking',
     subdomain: 'room-booking',
   });
-  expect(namesOf({ name: 'Room Booking', slug: ' rooms ', subdomain: '' })).toEqual({
+  expect(resolveNames({ name: 'Room Booking', slug: ' rooms ', subdomain: '' })).toEqual({
     slug: 'rooms',
     subdomain: 'rooms',
   });
-  expect(namesOf({ name: 'Room Booking', slug: '', subdomain: 'r' })).toEqual({
+  expect(resolveNames({ name: 'Room Booking', slug: '', subdomain: 'r' })).toEqual({
     slug: 'room-booking',
     subdomain: 'r',
   });

@@ -1,68 +1,103 @@
-import { SimpleGrid, TextInput } from '@mantine/core';
+import { Anchor, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { checkAvailability } from '@svc/contract/app-lists.ts';
 import { appNameCharsMax } from '@svc/contract/apps.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
 import { useTenant } from '../../api/me.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { type AppNames, namesOf } from './app-names.ts';
-import { Availability } from './availability.tsx';
+import { useEndpoint } from '../../api/use-endpoint.ts';
+import { descriptionBelow } from '../../components/form-card.tsx';
+import type { Form } from '../../components/use-form.ts';
+import { type AppNames, resolveNames } from './app-names.ts';
 
-const typedMs = 350;
-const below = ['label', 'input', 'description', 'error'] as ('label' | 'input' | 'description' | 'error')[];
+const debounceMs = 350;
 
-/** Name, slug and subdomain; whether they are free is asked while they are typed. */
-export function NameFields({
-  names,
-  set,
-  errorOf,
-}: {
-  names: AppNames;
-  set: (part: Partial<AppNames>) => void;
-  errorOf: (field: string) => string | undefined;
-}) {
+export function NameFields({ form }: { form: Pick<Form<AppNames>, 'values' | 'set' | 'field'> }) {
   const tenant = useTenant();
-  const wanted = namesOf(names);
-  const [asked] = useDebouncedValue(wanted, typedMs);
-  const answer = useAnswer(
+  const names = resolveNames(form.values);
+  const [checked] = useDebouncedValue(names, debounceMs);
+  const answer = useEndpoint(
     checkAvailability,
-    { params: { tenantID: tenant.id }, query: { slug: asked.slug, subdomain: asked.subdomain } },
-    { enabled: asked.slug !== '' },
+    { params: { tenantID: tenant.id }, query: checked },
+    { enabled: checked.slug !== '' },
   );
-  const found = asked.slug === '' ? undefined : answer.data;
-  const slug = found?.slug?.name === wanted.slug ? found.slug : null;
-  const subdomain = found?.subdomain?.name === wanted.subdomain ? found.subdomain : null;
+  const found = checked.slug === '' ? undefined : answer.data;
+  const slug = found?.slug?.name === names.slug ? found.slug : null;
+  const subdomain = found?.subdomain?.name === names.subdomain ? found.subdomain : null;
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }}>
+      <TextInput {...form.field('name')} maxLength={appNameCharsMax} required />
       <TextInput
-        label="Name"
-        value={names.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
-        maxLength={appNameCharsMax}
-        error={errorOf('name')}
-        required
-      />
-      <TextInput
-        label="Slug"
-        description={<Availability of={slug} take={(value) => set({ slug: value })} what="slug" />}
-        inputWrapperOrder={below}
-        placeholder={wanted.slug}
-        value={names.slug}
-        onChange={(event) => set({ slug: event.currentTarget.value })}
-        error={errorOf('slug')}
+        {...form.field('slug')}
+        description={
+          <Availability
+            name={slug}
+            hint="Used in URLs and commands."
+            onSelect={(value) => form.set({ slug: value })}
+          />
+        }
+        inputWrapperOrder={descriptionBelow}
+        placeholder={names.slug}
         classNames={{ input: 'mono' }}
       />
       <TextInput
-        label="Subdomain"
+        {...form.field('subdomain')}
         description={
-          <Availability of={subdomain} take={(value) => set({ subdomain: value })} what="subdomain" />
+          <Availability
+            name={subdomain}
+            hint="Part of the app's host name."
+            onSelect={(value) => form.set({ subdomain: value })}
+          />
         }
-        inputWrapperOrder={below}
-        placeholder={wanted.subdomain}
-        value={names.subdomain}
-        onChange={(event) => set({ subdomain: event.currentTarget.value })}
-        error={errorOf('subdomain')}
+        inputWrapperOrder={descriptionBelow}
+        placeholder={names.subdomain}
         classNames={{ input: 'mono' }}
       />
     </SimpleGrid>
+  );
+}
+
+type Name = Answer<NonNullable<typeof checkAvailability.shape>>['slug'];
+
+const reasons = {
+  taken: 'is taken',
+  reserved: 'is a reserved word',
+  invalid: 'is not valid: lower-case letters, digits and dashes, starting with a letter',
+} as const;
+
+function Availability({
+  name,
+  hint,
+  onSelect,
+}: {
+  name: Name;
+  hint: string;
+  onSelect: (name: string) => void;
+}) {
+  if (!name) return <span role="status">{hint}</span>;
+  if (name.available) return <span role="status">{name.name} is available.</span>;
+  return (
+    <Text span inherit fw={600} role="status">
+      {name.name} {reasons[name.reason ?? 'taken']}.
+      {name.suggestions.length > 0 && (
+        <>
+          {' '}
+          Available:{' '}
+          {name.suggestions.map((suggestion, index) => (
+            <span key={suggestion}>
+              {index > 0 && ', '}
+              <Anchor
+                component="button"
+                type="button"
+                inherit
+                underline="always"
+                onClick={() => onSelect(suggestion)}
+              >
+                {suggestion}
+              </Anchor>
+            </span>
+          ))}
+        </>
+      )}
+    </Text>
   );
 }

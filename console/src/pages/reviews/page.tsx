@@ -1,47 +1,37 @@
-import { Group, Select, Stack } from '@mantine/core';
+import { Group, Select, Stack, VisuallyHidden } from '@mantine/core';
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
 import { listPublications, type publicationFilters } from '@svc/contract/review.ts';
-import { whyNot } from '../../api/may.ts';
-import { useTenant } from '../../api/me.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { OnlyFor } from '../../parts/only-for.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
-import { PagedList } from '../../parts/paged-list.tsx';
-import { useQueryParam } from '../../parts/use-query-param.ts';
-import { usePage } from '../../parts/use-search-value.ts';
-import { RequestTable } from './request-table.tsx';
+import { useTenant, whyNot } from '../../api/me.ts';
+import { useEndpoint } from '../../api/use-endpoint.ts';
+import { DataTable, NameCell } from '../../components/data-table.tsx';
+import { StateBadge, TimeText } from '../../components/display.tsx';
+import { visibilityNames } from '../../components/format.ts';
+import { EmptyState, PageHead, Restricted } from '../../components/page-layout.tsx';
+import { PagedList } from '../../components/paged-list.tsx';
+import { usePage, useUrlChoice } from '../../components/url-state.ts';
 
-const askedEveryMs = 30_000;
+const pollMs = 30_000;
 const statusTexts: Readonly<Record<(typeof publicationFilters)[number] | 'all', string>> = {
   pending: 'Waiting for a decision',
-  settled: 'Decided or over',
+  settled: 'Closed',
   approved: 'Approved',
   rejected: 'Rejected',
   withdrawn: 'Withdrawn',
-  superseded: 'Superseded: something else was deployed',
-  expired: 'Expired: nobody decided',
+  superseded: 'Superseded by a deployment',
+  expired: 'Expired',
   all: 'All',
 };
-const choices = [
-  'pending',
-  'settled',
-  'approved',
-  'rejected',
-  'withdrawn',
-  'superseded',
-  'expired',
-  'all',
-] as const;
+const choices = Object.keys(statusTexts) as (keyof typeof statusTexts)[];
 
-/** What waits for an admin's decision, and what was decided. */
 export default function ReviewsPage() {
   const tenant = useTenant();
   return (
     <>
-      <PageHead title="Reviews" lead="Requests to show an app to more people." />
-      <OnlyFor why={whyNot(listPublications, tenant)} what="the reviews">
+      <PageHead title="Reviews" lead="Requests to publish apps." />
+      <Restricted why={whyNot(listPublications, tenant)} what="the reviews">
         <ReviewList />
-      </OnlyFor>
+      </Restricted>
     </>
   );
 }
@@ -49,11 +39,11 @@ export default function ReviewsPage() {
 function ReviewList() {
   const tenant = useTenant();
   const page = usePage();
-  const [status, setStatus] = useQueryParam('status', 'pending', choices);
-  const answer = useAnswer(
+  const [status, setStatus] = useUrlChoice('status', 'pending', choices);
+  const answer = useEndpoint(
     listPublications,
-    { params: { tenantID: tenant.id }, query: { page, ...(status === 'all' ? {} : { status }) } },
-    { everyMs: status === 'pending' ? askedEveryMs : false },
+    { params: { tenantID: tenant.id }, query: { page, status: status === 'all' ? undefined : status } },
+    { refetchMs: status === 'pending' ? pollMs : false },
   );
   return (
     <Stack>
@@ -70,18 +60,57 @@ function ReviewList() {
       <PagedList
         answer={answer}
         empty={
-          <Empty
-            title={status === 'pending' ? 'Nothing waits for you' : 'No such request'}
+          <EmptyState
+            title={status === 'pending' ? 'No pending requests' : 'No matching requests'}
             command={status === 'pending' ? 'svc review list' : 'svc review history'}
           >
             {status === 'pending'
-              ? 'When the owner of an app asks to show it to more people, the request stands here, and you are notified.'
+              ? 'Requests to publish an app appear here, and you are notified.'
               : 'Choose another status to see other requests.'}
-          </Empty>
+          </EmptyState>
         }
       >
         {(items) => <RequestTable tenant={tenant.slug} requests={items} />}
       </PagedList>
     </Stack>
+  );
+}
+
+type Requests = Answer<NonNullable<typeof listPublications.shape>>['items'];
+
+function RequestTable({ tenant, requests }: { tenant: string; requests: Requests }) {
+  return (
+    <DataTable
+      label="Requests"
+      minWidth={640}
+      rows={requests}
+      columns={[
+        {
+          head: 'App',
+          cell: (request) => (
+            <NameCell
+              to={consolePaths.review(tenant, request.id)}
+              name={request.app_name || request.app_slug || 'Deleted app'}
+              description={request.note || request.app_slug}
+              lineClamp={1}
+            />
+          ),
+        },
+        {
+          head: 'Visibility',
+          cell: (request) => (
+            <>
+              {visibilityNames[request.visibility_before]}
+              <VisuallyHidden> becomes </VisuallyHidden>
+              <span aria-hidden> → </span>
+              <strong>{visibilityNames[request.visibility]}</strong>
+            </>
+          ),
+        },
+        { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
+        { head: 'Requested by', cell: (request) => request.requested_by_email },
+        { head: 'Requested', cell: (request) => <TimeText value={request.requested_at} /> },
+      ]}
+    />
   );
 }

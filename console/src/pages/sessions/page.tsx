@@ -2,16 +2,16 @@ import { Badge, Group, Text } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { listSessions, revokeSession } from '@svc/contract/identity.ts';
 import { IconAppWindow, IconBrowser, IconTerminal2 } from '@tabler/icons-react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useEndpoint } from '../../api/use-endpoint.ts';
 import { useChange } from '../../change/use-change.ts';
-import { DataTable } from '../../parts/data-table.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
-import { PagedList } from '../../parts/paged-list.tsx';
-import { ProblemAlert } from '../../parts/problem-alert.tsx';
-import { TimeText } from '../../parts/time-text.tsx';
-import { usePage } from '../../parts/use-search-value.ts';
-import { RowButton } from '../admin/row-button.tsx';
+import { RowButton } from '../../components/buttons.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { TimeText } from '../../components/display.tsx';
+import { EmptyState, PageHead } from '../../components/page-layout.tsx';
+import { PagedList } from '../../components/paged-list.tsx';
+import { ProblemAlert } from '../../components/problem-alert.tsx';
+import { Hint } from '../../components/text.tsx';
+import { usePage } from '../../components/url-state.ts';
 
 type Session = Answer<NonNullable<typeof listSessions.shape>>['items'][number];
 
@@ -23,22 +23,22 @@ const kinds = {
 
 export default function SessionsPage() {
   const page = usePage();
-  const answer = useAnswer(listSessions, { query: { page } });
+  const answer = useEndpoint(listSessions, { query: { page } });
   const end = useChange(revokeSession, {
     title: 'End a session',
     verb: 'End session',
-    done: 'The session is ended.',
+    done: 'Session ended.',
   });
   return (
     <>
-      <PageHead title="Sessions" lead="Where you are signed in. End one that you do not know." />
-      {end.problem !== null && <ProblemAlert error={end.problem} />}
+      <PageHead title="Sessions" lead="Where you are signed in. End sessions that you do not recognise." />
+      <ProblemAlert error={end.problem} />
       <PagedList
         answer={answer}
         empty={
-          <Empty title="No session" command="svc sessions list">
-            Each sign-in with a browser or by the command line stands here until it ends.
-          </Empty>
+          <EmptyState title="No sessions" command="svc sessions list">
+            Every sign-in with a browser or the command line is listed here until it ends.
+          </EmptyState>
         }
       >
         {(items) => (
@@ -46,7 +46,6 @@ export default function SessionsPage() {
             label="Sessions"
             minWidth={560}
             rows={items}
-            keyOf={({ id }) => id}
             columns={[
               { head: 'Session', cell: (session) => <SessionName session={session} /> },
               { head: 'Since', cell: (session) => <TimeText value={session.created_at} /> },
@@ -79,13 +78,11 @@ function SessionName({ session: { kind, current, client } }: { session: Session 
           <Text fw={600}>{label}</Text>
           {current && (
             <Badge variant="light" radius="sm" tt="none">
-              this one
+              this session
             </Badge>
           )}
         </Group>
-        <Text size="sm" c="dimmed">
-          {client}
-        </Text>
+        <Hint>{client}</Hint>
       </div>
     </Group>
   );

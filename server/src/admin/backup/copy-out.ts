@@ -1,17 +1,12 @@
 import type { ClientBase, Connection, Submittable } from 'pg';
 
-/** Rows of a table as PostgreSQL writes them, in pieces of about this size. */
 const pieceBytes = 4 * 1024 * 1024;
 
 export interface CopyOut extends AsyncIterable<Buffer> {
-  /** How many rows there were; known once all pieces are read. */
   rows(): number;
 }
 
-/**
- * `COPY … TO STDOUT` as a stream: while nobody takes a piece, nothing more is read from the connection. Left before its
- * end, the connection is closed, for the rest of the rows would come in the way of the next answer.
- */
+/** `COPY … TO STDOUT` as a stream with backpressure. Leaving it early closes the connection, which still has data. */
 export function copyOut(client: ClientBase, sql: string): CopyOut {
   const query = new CopyOutQuery(sql);
   return {
@@ -27,10 +22,25 @@ export function copyOut(client: ClientBase, sql: string): CopyOut {
   };
 }
 
-/** The methods are those by which `pg` tells a query what the server says. */
-class CopyOutQuery implements Submittable {
+/** The part that `COPY … TO` and `COPY … FROM` have in common. */
+export abstract class CopyQuery implements Submittable {
   rows = 0;
   readonly #sql: string;
+
+  constructor(sql: string) {
+    this.#sql = sql;
+  }
+
+  submit(connection: Connection): void {
+    connection.query(this.#sql);
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    this.rows = Number(/^COPY (\d+)$/.exec(text)?.[1] ?? 0);
+  }
+}
+
+class CopyOutQuery extends CopyQuery {
   #connection: Connection | null = null;
   #piece: Buffer[] = [];
   #pieceBytes = 0;
@@ -38,26 +48,18 @@ class CopyOutQuery implements Submittable {
   #end: { error: Error | null } | null = null;
   #wake = () => {};
 
-  constructor(sql: string) {
-    this.#sql = sql;
-  }
-
-  submit(connection: Connection): void {
+  override submit(connection: Connection): void {
     this.#connection = connection;
-    connection.query(this.#sql);
+    super.submit(connection);
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }): void {
-    // The parser uses its buffer again.
+    // The parser reuses its buffer.
     this.#piece.push(Buffer.from(chunk));
     this.#pieceBytes += chunk.length;
     if (this.#pieceBytes < pieceBytes) return;
     this.#finishPiece();
     this.#connection?.stream.pause();
-  }
-
-  handleCommandComplete({ text }: { text: string }): void {
-    this.rows = Number(/^COPY (\d+)$/.exec(text)?.[1] ?? 0);
   }
 
   handleReadyForQuery(): void {

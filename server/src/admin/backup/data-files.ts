@@ -1,12 +1,11 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** At the top of the data dir: what belongs to this database, this machine or this very run. */
-const leftOut: readonly RegExp[] = [
+const excluded: readonly RegExp[] = [
   /^postgres$/,
   /^postgres\.(json|port|commands|new-.*)$/,
   /^run$/,
-  // Databases of apps' own, whose owners take copies of them.
+  // Apps' own databases, which their owners back up.
   /^raw$/,
   /^raw-db\.port$/,
   /^local-login\.json$/,
@@ -17,49 +16,51 @@ const leftOut: readonly RegExp[] = [
   /\.(new|next)$/,
   /^replaced-/,
   /^restoring-/,
-  // Earlier backups, and one that is being written.
   /\.(tar\.gz|tgz)$/,
   /\.partial-\d+$/,
 ];
 
 export function isBackedUp(topName: string): boolean {
-  return !leftOut.some((pattern) => pattern.test(topName));
+  return !excluded.some((pattern) => pattern.test(topName));
 }
 
-export interface DataFile {
+/** A file or folder of the data dir, or an entry of an archive. */
+export interface FileEntry {
   path: string;
   kind: 'file' | 'folder';
   mode: number;
   modified: Date;
   size: number;
-  content: AsyncIterable<Uint8Array>;
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** Everything below the data dir that a backup holds, in a fixed order. What goes away meanwhile was not needed. */
-export async function* dataFiles(dataDir: string, skipped: (path: string) => void): AsyncGenerator<DataFile> {
+export async function* dataFiles(
+  dataDir: string,
+  skipped: (path: string) => void,
+): AsyncGenerator<FileEntry> {
   const names = (await readdir(dataDir).catch(ifGone(() => []))).filter(isBackedUp).sort();
-  for (const name of names) yield* below(dataDir, name, skipped);
+  for (const name of names) yield* walk(dataDir, name, skipped);
 }
 
-async function* below(root: string, path: string, skipped: (path: string) => void): AsyncGenerator<DataFile> {
-  // A link at the top (blobs on another disk) is followed, one further down is not ours.
+async function* walk(root: string, path: string, skipped: (path: string) => void): AsyncGenerator<FileEntry> {
+  // Follows links in the root only (blobs on another disk).
   const facts = await stat(join(root, path)).catch(ifGone(() => null));
   if (!facts) return;
   if (facts.isFile()) {
-    yield* oneFile(root, path);
+    yield* readFile(root, path);
   } else if (facts.isDirectory()) {
-    yield { path, kind: 'folder', mode: facts.mode, modified: facts.mtime, size: 0, content: nothing() };
+    yield { path, kind: 'folder', mode: facts.mode, modified: facts.mtime, size: 0, content: [] };
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
-    for (const entry of entries.sort(inOrder(path))) {
+    for (const entry of entries.sort(byBackupOrder(path))) {
       const inside = `${path}/${entry.name}`;
       if (isGitLock(inside) || isUploadsFolder(inside)) continue;
-      if (entry.isFile() || entry.isDirectory()) yield* below(root, inside, skipped);
+      if (entry.isFile() || entry.isDirectory()) yield* walk(root, inside, skipped);
       else skipped(inside);
     }
   } else if (!facts.isSocket()) skipped(path);
 }
 
-async function* oneFile(root: string, path: string): AsyncGenerator<DataFile> {
+async function* readFile(root: string, path: string): AsyncGenerator<FileEntry> {
   const handle = await open(join(root, path)).catch(ifGone(() => null));
   if (!handle) return;
   try {
@@ -72,7 +73,6 @@ async function* oneFile(root: string, path: string): AsyncGenerator<DataFile> {
 
 export type Handle = Awaited<ReturnType<typeof open>>;
 
-/** As many bytes as the file had, also when it grows meanwhile. */
 export async function* readExactly(handle: Handle, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < size; ) {
     const buffer = Buffer.allocUnsafe(Math.min(256 * 1024, size - at));
@@ -83,27 +83,21 @@ export async function* readExactly(handle: Handle, size: number): AsyncGenerator
   }
 }
 
-/**
- * By name; of a repository what its branches point at comes last, after the branches. A push that comes in between adds
- * to the first and is not among the second.
- */
-function inOrder(path: string): (a: { name: string }, b: { name: string }) => number {
+/** By name, but the objects of a git repository after its refs, so that a concurrent push leaves no dangling ref. */
+function byBackupOrder(path: string): (a: { name: string }, b: { name: string }) => number {
   const key = ({ name }: { name: string }) =>
     path.endsWith('.git') && name === 'objects' ? `~${name}` : name;
   return (a, b) => (key(a) < key(b) ? -1 : 1);
 }
 
-/** The lock of a change that is under way, and that would stay for ever in a copy. */
+/** A lock file would stay for ever in a restored repository. */
 function isGitLock(path: string): boolean {
   return path.endsWith('.lock') && /\.git\//.test(path);
 }
 
-/** Of the object store: bodies on their way in, which are nothing before they are whole. */
 function isUploadsFolder(path: string): boolean {
   return path === 'objects/uploads';
 }
-
-async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function ifGone<T>(otherwise: () => T): (error: NodeJS.ErrnoException) => T {
   return (error) => {

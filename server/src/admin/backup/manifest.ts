@@ -1,40 +1,15 @@
-/** What a backup says about itself; the last entry of the archive, since it holds sums over all others. */
-export interface Manifest {
-  format: typeof manifestFormat;
-  created_at: string;
-  product_version: string;
-  postgres_version: string;
-  migrations: { name: string; checksum: string }[];
-  extensions: { name: string; schema: string }[];
-  tables: ManifestTable[];
-  sequences: { schema: string; name: string; last_value: string; is_called: boolean }[];
-  /** Schemas of apps, each described by an entry of its own with this sum. */
-  schemas: { name: string; sha256: string }[];
-  files: { count: number; bytes: number; sha256: string };
-  /** What was found and is not in the backup. */
-  left_out: string[];
-}
+import { z } from 'zod';
+import { damagedError } from '../restore/tar-reader.ts';
 
-export interface ManifestTable {
-  schema: string;
-  name: string;
-  columns: string[];
-  rows: number;
-  bytes: number;
-  sha256: string;
-}
-
-/** Raised when an older version could not read what is written. */
 export const manifestFormat = 1;
 export const manifestPath = 'manifest.json';
 
-/** A table is cut into pieces, because an entry of an archive begins with its length. */
 export function tablePath(table: { schema: string; name: string }, piece: number): string {
   const folder = `tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}`;
   return `${folder}/${String(piece).padStart(6, '0')}.copy`;
 }
 
-export function tableOfPath(path: string): { schema: string; name: string; piece: number } | null {
+export function parseTablePath(path: string): { schema: string; name: string; piece: number } | null {
   const [, schema, name, piece] = /^tables\/([^/]+)\/([^/]+)\/(\d{6,})\.copy$/.exec(path) ?? [];
   if (schema === undefined || name === undefined) return null;
   return { schema: decodeURIComponent(schema), name: decodeURIComponent(name), piece: Number(piece) };
@@ -47,11 +22,54 @@ export function schemaPath(schema: string): string {
   return `${schemasFolder}/${encodeURIComponent(schema)}.json`;
 }
 
-/** What is summed of a file besides its bytes. */
-export function fileFacts(file: { path: string; kind: string; mode: number; size: number }): string {
+export function fileHashInput(file: { path: string; kind: string; mode: number; size: number }): string {
   return `${JSON.stringify([file.path, file.kind, file.mode & 0o777, file.size])}\n`;
 }
 
 export function tableKey(table: { schema: string; name: string }): string {
   return `${table.schema}.${table.name}`;
+}
+
+const namedShape = z.object({ schema: z.string(), name: z.string() });
+const countShape = z.int().nonnegative();
+const manifestShape = z.object({
+  format: z.literal(manifestFormat),
+  created_at: z.string(),
+  product_version: z.string(),
+  postgres_version: z.string(),
+  migrations: z.array(z.object({ name: z.string(), checksum: z.string() })).min(1),
+  extensions: z.array(namedShape),
+  tables: z.array(
+    namedShape.extend({
+      columns: z.array(z.string()),
+      rows: countShape,
+      bytes: countShape,
+      sha256: z.string(),
+    }),
+  ),
+  sequences: z.array(namedShape.extend({ last_value: z.string().regex(/^-?\d+$/), is_called: z.boolean() })),
+  schemas: z.array(z.object({ name: z.string().startsWith('app_'), sha256: z.string() })),
+  files: z.object({ count: countShape, bytes: countShape, sha256: z.string() }),
+  left_out: z.array(z.string()),
+});
+
+export type Manifest = z.output<typeof manifestShape>;
+
+export function parseManifest(text: Buffer): Manifest {
+  const value = parseJson(text);
+  const format = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined;
+  if (typeof format === 'number' && format > manifestFormat) {
+    throw damagedError(`its format ${format} is newer than this version`);
+  }
+  const parsed = manifestShape.safeParse(value);
+  if (!parsed.success) throw damagedError('its manifest is invalid');
+  return parsed.data;
+}
+
+function parseJson(text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    throw damagedError('its manifest is invalid');
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * What a schema is made of, as the statements that make it again. PostgreSQL's own functions write the difficult parts;
- * `search_path` must be pg_catalog when they run, so that every name they write is complete. $1 is the schema.
- */
+/** Statements that recreate a schema ($1). `search_path` must be pg_catalog, so that PostgreSQL qualifies every name. */
 
 const isOfExtension = (catalog: string, oid: string) =>
   `exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${oid} and deptype = 'e')`;
@@ -16,7 +13,6 @@ export const functionsSql = `
   where n.nspname = $1 and p.prokind in ('f', 'p') and not ${isOfExtension('pg_proc', 'p.oid')}
   order by p.oid`;
 
-/** Those of identity columns come with their column. */
 export const sequencesSql = `
   select format('create sequence %I.%I as %s %s', n.nspname, c.relname, format_type(s.seqtypid, null),
     ${sequenceOptions}) as sql
@@ -119,8 +115,7 @@ export const commentsSql = `
   where n.nspname = $1 and k.contype <> 'n'
   order by 1`;
 
-/** What none of these can write: told, not dropped in silence. */
-export const leftOutSql = `
+export const excludedSql = `
   select format('%s %I.%I', case c.relkind when 'v' then 'view' when 'm' then 'materialized view'
       when 'f' then 'foreign table' when 'p' then 'partitioning of' else 'type' end, n.nspname, c.relname) as what
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -134,3 +129,56 @@ export const leftOutSql = `
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
   where n.nspname = $1 and p.prokind not in ('f', 'p') and not ${isOfExtension('pg_proc', 'p.oid')}
   order by 1`;
+
+/** Privileges in a schema ($1) as text around the grantee, because the role that serves rows ($2) is named differently elsewhere. */
+const rightsSql = `
+  select format('schema %I', n.nspname) as what, null::name as col, n.nspowner as owner, n.nspacl as acl
+  from pg_namespace n where n.nspname = $1
+  union all
+  select format('%s %I.%I', case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname),
+    null, c.relowner, c.relacl
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'S')
+  union all
+  select format('table %I.%I', n.nspname, c.relname), a.attname, c.relowner, a.attacl
+  from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1 and c.relkind = 'r' and not a.attisdropped and a.attacl is not null
+  union all
+  select format('function %s', p.oid::regprocedure), null, p.proowner, p.proacl
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1 and p.prokind in ('f', 'p')`;
+
+const granteeKind = (grantee: string) => `case
+  when ${grantee} = 0 then 'public'
+  when pg_get_userbyid(${grantee}) = $2 then 'rows'
+  else 'role ' || pg_get_userbyid(${grantee}) end`;
+
+export const grantsSql = `
+  select format('grant %s%s on %s to ', e.privilege_type, ' (' || quote_ident(r.col) || ')', r.what) as before,
+    case when e.is_grantable then ' with grant option' else '' end as after, ${granteeKind('e.grantee')} as who, r.what
+  from (${rightsSql}) r cross join lateral aclexplode(r.acl) e
+  where e.grantee <> r.owner
+  union all
+  select format('alter default privileges in schema %I grant %s on %s to ', n.nspname, e.privilege_type,
+      case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' else 'types' end),
+    case when e.is_grantable then ' with grant option' else '' end, ${granteeKind('e.grantee')}, 'new objects'
+  from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace cross join lateral aclexplode(d.defaclacl) e
+  where n.nspname = $1 and e.grantee <> d.defaclrole
+  order by 1`;
+
+export const closedFunctionsSql = `
+  select format('revoke all on function %s from public', p.oid::regprocedure) as sql
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname = $1 and p.prokind in ('f', 'p') and p.proacl is not null
+  order by 1`;
+
+export const policiesSql = `
+  select format('create policy %I on %I.%I as %s for %s to ', p.polname, n.nspname, c.relname,
+      case when p.polpermissive then 'permissive' else 'restrictive' end,
+      case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
+        else 'all' end) as before,
+    coalesce(' using (' || pg_get_expr(p.polqual, p.polrelid) || ')', '')
+      || coalesce(' with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '') as after,
+    case when cardinality(p.polroles) = 1 then ${granteeKind('p.polroles[1]')} else 'role list' end as who,
+    format('policy %I of %I.%I', p.polname, n.nspname, c.relname) as what
+  from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1
+  order by c.relname, p.polname`;

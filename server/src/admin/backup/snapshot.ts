@@ -1,6 +1,23 @@
 import pg, { type ClientBase, escapeIdentifier as ident } from 'pg';
-import { sqlState } from '../../plumbing/database-errors.ts';
+import { sqlState } from '../../core/db.ts';
 import { adminUrl } from '../system.ts';
+import {
+  closedFunctionsSql,
+  commentsSql,
+  constraintsSql,
+  excludedSql,
+  foreignKeysSql,
+  functionsSql,
+  grantsSql,
+  indexesSql,
+  ownedSequencesSql,
+  policiesSql,
+  rowSecuritySql,
+  sequencesSql,
+  statisticsSql,
+  tablesSql,
+  triggersSql,
+} from './schema-sql.ts';
 
 export interface TableFacts {
   schema: string;
@@ -8,24 +25,19 @@ export interface TableFacts {
   columns: string[];
 }
 
-/** The schemas of the platform's own data, and of one app each. */
 export const controlSchema = 'svc';
-export const isAppSchema = (column: string) => `${column} like 'app\\_%'`;
+const isAppSchema = (column: string) => `${column} like 'app\\_%'`;
 
 const attemptsMax = 5;
 
-/**
- * A connection that sees the database as it is at one moment, for as long as it takes. What the text of values depends
- * on is set, so that any server reads them the same.
- */
 export async function openSnapshot(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: adminUrl(url), connectionTimeoutMillis: 10_000 });
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query(settingsOfCopy);
+    await client.query(copySettings);
     for (let attempt = 1; !(await tryBegin(client)); attempt++) {
-      if (attempt === attemptsMax) throw new Error('Tables come and go all the time; try again.');
+      if (attempt === attemptsMax) throw new Error('Tables are being created and dropped; try again.');
     }
     return client;
   } catch (error) {
@@ -34,14 +46,14 @@ export async function openSnapshot(url: string): Promise<pg.Client> {
   }
 }
 
-/** `row_security off` makes rows that we may not see an error; otherwise they would be missing in silence. */
-export const settingsOfCopy = `
+/** `row_security off` turns invisible rows into an error. */
+export const copySettings = `
   set search_path = pg_catalog; set client_encoding = 'UTF8'; set timezone = 'UTC'; set datestyle = 'ISO, YMD';
   set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'; set xmloption = 'content';
   set synchronize_seqscans = off; set row_security = off; set statement_timeout = 0; set lock_timeout = '30s';
   set idle_in_transaction_session_timeout = 0; set check_function_bodies = off`;
 
-/** The locks come before the snapshot: what is seen afterwards can't be dropped or altered until it is read. */
+/** Locks before the snapshot, so that its tables cannot be dropped or altered. */
 async function tryBegin(client: ClientBase): Promise<boolean> {
   const names = (await listTables(client)).map((table) => `${ident(table.schema)}.${ident(table.name)}`);
   await client.query('begin isolation level repeatable read, read only');
@@ -56,7 +68,6 @@ async function tryBegin(client: ClientBase): Promise<boolean> {
   }
 }
 
-/** Generated columns are left out: they are made from the others. */
 export async function listTables(client: ClientBase): Promise<TableFacts[]> {
   const { rows } = await client.query<TableFacts>(
     `select n.nspname as schema, c.relname as name, array(
@@ -78,7 +89,7 @@ export async function listAppSchemas(client: ClientBase): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Two URLs may name one database by different logins. */
+/** Two URLs may name the same database with different logins. */
 export async function isSameDatabase(one: ClientBase, other: ClientBase): Promise<boolean> {
   const identity = async (client: ClientBase) => {
     const { rows } = await client.query<{ id: string }>(
@@ -88,4 +99,67 @@ export async function isSameDatabase(one: ClientBase, other: ClientBase): Promis
     return rows[0]?.id;
   };
   return (await identity(one)) === (await identity(other));
+}
+
+export interface SchemaDump {
+  name: string;
+  beforeRows: string[];
+  afterRows: string[];
+  /** Run after all schemas exist, because they may refer to each other. */
+  last: string[];
+  forRowsRole: { before: string; after: string }[];
+}
+
+export async function dumpSchema(
+  client: ClientBase,
+  { schema, rowsRole }: { schema: string; rowsRole: string },
+): Promise<{ dump: SchemaDump; leftOut: string[] }> {
+  const statements = async (...queries: readonly string[]) => {
+    const found: string[] = [];
+    for (const query of queries) {
+      found.push(...(await client.query<{ sql: string }>(query, [schema])).rows.map((row) => row.sql));
+    }
+    return found;
+  };
+  const rights = [
+    ...(await client.query<Right>(grantsSql, [schema, rowsRole])).rows,
+    ...(await client.query<Right>(policiesSql, [schema, rowsRole])).rows,
+  ];
+  const rightsOf = (who: string) => rights.filter((right) => right.who === who);
+  const objects = await client.query<{ what: string }>(excludedSql, [schema]);
+  const dump: SchemaDump = {
+    name: schema,
+    beforeRows: [
+      `create schema ${ident(schema)}`,
+      ...(await statements(functionsSql, sequencesSql, tablesSql)),
+    ],
+    afterRows: await statements(
+      ownedSequencesSql,
+      constraintsSql,
+      indexesSql,
+      statisticsSql,
+      commentsSql,
+      closedFunctionsSql,
+    ),
+    last: [
+      ...(await statements(foreignKeysSql, triggersSql, rowSecuritySql)),
+      ...rightsOf('public').map(({ before, after }) => `${before}public${after}`),
+    ],
+    forRowsRole: rightsOf('rows').map(({ before, after }) => ({ before, after })),
+  };
+  const otherRoles = rights.filter((right) => right.who.startsWith('role '));
+  return {
+    dump,
+    leftOut: [
+      ...objects.rows.map((row) => row.what),
+      ...new Set(otherRoles.map((right) => `rights of ${right.who} on ${right.what}`)),
+    ],
+  };
+}
+
+interface Right {
+  before: string;
+  after: string;
+  who: string;
+  what: string;
 }

@@ -1,29 +1,31 @@
-import { type AdminCtx, type Result, UsageError } from '../command.ts';
+import { usageError } from '@svc/cli/framework/errors.ts';
+import type { AdminCtx, BatchSystem, Result } from '../command.ts';
 
-/**
- * One start of the tool for many changes: a hundred users cost a hundred rows, not a hundred programs. Another program
- * can keep it open, write a line, and read the answer before it writes the next.
- */
-export async function run(ctx: AdminCtx): Promise<Result> {
+export async function runBatch(ctx: AdminCtx): Promise<Result> {
   const results: Record<string, unknown>[] = [];
+  const batch: BatchSystem = { system: null, close: async () => {} };
   let count = 0;
-  for await (const line of ctx.stdinLines()) {
-    count++;
-    if (line.trim() === '') continue;
-    const { json } = await ctx.another(wordsOf(line, count));
-    results.push(json);
-    ctx.say(`${JSON.stringify(json)}\n`);
+  try {
+    for await (const line of ctx.stdinLines()) {
+      count++;
+      if (line.trim() === '') continue;
+      const { json } = await ctx.runLine(parseWords(line, count), batch);
+      results.push(json);
+      ctx.say(`${JSON.stringify(json)}\n`);
+    }
+  } finally {
+    await batch.close();
   }
   return { json: { results }, text: '' };
 }
 
-function wordsOf(line: string, number: number): string[] {
-  const words = parsed(line);
+function parseWords(line: string, number: number): string[] {
+  const words = parseJson(line);
   if (Array.isArray(words) && words.every((word) => typeof word === 'string')) return words;
-  throw new UsageError(`Line ${number} is not a JSON array of words.`, 'Write e.g. ["users", "list"].');
+  throw usageError(`Line ${number} is not a JSON array of words.`, 'Write for example ["users", "list"].');
 }
 
-function parsed(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {

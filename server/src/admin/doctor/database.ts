@@ -1,27 +1,37 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Config } from '../../config.ts';
+import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-verify.ts';
+import { sqlState } from '../../core/db.ts';
+import { readMigrations } from '../../core/migrate.ts';
 import { attachDatabase } from '../../drivers/database/database.ts';
+import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { AdminCtx } from '../command.ts';
-import { adminUrl, hasDatabase, openAdminDatabase, withDatabase } from '../system.ts';
-import { type DatabaseFacts, type Finding, messageOf, ok, problem, warning } from './check.ts';
+import {
+  adminUrl,
+  compareMigrations,
+  hasDatabase,
+  openAdminDatabase,
+  readAppliedMigrations,
+  withDatabase,
+} from '../system.ts';
+import { type DatabaseFacts, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
 
 const connectMsMax = 5_000;
 const serverVersionMin = 150_000;
 
-/** Opens the database for the checks that need it, or says why they get none. A doctor does not set anything up. */
 export async function withCheckedDatabase(
   ctx: AdminCtx,
   config: Config,
   work: (opened: Finding, facts: DatabaseFacts | null) => Promise<void>,
 ): Promise<void> {
   if (!hasDatabase(config)) {
-    const hint = 'The first start of the server (npm start), or svc-admin migrate, makes it.';
+    const hint = 'The first start of the server (npm start), or svc-admin migrate, creates it.';
     return await work(warning(`There is no database in ${config.dataDir} yet.`, hint), null);
   }
   let handled = false;
   try {
-    if (config.databaseUrl) await tryConnect(config.databaseUrl);
+    if (config.databaseUrl) await (await connect(config.databaseUrl)).end();
     await withDatabase(ctx, attachDatabase, async (database) => {
       const control = openAdminDatabase(database.controlUrl);
       try {
@@ -34,18 +44,20 @@ export async function withCheckedDatabase(
     });
   } catch (error) {
     if (handled) throw error;
-    await work(problem(messageOf(error), hintFor(config)), null);
+    await work(problem(errorText(error), hintFor(config)), null);
   }
 }
 
-/** Opening it as a server does would wait for a database that may be starting. */
-async function tryConnect(url: string): Promise<void> {
+/** Fails fast, unlike the server, which waits for a starting database. */
+async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: adminUrl(url), connectionTimeoutMillis: connectMsMax });
   client.on('error', () => {});
   try {
     await client.connect();
-  } finally {
+    return client;
+  } catch (error) {
     await client.end().catch(() => {});
+    throw error;
   }
 }
 
@@ -63,3 +75,118 @@ function hintFor(config: Config): string {
     ? 'Check SVC_DATABASE_URL, that the database runs, and that it lets this machine in.'
     : `See ${join(config.dataDir, 'postgres.log')}.`;
 }
+
+export const migrations = databaseCheck('migrations', async ({ control }) => {
+  const applied = await readAppliedMigrations(control.pool);
+  const state = compareMigrations(readMigrations(migrationsDirectory), applied);
+  if (state.changed.length > 0) {
+    return problem(
+      `Changed after they were applied: ${state.changed.join(', ')}.`,
+      'Restore the migration files of this version; schema changes need new migrations.',
+    );
+  }
+  if (state.pending.length > 0) {
+    return problem(
+      `Not applied: ${state.pending.join(', ')}.`,
+      'Run svc-admin migrate, or start the server.',
+    );
+  }
+  if (state.unknown.length > 0) {
+    return warning(
+      `The database is newer than this version: it has ${state.unknown.join(', ')}.`,
+      'Use the newest version that has used this database.',
+    );
+  }
+  return ok(`All ${applied.length} are applied.`);
+});
+
+export const rowsRole = databaseCheck('rows role', async ({ database, control }) => {
+  const tables = await control.pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'svc' order by 1`,
+  );
+  const client = await connect(database.rowsUrl).catch(errorText);
+  if (typeof client === 'string') {
+    const detail = `The role that serves rows cannot log in: ${client}`;
+    return problem(detail, 'Start the server, which repairs it.');
+  }
+  const names = tables.rows.map((row) => row.name);
+  return checkRowsRole(client, names).finally(() => client.end().catch(() => {}));
+});
+
+async function checkRowsRole(client: pg.Client, tables: readonly string[]): Promise<Finding> {
+  const { rows } = await client.query<{ user: string; powerful: boolean; enters: boolean }>(
+    `select current_user as user, rolsuper or rolbypassrls or rolcreaterole as powerful,
+       coalesce((select has_schema_privilege(oid, 'usage') from pg_namespace where nspname = 'svc'), false) as enters
+     from pg_roles where rolname = current_user`,
+  );
+  const { user, powerful, enters } = rows[0] ?? { user: '?', powerful: true, enters: true };
+  const readable: string[] = [];
+  for (const table of tables) if (await canRead(client, table)) readable.push(table);
+  const quoted = pg.escapeIdentifier(user);
+  if (readable.length > 0) {
+    return problem(
+      `${user}, which serves rows, can read ${readable.join(', ')}.`,
+      `revoke all on all tables in schema svc from ${quoted}, public; revoke all on schema svc from ${quoted}, public;`,
+    );
+  }
+  if (enters) {
+    return problem(
+      `${user}, which serves rows, may use schema svc.`,
+      `revoke all on schema svc from ${quoted}, public;`,
+    );
+  }
+  if (powerful) {
+    return problem(
+      `${user}, which serves rows, has too many privileges.`,
+      `alter role ${quoted} nosuperuser nobypassrls nocreaterole; or give SVC_DATA_DATABASE_URL another login.`,
+    );
+  }
+  return ok(`${user} can log in and has no access to the control plane.`);
+}
+
+async function canRead(client: pg.Client, table: string): Promise<boolean> {
+  try {
+    await client.query(`select from ${table} limit 1`);
+    return true;
+  } catch (error) {
+    if (['42501', '42P01', '3F000'].includes(sqlState(error) ?? '')) return false;
+    throw error;
+  }
+}
+
+const breaksShownMax = 20;
+
+export const auditChains = databaseCheck('audit chains', async ({ config, control }) => {
+  // Read before the snapshot, which then contains every anchored entry.
+  const anchors = readAnchors(anchorsPath(config.dataDir));
+  const snapshot = await control.db
+    .startTransaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute();
+  const breaks = await findAuditBreaks(snapshot, anchors).finally(() => snapshot.rollback().execute());
+  if (breaks.length === 0) return ok(`Intact, and consistent with ${anchors.length} anchors.`);
+  const shown = breaks.slice(0, breaksShownMax);
+  if (breaks.length > shown.length) shown.push(`and ${breaks.length - shown.length} more`);
+  return problem(
+    `${breaks.length} breaks: ${shown.join('; ')}`,
+    'The audit log was modified. Compare it with a backup, and check who has access to the database.',
+  );
+});
+
+export const outbox = databaseCheck('outbox', async ({ control }) => {
+  const { rows } = await control.pool.query(
+    `select count(*)::int as open, count(*) filter (where created_at < now() - interval '5 minutes')::int as late,
+       min(created_at) as oldest, max(last_error) as error,
+       exists (select from pg_stat_activity
+         where datname = current_database() and application_name = 'svc queue') as served
+     from svc.outbox where done_at is null`,
+  );
+  const { open, late, oldest, error, served } = rows[0];
+  if (late === 0) return ok(`${open} effects are pending, none for longer than 5 minutes.`);
+  const lastError = error ? ` The last error: ${error}` : '';
+  const detail = `${late} effects have been pending for longer than 5 minutes, since ${oldest.toISOString()}.${lastError}`;
+  return served
+    ? problem(detail, "See the server's log for the cause.")
+    : warning(detail, 'They are processed when a server runs.');
+});

@@ -1,36 +1,36 @@
 import type { Config } from '../../config.ts';
 import type { AdminCtx } from '../command.ts';
-import { type Check, type DatabaseFacts, type Finding, messageOf, ok, problem, warning } from './check.ts';
-import { checks } from './checks.ts';
-import { withCheckedDatabase } from './database.ts';
+import { type Check, type DatabaseFacts, errorText, type Finding, ok, problem, warning } from './check.ts';
+import { auditChains, migrations, outbox, rowsRole, withCheckedDatabase } from './database.ts';
+import { address, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
+import { rawDatabases } from './raw-databases.ts';
+import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
 
 export type NamedFinding = Finding & { name: string };
 
-/** Every check, also after one that fails: what depends on it says that it was not checked. */
 export async function runChecks(ctx: AdminCtx): Promise<NamedFinding[]> {
   const { config, finding } = checkConfig(ctx);
   const found: NamedFinding[] = [{ name: 'configuration', ...finding }];
   for (const check of checks) {
     if (check.needs === 'config') found.push(await runOne(check, config, (known) => check.run(known)));
   }
-  const ofDatabase = checks.filter((check) => check.needs === 'database');
-  if (!config) {
-    return [...found, ...['database', ...ofDatabase.map((check) => check.name)].map(notChecked)];
-  }
+  const databaseChecks = checks.filter((check) => check.needs === 'database');
+  if (!config)
+    return [...found, notChecked('database'), ...databaseChecks.map(({ name }) => notChecked(name))];
   await withCheckedDatabase(ctx, config, async (opened, facts) => {
     found.push({ name: 'database', ...opened });
-    for (const check of ofDatabase) found.push(await runOne(check, facts, (known) => check.run(known)));
+    for (const check of databaseChecks) found.push(await runOne(check, facts, (known) => check.run(known)));
   });
   return found;
 }
 
 function checkConfig(ctx: AdminCtx): { config: Config | null; finding: Finding } {
   try {
-    return { config: ctx.config(), finding: ok('The SVC_… variables can be read.') };
+    return { config: ctx.config(), finding: ok('The SVC_… variables are valid.') };
   } catch (error) {
     return {
       config: null,
-      finding: problem(messageOf(error), 'Correct the variable; the server does not start with it.'),
+      finding: problem(errorText(error), 'Fix the variable; the server does not start with it.'),
     };
   }
 }
@@ -44,10 +44,29 @@ async function runOne<F extends Config | DatabaseFacts>(
   try {
     return { name: check.name, ...(await run(facts)) };
   } catch (error) {
-    return { name: check.name, ...problem(`The check failed: ${messageOf(error)}`, '') };
+    return { name: check.name, ...problem(`The check failed: ${errorText(error)}`, '') };
   }
 }
 
 function notChecked(name: string): NamedFinding {
-  return { name, ...warning('Not checked, because of the above.', '') };
+  return { name, ...warning('Not checked, because of the problem above.', '') };
 }
+
+const checks: readonly Check[] = [
+  dataDir,
+  objectStore,
+  address,
+  server,
+  openidProvider,
+  certificates,
+  mail,
+  runtime,
+  migrations,
+  rowsRole,
+  rawDatabases,
+  otherRuntime,
+  gitHost,
+  clock,
+  auditChains,
+  outbox,
+];

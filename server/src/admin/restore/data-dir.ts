@@ -1,22 +1,15 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isBackedUp } from '../backup/data-files.ts';
-import type { ReadEntry } from './tar-reader.ts';
-import { pathOfFile } from './verify-backup.ts';
+import { syncToDisk } from '../backup/archive.ts';
+import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
+import { dataPath } from './verify-backup.ts';
 
-/** Files of the backup, put beside the data dir's own and exchanged for them in the end. */
-export interface StagedFiles {
-  folder: string;
-  add(entry: ReadEntry): Promise<void>;
-  /** The answer puts things back. `keptIn` says where the former files are; null when there were none. */
-  exchange(): { undo(): void; keptIn: string | null };
-  remove(): void;
-}
+export type StagedFiles = ReturnType<typeof stageFiles>;
 
-export function stageFiles(dataDir: string, now: Date): StagedFiles {
+export function stageFiles(dataDir: string, now: Date) {
   mkdirSync(dataDir, { recursive: true });
-  // Left by one that was killed: there is never more than one at a time.
+  // Left by a killed restore; only one runs at a time.
   for (const name of readdirSync(dataDir).filter((name) => name.startsWith('restoring-'))) {
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }
@@ -24,8 +17,8 @@ export function stageFiles(dataDir: string, now: Date): StagedFiles {
   mkdirSync(folder, { mode: 0o700 });
   return {
     folder,
-    async add(entry) {
-      const path = join(folder, pathOfFile(entry));
+    async add(entry: FileEntry): Promise<void> {
+      const path = join(folder, dataPath(entry));
       if (entry.kind === 'folder') mkdirSync(path, { recursive: true, mode: entry.mode & 0o777 });
       else await writeFile(path, entry);
     },
@@ -35,7 +28,7 @@ export function stageFiles(dataDir: string, now: Date): StagedFiles {
   };
 }
 
-async function writeFile(path: string, entry: ReadEntry): Promise<void> {
+async function writeFile(path: string, entry: FileEntry): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'wx', entry.mode & 0o777);
   try {
@@ -48,7 +41,7 @@ async function writeFile(path: string, entry: ReadEntry): Promise<void> {
   }
 }
 
-/** Nothing is deleted: files are not the database's, and who typed the wrong folder should get them back. */
+/** Deletes nothing, so that a restore into the wrong folder can be undone. */
 function exchange(
   dataDir: string,
   staged: string,
@@ -68,20 +61,10 @@ function exchange(
     if (present.length > 0) mkdirSync(replaced, { mode: 0o700 });
     for (const name of present) move(join(dataDir, name), join(replaced, name));
     for (const name of readdirSync(staged)) move(join(staged, name), join(dataDir, name));
-    syncFolder(dataDir);
+    syncToDisk(dataDir);
     return { undo, keptIn: present.length > 0 ? replaced : null };
   } catch (error) {
     undo();
     throw error;
-  }
-}
-
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

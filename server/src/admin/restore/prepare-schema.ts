@@ -1,17 +1,14 @@
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
-import type { Migration } from '../../plumbing/migrate.ts';
-import { isAppSchema } from '../backup/snapshot.ts';
+import type { Migration } from '../../core/migrate.ts';
+import { installationKey } from '../../data/raw-databases/lifecycle.ts';
+import { listAppSchemas } from '../backup/snapshot.ts';
+import { hasTable } from '../system.ts';
 
-/**
- * Empties the control plane and builds its schema as the migrations leave it, inside the transaction of the restore: if
- * anything fails, what was there is still there. The queue's schema goes too, for its jobs are about rows that
- * are gone; a server makes it anew.
- */
 export async function rebuildControlSchema(
   client: ClientBase,
   migrations: readonly Migration[],
 ): Promise<void> {
-  // The list of migrations is `migrate`'s own table and is kept as that makes it.
+  // Keeps the table of migrations, which `migrate` owns.
   await client.query(`
     create schema svc_restoring;
     alter table svc.migrations set schema svc_restoring;
@@ -23,39 +20,55 @@ export async function rebuildControlSchema(
 }
 
 export async function dropAppSchemas(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `select nspname as name from pg_namespace where ${isAppSchema('nspname')}`,
-  );
-  for (const { name } of rows) await client.query(`drop schema ${ident(name)} cascade`);
+  for (const name of await listAppSchemas(client)) await client.query(`drop schema ${ident(name)} cascade`);
 }
 
-/**
- * Rows are loaded table by table, and tables may refer to each other in circles. So the foreign keys are taken away and,
- * when all rows are there, put back, which checks them all. Triggers rest meanwhile: what they would do is done.
- */
+/** Drops foreign keys, which may be circular, and disables triggers; the returned function restores and checks them. */
 export async function suspendReferences(client: ClientBase): Promise<() => Promise<void>> {
-  const foreignKeys = await client.query<{ table: string; name: string; definition: string }>(
-    `select k.conrelid::regclass::text as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
-     from pg_constraint k join pg_namespace n on n.oid = k.connamespace
-     where n.nspname = 'svc' and k.contype = 'f'`,
-  );
-  const triggers = await client.query<{ table: string; name: string }>(
-    `select t.tgrelid::regclass::text as table, t.tgname as name
+  const { rows } = await client.query<{ suspend: string; resume: string }>(
+    `select format('alter table %s drop constraint %I', k.conrelid::regclass, k.conname) as suspend,
+       format('alter table %s add constraint %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid)) as resume,
+       1 as step
+     from pg_constraint k join pg_namespace n on n.oid = k.connamespace where n.nspname = 'svc' and k.contype = 'f'
+     union all
+     select format('alter table %s disable trigger %I', c.oid::regclass, t.tgname),
+       format('alter table %s enable trigger %I', c.oid::regclass, t.tgname), 2
      from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = 'svc' and not t.tgisinternal and t.tgenabled = 'O'`,
+     where n.nspname = 'svc' and not t.tgisinternal and t.tgenabled = 'O'
+     order by step`,
   );
-  for (const { table, name } of foreignKeys.rows) {
-    await client.query(`alter table ${table} drop constraint ${ident(name)}`);
-  }
-  for (const { table, name } of triggers.rows) {
-    await client.query(`alter table ${table} disable trigger ${ident(name)}`);
-  }
+  for (const { suspend } of rows) await client.query(suspend);
   return async () => {
-    for (const { table, name, definition } of foreignKeys.rows) {
-      await client.query(`alter table ${table} add constraint ${ident(name)} ${definition}`);
-    }
-    for (const { table, name } of triggers.rows) {
-      await client.query(`alter table ${table} enable trigger ${ident(name)}`);
-    }
+    for (const { resume } of rows) await client.query(resume);
   };
+}
+
+/** Apps' own databases are not in a backup, and those on the server may belong to another system: forget them all. */
+export async function forgetRawDatabases(control: ClientBase): Promise<string[]> {
+  if (!(await hasTable(control, 'svc.raw_databases'))) return [];
+  await control.query(`delete from svc.outbox where topic = 'rawDb.settle' and done_at is null`);
+  const { rows } = await control.query<{ slug: string }>(
+    `with gone as (delete from svc.raw_databases returning app_id, state)
+     select a.slug from gone join svc.apps a on a.id = gone.app_id where gone.state <> 'dropping' order by 1`,
+  );
+  return rows.map(({ slug }) => slug);
+}
+
+type Key = { name: string; value: string; created_at: Date };
+
+/** Keys that belong to the database, not to its data: the login for rows and the installation key. */
+const localKeyNames = ['rows_role', 'rows_password', installationKey];
+
+export async function readRowsLogin(client: ClientBase): Promise<Key[]> {
+  const { rows } = await client.query<Key>(
+    'select name, value, created_at from svc.platform_keys where name = any($1)',
+    [localKeyNames],
+  );
+  return rows;
+}
+
+export async function restoreRowsLogin(client: ClientBase, keys: readonly Key[]): Promise<void> {
+  await client.query('delete from svc.platform_keys where name = any($1)', [localKeyNames]);
+  const insert = 'insert into svc.platform_keys (name, value, created_at) values ($1, $2, $3)';
+  for (const { name, value, created_at } of keys) await client.query(insert, [name, value, created_at]);
 }

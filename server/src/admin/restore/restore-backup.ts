@@ -1,27 +1,32 @@
+import { CliError } from '@svc/cli/framework/errors.ts';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg, { type PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
+import pg from 'pg';
+import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-verify.ts';
+import type { Db } from '../../core/db.ts';
+import { type Migration, migrate, withSchemaLock } from '../../core/migrate.ts';
+import { fail } from '../../core/problem.ts';
 import type { Database } from '../../drivers/database/database.ts';
 import { migrationsDirectory } from '../../migrations-directory.ts';
-import { findAuditBreaks } from '../../plumbing/audit.ts';
-import { anchorsFile, readAnchors } from '../../plumbing/audit-anchors.ts';
-import type { Db } from '../../plumbing/db.ts';
-import { type Migration, migrate, withSchemaLock } from '../../plumbing/migrate.ts';
 import type { Manifest } from '../backup/manifest.ts';
-import { controlSchema, isSameDatabase, settingsOfCopy } from '../backup/snapshot.ts';
+import { controlSchema, copySettings, isSameDatabase, listAppSchemas } from '../backup/snapshot.ts';
 import { openAdminDatabase } from '../system.ts';
 import { type StagedFiles, stageFiles } from './data-dir.ts';
-import { forgetRawDatabases } from './forget-raw-databases.ts';
 import { loadBackup } from './load-backup.ts';
-import { dropAppSchemas, rebuildControlSchema, suspendReferences } from './prepare-schema.ts';
-import { keepRowsLogin, readRowsLogin } from './rows-login.ts';
-import { refuseLoss, refuseWhileServed } from './what-is-there.ts';
+import {
+  dropAppSchemas,
+  forgetRawDatabases,
+  readRowsLogin,
+  rebuildControlSchema,
+  restoreRowsLogin,
+  suspendReferences,
+} from './prepare-schema.ts';
 
-export interface RestoreInput {
+interface RestoreInput {
   database: Database;
   dataDatabaseUrl: string | undefined;
   dataDir: string;
   file: string;
-  /** As verified. */
   manifest: Manifest;
   migrations: readonly Migration[];
   mode: 'into-empty' | 'replace';
@@ -29,15 +34,13 @@ export interface RestoreInput {
   onInterrupt(undo: () => void): () => void;
 }
 
-export interface Restored {
+interface Restored {
   auditBreaks: string[];
   migrated: string[];
   filesKeptIn: string | null;
-  /** Slugs of the apps that had a database of their own. */
   rawDatabasesOf: string[];
 }
 
-/** Loads a verified backup in one transaction: in the end all of it is there, or nothing has changed. */
 export async function restoreBackup(input: RestoreInput): Promise<Restored> {
   const { database, note } = input;
   const toNewest = () => migrate({ url: database.controlUrl, directory: migrationsDirectory, log: note });
@@ -47,13 +50,12 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
     const control = await here.pool.connect();
     const other = await elsewhere?.pool.connect();
     try {
-      await refuseWhileServed(control);
+      await rejectRunningServer(control);
       await toNewest();
       const apps = other && !(await isSameDatabase(control, other)) ? other : control;
-      const loaded = await withSchemaLock(control, () => inTransaction(input, control, apps));
+      const loaded = await withSchemaLock(control, () => restoreInTransaction(input, control, apps));
       return { ...loaded, migrated: (await toNewest()).applied };
     } finally {
-      // What was set for loading must not be met by the next user of the connection.
       control.release(true);
       other?.release(true);
     }
@@ -63,15 +65,15 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
   }
 }
 
-async function inTransaction(
+async function restoreInTransaction(
   input: RestoreInput,
   control: PoolClient,
   apps: PoolClient,
 ): Promise<Omit<Restored, 'migrated'>> {
   const clients = new Set([control, apps]);
-  // Looked at again, now that no server can start.
-  await refuseWhileServed(control);
-  if (input.mode === 'into-empty') await refuseLoss(control, apps);
+  // Checked again under the lock, which prevents a server from starting.
+  await rejectRunningServer(control);
+  if (input.mode === 'into-empty') await rejectDataLoss(control, apps);
   const files = stageFiles(input.dataDir, new Date());
   let undoFiles = () => {};
   const forget = input.onInterrupt(() => {
@@ -80,7 +82,7 @@ async function inTransaction(
   });
   try {
     for (const client of clients) await client.query('begin');
-    const loaded = await loadAll(input, { control, apps, files });
+    const loaded = await loadInto(input, { control, apps, files });
     const { undo, keptIn } = files.exchange();
     undoFiles = undo;
     if (apps !== control) await apps.query('commit');
@@ -97,7 +99,7 @@ async function inTransaction(
   }
 }
 
-async function loadAll(
+async function loadInto(
   { database, file, manifest, migrations }: RestoreInput,
   { control, apps, files }: { control: PoolClient; apps: PoolClient; files: StagedFiles },
 ): Promise<Pick<Restored, 'auditBreaks' | 'rawDatabasesOf'>> {
@@ -111,25 +113,50 @@ async function loadAll(
     control,
     migrations.filter((migration) => level.has(migration.name)),
   );
-  for (const client of new Set([control, apps])) await client.query(settingsOfCopy);
+  for (const client of new Set([control, apps])) await client.query(copySettings);
   const resumeReferences = await suspendReferences(control);
   const rowsRole = new pg.Client({ connectionString: database.rowsUrl }).user ?? '';
   await loadBackup(file, manifest, { control, apps, rowsRole, files });
-  await keepRowsLogin(control, rowsLogin);
+  await restoreRowsLogin(control, rowsLogin);
   await resumeReferences();
   return {
     rawDatabasesOf: await forgetRawDatabases(control),
-    auditBreaks: await findAuditBreaks(dbOver(control), readAnchors(anchorsFile(files.folder))),
+    auditBreaks: await findAuditBreaks(dbOnConnection(control), readAnchors(anchorsPath(files.folder))),
   };
 }
 
-/** The control plane's queries, inside the transaction of this connection. */
-function dbOver(client: PoolClient): Db {
-  // Kysely gives a connection back after each query; this one stays ours.
+function dbOnConnection(client: PoolClient): Db {
+  // Kysely releases a connection after each query; keep it for the transaction.
   const borrowed = new Proxy(client, {
     get: (target, name) => (name === 'release' ? () => {} : Reflect.get(target, name)),
   });
   const pool = { connect: async () => borrowed, end: async () => {}, options: {} };
   // biome-ignore lint/complexity/noBannedTypes: as Db is.
   return new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema(controlSchema);
+}
+
+/** A running server is recognized by its connections, whatever machine it runs on. */
+async function rejectRunningServer(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and application_name in ('svc control', 'svc listen', 'svc queue')`,
+  );
+  if ((rows[0]?.count ?? 0) === 0) return;
+  throw fail('invalid_state_transition', { detail: 'A server is running on this database: stop it first.' });
+}
+
+async function rejectDataLoss(control: ClientBase, apps: ClientBase): Promise<void> {
+  const { rows } = await control.query<{ slugs: string[]; tenants: number; users: number }>(
+    `select array(select slug from svc.tenants order by slug limit 5) as slugs,
+       (select count(*)::int from svc.tenants) as tenants, (select count(*)::int from svc.users) as users`,
+  );
+  const schemas = (await listAppSchemas(apps)).length;
+  const { slugs, tenants, users } = rows[0] ?? { slugs: [], tenants: 0, users: 0 };
+  if (tenants + users + schemas === 0) return;
+  const named = tenants > 0 ? ` (${slugs.join(', ')}${tenants > slugs.length ? ', …' : ''})` : '';
+  throw new CliError(
+    'confirmation_required',
+    `This system is not empty: ${tenants} tenants${named}, ${users} users and ${schemas} app schemas would be lost.`,
+    { next: 'Take a backup of it, then run the command again with --yes to replace it.' },
+  );
 }

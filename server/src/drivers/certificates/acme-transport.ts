@@ -1,74 +1,103 @@
-import { failureOfProblem, isBadNonce, retryAtOf } from './acme-problem.ts';
-import { OrderFailure } from './certificate-authority.ts';
+import { OrderError, type OrderErrorReason } from './certificate-authority.ts';
 
-/** What `acme-client` wants of whatever carries its requests. */
 export type AcmeTransport = (
   url: string,
   method: string,
   options?: { data?: unknown },
-) => Promise<AcmeAnswer>;
-
-export interface AcmeAnswer {
-  status: number;
-  headers: Record<string, string>;
-  data: unknown;
-}
+) => Promise<{ status: number; headers: Record<string, string>; data: unknown }>;
 
 const answerMsMax = 20_000;
 
-/**
- * Instead of the library's own, which asks an absent server again for over a minute, keeps what to trust for the whole
- * process and drops when it may be asked again.
- */
+/** The library's own client retries an unreachable server for over a minute and drops Retry-After. */
 export function createAcmeTransport(options: {
   directory: string;
   trusted: string | undefined;
   signal: AbortSignal;
 }): AcmeTransport {
   return async (url, method, { data } = {}) => {
-    const answer = await fetch(url, {
+    const fail = (error: unknown) => {
+      throw unreachableError(options.directory, error);
+    };
+    const response = await fetch(url, {
       method: method.toUpperCase(),
       headers: { 'content-type': 'application/jose+json', 'user-agent': 'svc' },
-      ...(data === undefined ? {} : { body: JSON.stringify(data) }),
+      body: data === undefined ? undefined : JSON.stringify(data),
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(answerMsMax)]),
-      ...(options.trusted === undefined ? {} : { tls: { ca: options.trusted } }),
-    }).catch((error: unknown) => {
-      throw unreachable(options.directory, error);
-    });
-    const text = await answer.text().catch((error: unknown) => {
-      throw unreachable(options.directory, error);
-    });
-    const said = dataOf(text, answer.headers.get('content-type') ?? '');
-    if (answer.status >= 400 && !isBadNonce(said.problem)) {
-      const retryAt = retryAtOf(answer.headers.get('retry-after'), new Date());
-      if (answer.status === 429) throw new OrderFailure('rate_limited', detailOf(said, answer), retryAt);
-      if (said.problem.type !== undefined) throw failureOfProblem(said.problem, retryAt);
-      throw new OrderFailure('authority_error', detailOf(said, answer), retryAt);
+      tls: options.trusted === undefined ? undefined : { ca: options.trusted },
+    }).catch(fail);
+    const text = await response.text().catch(fail);
+    const body = parseBody(text, response.headers.get('content-type') ?? '');
+    if (response.status >= 400 && !isBadNonce(body.problem)) {
+      const retryAt = parseRetryAfter(response.headers.get('retry-after'), new Date());
+      if (response.status === 429)
+        throw new OrderError('rate_limited', describeProblem(body, response), retryAt);
+      if (body.problem.type !== undefined) throw problemError(body.problem, retryAt);
+      throw new OrderError('authority_error', describeProblem(body, response), retryAt);
     }
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), data: said.data };
+    return { status: response.status, headers: Object.fromEntries(response.headers), data: body.data };
   };
 }
 
-function unreachable(directory: string, error: unknown): OrderFailure {
+function unreachableError(directory: string, error: unknown): OrderError {
   const why = error instanceof Error ? error.message : String(error);
-  return new OrderFailure('authority_unreachable', `${new URL(directory).host} does not answer: ${why}`);
+  return new OrderError('authority_unreachable', `${new URL(directory).host} is unreachable: ${why}`);
 }
 
-interface Said {
+interface ParsedBody {
   data: unknown;
-  problem: { type?: unknown; detail?: unknown };
+  problem: AcmeProblem;
 }
 
-function dataOf(text: string, type: string): Said {
+function parseBody(text: string, type: string): ParsedBody {
   if (!/\bjson\b/.test(type)) return { data: text, problem: {} };
   try {
     const data: unknown = JSON.parse(text);
     return { data, problem: typeof data === 'object' && data !== null ? data : {} };
   } catch {
-    throw new OrderFailure('authority_error', 'The authority answers with what is no JSON.');
+    throw new OrderError('authority_error', 'The authority returned invalid JSON.');
   }
 }
 
-function detailOf({ problem }: Said, answer: Response): string {
-  return typeof problem.detail === 'string' ? problem.detail : `The authority answers ${answer.status}.`;
+function describeProblem({ problem }: ParsedBody, response: Response): string {
+  return typeof problem.detail === 'string'
+    ? problem.detail
+    : `The authority responded with status ${response.status}.`;
+}
+
+/** A problem document of an ACME server (RFC 8555, section 6.7), in a response or within an authorization. */
+export interface AcmeProblem {
+  type?: unknown;
+  detail?: unknown;
+}
+
+const prefix = 'urn:ietf:params:acme:error:';
+const reasons: Readonly<Record<string, OrderErrorReason>> = {
+  rateLimited: 'rate_limited',
+  rejectedIdentifier: 'host_refused',
+  unsupportedIdentifier: 'host_refused',
+  caa: 'caa_forbids',
+};
+
+export function problemError(problem: AcmeProblem, retryAt: Date | null = null): OrderError {
+  const type = typeof problem.type === 'string' ? problem.type.replace(prefix, '') : 'unknown';
+  const detail = typeof problem.detail === 'string' ? problem.detail : '';
+  const reason = Object.hasOwn(reasons, type) ? reasons[type] : undefined;
+  return new OrderError(reason ?? 'authority_error', detail || `The authority reports ${type}.`, retryAt);
+}
+
+/** A problem in a challenge is about the host's response, whatever its type. */
+export function challengeError(problem: AcmeProblem): OrderError {
+  const failure = problemError(problem);
+  if (failure.reason === 'caa_forbids') return failure;
+  return new OrderError('challenge_failed', failure.message);
+}
+
+function isBadNonce(problem: AcmeProblem): boolean {
+  return problem.type === `${prefix}badNonce`;
+}
+
+export function parseRetryAfter(header: string | null, now: Date): Date | null {
+  if (!header) return null;
+  const at = /^\d+$/.test(header) ? now.getTime() + Number(header) * 1000 : Date.parse(header);
+  return Number.isFinite(at) && at > now.getTime() ? new Date(at) : null;
 }

@@ -1,5 +1,6 @@
 import {
   chownSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,108 +10,96 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Account } from './account.ts';
-import type { Binaries } from './binaries.ts';
-import { DatabaseError } from './database-error.ts';
-import { syncFolder, writeDurably } from './durable-file.ts';
-import type { ClusterUse } from './embedded-place.ts';
-import { runProgram } from './run-program.ts';
-import { hostAccessFile, settingsFile } from './settings.ts';
+import { syncFolder, writeDurably } from '../os/durable-file.ts';
+import { runProgram } from '../os/processes.ts';
+import type { ClusterUse } from './data-dir.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Account, Binaries } from './programs.ts';
+import { DatabaseError } from './types.ts';
 
 export const superuser = 'postgres';
-const workshopPrefix = 'postgres.new-';
+const stagingPrefix = 'postgres.new-';
 
 export function clusterFolder(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
-/** Whether there is a cluster that these binaries can run. One they can't is never touched. */
 export function clusterExists(dataDir: string, major: string): boolean {
   const cluster = clusterFolder(dataDir);
-  const found = readVersion(cluster);
+  const versionFile = join(cluster, 'PG_VERSION');
+  const found = existsSync(versionFile) ? readFileSync(versionFile, 'utf8').trim() : null;
   if (found === major) return true;
   if (found !== null) {
     throw new DatabaseError(
       'wrong_major_version',
-      `${cluster} was made by PostgreSQL ${found}, and this release brings PostgreSQL ${major}. ` +
-        `Go back to the release that made it, take a backup, and restore that into a new data dir.`,
+      `${cluster} was created by PostgreSQL ${found}, but this release contains PostgreSQL ${major}. ` +
+        `Take a backup with the release that created it, and restore the backup into a new data dir.`,
     );
   }
-  if (entries(cluster).length > 0) {
-    throw new DatabaseError('not_a_cluster', `${cluster} is not a PostgreSQL cluster: move it away.`);
+  if (listEntries(cluster).length > 0) {
+    throw new DatabaseError('not_a_cluster', `${cluster} is not a PostgreSQL cluster. Move it away.`);
   }
   return false;
 }
 
-/** Made in a folder beside it and then renamed: a crash in between leaves no half cluster. */
-export async function makeCluster(options: {
+/** Creates the cluster in a staging folder and renames it: a crash in between leaves no incomplete cluster. */
+export async function createCluster(options: {
   dataDir: string;
   binaries: Binaries;
   account: Account;
   superuserPassword: string;
 }): Promise<void> {
   const { dataDir, account } = options;
-  removeWorkshops(dataDir);
-  const workshop = mkdtempSync(join(dataDir, workshopPrefix));
-  const passwordFile = join(workshop, 'password');
+  removeStagingFolders(dataDir);
+  const staging = mkdtempSync(join(dataDir, stagingPrefix));
+  const passwordFile = join(staging, 'password');
   writeFileSync(passwordFile, options.superuserPassword, { mode: 0o600 });
-  if (account.foreign) for (const path of [workshop, passwordFile]) chownSync(path, account.uid, account.gid);
-  await initialise(options, join(workshop, 'cluster'), passwordFile);
+  if (account.isOtherUser)
+    for (const path of [staging, passwordFile]) chownSync(path, account.uid, account.gid);
+  await initCluster(options, join(staging, 'cluster'), passwordFile);
   const cluster = clusterFolder(dataDir);
-  if (entries(cluster).length === 0) rmSync(cluster, { recursive: true, force: true });
-  renameSync(join(workshop, 'cluster'), cluster);
+  if (listEntries(cluster).length === 0) rmSync(cluster, { recursive: true, force: true });
+  renameSync(join(staging, 'cluster'), cluster);
   syncFolder(dataDir);
   rmSync(passwordFile);
-  rmdirSync(workshop);
+  rmdirSync(staging);
 }
 
-export function writeSettings(
-  { dataDir, use }: { dataDir: string; use: ClusterUse },
-  account: Account,
-): void {
-  const cluster = clusterFolder(dataDir);
-  const owner = account.foreign ? account : undefined;
+export function writeSettings({ path, use }: { path: string; use: ClusterUse }, account: Account): void {
+  const cluster = clusterFolder(path);
+  const owner = account.isOtherUser ? account : undefined;
   writeDurably(join(cluster, 'postgresql.conf'), settingsFile(use), owner);
-  writeDurably(join(cluster, 'pg_hba.conf'), hostAccessFile(), owner);
+  const access = 'local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n';
+  writeDurably(join(cluster, 'pg_hba.conf'), access, owner);
 }
 
-async function initialise(
+async function initCluster(
   options: { binaries: Binaries; account: Account },
   folder: string,
   passwordFile: string,
 ): Promise<void> {
-  // C.UTF-8 of PostgreSQL itself sorts alike on every system, so that no upgrade of the system breaks an index.
+  // PostgreSQL's built-in C.UTF-8 sorts alike on every system, so that no system upgrade breaks an index.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const login = [`--username=${superuser}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  const reasons: string[] = [];
-  // What a letter is, though, trigrams still ask the system, and `C` knows of no letters beyond ASCII.
-  for (const letters of [...letterKinds.map((kind) => [`--lc-ctype=${kind}`]), []]) {
-    const {
-      program,
-      args,
-      options: as,
-    } = options.account.command(options.binaries.initdb, [
-      `--pgdata=${folder}`,
-      ...locale,
-      ...letters,
-      ...login,
-      '--data-checksums',
-    ]);
-    const { status, said } = await runProgram(program, args, as);
+  let reason = '';
+  // Trigrams, however, ask the system's locale what a letter is, and `C` has no letters beyond ASCII.
+  for (const ctype of [...ctypeLocales.map((name) => [`--lc-ctype=${name}`]), []]) {
+    const initArgs = [`--pgdata=${folder}`, ...locale, ...ctype, ...login, '--data-checksums'];
+    const command = options.account.command(options.binaries.initdb, initArgs);
+    const { status, output } = await runProgram(command.program, command.args, command.options);
     if (status === 0) return;
-    reasons.push(said);
-    if (!/locale/i.test(reasons.at(-1) ?? '')) break;
+    reason = output;
+    if (!/locale/i.test(reason)) break;
   }
-  throw new DatabaseError('init_failed', `PostgreSQL could not be set up in ${folder}: ${reasons.at(-1)}`);
+  throw new DatabaseError('init_failed', `PostgreSQL could not be set up in ${folder}: ${reason}`);
 }
 
-/** The first that the system has; macOS has no C.UTF-8. */
-const letterKinds = ['C.UTF-8', 'en_US.UTF-8'];
+const ctypeLocales = ['C.UTF-8', 'en_US.UTF-8'];
 
-/** Best effort: the initdb of a killed server may still be writing into its one. */
-function removeWorkshops(dataDir: string): void {
-  for (const name of entries(dataDir)) {
-    if (!name.startsWith(workshopPrefix)) continue;
+/** Best effort: the initdb of a killed server may still be writing. */
+function removeStagingFolders(dataDir: string): void {
+  for (const name of listEntries(dataDir)) {
+    if (!name.startsWith(stagingPrefix)) continue;
     try {
       rmSync(join(dataDir, name), { recursive: true, force: true });
     } catch (error) {
@@ -119,20 +108,63 @@ function removeWorkshops(dataDir: string): void {
   }
 }
 
-function readVersion(cluster: string): string | null {
-  try {
-    return readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+function listEntries(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-function entries(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+/** Written on each start, so that a new release's settings apply. ALTER SYSTEM has precedence over this file. */
+function settingsFile(use: ClusterUse): string {
+  const all = Object.entries({ ...settings, ...(use === 'app_databases' ? settingsForApps : {}) });
+  const lines = all.map(([name, value]) => `${name} = '${value}'`);
+  return ['# Written on each start. Change settings with ALTER SYSTEM.', ...lines, ''].join('\n');
 }
+
+/** Command-line arguments, which no setting overrides: the server must find its database at this endpoint. */
+export function endpointArguments(endpoint: Endpoint): string[] {
+  // unix_socket_directories is a list: an unquoted comma in the folder's name would split it.
+  const named =
+    endpoint.kind === 'tcp'
+      ? { listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+      : { listen_addresses: '', unix_socket_directories: `"${endpoint.folder.replaceAll('"', '""')}"` };
+  const settings = Object.entries({ ...named, port: endpoint.port });
+  return settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+const settings = {
+  max_connections: 200,
+  // Files in the data dir: /dev/shm is small in containers, and removing its files crashes the database.
+  dynamic_shared_memory_type: 'mmap',
+  shared_buffers: '256MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  wal_level: 'replica',
+  min_wal_size: '80MB',
+  max_wal_size: '1GB',
+  checkpoint_timeout: '5min',
+  // For SSDs: the default of 4 keeps the planner from using indexes.
+  random_page_cost: 1.1,
+  password_encryption: 'scram-sha-256',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  datestyle: 'iso, ymd',
+  lc_messages: 'C',
+  default_text_search_config: 'pg_catalog.simple',
+  log_destination: 'stderr',
+  logging_collector: 'off',
+  log_line_prefix: '%m [%p] %q%u@%d ',
+  // The default also logs each failed statement with its values, which are users' data.
+  log_min_error_statement: 'panic',
+  log_parameter_max_length_on_error: 0,
+  log_error_verbosity: 'terse',
+  // A statement whose client has disconnected would continue and hold its locks. Not supported on Windows.
+  ...(process.platform === 'win32' ? {} : { client_connection_check_interval: '5s' }),
+};
+
+const settingsForApps = {
+  max_connections: 120,
+  shared_buffers: '64MB',
+  max_wal_size: '256MB',
+  max_wal_senders: 0,
+  max_replication_slots: 0,
+};

@@ -1,9 +1,8 @@
 import pg from 'pg';
 
-/** One connection for the length of the work. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  // The query under way fails with the same error; unheard, the event would end the process.
+  // The running query fails with the same error; without a listener the event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -11,9 +10,4 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-/** The database's own error code, where the error is the database's. */
-export function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined;
 }

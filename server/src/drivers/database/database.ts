@@ -1,30 +1,22 @@
-import type { Database } from './database-handle.ts';
 import { attachEmbedded, openEmbedded } from './embedded.ts';
 import { openExternal } from './external.ts';
+import type { Database } from './types.ts';
 
 export type { Database };
 
 export interface DatabaseOptions {
   dataDir: string;
-  databaseUrl?: string | undefined;
-  dataDatabaseUrl?: string | undefined;
+  databaseUrl?: string;
+  dataDatabaseUrl?: string;
   log: (line: string) => void;
 }
 
-/** For a server: with an embedded PostgreSQL it is the only one on the data dir. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  return options.databaseUrl
-    ? await openExternal({ ...options, url: options.databaseUrl })
-    : withRowsElsewhere(await openEmbedded(options), options);
-}
+export const openDatabase = (options: DatabaseOptions) => openWith(options, openEmbedded);
+export const attachDatabase = (options: DatabaseOptions) => openWith(options, attachEmbedded);
 
-/** For a command of the operator's: beside a running server, or without one. */
-export async function attachDatabase(options: DatabaseOptions): Promise<Database> {
-  return options.databaseUrl
-    ? await openExternal({ ...options, url: options.databaseUrl })
-    : withRowsElsewhere(await attachEmbedded(options), options);
-}
-
-function withRowsElsewhere(database: Database, { dataDatabaseUrl }: DatabaseOptions): Database {
+async function openWith(options: DatabaseOptions, open: typeof openEmbedded): Promise<Database> {
+  const { databaseUrl, dataDatabaseUrl } = options;
+  if (databaseUrl) return openExternal({ ...options, url: databaseUrl });
+  const database = await open(options);
   return dataDatabaseUrl ? { ...database, rowsUrl: dataDatabaseUrl } : database;
 }

@@ -1,103 +1,97 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseError } from './database-error.ts';
-import type { Database } from './database-handle.ts';
-import { type ClusterUse, findPlace, type Place } from './embedded-place.ts';
-import { embeddedUrls, prepareRoles } from './embedded-roles.ts';
+import { findLivingWriter, type Lock, tryLock, waitForLock, writeIdentity } from '../os/lock-file.ts';
+
+import { type ClusterUse, type DataDir, openDataDir } from './data-dir.ts';
 import { removeSocketFolder } from './endpoint.ts';
-import { type Lock, livingWriter, takeLock, waitForLock, writeIdentity } from './lock-file.ts';
-import { type RunningCluster, runCluster } from './run-cluster.ts';
+import { embeddedUrls, prepareRoles } from './roles.ts';
+import { ensureClusterRuns, type RunningCluster } from './start-cluster.ts';
+import { type Database, DatabaseError } from './types.ts';
 
 export interface EmbeddedOptions {
   dataDir: string;
-  /** The control plane's, unless said otherwise. */
   use?: ClusterUse;
   log: (line: string) => void;
 }
 
-/** PostgreSQL in the data dir for the one server on it, which stops it in the end, found or started. */
-export async function openEmbedded({ dataDir, use, log }: EmbeddedOptions): Promise<Database> {
-  const place = findPlace(dataDir, use);
-  const lock = takeServerLock(place);
+export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+  const { log } = options;
+  const dataDir = openDataDir(options.dataDir, options.use);
+  const lock = takeServerLock(dataDir);
   try {
-    const running = await changing(place, log, async () => {
-      const cluster = await runCluster(place, log);
-      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, place.use));
+    const running = await withChangeLock(dataDir, log, async () => {
+      const cluster = await ensureClusterRuns(dataDir, log);
+      await stopOnError(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, dataDir.use));
       return cluster;
     });
-    return serverDatabase(place, lock, running, log);
+    return serverDatabase(dataDir, lock, running, log);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-/**
- * PostgreSQL in the data dir for one command: that of the server when one runs, else one for as long as commands
- * use it. The last of several commands that overlap stops it, unless a server has come to use it since.
- */
-export async function attachEmbedded({ dataDir, use, log }: EmbeddedOptions): Promise<Database> {
-  const place = findPlace(dataDir, use);
-  return await changing(place, log, async () => {
-    const shared = livingWriter(place.serverLock) === null && commandsAtWork(place).length > 0;
-    const cluster = await runCluster(place, log);
+/** The last of several overlapping commands stops PostgreSQL, unless a server uses it by then. */
+export async function attachEmbedded(options: EmbeddedOptions): Promise<Database> {
+  const { log } = options;
+  const dataDir = openDataDir(options.dataDir, options.use);
+  return await withChangeLock(dataDir, log, async () => {
+    const isSharedByCommands =
+      findLivingWriter(dataDir.serverLock) === null && listRunningCommands(dataDir).length > 0;
+    const cluster = await ensureClusterRuns(dataDir, log);
     const urls = embeddedUrls(cluster.endpoint, cluster.credentials);
-    if (cluster.found === 'running' && !shared) {
+    if (cluster.found === 'running' && !isSharedByCommands) {
       return { kind: 'embedded', ...urls, stop: async () => {}, stopNow: () => {}, exited: never };
     }
     if (cluster.found === 'started') {
-      await orStop(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, place.use));
+      await stopOnError(cluster, () => prepareRoles(cluster.endpoint, cluster.credentials, dataDir.use));
     }
-    return commandDatabase(place, cluster, log);
+    return commandDatabase(dataDir, cluster, log);
   });
 }
 
 const never = new Promise<void>(() => {});
 const changeWaitMsMax = 11 * 60_000;
-/** This many ends in so short a time have a cause that starting again does not remove. */
-const endsInARowMax = 5;
-const endsInARowMs = 60_000;
+const exitsMax = 5;
+const exitsMs = 60_000;
 
-function takeServerLock(place: Place): Lock {
-  const lock = takeLock(place.serverLock);
+function takeServerLock(dataDir: DataDir): Lock {
+  const lock = tryLock(dataDir.serverLock);
   if ('release' in lock) return lock;
   throw new DatabaseError(
     'data_dir_in_use',
-    `Another server (process ${lock.heldBy}) runs on ${place.dataDir}. Stop it, or set SVC_DATA_DIR and SVC_PORT to others.`,
+    `Another server (process ${lock.heldBy}) uses ${dataDir.path}. Stop it, or change SVC_DATA_DIR and SVC_PORT.`,
   );
 }
 
-/** A PostgreSQL that dies unasked is started again, in the same place: whoever is connected only has to reconnect. */
 function serverDatabase(
-  place: Place,
+  dataDir: DataDir,
   lock: Lock,
   { postmaster: first, endpoint, credentials }: RunningCluster,
   log: (line: string) => void,
 ): Database {
   let postmaster = first;
   let stopping: Promise<void> | undefined;
-  const given = Promise.withResolvers<void>();
+  const givenUp = Promise.withResolvers<void>();
   const watch = async () => {
-    const ends: number[] = [];
+    const exits: number[] = [];
     for (;;) {
       await postmaster.exited;
       if (stopping) return;
-      ends.push(performance.now());
-      if (performance.now() - (ends.at(-endsInARowMax) ?? Number.NaN) < endsInARowMs) return given.resolve();
-      log('PostgreSQL ended without being asked to. Starting it again.');
+      exits.push(performance.now());
+      if (performance.now() - (exits.at(-exitsMax) ?? Number.NaN) < exitsMs) return givenUp.resolve();
+      log('PostgreSQL exited unexpectedly. Restarting it.');
       try {
-        postmaster = await changing(place, log, async () => (await runCluster(place, log)).postmaster);
+        ({ postmaster } = await withChangeLock(dataDir, log, () => ensureClusterRuns(dataDir, log)));
       } catch (error) {
-        log(
-          `PostgreSQL could not be started again: ${error instanceof Error ? error.message : String(error)}`,
-        );
-        return given.resolve();
+        log(`PostgreSQL could not be restarted: ${error instanceof Error ? error.message : String(error)}`);
+        return givenUp.resolve();
       }
     }
   };
   void watch();
   const stop = async () => {
-    await changing(place, log, async () => {
+    await withChangeLock(dataDir, log, async () => {
       await postmaster.stop();
       removeSocketFolder(endpoint);
     });
@@ -115,24 +109,24 @@ function serverDatabase(
       postmaster.stopNow();
       lock.release();
     },
-    exited: given.promise,
+    exited: givenUp.promise,
   };
 }
 
 function commandDatabase(
-  place: Place,
+  dataDir: DataDir,
   { postmaster, endpoint, credentials }: RunningCluster,
   log: (line: string) => void,
 ): Database {
-  const mark = markCommand(place);
-  const leave = () => {
-    rmSync(mark, { force: true });
-    return livingWriter(place.serverLock) === null && commandsAtWork(place).length === 0 ? 'last' : 'others';
+  const commandFile = registerCommand(dataDir);
+  const isLastAfterLeaving = () => {
+    rmSync(commandFile, { force: true });
+    return findLivingWriter(dataDir.serverLock) === null && listRunningCommands(dataDir).length === 0;
   };
   let stopping: Promise<void> | undefined;
   const stop = () =>
-    changing(place, log, async () => {
-      if (leave() === 'others') return;
+    withChangeLock(dataDir, log, async () => {
+      if (!isLastAfterLeaving()) return;
       await postmaster.stop();
       removeSocketFolder(endpoint);
     });
@@ -144,16 +138,22 @@ function commandDatabase(
       return stopping;
     },
     stopNow: () => {
-      if (leave() === 'last') postmaster.stopNow();
+      if (isLastAfterLeaving()) postmaster.stopNow();
     },
     exited: postmaster.exited,
   };
 }
 
-/** One start or stop at a time, so that nobody adopts a PostgreSQL that another is about to stop. */
-async function changing<T>(place: Place, log: (line: string) => void, work: () => Promise<T>): Promise<T> {
+/** Serializes starts and stops, so that no process adopts a PostgreSQL that another one is stopping. */
+async function withChangeLock<T>(
+  dataDir: DataDir,
+  log: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
   const onWait = (heldBy: number) => log(`Waiting for process ${heldBy}, which starts or stops PostgreSQL.`);
-  const lock = await waitForLock(place.changeLock, { waitMsMax: changeWaitMsMax, onWait });
+  const lock = await waitForLock(dataDir.changeLock, { waitMsMax: changeWaitMsMax, onWait });
+  if ('heldBy' in lock)
+    throw new DatabaseError('busy', `Process ${lock.heldBy} has held ${dataDir.changeLock} for too long.`);
   try {
     return await work();
   } finally {
@@ -161,7 +161,7 @@ async function changing<T>(place: Place, log: (line: string) => void, work: () =
   }
 }
 
-async function orStop(cluster: RunningCluster, work: () => Promise<void>): Promise<void> {
+async function stopOnError(cluster: RunningCluster, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -170,25 +170,24 @@ async function orStop(cluster: RunningCluster, work: () => Promise<void>): Promi
   }
 }
 
-function markCommand(place: Place): string {
-  const folder = commandsFolder(place);
+function registerCommand(dataDir: DataDir): string {
+  const folder = commandsFolder(dataDir);
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
-  // Those of commands that were killed.
   for (const name of readdirSync(folder)) {
-    if (livingWriter(join(folder, name)) === null) rmSync(join(folder, name), { force: true });
+    if (findLivingWriter(join(folder, name)) === null) rmSync(join(folder, name), { force: true });
   }
-  const mark = join(folder, `${process.pid}-${crypto.randomUUID()}`);
-  writeIdentity(mark);
-  return mark;
+  const commandFile = join(folder, `${process.pid}-${crypto.randomUUID()}`);
+  writeIdentity(commandFile);
+  return commandFile;
 }
 
-function commandsAtWork(place: Place): string[] {
-  const folder = commandsFolder(place);
+function listRunningCommands(dataDir: DataDir): string[] {
+  const folder = commandsFolder(dataDir);
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((name) => livingWriter(join(folder, name)) !== null);
+  return readdirSync(folder).filter((name) => findLivingWriter(join(folder, name)) !== null);
 }
 
-function commandsFolder(place: Place): string {
-  return join(place.dataDir, 'postgres.commands');
+function commandsFolder(dataDir: DataDir): string {
+  return join(dataDir.path, 'postgres.commands');
 }

@@ -1,26 +1,25 @@
 import { createHash } from 'node:crypto';
 import pg, { type ClientBase, escapeIdentifier as ident, escapeLiteral as literal } from 'pg';
-import { sqlState, withClient } from './connect.ts';
-import { DatabaseError } from './database-error.ts';
-import type { Database } from './database-handle.ts';
-import { keepPlatformKey, preparePlatformKeys } from './platform-keys.ts';
-import { newPassword, scramVerifier } from './scram.ts';
+import { sqlState } from '../../core/db.ts';
+import { withClient } from './connect.ts';
+import { newPassword, scramVerifier } from './passwords.ts';
+
+import { preparePlatformKeys, readOrCreatePlatformKey } from './roles.ts';
+import { type Database, DatabaseError } from './types.ts';
 
 export interface ExternalOptions {
   url: string;
   dataDatabaseUrl?: string | undefined;
   log: (line: string) => void;
-  /** How long an unreachable database is waited for: it may be starting beside us. */
   connectMsMax?: number;
 }
 
 const serverVersionMin = 150_000;
 const connectMsMaxDefault = 30_000;
 
-/** A PostgreSQL of the operator's own. Its URL names the control plane's login; the one for rows is made with it. */
 export async function openExternal(options: ExternalOptions): Promise<Database> {
   checkUrl(options.url);
-  await untilReachable(options);
+  await waitUntilReachable(options);
   const login = await withClient(options.url, async (client) => {
     await checkVersion(client);
     return await preparePlatformKeys(client, async () =>
@@ -30,7 +29,7 @@ export async function openExternal(options: ExternalOptions): Promise<Database> 
   return {
     kind: 'external',
     controlUrl: options.url,
-    rowsUrl: options.dataDatabaseUrl ?? (login ? urlFor(options.url, login) : options.url),
+    rowsUrl: options.dataDatabaseUrl ?? (login ? withLogin(options.url, login) : options.url),
     adminUrl: null,
     stop: async () => {},
     stopNow: () => {},
@@ -43,9 +42,8 @@ interface Login {
   password: string;
 }
 
-/** The same database by another login. */
-export function urlFor(url: string, login: Login): string {
-  // URL parsers take no login without a host, which PostgreSQL's URLs may leave out.
+export function withLogin(url: string, login: Login): string {
+  // URL parsers accept no login without a host, which PostgreSQL's URLs may omit.
   const withHost = url.replace(/^(\w+:\/\/)([^/@]*@)?\//, '$1$2localhost/');
   const parsed = new URL(withHost);
   if (withHost !== url && !parsed.searchParams.has('host')) {
@@ -59,43 +57,35 @@ export function urlFor(url: string, login: Login): string {
 }
 
 function checkUrl(url: string): void {
-  if (/^postgres(ql)?:\/\//.test(url)) return;
-  throw new DatabaseError(
-    'bad_url',
-    'SVC_DATABASE_URL must look like postgresql://user:password@host:5432/database.',
-  );
+  const text = 'SVC_DATABASE_URL must look like postgresql://user:password@host:5432/database.';
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseError('bad_url', text);
 }
 
-async function untilReachable({
+async function waitUntilReachable({
   url,
   log,
   connectMsMax = connectMsMaxDefault,
 }: ExternalOptions): Promise<void> {
   const deadline = Date.now() + connectMsMax;
-  let told = false;
+  let isLogged = false;
   for (;;) {
     try {
       return await withClient(url, async () => {});
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      // Of the database's own refusals only "starting up" and "too many connections" pass by themselves.
+      // Of the errors that the server sends, only "starting up" and "too many connections" are temporary.
       const state = sqlState(cause);
-      const passing = state === undefined || state === '57P03' || state === '53300';
-      if (!passing || Date.now() > deadline) {
-        throw new DatabaseError(
-          'unreachable',
-          `The database at ${describe(url)} does not let us in: ${reason}`,
-          { cause },
-        );
-      }
-      if (!told) log(`Waiting for the database at ${describe(url)}: ${reason}`);
-      told = true;
+      const isTemporary = state === null || state === '57P03' || state === '53300';
+      const text = `Cannot connect to the database at ${describeUrl(url)}: ${reason}`;
+      if (!isTemporary || Date.now() > deadline) throw new DatabaseError('unreachable', text, { cause });
+      if (!isLogged) log(`Waiting for the database at ${describeUrl(url)}: ${reason}`);
+      isLogged = true;
       await Bun.sleep(250);
     }
   }
 }
 
-function describe(url: string): string {
+function describeUrl(url: string): string {
   const { user, host, port, database } = new pg.Client({ connectionString: url });
   return `${user}@${host}:${port}/${database}`;
 }
@@ -106,10 +96,8 @@ async function checkVersion(client: ClientBase): Promise<void> {
   );
   const found = rows[0];
   if (found && Number(found.number) >= serverVersionMin) return;
-  throw new DatabaseError(
-    'server_too_old',
-    `The database is PostgreSQL ${found?.version}; 15 is the oldest that will do.`,
-  );
+  const text = `The database runs PostgreSQL ${found?.version}; version 15 or later is required.`;
+  throw new DatabaseError('server_too_old', text);
 }
 
 async function prepareRowsLogin(client: ClientBase, url: string): Promise<Login> {
@@ -117,62 +105,54 @@ async function prepareRowsLogin(client: ClientBase, url: string): Promise<Login>
     'select datname as name, oid::text, current_user as user from pg_database where datname = current_database()',
   );
   const [database] = rows;
-  if (!database) throw new DatabaseError('unreachable', 'The database does not know its own name.');
-  // Roles belong to the whole cluster, where several installations may live. Kept once chosen, so that rights
-  // granted to it come back with a restored dump, which gives the database another oid.
+  if (!database) throw new DatabaseError('unreachable', 'The database does not return its own name.');
+  // Roles belong to the cluster, which installations may share. The stored name survives restoring a dump,
+  // which changes the oid.
   const hash = createHash('sha256').update(`${database.name}:${database.oid}`).digest('hex').slice(0, 8);
-  const user = await keepPlatformKey(client, 'rows_role', () => `svc_rows_${hash}`);
-  const password = await keepPlatformKey(client, 'rows_password', newPassword);
+  const user = await readOrCreatePlatformKey(client, 'rows_role', () => `svc_rows_${hash}`);
+  const password = await readOrCreatePlatformKey(client, 'rows_password', newPassword);
   const login = { user, password };
-  if (await logsIn(url, login)) return login;
+  if (await canLogIn(url, login)) return login;
   try {
-    // Attributes that default to no stay unsaid: some may be named by superusers only, even to say no.
-    const verb = (await roleExists(client, user)) ? 'alter' : 'create';
+    // Attributes that default to "no" are omitted: only superusers may name some of them, even to say "no".
+    const found = await client.query('select from pg_roles where rolname = $1', [user]);
+    const verb = found.rowCount === 0 ? 'create' : 'alter';
     await client.query(`${verb} role ${ident(user)} login password ${literal(scramVerifier(password))}`);
     await client.query(`grant connect on database ${ident(database.name)} to ${ident(user)}`);
   } catch (cause) {
     if (sqlState(cause) !== '42501') throw cause;
-    throw mayNotCreateRoles({ owner: database.user, role: user, database: database.name, cause });
+    throw createRoleError(database, user, cause);
   }
-  if (await logsIn(url, login)) return login;
+  if (await canLogIn(url, login)) return login;
   throw new DatabaseError(
     'rows_login_failed',
-    `The role ${user}, made for row data, may not log in: allow it in pg_hba.conf, or set SVC_DATA_DATABASE_URL.`,
+    `The role ${user}, created for row data, cannot log in. Allow it in pg_hba.conf, or set SVC_DATA_DATABASE_URL.`,
   );
 }
 
-async function roleExists(client: ClientBase, role: string): Promise<boolean> {
-  return (await client.query('select from pg_roles where rolname = $1', [role])).rowCount !== 0;
-}
-
-async function logsIn(url: string, login: Login): Promise<boolean> {
+async function canLogIn(url: string, login: Login): Promise<boolean> {
   try {
-    return await withClient(urlFor(url, login), async () => true);
+    return await withClient(withLogin(url, login), async () => true);
   } catch (error) {
     const state = sqlState(error);
-    // Wrong password or no such role; no entry in pg_hba.conf; no right to connect to this database.
+    // Wrong password or unknown role; no entry in pg_hba.conf; no CONNECT privilege on this database.
     if (state === '28P01' || state === '28000' || state === '42501') return false;
     throw error;
   }
 }
 
-function mayNotCreateRoles(facts: {
-  owner: string;
-  role: string;
-  database: string;
-  cause: unknown;
-}): DatabaseError {
-  const { owner, role, database, cause } = facts;
-  return new DatabaseError(
-    'may_not_create_roles',
-    [
-      `The database user ${owner} may not create the login for row data. Either let an administrator run`,
-      `  create role ${ident(role)} login password '<a password>';`,
-      `  grant connect on database ${ident(database)} to ${ident(role)};`,
-      'and set SVC_DATA_DATABASE_URL to a URL with that login, or let one run',
-      `  alter role ${ident(owner)} createrole;`,
-      'and start again.',
-    ].join('\n'),
-    { cause },
-  );
+function createRoleError(
+  database: { name: string; user: string },
+  role: string,
+  cause: unknown,
+): DatabaseError {
+  const lines = [
+    `The database user ${database.user} cannot create the login for row data. Ask an administrator to run`,
+    `  create role ${ident(role)} login password '<a password>';`,
+    `  grant connect on database ${ident(database.name)} to ${ident(role)};`,
+    'and set SVC_DATA_DATABASE_URL to a URL with that login, or to run',
+    `  alter role ${ident(database.user)} createrole;`,
+    'and start the server again.',
+  ];
+  return new DatabaseError('may_not_create_roles', lines.join('\n'), { cause });
 }

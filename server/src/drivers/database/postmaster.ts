@@ -1,16 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
-import type { Account } from './account.ts';
-import type { Binaries } from './binaries.ts';
-import { DatabaseError } from './database-error.ts';
-import { identify, type ProcessIdentity, stillRuns } from './process-identity.ts';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeDurably } from '../os/durable-file.ts';
+import { findProcess, isRunning, type ProcessIdentity } from '../os/processes.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Account, Binaries } from './programs.ts';
+import { DatabaseError } from './types.ts';
 
-/** PostgreSQL's main process, whether we started it or found it running. */
 export interface Postmaster {
   pid: number;
   runs(): boolean;
   stop(): Promise<void>;
   stopNow(): void;
-  /** Resolves when it ends without being asked to. */
   exited: Promise<void>;
 }
 
@@ -25,7 +26,7 @@ export function startPostmaster(options: {
   logFile: number;
 }): Promise<Postmaster> {
   const { program, args, options: as } = options.account.command(options.binaries.postgres, options.args);
-  // A session of its own: Ctrl-C in the terminal must reach us alone, and we then stop it in order.
+  // Detached into its own session: Ctrl-C in the terminal reaches only the server, which then stops PostgreSQL.
   const stdio: ['ignore', number, number] = ['ignore', options.logFile, options.logFile];
   const child = spawn(program, args, { ...as, detached: true, stdio });
   child.unref();
@@ -39,16 +40,14 @@ export function startPostmaster(options: {
         ended = true;
       });
       const pid = child.pid ?? 0;
-      resolve(
-        control({ pid, runs: () => !ended && identify(pid) !== null, exited, binaries: options.binaries }),
-      );
+      const runs = () => !ended && findProcess(pid) !== null;
+      resolve(createPostmaster({ pid, runs, exited, binaries: options.binaries }));
     });
   });
 }
 
-/** A postmaster that outlived the server that started it. */
 export function adoptPostmaster(identity: ProcessIdentity, binaries: Binaries): Postmaster {
-  const runs = () => stillRuns(identity);
+  const runs = () => isRunning(identity);
   const exited = new Promise<void>((end) => {
     const timer = setInterval(() => {
       if (runs()) return;
@@ -57,27 +56,27 @@ export function adoptPostmaster(identity: ProcessIdentity, binaries: Binaries): 
     }, watchIntervalMs);
     timer.unref();
   });
-  return control({ pid: identity.pid, runs, exited, binaries });
+  return createPostmaster({ pid: identity.pid, runs, exited, binaries });
 }
 
-function control(process: {
+function createPostmaster(process: {
   pid: number;
   runs: () => boolean;
   exited: Promise<void>;
   binaries: Binaries;
 }): Postmaster {
   const { pid, runs, binaries } = process;
-  let asked = false;
+  let isStopRequested = false;
   let stopping: Promise<void> | undefined;
-  const ask = (signal: Signal) => {
-    asked = true;
+  const requestStop = (signal: Signal) => {
+    isStopRequested = true;
     if (runs()) sendSignal(binaries, pid, signal);
   };
   const stop = async () => {
-    ask('INT');
-    if (await ends(runs, fastStopMsMax)) return;
-    ask('QUIT');
-    if (await ends(runs, immediateStopMsMax)) return;
+    requestStop('INT');
+    if (await waitForExit(runs, fastStopMsMax)) return;
+    requestStop('QUIT');
+    if (await waitForExit(runs, immediateStopMsMax)) return;
     throw new DatabaseError('stop_failed', `PostgreSQL (process ${pid}) does not stop.`);
   };
   return {
@@ -87,16 +86,14 @@ function control(process: {
       stopping ??= stop();
       return stopping;
     },
-    stopNow: () => ask('QUIT'),
-    exited: new Promise((resolve) => {
-      process.exited.then(() => {
-        if (!asked) resolve();
-      });
-    }),
+    stopNow: () => requestStop('QUIT'),
+    exited: process.exited.then(() => (isStopRequested ? never : undefined)),
   };
 }
 
-/** INT ends open transactions and writes everything out; QUIT drops all, and the next start repairs it from the log. */
+const never = new Promise<void>(() => {});
+
+/** INT aborts open transactions and writes a checkpoint; QUIT exits at once, and the next start replays the WAL. */
 type Signal = 'INT' | 'QUIT';
 
 function sendSignal(binaries: Binaries, pid: number, signal: Signal): void {
@@ -111,11 +108,83 @@ function sendSignal(binaries: Binaries, pid: number, signal: Signal): void {
   }
 }
 
-async function ends(runs: () => boolean, waitMsMax: number): Promise<boolean> {
+async function waitForExit(runs: () => boolean, waitMsMax: number): Promise<boolean> {
   const deadline = Date.now() + waitMsMax;
   while (runs()) {
     if (Date.now() > deadline) return false;
     await Bun.sleep(10);
   }
   return true;
+}
+
+interface PostmasterFile {
+  pid: number;
+  endpoint: Endpoint;
+  ready: boolean;
+}
+
+export function readPostmasterFile(cluster: string): PostmasterFile | null {
+  const lines = readLines(join(cluster, 'postmaster.pid'));
+  const [pid, , , port, folder] = lines;
+  if (!pid || !port || folder === undefined) return null;
+  const endpoint: Endpoint = folder
+    ? { kind: 'socket', folder, port: Number(port) }
+    : { kind: 'tcp', port: Number(port) };
+  return { pid: Number(pid), endpoint, ready: lines[7]?.trim() === 'ready' };
+}
+
+/** Checks the process, because `postmaster.pid` stays after a crash, and process IDs are reused. */
+export function findRunningPostmaster(cluster: string): number | null {
+  const pid = Number(readLines(join(cluster, 'postmaster.pid'))[0]);
+  return worksInCluster(pid, cluster) ? pid : null;
+}
+
+/**
+ * After a crash another process may have the ID in `postmaster.pid`, and PostgreSQL refuses to start. It
+ * ignores its parent's ID, so that one is written. The other lines stay: they name the shared memory of
+ * surviving backends.
+ */
+export function replaceStalePid(cluster: string, owner?: { uid: number; gid: number }): void {
+  const path = join(cluster, 'postmaster.pid');
+  const [pid, ...rest] = readLines(path);
+  // PostgreSQL also refuses an empty file, which a crash leaves between creating and writing it.
+  if (!pid) rmSync(path, { force: true });
+  else writeDurably(path, [process.pid, ...rest].join('\n'), owner);
+}
+
+export function findOrphanedBackends(cluster: string): number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => readLines(`/proc/${pid}/comm`)[0] === 'postgres' && worksInCluster(pid, cluster));
+}
+
+export function removeSocketFiles(path: string): void {
+  rmSync(path, { force: true });
+  rmSync(`${path}.lock`, { force: true });
+}
+
+function worksInCluster(pid: number, cluster: string): boolean {
+  if (!findProcess(pid)) return false;
+  if (process.platform === 'linux') {
+    try {
+      const [theirs, ours] = [statSync(`/proc/${pid}/cwd`), statSync(cluster)];
+      return theirs.ino === ours.ino && theirs.dev === ours.dev;
+    } catch {
+      // The working folder of another user's process is not visible; a cluster's processes belong to its owner.
+      return false;
+    }
+  }
+  if (process.platform === 'win32') return true;
+  const { stdout } = spawnSync('/bin/ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.includes(`-D ${cluster}`);
+}
+
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
 }

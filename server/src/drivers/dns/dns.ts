@@ -1,32 +1,28 @@
+import { isIP } from 'node:net';
+
 /**
- * What the name servers of a zone say themselves, and nothing that anybody remembers of it. Only an answer with authority
- * is a no: an outage, wherever it is, is `unknown`.
+ * Asks authoritative servers directly, without caches. Only an authoritative answer counts as `none`; any
+ * outage is `unknown`.
  */
 export interface Dns {
-  /** A look has a time of its own, and finds the name servers of a zone once. */
-  look(): DnsLook;
+  startLookup(): DnsLookup;
 }
 
-export interface DnsLook {
-  /** The texts at the name itself: an alias there is not followed. */
-  txt(name: string): Promise<Found<string>>;
-  /** Where the name leads. Aliases are followed, up to one that `ends` the way. */
-  route(name: string, ends: (alias: string) => boolean): Promise<DnsRoute>;
-  /** Who may issue certificates for the name (RFC 8659), from the nearest name above it that says something. */
-  caa(name: string): Promise<Found<CaaRecord>>;
+export interface DnsLookup {
+  txt(name: string): Promise<DnsResult<string>>;
+  route(name: string, isTarget: (alias: string) => boolean): Promise<DnsRoute>;
+  /** CAA records for the name (RFC 8659), from the nearest parent that has some. */
+  caa(name: string): Promise<DnsResult<CaaRecord>>;
 }
 
-export type Found<T> =
+export type DnsResult<T> =
   | { kind: 'found'; values: readonly T[] }
-  /** The name is not there, or has no such record. */
-  | { kind: 'none'; because: 'no_name' | 'no_records' }
-  | { kind: 'unknown'; because: DnsTrouble };
+  | { kind: 'none'; reason: 'no_name' | 'no_records' }
+  | { kind: 'unknown'; reason: DnsError };
 
 export interface DnsRoute {
-  /** In the order in which they lead on. */
   aliases: readonly string[];
-  /** Empty where an alias ended the way. */
-  addresses: Found<string>;
+  addresses: DnsResult<string>;
 }
 
 export interface CaaRecord {
@@ -35,15 +31,29 @@ export interface CaaRecord {
   isCritical: boolean;
 }
 
-export type DnsTrouble =
-  | 'timeout'
-  | 'unreachable'
-  | 'servfail'
-  | 'refused'
-  /** It answers, but not with authority. */
-  | 'lame';
+export type DnsError = 'timeout' | 'unreachable' | 'servfail' | 'refused' | 'lame';
 
 export interface DnsServerAddress {
   host: string;
   port: number;
+}
+
+const portDefault = 53;
+
+export function parseDnsServers(text: string): DnsServerAddress[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map(parseDnsServer);
+}
+
+export function parseDnsServer(text: string): DnsServerAddress {
+  if (isIP(text)) return { host: text, port: portDefault };
+  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain ?? '';
+  const port = digits === '' ? portDefault : Number(digits);
+  if (!isIP(host) || port < 1 || port > 65_535)
+    throw new RangeError(`${text} is not the address of a name server`);
+  return { host, port };
 }

@@ -1,14 +1,28 @@
 import { getServers } from 'node:dns';
-import { type Asking, askServer } from './ask-server.ts';
-import type { CaaRecord, Dns, DnsLook, DnsRoute, DnsServerAddress, DnsTrouble, Found } from './dns.ts';
-import { findNameServers, type NameServers } from './find-name-servers.ts';
-import { parseDnsServer } from './parse-dns-servers.ts';
-import { addressesAt, caaAt, namesAt, type Said, saidBy, textsAt } from './replies.ts';
+import {
+  type CaaRecord,
+  type Dns,
+  type DnsError,
+  type DnsLookup,
+  type DnsResult,
+  type DnsRoute,
+  type DnsServerAddress,
+  parseDnsServer,
+} from './dns.ts';
+import { findNameServers, type NameServers } from './name-servers.ts';
+import {
+  addressesIn,
+  caaRecordsIn,
+  type DnsAnswer,
+  type DnsQuery,
+  namesIn,
+  parseAnswer,
+  queryServer,
+  textsIn,
+} from './query.ts';
 
 export interface DnsOptions {
-  /** Resolvers, which find the name servers of a zone; null: those of the machine. */
   servers: readonly DnsServerAddress[] | null;
-  /** Where name servers listen. */
   port: number;
 }
 
@@ -17,114 +31,118 @@ type RecordType = 'A' | 'AAAA' | 'TXT' | 'CAA' | 'CNAME' | 'NS';
 const roundsMax = 2;
 const aliasesMax = 8;
 const valuesMax = 50;
-const lookMsMax = 8_000;
+const lookupMsMax = 8_000;
 
 export function openDns({ servers, port }: DnsOptions): Dns {
-  const named = new Set(servers?.map(({ host }) => host));
+  const configured = new Set(servers?.map(({ host }) => host));
   return {
-    look: () => beginLook({ servers: servers ?? ownServers(), port, isNamed: (it) => named.has(it) }),
+    startLookup: () =>
+      startLookup({
+        servers: servers ?? systemServers(),
+        port,
+        isConfigured: (address) => configured.has(address),
+      }),
   };
 }
 
-interface LookOptions {
+interface LookupOptions {
   servers: readonly DnsServerAddress[];
   port: number;
-  /** Told by the operator, so it may be asked wherever it is. */
-  isNamed: (address: string) => boolean;
+  isConfigured: (address: string) => boolean;
 }
 
-function beginLook({ servers, port, isNamed }: LookOptions): DnsLook {
-  const deadline = AbortSignal.timeout(lookMsMax);
+function startLookup({ servers, port, isConfigured }: LookupOptions): DnsLookup {
+  const deadline = AbortSignal.timeout(lookupMsMax);
   const known = new Map<string, Promise<NameServers>>();
 
   const resolve = (name: string, type: RecordType) =>
-    askInTurn(servers, { question: { name, type }, of: 'resolver', deadline });
+    queryServers(servers, { question: { name, type }, to: 'resolver', deadline });
 
-  /** Names below one another mostly are of one zone, but each may be one of its own. */
   const nameServers = (name: string): Promise<NameServers> => {
-    const found = known.get(name) ?? findNameServers(name, resolve, isNamed);
-    known.set(name, found);
-    return found;
+    const toResult = known.get(name) ?? findNameServers(name, resolve, isConfigured);
+    known.set(name, toResult);
+    return toResult;
   };
 
-  const ask = async (name: string, type: RecordType): Promise<Said | DnsTrouble> => {
-    const asked = await nameServers(name);
-    if (asked.kind === 'unknown') return asked.because;
-    if (asked.kind === 'none') return noSuchName;
-    const hosts = asked.addresses.map((host) => ({ host, port }));
-    return askInTurn(hosts, { question: { name, type }, of: 'authority', deadline });
+  const query = async (name: string, type: RecordType): Promise<DnsAnswer | DnsError> => {
+    const servers = await nameServers(name);
+    if (servers.kind === 'unknown') return servers.reason;
+    if (servers.kind === 'none') return noSuchName;
+    const hosts = servers.addresses.map((host) => ({ host, port }));
+    return queryServers(hosts, { question: { name, type }, to: 'authority', deadline });
   };
 
-  const follow = async (name: string, type: 'A' | 'CAA', ends: (alias: string) => boolean) => {
+  const follow = async (name: string, type: 'A' | 'CAA', isTarget: (alias: string) => boolean) => {
     const aliases: string[] = [];
     for (let at = name; ; ) {
-      const said = await ask(at, type);
-      const alias = typeof said === 'string' ? undefined : namesAt(said, at, 'CNAME')[0];
-      if (alias === undefined) return { aliases, at, said };
+      const answer = await query(at, type);
+      const alias = typeof answer === 'string' ? undefined : namesIn(answer, at, 'CNAME')[0];
+      if (alias === undefined) return { aliases, at, answer };
       const isLoop = aliases.includes(alias) || alias === name || aliases.length === aliasesMax;
-      if (isLoop) return { aliases, at, said: noSuchName };
+      if (isLoop) return { aliases, at, answer: noSuchName };
       aliases.push(alias);
-      if (ends(alias)) return { aliases, at: alias, said: null };
+      if (isTarget(alias)) return { aliases, at: alias, answer: null };
       at = alias;
     }
   };
 
   return {
     async txt(name) {
-      const said = await ask(name, 'TXT');
-      return found(said, (it) => textsAt(it, name));
+      const answer = await query(name, 'TXT');
+      return toResult(answer, (it) => textsIn(it, name));
     },
-    async route(name, ends): Promise<DnsRoute> {
-      const { aliases, at, said } = await follow(name, 'A', ends);
-      if (said === null) return { aliases, addresses: { kind: 'found', values: [] } };
-      const four = found(said, (it) => addressesAt(it, at, 'A'));
-      if (four.kind === 'unknown' || (four.kind === 'none' && four.because === 'no_name'))
+    async route(name, isTarget): Promise<DnsRoute> {
+      const { aliases, at, answer } = await follow(name, 'A', isTarget);
+      if (answer === null) return { aliases, addresses: { kind: 'found', values: [] } };
+      const four = toResult(answer, (it) => addressesIn(it, at, 'A'));
+      if (four.kind === 'unknown' || (four.kind === 'none' && four.reason === 'no_name'))
         return { aliases, addresses: four };
-      const six = found(await ask(at, 'AAAA'), (it) => addressesAt(it, at, 'AAAA'));
-      return { aliases, addresses: together(four, six) };
+      const six = toResult(await query(at, 'AAAA'), (it) => addressesIn(it, at, 'AAAA'));
+      return { aliases, addresses: mergeResults(four, six) };
     },
-    async caa(name): Promise<Found<CaaRecord>> {
+    async caa(name): Promise<DnsResult<CaaRecord>> {
       for (let at = name; at !== ''; at = at.slice(at.indexOf('.') + 1 || at.length)) {
-        const { at: end, said } = await follow(at, 'CAA', () => false);
-        const records = found(said ?? noSuchName, (it) => caaAt(it, end));
+        const { at: end, answer } = await follow(at, 'CAA', () => false);
+        const records = toResult(answer ?? noSuchName, (it) => caaRecordsIn(it, end));
         if (records.kind !== 'none') return records;
       }
-      return { kind: 'none', because: 'no_records' };
+      return { kind: 'none', reason: 'no_records' };
     },
   };
 }
 
-const noSuchName: Said = { name: 'not_there', hasAuthority: true, answers: [], authorities: [] };
+const noSuchName: DnsAnswer = { nameExists: false, isAuthoritative: true, answers: [], authorities: [] };
 
-/** One after the other until one says something; what was wrong with the last is told where none does. */
-async function askInTurn(servers: readonly DnsServerAddress[], asking: Asking): Promise<Said | DnsTrouble> {
-  let because: DnsTrouble = 'unreachable';
+async function queryServers(
+  servers: readonly DnsServerAddress[],
+  query: DnsQuery,
+): Promise<DnsAnswer | DnsError> {
+  let reason: DnsError = 'unreachable';
   for (let round = 0; round < roundsMax; round++) {
     for (const server of servers) {
-      if (asking.deadline.aborted) return 'timeout';
-      const reply = await askServer(server, asking);
-      const said = reply.kind === 'trouble' ? reply.because : saidBy(reply.packet);
-      if (typeof said === 'string') because = said;
-      else if (asking.of === 'authority' && !said.hasAuthority) because = 'lame';
-      else return said;
+      if (query.deadline.aborted) return 'timeout';
+      const reply = await queryServer(server, query);
+      const answer = reply.kind === 'error' ? reply.reason : parseAnswer(reply.packet);
+      if (typeof answer === 'string') reason = answer;
+      else if (query.to === 'authority' && !answer.isAuthoritative) reason = 'lame';
+      else return answer;
     }
   }
-  return because;
+  return reason;
 }
 
-function found<T>(said: Said | DnsTrouble, valuesOf: (said: Said) => T[]): Found<T> {
-  if (typeof said === 'string') return { kind: 'unknown', because: said };
-  const values = valuesOf(said).slice(0, valuesMax);
+function toResult<T>(answer: DnsAnswer | DnsError, valuesOf: (answer: DnsAnswer) => T[]): DnsResult<T> {
+  if (typeof answer === 'string') return { kind: 'unknown', reason: answer };
+  const values = valuesOf(answer).slice(0, valuesMax);
   if (values.length > 0) return { kind: 'found', values };
-  return { kind: 'none', because: said.name === 'there' ? 'no_records' : 'no_name' };
+  return { kind: 'none', reason: answer.nameExists ? 'no_records' : 'no_name' };
 }
 
-function together(one: Found<string>, other: Found<string>): Found<string> {
+function mergeResults(one: DnsResult<string>, other: DnsResult<string>): DnsResult<string> {
   if (other.kind !== 'found') return other.kind === 'unknown' ? other : one;
   return { kind: 'found', values: one.kind === 'found' ? [...one.values, ...other.values] : other.values };
 }
 
-/** As the machine's configuration has them, read anew: it may have changed. */
-function ownServers(): DnsServerAddress[] {
+function systemServers(): DnsServerAddress[] {
   return getServers().map(parseDnsServer);
 }

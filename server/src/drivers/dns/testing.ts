@@ -5,7 +5,6 @@ import { type DnsServer, startDnsServer } from '../../../../scripts/dns-server.t
 
 export { type DnsRecord, hasDnsServer, needsDnsServer } from '../../../../scripts/dns-server.ts';
 
-/** A real name server, with its zones in a folder of the test's own. */
 export async function testDnsServer(): Promise<DnsServer> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-dns-'));
   const server = await startDnsServer(folder);
@@ -18,7 +17,6 @@ export async function testDnsServer(): Promise<DnsServer> {
   };
 }
 
-/** A zone that no other test has. */
 export function newZone(): string {
   return `z${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.test`;
 }

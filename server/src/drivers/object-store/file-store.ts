@@ -1,93 +1,98 @@
-import { mkdir, open, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { checkByProbe } from './check-by-probe.ts';
-import { openFileBody } from './file-body.ts';
-import { isGone, orIfGone, pathOfKey, walk } from './file-layout.ts';
-import { requireKey, requirePrefix, requireRange } from './keys.ts';
-import { meter } from './meter.ts';
-import type { ObjectStore } from './object-store.ts';
-import { unavailable } from './unavailable.ts';
-import { createUploadFile, removeLeftovers } from './upload-files.ts';
+import { findProcess, isRunning } from '../os/processes.ts';
+import { ifMissing, isMissing, keyPath, openFileBody, walkFiles } from './file-io.ts';
+import {
+  checkStore,
+  measureBody,
+  type ObjectStore,
+  requireKey,
+  requirePrefix,
+  requireRange,
+  unavailableError,
+} from './object-store.ts';
 
-const placeTriesMax = 20;
+const moveTriesMax = 20;
 
-/** Files in the data dir. A body is written aside, and takes its place in one step once it is on the disk. */
 export function openFileStore(dataDir: string): ObjectStore {
   const root = join(dataDir, 'objects');
   const objects = join(root, 'keys');
   const uploads = join(root, 'uploads');
-  const fileOf = (key: string) => {
+  const pathFor = (key: string) => {
     requireKey(key);
-    return join(objects, pathOfKey(key));
+    return join(objects, keyPath(key));
   };
-  removeLeftovers(uploads);
+  removeAbandonedUploads(uploads);
 
   const store: Omit<ObjectStore, 'check'> = {
     async put(key, body, options) {
-      const path = fileOf(key);
-      const metered = meter(body, options);
-      const upload = await orUnavailable(createUploadFile(uploads));
+      const path = pathFor(key);
+      const measured = measureBody(body, options);
+      const upload = await mapSystemErrors(createUploadFile(uploads));
       try {
         try {
-          for await (const chunk of metered.chunks) await orUnavailable(upload.handle.writeFile(chunk));
-          await orUnavailable(upload.handle.sync());
+          for await (const chunk of measured.chunks) await mapSystemErrors(upload.handle.writeFile(chunk));
+          await mapSystemErrors(upload.handle.sync());
         } finally {
           await upload.handle.close();
         }
         options.signal?.throwIfAborted();
-        await orUnavailable(place({ root, from: upload.path, to: path }));
+        await mapSystemErrors(moveIntoPlace({ root, from: upload.path, to: path }));
       } catch (error) {
         await rm(upload.path, { force: true }).catch(() => {});
         throw error;
       }
-      return metered.facts();
+      return measured.facts();
     },
 
     async get(key, range) {
       if (range) requireRange(range);
       const { start, end } = range ?? { start: 0, end: Number.MAX_SAFE_INTEGER };
-      return await orUnavailable(orIfGone(openFileBody(fileOf(key), { start, end }), null));
+      return await mapSystemErrors(ifMissing(openFileBody(pathFor(key), { start, end }), null));
     },
 
     async stat(key) {
-      const facts = await orUnavailable(orIfGone(stat(fileOf(key)), null));
+      const facts = await mapSystemErrors(ifMissing(stat(pathFor(key)), null));
       return facts && { size: facts.size };
     },
 
     async delete(key) {
-      const path = fileOf(key);
-      if ((await orUnavailable(orIfGone(unlink(path), 'gone'))) === 'gone') return;
-      await orUnavailable(syncFolder(dirname(path)));
+      const path = pathFor(key);
+      if ((await mapSystemErrors(ifMissing(unlink(path), 'gone'))) === 'gone') return;
+      await mapSystemErrors(syncFolder(dirname(path)));
       await removeEmptyFolders(dirname(path), objects);
     },
 
     async *list(prefix, after = '') {
       requirePrefix(prefix);
       try {
-        yield* walk(objects, { prefix, after });
+        yield* walkFiles(objects, { prefix, after });
       } catch (error) {
-        throw isSystemError(error) ? unavailable(error) : error;
+        throw isSystemError(error) ? unavailableError(error) : error;
       }
     },
   };
-  return { ...store, check: () => checkByProbe(store, root) };
+  return { ...store, check: () => checkStore(store, root) };
 }
 
-/** Folders that were emptied are removed by others at any time, hence the tries. */
-async function place({ root, from, to }: { root: string; from: string; to: string }): Promise<void> {
+/** Retries, because a concurrent delete may remove the empty folder. */
+async function moveIntoPlace({ root, from, to }: { root: string; from: string; to: string }): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await mkdir(dirname(to), { recursive: true, mode: 0o700 });
       await rename(from, to);
       break;
     } catch (error) {
-      if (!isGone(error) || tries >= placeTriesMax) throw error;
+      if (!isMissing(error) || tries >= moveTriesMax) throw error;
     }
   }
   await syncFolders(dirname(to), root);
 }
 
-/** All the way up: another upload may have made one of them a moment ago. Those without changes cost next to nothing. */
+/** Up to the root: another upload may just have created one of them. Syncing unchanged folders is cheap. */
 async function syncFolders(folder: string, root: string): Promise<void> {
   await syncFolder(folder);
   if (folder.length >= root.length) await syncFolders(dirname(folder), root);
@@ -95,8 +100,7 @@ async function syncFolders(folder: string, root: string): Promise<void> {
 
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
-  // Gone only if what was put into it has been deleted since.
-  const handle = await orIfGone(open(folder), null);
+  const handle = await ifMissing(open(folder), null);
   try {
     await handle?.sync();
   } finally {
@@ -106,21 +110,68 @@ async function syncFolder(folder: string): Promise<void> {
 
 async function removeEmptyFolders(folder: string, root: string): Promise<void> {
   if (folder === root) return;
-  const isRemoved = await rmdir(folder).then(
-    () => true,
-    () => false,
-  );
+  const isRemoved = await rmdir(folder)
+    .then(() => true)
+    .catch(() => false);
   if (isRemoved) await removeEmptyFolders(dirname(folder), root);
 }
 
-async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+async function mapSystemErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw isSystemError(error) ? unavailable(error) : error;
+    throw isSystemError(error) ? unavailableError(error) : error;
   }
 }
 
 function isSystemError(error: unknown): boolean {
   return /^E[A-Z0-9]+$/.test((error as NodeJS.ErrnoException).code ?? '');
+}
+
+const abandonedFileMsMin = 24 * 60 * 60 * 1000;
+
+async function createUploadFile(folder: string): Promise<{ path: string; handle: FileHandle }> {
+  const ownFolder = join(folder, processFolderName());
+  await mkdir(ownFolder, { recursive: true, mode: 0o700 });
+  const path = join(ownFolder, randomUUID());
+  return { path, handle: await open(path, 'wx', 0o600) };
+}
+
+/** For processes on other machines, the age of the file decides. */
+function removeAbandonedUploads(folder: string): void {
+  for (const name of listFolder(folder)) {
+    const path = join(folder, name);
+    if (isFromDeadProcess(name)) tryRemove(path);
+    else for (const file of listFolder(path)) if (isOld(join(path, file))) tryRemove(join(path, file));
+  }
+}
+
+function isOld(path: string): boolean {
+  const facts = statSync(path, { throwIfNoEntry: false });
+  return facts !== undefined && facts.mtimeMs < Date.now() - abandonedFileMsMin;
+}
+
+function tryRemove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {}
+}
+
+function processFolderName(): string {
+  const started = findProcess(process.pid)?.started ?? '';
+  return [encodeURIComponent(hostname()), process.pid, started.replace(':', '_')].join('~');
+}
+
+function isFromDeadProcess(name: string): boolean {
+  const [host, pid, started] = name.split('~');
+  if (host !== encodeURIComponent(hostname()) || !pid || started === undefined) return false;
+  return !isRunning({ pid: Number(pid), started: started.replace('_', ':') });
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }

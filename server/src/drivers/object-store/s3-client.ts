@@ -1,10 +1,17 @@
-import type { S3Place } from '../../config.ts';
-import { withIdleLimit } from './idle-limit.ts';
-import { textOf } from './s3-xml.ts';
-import { canonicalQuery, sha256, signRequest } from './sign-request.ts';
-import { unavailable } from './unavailable.ts';
+import { sha256 } from '../../core/values.ts';
+import { unavailableError } from './object-store.ts';
+import { canonicalQuery, signRequest } from './s3-signature.ts';
 
-/** How long the other side may be silent. Sending a part over a slow line takes its time. */
+export interface S3Config {
+  kind: 's3';
+  bucket: string;
+  endpoint: string;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+}
+
 export interface S3Limits {
   answerMs: number;
   uploadMs: number;
@@ -13,30 +20,25 @@ export interface S3Limits {
 
 export const s3Limits: S3Limits = { answerMs: 10_000, uploadMs: 60_000, idleMs: 30_000 };
 
-export interface S3Request {
+interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** The bucket itself where there is none. */
   key?: string;
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array<ArrayBuffer>;
   signal?: AbortSignal | undefined;
-  /** Where a second one would not do the same. */
-  once?: true;
+  noRetry?: true;
 }
 
-export interface S3Answer {
+interface S3Answer {
   status: number;
   headers: Headers;
-  /** What S3 calls its errors; empty where it says none. */
   code: string;
   text: string;
 }
 
 export interface S3Client {
-  /** The whole answer, which is small. Its status is one of those expected. */
   ask(request: S3Request, expected: readonly number[]): Promise<S3Answer>;
-  /** The answer with its body still to come where it is a success. */
   open(
     request: S3Request,
     expected: readonly number[],
@@ -44,19 +46,19 @@ export interface S3Client {
 }
 
 const triesMax = 3;
-const isPassing = (status: number) => status === 429 || status >= 500;
+const isTemporary = (status: number) => status === 429 || status >= 500;
 
-export function createS3Client(place: S3Place, limits: S3Limits): S3Client {
-  async function send(request: S3Request): Promise<{ response: Response; leave(): void }> {
+export function createS3Client(config: S3Config, limits: S3Limits): S3Client {
+  async function send(request: S3Request): Promise<{ response: Response; abort(): void }> {
     const control = new AbortController();
     const onAbort = () => control.abort(request.signal?.reason);
     request.signal?.addEventListener('abort', onAbort, { once: true });
     const limitMs = request.body ? limits.uploadMs : limits.answerMs;
-    const timer = setTimeout(() => control.abort(new Error(`No answer within ${limitMs} ms`)), limitMs);
+    const timer = setTimeout(() => control.abort(new Error(`No response within ${limitMs} ms`)), limitMs);
     try {
       request.signal?.throwIfAborted();
-      const url = addressOf(place, request);
-      const headers = signRequest(place, {
+      const url = objectUrl(config, request);
+      const headers = signRequest(config, {
         method: request.method,
         url,
         headers: request.headers ?? {},
@@ -70,43 +72,41 @@ export function createS3Client(place: S3Place, limits: S3Limits): S3Client {
         redirect: 'manual',
         signal: control.signal,
       });
-      return { response, leave: () => control.abort() };
+      return { response, abort: () => control.abort() };
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw control.signal.aborted ? new SilentError(control.signal.reason) : error;
+      throw control.signal.aborted ? new TimeoutError(control.signal.reason) : error;
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  async function sendUntilAnswered(request: S3Request, tries = 1): ReturnType<typeof send> {
-    const isLast = request.once || tries >= triesMax;
+  async function sendWithRetries(request: S3Request, tries = 1): ReturnType<typeof send> {
+    const isLast = request.noRetry || tries >= triesMax;
     try {
       const sent = await send(request);
-      if (isLast || !isPassing(sent.response.status)) return sent;
-      sent.leave();
+      if (isLast || !isTemporary(sent.response.status)) return sent;
+      sent.abort();
     } catch (error) {
       request.signal?.throwIfAborted();
-      if (isLast || error instanceof SilentError) throw unavailable(error);
+      if (isLast || error instanceof TimeoutError) throw unavailableError(error);
     }
     await Bun.sleep(100 * 2 ** tries * Math.random());
-    return sendUntilAnswered(request, tries + 1);
+    return sendWithRetries(request, tries + 1);
   }
 
   async function open(request: S3Request, expected: readonly number[]): ReturnType<S3Client['open']> {
-    const { response, leave } = await sendUntilAnswered(request);
+    const { response, abort } = await sendWithRetries(request);
     const { status, headers } = response;
-    const length = request.method === 'HEAD' ? 0 : headers.get('content-length');
-    const body =
-      response.body &&
-      withIdleLimit(response.body, { idleMs: limits.idleMs, length: lengthOf(length), leave });
+    const length = request.method === 'HEAD' ? '0' : headers.get('content-length');
+    const body = response.body && withIdleLimit(response.body, { idleMs: limits.idleMs, length, abort });
     if (status < 300 && expected.includes(status)) return { status, headers, code: '', text: '', body };
     const text = body ? await new Response(body).text() : '';
-    const code = textOf(text, 'Code') ?? '';
+    const code = xmlText(text, 'Code') ?? '';
     if (expected.includes(status) && code !== 'NoSuchBucket')
       return { status, headers, code, text, body: null };
-    throw unavailable(new Error(describe(status, code, textOf(text, 'Message'))));
+    throw unavailableError(new Error(describeError(status, code, xmlText(text, 'Message'))));
   }
 
   return {
@@ -118,15 +118,15 @@ export function createS3Client(place: S3Place, limits: S3Limits): S3Client {
   };
 }
 
-class SilentError extends Error {
+class TimeoutError extends Error {
   constructor(reason: unknown) {
     super(reason instanceof Error ? reason.message : String(reason), { cause: reason });
   }
 }
 
-/** The bucket in the path, as every other server has it; Amazon wants it in the host, where certificates allow no dots. */
-export function addressOf(
-  { endpoint, bucket }: Pick<S3Place, 'endpoint' | 'bucket'>,
+/** The bucket is in the path, except at Amazon: there it is in the host, unless it has dots (wildcard certificates). */
+export function objectUrl(
+  { endpoint, bucket }: Pick<S3Config, 'endpoint' | 'bucket'>,
   { key, query }: Pick<S3Request, 'key' | 'query'>,
 ): URL {
   const base = new URL(endpoint);
@@ -137,10 +137,71 @@ export function addressOf(
   return new URL(`${base.protocol}//${host}${path}${key === undefined ? '' : `/${key}`}${search}`);
 }
 
-function lengthOf(header: string | number | null): number | null {
-  return header === null ? null : Number(header);
+export function describeError(status: number, code: string, message = ''): string {
+  return `S3 responded ${[status, code].filter(Boolean).join(' ')}${message ? `: ${message.replace(/\.$/, '')}` : ''}`;
 }
 
-export function describe(status: number, code: string, message = ''): string {
-  return `S3 answered ${[status, code].filter(Boolean).join(' ')}${message ? `: ${message.replace(/\.$/, '')}` : ''}`;
+export function xmlText(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text === undefined ? undefined : decodeXml(text);
+}
+
+export function xmlElements(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map((match) => match[1] ?? '');
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function decodeXml(text: string): string {
+  return text.replace(/&(?:#x([\da-fA-F]+)|#(\d+)|(\w+));/g, (whole, hex, decimal, name) => {
+    if (name) return entities[name] ?? whole;
+    const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+}
+
+export function encodeXml(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+function withIdleLimit(
+  body: ReadableStream<Uint8Array>,
+  { idleMs, length, abort }: { idleMs: number; length: string | null; abort(): void },
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let received = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const next = await withTimeout(idleMs, reader.read());
+          received += next.value?.byteLength ?? 0;
+          if (next.value) controller.enqueue(next.value);
+          if (!next.done) return;
+          if (length !== null && received !== Number(length))
+            throw new Error(`Received ${received} of ${length} bytes`);
+          controller.close();
+        } catch (error) {
+          abort();
+          controller.error(unavailableError(error));
+        }
+      },
+      async cancel() {
+        abort();
+        await reader.cancel().catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`No data for ${limitMs} ms`)), limitMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { writeDurably } from '../database/durable-file.ts';
-import { watchAuthentication } from './authentication.ts';
-import { readStartup, refusal, startupBytesMax } from './startup-message.ts';
+import type { Logger } from 'pino';
+import { writeDurably } from '../os/durable-file.ts';
+import { errorMessage, parseStartup, startupBytesMax, watchAuthentication } from './startup.ts';
 
 export interface Gate {
   port: number;
@@ -12,50 +12,43 @@ export interface Gate {
 export type Upstream = { path: string } | { host: string; port: number };
 
 export interface GateOptions {
-  /** Asked for each connection: it may be on its way up. */
   upstream: () => Promise<Upstream>;
-  /** How many connections a login may have here; none for who is not known. */
-  placesOf(name: string): number;
-  /** Keeps the port over restarts, since connection strings name it. */
+  connectionsOf(name: string): number;
   portFile: string;
   connectionsMax: number;
-  /** From the first byte until PostgreSQL has let it in. */
   startupMsMax: number;
-  log: (line: string) => void;
+  log: Pick<Logger, 'warn'>;
 }
 
-/** Those that have not said yet who they are; of more, the oldest goes. Who is in earnest says it at once. */
-const namelessMax = 50;
+/** Connections that have not sent their login yet; beyond the limit the oldest is closed. Real clients send it at once. */
+const anonymousMax = 50;
 
-/**
- * The way for programs of this machine into the embedded PostgreSQL, which listens on a private socket only. Lets
- * through who names a raw database and the role of the same name; what they may then do, PostgreSQL decides.
- */
+/** PostgreSQL itself listens on a private socket only. Accepts only a database with the role of the same name. */
 export async function openGate(options: GateOptions): Promise<Gate> {
   const open = new Set<Socket>();
-  const nameless = new Set<Socket>();
-  const places = createPlaces(options);
+  const anonymous = new Set<Socket>();
+  const acquire = limitConnections(options);
   const server = createServer({ noDelay: true }, (client) => {
-    const late = setTimeout(() => client.destroy(), options.startupMsMax);
+    const startupTimer = setTimeout(() => client.destroy(), options.startupMsMax);
     open.add(client);
-    nameless.add(client);
+    anonymous.add(client);
     client.once('close', () => {
-      clearTimeout(late);
+      clearTimeout(startupTimer);
       open.delete(client);
-      nameless.delete(client);
+      anonymous.delete(client);
     });
     client.on('error', () => client.destroy());
-    const [oldest] = nameless;
-    if (nameless.size > namelessMax) oldest?.destroy();
-    receive(client, {
-      onNamed: () => nameless.delete(client),
-      onLetIn: () => clearTimeout(late),
+    const [oldest] = anonymous;
+    if (anonymous.size > anonymousMax) oldest?.destroy();
+    readStartupMessages(client, {
+      onLogin: () => anonymous.delete(client),
+      onAuthenticated: () => clearTimeout(startupTimer),
       upstream: options.upstream,
-      places,
+      acquire,
     });
   });
   const port = await listen(server, options);
-  server.on('error', (error) => options.log(`The gate to databases of apps: ${error.message}`));
+  server.on('error', (error) => options.log.warn({ err: error }, 'app database gate failed'));
   return {
     port,
     close: () =>
@@ -66,58 +59,58 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   };
 }
 
-interface Reception {
-  onNamed: () => void;
-  onLetIn: () => void;
+interface ConnectionHandlers {
+  onLogin: () => void;
+  onAuthenticated: () => void;
   upstream: GateOptions['upstream'];
-  places: Places;
+  acquire: AcquireConnection;
 }
 
-function receive(client: Socket, reception: Reception): void {
+function readStartupMessages(client: Socket, handlers: ConnectionHandlers): void {
   let received = Buffer.alloc(0);
-  let askedForEncryption = 0;
+  let encryptionRequests = 0;
   const onData = (bytes: Buffer) => {
     received = Buffer.concat([received, bytes]);
     for (;;) {
-      const message = readStartup(received);
+      const message = parseStartup(received);
       if (message.kind === 'incomplete' && received.length <= startupBytesMax) return;
-      if (message.kind === 'encryption' && ++askedForEncryption <= 2) {
-        // Both ends are on this machine.
+      if (message.kind === 'encryption' && ++encryptionRequests <= 2) {
         client.write('N');
         received = received.subarray(message.bytes);
         continue;
       }
       client.off('data', onData);
       client.pause();
-      // Stays among the nameless: it names nobody, and is over at once.
-      if (message.kind === 'cancel') return void forward(client, received, reception);
-      if (message.kind !== 'login') return refuse(client, '08P01', 'this is not how a login begins');
+      if (message.kind === 'cancel') return void forward(client, received, handlers);
+      if (message.kind !== 'login') return reject(client, '08P01', 'invalid startup message');
       const { user, database, replication } = message;
-      const taken = database === user && !replication ? reception.places.take(user, client) : 'unknown';
-      // In one sentence for all, so that nobody learns which logins there are.
-      if (taken === 'unknown') {
-        return refuse(client, '28000', 'only the database of an app can be reached here, with its own login');
-      }
-      if (taken === 'full') return refuse(client, '53300', 'too many connections to databases of apps');
-      reception.onNamed();
-      return void forward(client, received, reception);
+      const result = database === user && !replication ? handlers.acquire(user, client) : 'unknown';
+      // One message for all cases, so that it does not reveal which logins exist.
+      if (result === 'unknown')
+        return reject(client, '28000', 'only an app database is accessible here, with its own login');
+      if (result === 'full') return reject(client, '53300', 'too many connections to app databases');
+      handlers.onLogin();
+      return void forward(client, received, handlers);
     }
   };
   client.on('data', onData);
 }
 
-/** Both ways, each as fast as the other side takes it. */
-async function forward(client: Socket, received: Buffer, { upstream, onLetIn }: Reception): Promise<void> {
-  const place = await upstream().catch(() => null);
-  if (!place) return refuse(client, '57P03', 'the database server is not up; try again soon');
+async function forward(
+  client: Socket,
+  received: Buffer,
+  { upstream, onAuthenticated }: ConnectionHandlers,
+): Promise<void> {
+  const address = await upstream().catch(() => null);
+  if (!address) return reject(client, '57P03', 'the database server is not running; try again soon');
   if (client.destroyed) return;
-  const server = createConnection(place);
+  const server = createConnection(address);
   const read = watchAuthentication();
   const onData = (bytes: Buffer) => {
     const found = read(bytes);
     if (found === 'waiting') return;
     server.off('data', onData);
-    if (found === 'let_in') onLetIn();
+    if (found === 'authenticated') onAuthenticated();
   };
   server.on('data', onData);
   server.once('connect', () => {
@@ -130,58 +123,54 @@ async function forward(client: Socket, received: Buffer, { upstream, onLetIn }: 
   client.once('close', () => server.destroy());
 }
 
-interface Places {
-  /** Until the connection closes. */
-  take(name: string, client: Socket): 'taken' | 'full' | 'unknown';
-}
+type AcquireConnection = (name: string, client: Socket) => 'acquired' | 'full' | 'unknown';
 
-/** For all logins together, and for each: none can take the others' by naming itself and then saying nothing. */
-function createPlaces({ placesOf, connectionsMax }: GateOptions): Places {
-  const taken = new Map<string, number>();
+/** One limit for all logins and one for each, so that no login can use up the connections of others. */
+function limitConnections({ connectionsOf, connectionsMax }: GateOptions): AcquireConnection {
+  const open = new Map<string, number>();
   let all = 0;
-  return {
-    take: (name, client) => {
-      const max = placesOf(name);
-      const own = taken.get(name) ?? 0;
-      if (max === 0) return 'unknown';
-      if (own >= max || all >= connectionsMax) return 'full';
-      all++;
-      taken.set(name, own + 1);
-      client.once('close', () => {
-        all--;
-        const left = (taken.get(name) ?? 1) - 1;
-        if (left === 0) taken.delete(name);
-        else taken.set(name, left);
-      });
-      return 'taken';
-    },
+  return (name, client) => {
+    const max = connectionsOf(name);
+    const own = open.get(name) ?? 0;
+    if (max === 0) return 'unknown';
+    if (own >= max || all >= connectionsMax) return 'full';
+    all++;
+    open.set(name, own + 1);
+    client.once('close', () => {
+      all--;
+      const left = (open.get(name) ?? 1) - 1;
+      if (left === 0) open.delete(name);
+      else open.set(name, left);
+    });
+    return 'acquired';
   };
 }
 
-function refuse(client: Socket, code: string, message: string): void {
-  // What else it sends is of no interest; unread, the end would reach it as a broken connection.
+function reject(client: Socket, code: string, message: string): void {
+  // Read and discard further input: with unread input the client would see a reset instead of the error.
   client.resume();
-  client.end(refusal(code, message));
+  client.end(errorMessage(code, message));
   setTimeout(() => client.destroy(), 1_000).unref();
 }
 
 async function listen(server: Server, { portFile, log }: GateOptions): Promise<number> {
   const text = existsSync(portFile) ? readFileSync(portFile, 'utf8').trim() : '';
-  const kept = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  const port = (await tryPort(server, kept)) ?? (await tryPort(server, 0));
-  if (port === null) throw new Error('No free TCP port on 127.0.0.1 for databases of apps.');
-  if (port !== kept) {
-    if (kept !== 0) log(`Port ${kept} is taken; databases of apps are reached at port ${port} from now on.`);
+  const stored = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  const port = (await tryListen(server, stored)) ?? (await tryListen(server, 0));
+  if (port === null) throw new Error('No free TCP port on 127.0.0.1 for app databases.');
+  if (port !== stored) {
+    if (stored !== 0)
+      log.warn({ port: stored, newPort: port }, 'port of app databases is in use; using another port');
     writeDurably(portFile, `${port}\n`);
   }
   return port;
 }
 
-function tryPort(server: Server, wanted: number): Promise<number | null> {
+function tryListen(server: Server, preferred: number): Promise<number | null> {
   return new Promise((resolve) => {
     const failed = () => resolve(null);
     server.once('error', failed);
-    server.listen(wanted, '127.0.0.1', () => {
+    server.listen(preferred, '127.0.0.1', () => {
       server.off('error', failed);
       const address = server.address();
       resolve(typeof address === 'object' && address ? address.port : null);

@@ -1,63 +1,56 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { withClient } from '../database/connect.ts';
-import { closeDatabase } from './close-database.ts';
-import { isOthers } from './database-tag.ts';
-import { dropDatabase } from './drop-database.ts';
-import { ensureDatabase, type WantedDatabase } from './ensure-database.ts';
+import type { Database } from '../database/database.ts';
+import { closeDatabase, type DatabaseSpec, dropDatabase, ensureDatabase, isForeign } from './databases.ts';
 import { type Gate, type GateOptions, openGate, type Upstream } from './gate.ts';
-import { findObstacle, type Obstacle } from './obstacle.ts';
-import { isRawName } from './raw-name.ts';
-import type { RawServer } from './raw-server.ts';
-import { addressOf, hostAndPort } from './raw-url.ts';
+import { hostAndPort, isRawName, publicAddress } from './raw-url.ts';
+import {
+  embeddedServer,
+  externalServer,
+  findServerProblem,
+  type RawServer,
+  type ServerProblem,
+} from './server.ts';
 
-/** The server that holds apps' own databases. */
 export interface RawDatabases {
-  /** What keeps it from holding them safely, as it is now. */
-  obstacle(): Promise<Obstacle | null>;
-  /** How programs reach it: a connection string without login and database. */
+  findProblem(): Promise<ServerProblem | null>;
   address(): Promise<string>;
-  /** At a start: the logins that are there. An own server that was made is started, without waiting for it. */
-  welcome(logins: readonly { name: string; connectionsMax: number }[]): void;
-  /** One piece of work on a database at a time, whichever copy of the server does it. */
-  underLock(name: string, work: (hands: RawHands) => Promise<void>): Promise<void>;
+  registerLogins(logins: readonly { name: string; connectionsMax: number }[]): void;
+  withLock(name: string, work: (database: LockedDatabase) => Promise<void>): Promise<void>;
   close(): Promise<void>;
-  /** For the way out of a process that can not wait. */
   stopNow(): void;
 }
 
-export interface RawHands {
-  /** Database and role as they are wanted, and open, from wherever an attempt before was cut off. */
-  ensure(wanted: Omit<WantedDatabase, 'name'>): Promise<void>;
-  /** The data stay, and nobody is in or gets in; until it is ensured again. */
+interface LockedDatabase {
+  ensure(spec: Omit<DatabaseSpec, 'name'>): Promise<void>;
   close(): Promise<void>;
-  /** Both gone, with whoever is connected; also where there is nothing. Another installation's stays. */
   drop(): Promise<void>;
 }
 
-export interface RawDatabasesOptions {
+interface RawDatabasesOptions {
   server: RawServer;
-  /** Says of each database whose it is: on a server of the operator's several installations may live. */
   installation: string;
-  /** For a server that programs can not reach by themselves; absent where they can. */
-  gate?: Omit<GateOptions, 'upstream' | 'placesOf'>;
+  gate?: Omit<GateOptions, 'upstream' | 'connectionsOf'>;
 }
 
-/** Beyond what PostgreSQL gives a role, so that its own refusal is what a client sees, and the end of one overlaps. */
-const sparePlaces = 3;
+/** More than PostgreSQL's limit for the role, so that clients get PostgreSQL's own error, and closing connections overlap. */
+const spareConnections = 3;
 
 export function createRawDatabases({ server, installation, gate }: RawDatabasesOptions): RawDatabases {
   let opened: Promise<Gate> | undefined;
-  const places = new Map<string, number>();
-  const letIn = (login: { name: string; connectionsMax: number }) =>
-    places.set(login.name, login.connectionsMax + sparePlaces);
+  const connections = new Map<string, number>();
+  const register = (login: { name: string; connectionsMax: number }) =>
+    connections.set(login.name, login.connectionsMax + spareConnections);
   return {
-    // On one of our own there is nobody else, and PUBLIC is out from its first start.
-    obstacle: async () => (server.kind === 'own' ? null : withClient(await server.url(), findObstacle)),
+    findProblem: async () =>
+      server.kind === 'embedded' ? null : withClient(await server.url(), findServerProblem),
     address: async () => {
-      if (!gate) return addressOf(await server.url());
+      if (!gate) return publicAddress(await server.url());
       opened ??= openGate({
         ...gate,
-        upstream: async () => placeOf(await server.url()),
-        placesOf: (name) => places.get(name) ?? 0,
+        upstream: async () => upstreamAddress(await server.url()),
+        connectionsOf: (name) => connections.get(name) ?? 0,
       });
       const { port } = await opened.catch((error: unknown) => {
         opened = undefined;
@@ -65,30 +58,28 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
       });
       return `postgresql://127.0.0.1:${port}/?sslmode=disable`;
     },
-    welcome: (logins) => {
-      for (const login of logins) letIn(login);
-      // It says itself why it can not be started.
-      if (server.isMade()) server.url().catch(() => {});
+    registerLogins: (logins) => {
+      for (const login of logins) register(login);
+      if (server.exists()) server.url().catch(() => {});
     },
-    underLock: async (name, work) => {
+    withLock: async (name, work) => {
       if (!isRawName(name)) throw new Error(`${name} is not a name of a raw database.`);
-      const place = { url: await server.url(), installation };
-      await withClient(place.url, async (admin) => {
-        const notOurs = () => isOthers(admin, name, place.installation);
-        // Held as long as the connection; all copies of the server use the same database for it.
+      const url = await server.url();
+      await withClient(url, async (admin) => {
+        // Held until the connection closes; all replicas take it in the same database.
         await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [name]);
         await work({
-          ensure: async (wanted) => {
-            await ensureDatabase(admin, place, { ...wanted, name });
-            letIn({ ...wanted, name });
+          ensure: async (spec) => {
+            await ensureDatabase(admin, { url, installation }, { ...spec, name });
+            register({ name, connectionsMax: spec.connectionsMax });
           },
           close: async () => {
-            places.delete(name);
-            if (!(await notOurs())) await closeDatabase(admin, name);
+            connections.delete(name);
+            if (!(await isForeign(admin, name, installation))) await closeDatabase(admin, name);
           },
           drop: async () => {
-            places.delete(name);
-            if (!(await notOurs())) await dropDatabase(admin, name);
+            connections.delete(name);
+            if (!(await isForeign(admin, name, installation))) await dropDatabase(admin, name);
           },
         });
       });
@@ -102,7 +93,38 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
   };
 }
 
-function placeOf(url: string): Upstream {
+function upstreamAddress(url: string): Upstream {
   const { host, port } = hostAndPort(url);
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+}
+
+/** For all apps together. Less than PostgreSQL's max_connections, so that the platform can always connect. */
+const gateConnectionsMax = 100;
+
+export function rawDataDir(dataDir: string): string {
+  return join(dataDir, 'raw');
+}
+
+/** Without SVC_RAW_DATABASE_URL: the external server of the control plane, or a second embedded server. */
+export function openRawDatabases(
+  { rawDatabaseUrl, dataDir }: { rawDatabaseUrl: string | undefined; dataDir: string },
+  { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
+  { installation, log }: { installation: string; log: Logger },
+): RawDatabases {
+  if (rawDatabaseUrl) return createRawDatabases({ installation, server: externalServer(rawDatabaseUrl) });
+  if (kind === 'external') return createRawDatabases({ installation, server: externalServer(controlUrl) });
+  return createRawDatabases({
+    installation,
+    server: embeddedServer({
+      dataDir: rawDataDir(dataDir),
+      log: (line) => log.info({ detail: line }, 'app database server'),
+      warn: (line) => log.error({ detail: line }, 'app database server failed'),
+    }),
+    gate: {
+      portFile: join(dataDir, 'raw-db.port'),
+      connectionsMax: gateConnectionsMax,
+      startupMsMax: 10_000,
+      log,
+    },
+  });
 }

@@ -1,11 +1,9 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { BackendMessages, rowValues, type ServerError, serverError } from './backend-messages.ts';
-import { FrontendMessages } from './frontend-messages.ts';
+import { BackendMessages, FrontendMessages, rowValues, type ServerError, serverError } from './messages.ts';
 
 export type Values = readonly (string | null)[];
 
-/** A row as the server sends it, from its number of columns on; only valid during the call. */
 export type OnRow = (bytes: Buffer, start: number) => void;
 
 export interface QueryResult {
@@ -13,20 +11,13 @@ export interface QueryResult {
 }
 
 /**
- * One connection that takes statements while others are still under way and answers them in order. Each stands alone
- * (its own Sync), so one that fails leaves its neighbours untouched. Statements are prepared on first use.
- *
- * The driver `pg` makes the connection (TLS, passwords, every form of URL) and hands its socket over: its own way of
- * taking messages apart costs a quarter of the time of a short statement.
+ * Pipelined; each statement has its own Sync, so a failure does not affect the others. `pg` only opens the
+ * connection: its message parser would cost a quarter of the time of a short statement.
  */
 export interface Connection {
-  /** With `onRow` the rows' bytes go there, as they come, and `rows` stays empty. */
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
-  /** COPY … FROM STDIN in one go: all of it is at hand. */
   copy(text: string, data: readonly Uint8Array[]): Promise<void>;
-  /** Statements sent and not answered yet. */
   readonly pending: number;
-  /** How long the statement at the head has been under way. */
   headMs(): number;
   readonly isOpen: boolean;
   close(): void;
@@ -34,9 +25,8 @@ export interface Connection {
 
 export interface ConnectOptions {
   url: string;
-  /** Settings of the session. */
   settings: Readonly<Record<string, string>>;
-  /** Above the server's own limits: for when the network is cut without a word. */
+  /** Longer than the server's own timeouts: detects a network that drops packets silently. */
   answerMsMax: number;
   onClose: () => void;
 }
@@ -49,7 +39,6 @@ interface Pending {
   rows: (string | null)[][];
   onRow: OnRow | null;
   error: Error | null;
-  /** The text of the statement that it prepares on the way. */
   prepares: string | null;
   sentAt: number;
   copyData: readonly Uint8Array[] | null;
@@ -64,15 +53,13 @@ export class ConnectionLost extends Error {
 }
 
 export async function connect(options: ConnectOptions): Promise<Connection> {
-  const socket = await connectedSocket(options);
+  const socket = await openSocket(options);
   const incoming = new BackendMessages();
   const outgoing = new FrontendMessages();
-  /** By text, the least recently used first. */
   const statements = new Map<string, string>();
-  /** In the order in which they were sent; those before the head are done, and nothing is kept of them. */
   const queue: (Pending | undefined)[] = [];
   let head = 0;
-  let made = 0;
+  let statementCount = 0;
   let open = true;
   let flushing = false;
 
@@ -85,7 +72,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
         try {
           current.onRow(bytes, start);
         } catch (error) {
-          // Its own statement's fault: the messages behind it belong to others.
+          // Only this statement fails: the following messages belong to others.
           current.error = error instanceof Error ? error : new Error(String(error));
         }
       }
@@ -102,24 +89,24 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
           return;
         case 0x45: // ErrorResponse
           current.error = serverError(bytes, start, end);
-          // Refused before it asked for its data: the Sync that would stand behind them is still to be sent.
+          // Rejected before its data was requested: the Sync after the data has not been sent yet.
           if (current.copyData !== null) endCopy(current);
           return;
         case 0x5a: // ReadyForQuery
-          settle(current);
+          finish(current);
       }
     },
   };
   socket.on('data', (chunk: Buffer) => incoming.read(chunk, handler));
-  socket.on('close', lost);
-  socket.on('error', lost);
+  socket.on('close', onLost);
+  socket.on('error', onLost);
   const watch = setInterval(() => {
     if (headMs() > options.answerMsMax) socket.destroy();
   }, 500);
   watch.unref();
 
-  function settle(current: Pending): void {
-    // Its answer may be large: it is not to be kept alive from here.
+  function finish(current: Pending): void {
+    // Drop the reference, since the result may be large.
     queue[head++] = undefined;
     if (head === queue.length) {
       queue.length = 0;
@@ -128,25 +115,24 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
       queue.splice(0, head);
       head = 0;
     }
-    // The next one's time begins now: until here it waited behind this one.
+    // The time of the next statement starts now: so far it has waited for this one.
     const next = queue[head];
     if (next) next.sentAt = performance.now();
     if (current.error === null) {
       current.resolve(current);
       return;
     }
-    // It was not prepared after all; the next use prepares it anew.
     if (current.prepares !== null) statements.delete(current.prepares);
-    else if (isOutdated(current.error)) forgetStatements();
+    else if (isStaleStatement(current.error)) closeStatements();
     current.reject(current.error);
   }
 
-  function forgetStatements(): void {
+  function closeStatements(): void {
     for (const name of statements.values()) outgoing.closeStatement(name);
     statements.clear();
   }
 
-  function lost(): void {
+  function onLost(): void {
     if (!open) return;
     open = false;
     clearInterval(watch);
@@ -158,7 +144,6 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     options.onClose();
   }
 
-  /** Whatever is asked in one turn of the event loop leaves in one write. */
   function flushSoon(): void {
     if (flushing) return;
     flushing = true;
@@ -168,7 +153,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     });
   }
 
-  function prepared(text: string): { name: string; prepares: string | null } {
+  function prepareStatement(text: string): { name: string; prepares: string | null } {
     const known = statements.get(text);
     if (known !== undefined) {
       statements.delete(text);
@@ -182,7 +167,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
         outgoing.closeStatement(oldest[1]);
       }
     }
-    const name = `s${++made}`;
+    const name = `s${++statementCount}`;
     statements.set(text, name);
     outgoing.parse(name, text);
     return { name, prepares: text };
@@ -194,34 +179,25 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     copyData: Pending['copyData'],
   ): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      queue.push({
-        resolve,
-        reject,
-        rows: [],
-        onRow,
-        error: null,
-        prepares,
-        sentAt: performance.now(),
-        copyData,
-      });
+      const sentAt = performance.now();
+      queue.push({ resolve, reject, rows: [], onRow, error: null, prepares, sentAt, copyData });
       flushSoon();
     });
   }
 
-  /** No more than the socket takes: what waits in it would be in memory a second time. */
+  /** Waits for the socket's buffer, because data waiting in it would be in memory twice. */
   async function sendCopy(current: Pending): Promise<void> {
     for (const bytes of current.copyData ?? []) {
       outgoing.copyHead(bytes.length);
       socket.write(outgoing.take());
-      if (!socket.write(bytes)) await drained();
-      // Refused meanwhile, or the connection is gone.
+      if (!socket.write(bytes)) await waitForDrain();
       if (current.copyData === null || !open) return;
     }
     outgoing.copyDone();
     endCopy(current);
   }
 
-  function drained(): Promise<void> {
+  function waitForDrain(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         socket.off('drain', done);
@@ -247,7 +223,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   return {
     query(text, values, onRow) {
       if (!open) return Promise.reject(new ConnectionLost());
-      const { name, prepares } = prepared(text);
+      const { name, prepares } = prepareStatement(text);
       outgoing.bind(name, values);
       outgoing.execute();
       outgoing.sync();
@@ -255,7 +231,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     },
     async copy(text, data) {
       if (!open) throw new ConnectionLost();
-      // The server forgets a Sync that comes before the data, so it is sent behind them (see sendCopy).
+      // The server ignores a Sync before the data, so sendCopy sends it after them.
       outgoing.parse('', text);
       outgoing.bind('', []);
       outgoing.execute();
@@ -269,19 +245,15 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     get isOpen() {
       return open;
     },
-    close() {
-      lost();
-    },
+    close: onLost,
   };
 }
 
-/** The statement is not prepared, or its result is not what it was when it was. */
-function isOutdated(error: Error): boolean {
+function isStaleStatement(error: Error): boolean {
   return 'code' in error && (error.code === '26000' || error.code === '0A000');
 }
 
-/** Connected and logged in by `pg`, which is then kept from listening. */
-async function connectedSocket({ url, settings }: ConnectOptions): Promise<Socket> {
+async function openSocket({ url, settings }: ConnectOptions): Promise<Socket> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'svc rows',

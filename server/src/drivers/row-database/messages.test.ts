@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BackendMessages, rowValues, ServerError, serverError } from './backend-messages.ts';
-import { FrontendMessages } from './frontend-messages.ts';
+import { BackendMessages, FrontendMessages, rowValues, ServerError, serverError } from './messages.ts';
 
-/** A message as the server sends it. */
 function message(type: string, body: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);
@@ -32,11 +30,11 @@ const errorBody = (fields: Record<string, string>) =>
 
 type Read = { row: (string | null)[] } | { type: string; body: string };
 
-function readIn(chunks: readonly Buffer[]): Read[] {
+function readChunks(chunks: readonly Buffer[]): Read[] {
   const read: Read[] = [];
   const incoming = new BackendMessages();
   for (const chunk of chunks) {
-    // As a socket does: the memory is used again once the handler is done.
+    // A socket reuses the memory after the handler returns.
     const own = Buffer.from(chunk);
     incoming.read(own, {
       row: (bytes, start) => read.push({ row: rowValues(bytes, start) }),
@@ -48,7 +46,7 @@ function readIn(chunks: readonly Buffer[]): Read[] {
   return read;
 }
 
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const borders = [
     0,
     ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b),
@@ -59,8 +57,8 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 const value = fc.option(fc.string({ unit: 'grapheme' }));
 
-describe('what the server sends', () => {
-  test('is read the same wherever the chunks begin and end, in the middle of a character too', () => {
+describe('backend messages', () => {
+  test('are parsed with any chunk boundaries, also inside a character', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.array(value), fc.constantFrom('Z', 'C', '1', '2', 'n')), { maxLength: 8 }),
@@ -72,29 +70,29 @@ describe('what the server sends', () => {
           const expected = items.map((item) =>
             typeof item === 'string' ? { type: item, body: 'x' } : { row: item },
           );
-          expect(readIn(cut(bytes, places))).toEqual(expected);
+          expect(readChunks(splitAt(bytes, places))).toEqual(expected);
         },
       ),
       { numRuns: 300 },
     );
   });
 
-  test('is read byte by byte', () => {
+  test('are parsed byte by byte', () => {
     const bytes = Buffer.concat([dataRow(['ü😀', null, '']), message('Z', Buffer.from('I'))]);
-    expect(readIn([...bytes].map((byte) => Buffer.from([byte])))).toEqual([
+    expect(readChunks([...bytes].map((byte) => Buffer.from([byte])))).toEqual([
       { row: ['ü😀', null, ''] },
       { type: 'Z', body: 'I' },
     ]);
   });
 
-  test('a row much larger than a chunk is put together', () => {
+  test('with a row larger than a chunk are parsed', () => {
     const long = 'ä'.repeat(700_000);
     const bytes = dataRow([long]);
     const places = Array.from({ length: 50 }, (_, at) => at * 16_411);
-    expect(readIn(cut(bytes, places))).toEqual([{ row: [long] }]);
+    expect(readChunks(splitAt(bytes, places))).toEqual([{ row: [long] }]);
   });
 
-  test('an error carries its state, our names and the place in a COPY, never the detail with values', () => {
+  test('an error has SQL state, names and the COPY line, but no detail', () => {
     const body = errorBody({
       S: 'FEHLER',
       V: 'ERROR',
@@ -117,7 +115,7 @@ describe('what the server sends', () => {
     expect(JSON.stringify({ ...error, message: error.message })).not.toContain('secret');
   });
 
-  test('an error that is cut short is still an error', () => {
+  test('a truncated error is still an error', () => {
     for (const text of ['', '\0', 'C23505', 'C23505\0M']) {
       const bytes = Buffer.from(text);
       expect(serverError(bytes, 0, bytes.length)).toBeInstanceOf(ServerError);
@@ -125,8 +123,7 @@ describe('what the server sends', () => {
   });
 });
 
-/** What we send, taken apart as the server does it. */
-function sent(bytes: Buffer): { type: string; body: Buffer }[] {
+function parseSent(bytes: Buffer): { type: string; body: Buffer }[] {
   const found = [];
   for (let at = 0; at < bytes.length; ) {
     const length = bytes.readInt32BE(at + 1);
@@ -153,13 +150,13 @@ function boundValues(body: Buffer): (string | null)[] {
   return values;
 }
 
-describe('what we send', () => {
-  test('binds any values as text, null as null, and nothing of the one before', () => {
+describe('frontend messages', () => {
+  test('bind any values as text and null as null', () => {
     fc.assert(
       fc.property(fc.array(fc.array(value), { maxLength: 6 }), (statements) => {
         const out = new FrontendMessages();
         for (const values of statements) out.bind('s1', values);
-        const found = sent(out.take());
+        const found = parseSent(out.take());
         expect(found.map(({ type, body }) => [type, boundValues(body)])).toEqual(
           statements.map((values) => ['B', values]),
         );
@@ -168,19 +165,19 @@ describe('what we send', () => {
     );
   });
 
-  test('values larger than the buffer make it grow', () => {
+  test('grow the buffer for large values', () => {
     const out = new FrontendMessages();
     const long = '😀'.repeat(100_000);
     out.bind('s', ['a']);
     out.bind('s', [long, null, long]);
     out.sync();
-    const [first, second, third] = sent(out.take());
+    const [first, second, third] = parseSent(out.take());
     expect(boundValues(first?.body ?? Buffer.alloc(0))).toEqual(['a']);
     expect(boundValues(second?.body ?? Buffer.alloc(0))).toEqual([long, null, long]);
     expect(third?.type).toBe('S');
   });
 
-  test('what was taken is not written over by what comes after', () => {
+  test('do not overwrite bytes that were taken', () => {
     const out = new FrontendMessages();
     const taken: { bytes: Buffer; copy: Buffer }[] = [];
     for (let i = 0; i < 400; i++) {
@@ -192,7 +189,7 @@ describe('what we send', () => {
     for (const { bytes, copy } of taken) expect(bytes.equals(copy)).toBe(true);
   });
 
-  test('each message has its type and length', () => {
+  test('have their type and length', () => {
     const out = new FrontendMessages();
     out.parse('n', 'select 1');
     out.execute();
@@ -200,7 +197,7 @@ describe('what we send', () => {
     out.flush();
     out.copyDone();
     out.sync();
-    expect(sent(out.take()).map(({ type, body }) => [type, body.toString('latin1')])).toEqual([
+    expect(parseSent(out.take()).map(({ type, body }) => [type, body.toString('latin1')])).toEqual([
       ['P', 'n\0select 1\0\0\0'],
       ['E', '\0\0\0\0\0'],
       ['C', 'Sn\0'],
@@ -209,7 +206,7 @@ describe('what we send', () => {
       ['S', ''],
     ]);
     out.copyHead(2);
-    const copied = sent(Buffer.concat([out.take(), Buffer.from('1\n')]));
+    const copied = parseSent(Buffer.concat([out.take(), Buffer.from('1\n')]));
     expect(copied.map(({ type, body }) => [type, body.toString('latin1')])).toEqual([['d', '1\n']]);
   });
 });

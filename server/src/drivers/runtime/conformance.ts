@@ -2,26 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
-import { BuildFailure, type BuildPlan, type Built, type DeployMethod, type Runtime } from './runtime.ts';
+import { BuildError, type BuildPlan, type Built, type DeployMethod, type Runtime } from './runtime.ts';
 import { type Bench, openBench, serverSecret } from './testing.ts';
 
-/** Tiny apps that every runtime has to cope with, made of what the runtime has at hand. */
 export const sampleNames = [
-  /** `GET /env`: its variables, a line each; `GET /burn`: uses CPU for a while. SIGTERM: says `bye` and ends. */
+  /** `GET /env`: its variables, one per line; `GET /burn`: uses CPU for a while. On SIGTERM it logs `bye` and exits. */
   'web',
-  /** Says `going` and ends with exit code 7. */
   'exits',
-  /** Answers, and ignores SIGTERM. */
   'stubborn',
-  /** Takes memory without end. */
   'hungry',
   /** `line 1` to `line 200`; 20,000 times `x` in one line; `bad`, the byte 0xff, `end`; `to the side` on stderr; then `half` without an end. */
   'chatty',
-  /** Its build says `about to fail` and ends with exit code 3. */
   'failing',
-  /** Its build says `hanging` and waits, with a process apart from it; both have the given text in their arguments. */
+  /** Its build logs `hanging` and sleeps, as does a detached process; both have the given text in their arguments. */
   'hanging',
-  /** Its build makes `out/index.html` with `<h1>site</h1>`; deploy method `static`. */
   'site',
 ] as const;
 export type SampleName = (typeof sampleNames)[number];
@@ -29,24 +23,18 @@ export type SampleName = (typeof sampleNames)[number];
 export interface Sample {
   method: DeployMethod;
   plan: BuildPlan;
-  /** By path below the source. */
   files: Readonly<Record<string, string>>;
 }
 
 export interface RuntimeWorld {
-  /** Again on the same place when it is called again. */
   open(): Promise<Runtime>;
-  /** Where sources are put. */
   workDir: string;
   sample(name: SampleName, text: string): Sample;
-  /** What becomes of instances when the driver is closed. */
   whenClosed: 'ended' | 'kept';
-  /** Whether it gives up on an app that ends again and again soon enough to be waited for. */
   givesUp: 'soon' | 'late';
   close(): Promise<void>;
 }
 
-/** What every runtime keeps, whatever it runs apps by. */
 export function runtimeConformance(name: string, makeWorld: () => Promise<RuntimeWorld>): void {
   describe(name, () => {
     let world: RuntimeWorld;
@@ -61,7 +49,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
     });
 
     describe('a build', () => {
-      test('can be started, again and again', async () => {
+      test('can be started repeatedly', async () => {
         const app = bench.app('web');
         const built = await app.build();
         expect([built.filesDir, built.digest]).toEqual([
@@ -76,7 +64,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         await two.stop();
       });
 
-      test('survives being written down as JSON', async () => {
+      test('survives serialization as JSON', async () => {
         const app = bench.app('web');
         const built = await app.build();
         const read = JSON.parse(JSON.stringify(built.artifact)) as Built['artifact'];
@@ -85,7 +73,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         await instance.stop();
       });
 
-      test('has the same digest for the same bytes, and another for others', async () => {
+      test('has a digest of its content', async () => {
         const same = await Promise.all([bench.app('site').build(), bench.app('site').build()]);
         expect(same[0].digest).toBe(same[1].digest);
         const other = bench.app('site');
@@ -94,7 +82,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect((await other.build()).digest).not.toBe(same[0].digest);
       });
 
-      test('of a static site leaves its files with the source', async () => {
+      test('of a static site leaves its files in the source folder', async () => {
         const app = bench.app('site');
         const { filesDir, artifact } = await app.build();
         expect(artifact).toEqual({});
@@ -102,15 +90,15 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect(readFileSync(join(filesDir ?? '', 'index.html'), 'utf8')).toBe('<h1>site</h1>\n');
       });
 
-      test('that fails tells the command and its exit code, and what it said', async () => {
+      test('that fails reports the command, its exit code and its output', async () => {
         const app = bench.app('failing');
         const error = await app.build().catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(BuildFailure);
+        expect(error).toBeInstanceOf(BuildError);
         expect(error).toMatchObject({ step: 'build', message: expect.stringContaining('3') });
         expect(app.lines()).toContain('about to fail');
       });
 
-      test('gets its variables, and none of the server', async () => {
+      test('gets its variables, but none of the server', async () => {
         const app = bench.app('site', { OF_THE_APP: "it's $HOME `here`\nand there" });
         app.sample.plan.buildCommand = `${app.sample.plan.buildCommand} && env > out/env.txt`;
         const { filesDir } = await app.build();
@@ -120,7 +108,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect(text).not.toContain(serverSecret);
       });
 
-      test('that is aborted ends with everything that it started', async () => {
+      test('that is aborted ends with all its processes', async () => {
         const text = `77${Math.floor(Math.random() * 1e6)}`;
         const app = bench.app('hanging', {}, text);
         const building = app.build().catch((thrown: unknown) => thrown);
@@ -131,14 +119,14 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect(processesWith(text)).toBe(0);
       });
 
-      test('that was aborted before it began does not begin', async () => {
+      test('that is already aborted does not start', async () => {
         const app = bench.app('site');
         app.abort(new Error('not wanted'));
         expect(String(await app.build().catch((thrown: unknown) => thrown))).toContain('not wanted');
         expect(app.lines()).toEqual([]);
       });
 
-      test('that was discarded can not be started, and is discarded once', async () => {
+      test('that was discarded cannot be started; discarding is idempotent', async () => {
         const app = bench.app('web');
         const built = await app.build();
         await bench.runtime.discard(built.artifact);
@@ -149,7 +137,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
     });
 
     describe('an instance', () => {
-      test('gets its variables and its port, and none of the server', async () => {
+      test('gets its variables and port, but no variables of the server', async () => {
         const app = bench.app('web', { OF_THE_APP: 'a "quoted" $value' });
         const instance = await app.run();
         const text = await bench.answer(instance.address, '/env');
@@ -160,7 +148,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         await instance.stop();
       });
 
-      test('that is started twice under one id is there once', async () => {
+      test('that is started twice with one ID runs once', async () => {
         const app = bench.app('web');
         const built = await app.build();
         const id = crypto.randomUUID();
@@ -173,68 +161,67 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect((await bench.runtime.list()).filter(({ appId }) => appId === app.appId)).toEqual([]);
       });
 
-      test('is asked to end, ends in its own way, and is gone', async () => {
+      test('gets SIGTERM, ends gracefully and is gone', async () => {
         const app = bench.app('web');
         const instance = await app.run();
-        expect(await instance.look()).toEqual({ state: 'running', restarts: 0 });
+        expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
         const began = performance.now();
         await instance.stop(20_000);
         expect(performance.now() - began).toBeLessThan(15_000);
         expect(app.lines()).toContain('bye');
-        expect(await instance.look()).toEqual({ state: 'gone' });
+        expect(await instance.getState()).toEqual({ state: 'gone' });
         expect(await bench.isSilent(instance.address)).toBe(true);
         await instance.stop();
       });
 
-      test('that does not end when asked is ended after the grace', async () => {
+      test('that ignores SIGTERM is killed after the grace period', async () => {
         const instance = await bench.app('stubborn').run();
         const began = performance.now();
         await instance.stop(1_000);
         expect(performance.now() - began).toBeGreaterThan(900);
-        expect(await instance.look()).toEqual({ state: 'gone' });
+        expect(await instance.getState()).toEqual({ state: 'gone' });
         expect(await bench.isSilent(instance.address)).toBe(true);
       });
 
-      test('that nobody has started is gone, uses nothing, and is stopped without a word', async () => {
+      test('that was never started is gone, has no usage and can be stopped', async () => {
         const none = { instanceId: crypto.randomUUID(), handle: {} };
-        expect(await bench.runtime.look(none)).toEqual({ state: 'gone' });
+        expect(await bench.runtime.getState(none)).toEqual({ state: 'gone' });
         expect(await bench.runtime.usage(none)).toBeNull();
         await bench.runtime.stop(none, { graceMs: 10 });
       });
 
-      test('that ends by itself is started again, and stopped while it waits for that', async () => {
+      test('that exits is restarted, and can be stopped while it waits', async () => {
         const app = bench.app('exits');
         const built = await app.build();
         const instance = await app.start(built);
         const restarts = async () => {
-          const found = await instance.look();
+          const found = await instance.getState();
           return found.state === 'gone' ? -1 : found.restarts;
         };
         await bench.until(async () => (await restarts()) >= 2);
-        // What is said may be heard a moment after it is seen.
         await bench.until(async () => app.lines().filter((line) => line === 'going').length >= 2);
-        await bench.until(async () => (await instance.look()).state === 'restarting');
+        await bench.until(async () => (await instance.getState()).state === 'restarting');
         await instance.stop();
-        expect(await instance.look()).toEqual({ state: 'gone' });
+        expect(await instance.getState()).toEqual({ state: 'gone' });
       });
 
-      test('that ends again and again is given up', async () => {
+      test('that keeps exiting is given up', async () => {
         if (world.givesUp === 'late') return;
         const app = bench.app('exits');
         const instance = await app.start(await app.build());
-        await bench.until(async () => (await instance.look()).state === 'failed');
-        expect(await instance.look()).toMatchObject({ detail: expect.stringContaining('7') });
+        await bench.until(async () => (await instance.getState()).state === 'failed');
+        expect(await instance.getState()).toMatchObject({ detail: expect.stringContaining('7') });
         await instance.stop();
       });
 
-      test('that takes more memory than it may is ended, and its owners are told', async () => {
+      test('that exceeds its memory is killed, and the log says so', async () => {
         const app = bench.app('hungry');
         const instance = await app.start(await app.build());
         await bench.until(() => app.lines().some((line) => line.includes('out of memory')));
         await instance.stop();
       });
 
-      test('uses more CPU time the more it does', async () => {
+      test('has growing CPU usage', async () => {
         const instance = await bench.app('web').run();
         const before = await instance.usage();
         expect(before?.memoryBytes).toBeGreaterThan(100_000);
@@ -244,7 +231,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         await instance.stop();
       });
 
-      test('is heard whole: each line, long ones in pieces, bytes that are no text, and the last half', async () => {
+      test('has a complete log: all lines, long lines split, invalid bytes, and an incomplete last line', async () => {
         const app = bench.app('chatty');
         const instance = await app.start(await app.build());
         await bench.until(() => app.lines('stderr').includes('to the side'));
@@ -261,11 +248,11 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
       });
     });
 
-    test('tells the operator how it is', async () => {
+    test('check succeeds', async () => {
       expect(await bench.runtime.check()).toMatchObject({ ok: true, detail: expect.stringMatching(/./) });
     });
 
-    test('closed and opened again, it knows what runs', async () => {
+    test('knows the running instances after a restart', async () => {
       const app = bench.app('web');
       const instance = await app.run();
       const nodeBefore = bench.runtime.node;
@@ -275,17 +262,16 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
       const found = (await bench.runtime.list()).filter(({ appId }) => appId === app.appId);
       if (world.whenClosed === 'kept') {
         expect(found).toMatchObject([{ instanceId: instance.id, address: instance.address }]);
-        expect(await instance.look()).toMatchObject({ state: 'running' });
+        expect(await instance.getState()).toMatchObject({ state: 'running' });
         await instance.stop();
       } else {
-        expect([found, await instance.look()]).toEqual([[], { state: 'gone' }]);
+        expect([found, await instance.getState()]).toEqual([[], { state: 'gone' }]);
       }
       expect(await bench.isSilent(instance.address)).toBe(true);
     });
   });
 }
 
-/** How many processes of the machine have the text among their arguments; those in containers too. */
 function processesWith(text: string): number {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

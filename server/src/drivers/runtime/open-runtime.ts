@@ -1,12 +1,22 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
-import { createDockerRuntime } from './docker/docker-runtime.ts';
+import { createDockerRuntime, type DockerOptions } from './docker/docker-runtime.ts';
+import { containerVariables } from './docker/start-instance.ts';
+import type { ControlGroupsUse } from './process/control-groups.ts';
+import { type BaseEnvironment, runEnvironment, runIdVariable } from './process/environment.ts';
+import type { IsolationOptions } from './process/isolation.ts';
 import { createProcessRuntime } from './process/process-runtime.ts';
 import type { Runtime } from './runtime.ts';
 
-/** What apps are built and run by, as `SVC_RUNTIME` says. */
+export interface RuntimeConfig {
+  kind: 'process' | 'docker';
+  baseEnvironment: BaseEnvironment;
+  controlGroups: ControlGroupsUse;
+  isolation: IsolationOptions;
+  docker: DockerOptions;
+}
+
 export async function openRuntime(
-  { runtime, dataDir }: Pick<Config, 'runtime' | 'dataDir'>,
+  { runtime, dataDir }: { runtime: RuntimeConfig; dataDir: string },
   { log, installation, imageKey }: { log: Logger; installation: string; imageKey: string },
 ): Promise<Runtime> {
   switch (runtime.kind) {
@@ -15,4 +25,25 @@ export async function openRuntime(
     case 'docker':
       return createDockerRuntime({ ...runtime, ...runtime.docker, dataDir, installation, imageKey, log });
   }
+}
+
+export function platformVariableNames({ kind }: Pick<Runtime, 'kind'>, names: readonly string[]): string[] {
+  const job = Object.fromEntries(names.map((name) => [name, appValue]));
+  const env = kind === 'process' ? processEnvironment(job) : containerEnvironment(job);
+  return Object.keys(env).filter((name) => env[name] !== appValue);
+}
+
+const appValue = 'of the app';
+
+function processEnvironment(job: Record<string, string>): Record<string, string> {
+  const folders = { home: '', tmp: '' };
+  return {
+    [runIdVariable]: '',
+    ...runEnvironment({ path: '', forBuilds: {} }, { job, folders, port: 0, preload: '' }),
+  };
+}
+
+function containerEnvironment(job: Record<string, string>): Record<string, string> {
+  const lines = containerVariables(job, 0).map((line) => line.split('=', 2) as [string, string]);
+  return Object.fromEntries(lines);
 }

@@ -12,30 +12,29 @@ export interface SampleApp {
   build(): Promise<Built>;
   abort(reason: Error): void;
   start(built: Built, instanceId?: string): Promise<SampleInstance>;
-  /** Built, started, and answering. */
   run(): Promise<SampleInstance>;
   lines(stream?: 'stdout' | 'stderr' | 'platform'): string[];
   log: LogSink;
+  /** URLs of the platform that the instances may use. */
+  services?: readonly string[];
 }
 
 export interface SampleInstance {
   id: string;
   address: string;
   stop(graceMs?: number): Promise<void>;
-  look(): Promise<InstanceState>;
+  getState(): Promise<InstanceState>;
   usage: () => ReturnType<Runtime['usage']>;
 }
 
-/** For tests of runtimes: apps made from samples, each another app. */
 export interface Bench {
   runtime: Runtime;
   app(name: SampleName, env?: Record<string, string>, text?: string): SampleApp;
   answer(address: string, path: string): Promise<string>;
   isSilent(address: string): Promise<boolean>;
-  until(isSo: () => boolean | Promise<boolean>): Promise<void>;
+  until(condition: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-/** In the server's own environment, where no app is to find it. */
 export const serverSecret = 'of-the-server-alone';
 
 const sampleLimits = { cpu: 1, memoryMb: 128 };
@@ -46,16 +45,16 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
   const bench: Bench = {
     runtime: opened,
     app(name, env = {}, text = '') {
-      const given = world.sample(name, text);
-      const sample = { method: given.method, plan: { ...given.plan }, files: { ...given.files } };
+      const source = world.sample(name, text);
+      const sample = { method: source.method, plan: { ...source.plan }, files: { ...source.files } };
       const ids = {
         tenantId: crypto.randomUUID(),
         appId: crypto.randomUUID(),
         deploymentId: crypto.randomUUID(),
       };
       const number = ++numbers;
-      const said: [string, string][] = [];
-      const log: LogSink = (stream, line) => said.push([stream, line]);
+      const output: [string, string][] = [];
+      const log: LogSink = (stream, line) => output.push([stream, line]);
       const stopping = new AbortController();
       const common = { ...ids, number, env, limits: sampleLimits, log };
       const app: SampleApp = {
@@ -83,13 +82,14 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
             method: sample.method,
             instanceId,
             artifact: built.artifact,
+            services: app.services,
           });
           const ref = { instanceId, handle };
           return {
             id: instanceId,
             address,
             stop: (graceMs = 5_000) => bench.runtime.stop(ref, { graceMs }),
-            look: () => bench.runtime.look(ref),
+            getState: () => bench.runtime.getState(ref),
             usage: () => bench.runtime.usage(ref),
           };
         },
@@ -98,7 +98,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
           await bench.answer(instance.address, '/env');
           return instance;
         },
-        lines: (stream) => said.filter(([of]) => !stream || of === stream).map(([, line]) => line),
+        lines: (stream) => output.filter(([of]) => !stream || of === stream).map(([, line]) => line),
       };
       return app;
     },
@@ -117,10 +117,10 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         () => false,
         () => true,
       ),
-    async until(isSo) {
+    async until(condition) {
       const deadline = Date.now() + 45_000;
-      while (!(await isSo())) {
-        if (Date.now() > deadline) throw new Error('It did not come to that.');
+      while (!(await condition())) {
+        if (Date.now() > deadline) throw new Error('The condition was not met in time.');
         await Bun.sleep(20);
       }
     },

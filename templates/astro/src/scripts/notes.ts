@@ -3,13 +3,18 @@ import { type Note, notes, signIn } from '../svc.ts';
 /** The page is a file; what is of the person who looks is fetched in the browser, as that person. */
 const element = <T extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as T;
 
+let lists = 0;
+
 async function show(): Promise<void> {
   const user = signIn.getUser();
   element('sign-in').hidden = user !== null;
   element('hint').textContent = user ? `Signed in as ${user.email}.` : element('hint').textContent;
   element('add').hidden = user === null;
   if (!user) return;
+  const own = ++lists;
   const { data } = await notes.sort('-pinned', '-created_at').perPage(50).list();
+  // Answers can arrive out of order: an older list would hide a note that was added since.
+  if (own !== lists) return;
   element('list').replaceChildren(...data.map(line));
 }
 

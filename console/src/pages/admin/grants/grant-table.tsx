@@ -1,16 +1,15 @@
 import type { Answer } from '@svc/contract/endpoint.ts';
 import type { getGrant } from '@svc/contract/grants.ts';
 import { useTenant } from '../../../api/me.ts';
-import { DataTable } from '../../../parts/data-table.tsx';
-import { LinkTo } from '../../../parts/link-to.tsx';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { TimeText } from '../../../parts/time-text.tsx';
-import { adminPath } from '../admin-path.ts';
-import { useTenantNames } from '../use-tenant-names.ts';
+import { DataTable } from '../../../components/data-table.tsx';
+import { StateBadge, TimeText } from '../../../components/display.tsx';
+import { BoldLink } from '../../../components/page-layout.tsx';
+import { useTenantNames } from '../fields.tsx';
+import { adminPath } from '../form-page.tsx';
 
-export type GrantRecord = Answer<NonNullable<typeof getGrant.shape>>;
+export type Grant = Answer<NonNullable<typeof getGrant.shape>>;
 
-export function GrantTable({ label, grants }: { label: string; grants: readonly GrantRecord[] }) {
+export function GrantTable({ label, grants }: { label: string; grants: readonly Grant[] }) {
   const tenant = useTenant();
   const names = useTenantNames();
   return (
@@ -18,14 +17,13 @@ export function GrantTable({ label, grants }: { label: string; grants: readonly 
       label={label}
       minWidth={900}
       rows={grants}
-      keyOf={({ id }) => id}
       columns={[
         {
           head: 'Subject',
           cell: (grant) => (
-            <LinkTo to={adminPath(tenant.slug, 'grants', grant.id)} fw={600}>
+            <BoldLink to={adminPath(tenant.slug, 'grants', grant.id)}>
               {names.memberName(grant.subject_id)}
-            </LinkTo>
+            </BoldLink>
           ),
         },
         { head: 'Connector', cell: (grant) => names.connectorName(grant.connector_id) },

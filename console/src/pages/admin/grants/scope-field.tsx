@@ -1,34 +1,26 @@
-import { Text, Textarea } from '@mantine/core';
-import { readScope, scopeCount } from './scope-text.ts';
+import { Textarea, type TextareaProps } from '@mantine/core';
+import { Hint } from '../../../components/text.tsx';
+import { parseScope, scopeCount } from './scope.ts';
 
-export function ScopeField({
-  text,
-  onChange,
-  error,
-}: {
-  text: string;
-  onChange: (text: string) => void;
-  error?: string | undefined;
-}) {
-  const scope = readScope(text);
+export function ScopeField({ value, error, ...rest }: TextareaProps & { value: string }) {
+  const scope = parseScope(value);
   return (
     <div>
       <Textarea
+        {...rest}
         label="Scope"
-        description="What of the connector it reaches: schema or schema/table, one a line."
+        description="The part of the connector that the grant covers: schema or schema/table, one per line."
         placeholder={'sales\nhr/people'}
-        value={text}
-        onChange={(event) => onChange(event.currentTarget.value)}
+        value={value}
         error={scope.fault ?? error}
-        autosize
         minRows={3}
         maxRows={14}
         classNames={{ input: 'mono' }}
         spellCheck={false}
       />
-      <Text size="sm" c="dimmed" mt={4} role="status" aria-live="polite">
+      <Hint mt={4} role="status" aria-live="polite">
         {scopeCount(scope)}
-      </Text>
+      </Hint>
     </div>
   );
 }

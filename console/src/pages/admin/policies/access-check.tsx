@@ -9,54 +9,52 @@ import {
   Stack,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
 import { checkAccess } from '@svc/contract/grants.ts';
 import { IconCheck, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useTenant } from '../../../api/me.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
-import { LinkTo } from '../../../parts/link-to.tsx';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { adminPath } from '../admin-path.ts';
-import { MemberSelect } from '../member-select.tsx';
-import { shortId, useTenantNames } from '../use-tenant-names.ts';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
+import { ActionButton } from '../../../components/buttons.tsx';
+import { LinkTo } from '../../../components/page-layout.tsx';
+import { QueryView } from '../../../components/query-view.tsx';
+import { Heading, Hint } from '../../../components/text.tsx';
+import { MemberSelect, shortId, useTenantNames } from '../fields.tsx';
+import { adminPath } from '../form-page.tsx';
 
 const reasons: Record<string, string> = {
-  granted: 'An active grant covers it.',
-  no_active_grant: 'They hold no active grant on this connector.',
-  action_not_in_preset: 'They hold a grant on this connector, but its preset does not allow the action.',
-  out_of_scope: 'They hold a grant with the action, but its scope does not reach that far.',
+  granted: 'Allowed by an active grant.',
+  no_active_grant: 'The member has no active grant on this connector.',
+  action_not_in_preset: 'The member has a grant on this connector, but its preset does not allow the action.',
+  out_of_scope: 'The member has a grant with the action, but its scope does not cover the resource.',
 };
 
-/** Whether somebody may, and why. What is asked stands in the address, so that the answer can be sent on. */
 export function AccessCheck() {
   const tenant = useTenant();
   const names = useTenantNames();
   const [search, setSearch] = useSearchParams();
-  const asked = {
+  const checked = {
     subject: search.get('subject') ?? '',
     connector: search.get('connector') ?? '',
     action: search.get('action') ?? 'read',
     path: search.get('path') ?? '',
   };
-  const [draft, setDraft] = useState(asked);
+  const [draft, setDraft] = useState(checked);
   const set = (part: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...part }));
   const isReady = draft.subject !== '' && draft.connector !== '' && draft.action !== '';
-  const answer = useAnswer(
+  const answer = useEndpoint(
     checkAccess,
     {
       params: { tenantID: tenant.id },
       body: {
-        subject_id: asked.subject,
-        connector_id: asked.connector,
-        action: asked.action,
-        resource_path: asked.path,
+        subject_id: checked.subject,
+        connector_id: checked.connector,
+        action: checked.action,
+        resource_path: checked.path,
       },
     },
-    { enabled: asked.subject !== '' && asked.connector !== '' },
+    { enabled: checked.subject !== '' && checked.connector !== '' },
   );
   return (
     <Paper withBorder p="lg" radius="md" component="section" aria-labelledby="access-check">
@@ -68,14 +66,13 @@ export function AccessCheck() {
         }}
       >
         <Stack>
-          <Title order={2} size="h4" id="access-check">
-            Access check
-          </Title>
-          <Text size="sm" c="dimmed">
-            Whether a member may do something through a connector, by which grants, and under which policies.
-          </Text>
+          <Heading id="access-check">Access check</Heading>
+          <Hint>
+            Checks whether a member may perform an action on a connector, with the grants and policies
+            involved.
+          </Hint>
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
-            <MemberSelect label="Who" value={draft.subject} onChange={(subject) => set({ subject })} />
+            <MemberSelect label="Member" value={draft.subject} onChange={(subject) => set({ subject })} />
             <Select
               label="Connector"
               placeholder="Choose one"
@@ -100,17 +97,16 @@ export function AccessCheck() {
             />
           </SimpleGrid>
           <Group>
-            <MayButton
+            <ActionButton
               type="submit"
-              variant="default"
-              why={isReady ? null : 'Choose who, a connector and an action first.'}
+              why={isReady ? null : 'Choose a member, a connector and an action first.'}
               onClick={() => {}}
             >
               Check access
-            </MayButton>
+            </ActionButton>
           </Group>
-          {asked.subject !== '' && asked.connector !== '' && (
-            <AnswerView answer={answer} lines={2}>
+          {checked.subject !== '' && checked.connector !== '' && (
+            <QueryView answer={answer} lines={2}>
               {(decision) => (
                 <Alert
                   color={decision.allowed ? 'green' : 'red'}
@@ -120,34 +116,22 @@ export function AccessCheck() {
                 >
                   <Text size="sm">{reasons[decision.reason] ?? decision.reason}</Text>
                   <List size="sm" mt={4}>
-                    {decision.grant_ids.map((id) => (
+                    {[
+                      ...decision.grant_ids.map((id) => ['grants', id, `Grant ${shortId(id)}`] as const),
+                      ...decision.policy_ids.map(
+                        (id) => ['policies', id, `Policy ${names.policyName(id)}`] as const,
+                      ),
+                    ].map(([tab, id, label]) => (
                       <List.Item key={id}>
-                        <LinkTo
-                          to={adminPath(tenant.slug, 'grants', id)}
-                          size="sm"
-                          c="inherit"
-                          td="underline"
-                        >
-                          Grant {shortId(id)}
-                        </LinkTo>
-                      </List.Item>
-                    ))}
-                    {decision.policy_ids.map((id) => (
-                      <List.Item key={id}>
-                        <LinkTo
-                          to={adminPath(tenant.slug, 'policies', id)}
-                          size="sm"
-                          c="inherit"
-                          td="underline"
-                        >
-                          Policy {names.policyName(id)}
+                        <LinkTo to={adminPath(tenant.slug, tab, id)} size="sm" c="inherit" td="underline">
+                          {label}
                         </LinkTo>
                       </List.Item>
                     ))}
                   </List>
                 </Alert>
               )}
-            </AnswerView>
+            </QueryView>
           )}
         </Stack>
       </form>

@@ -1,5 +1,22 @@
-import { Fieldset, SegmentedControl, Stack, TagsInput, Text } from '@mantine/core';
-import { columnModes, policyColumnsMax } from '@svc/contract/access-policies.ts';
+import {
+  ActionIcon,
+  Code,
+  Fieldset,
+  Group,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { columnModes, maskKinds, policyColumnsMax, policyMasksMax } from '@svc/contract/access-policies.ts';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { ActionButton } from '../../../components/buttons.tsx';
+import { Hint } from '../../../components/text.tsx';
+import { type Mask, type MaskKind, maskTexts, otherArgs, withMaskKind } from './policy-draft.ts';
 
 export interface PolicyColumns {
   mode: (typeof columnModes)[number];
@@ -9,7 +26,7 @@ export interface PolicyColumns {
 const labels: Record<PolicyColumns['mode'], string> = {
   all: 'All',
   allow: 'Only these',
-  deny: 'All but these',
+  deny: 'All except',
 };
 
 export function ColumnsField({
@@ -25,19 +42,17 @@ export function ColumnsField({
     <Fieldset legend="Columns">
       <Stack gap="sm" align="flex-start">
         <SegmentedControl
-          aria-label="Which columns are seen"
+          aria-label="Visible columns"
           data={columnModes.map((value) => ({ value, label: labels[value] }))}
           value={columns.mode}
           onChange={(mode) => onChange({ ...columns, mode: mode as PolicyColumns['mode'] })}
         />
         {columns.mode === 'all' ? (
-          <Text size="sm" c="dimmed">
-            Every column is seen, those that are added later too.
-          </Text>
+          <Hint>All columns are visible, including columns added later.</Hint>
         ) : (
           <TagsInput
-            label={columns.mode === 'allow' ? 'Columns that are seen' : 'Columns that are hidden'}
-            placeholder="Enter ends each name"
+            label={columns.mode === 'allow' ? 'Visible columns' : 'Hidden columns'}
+            placeholder="Enter adds a name"
             value={columns.names}
             onChange={(names) => onChange({ ...columns, names })}
             maxTags={policyColumnsMax}
@@ -49,5 +64,128 @@ export function ColumnsField({
         )}
       </Stack>
     </Fieldset>
+  );
+}
+
+export function MasksField({
+  masks,
+  onChange,
+  error,
+}: {
+  masks: Mask[];
+  onChange: (masks: Mask[]) => void;
+  error?: string | undefined;
+}) {
+  return (
+    <Fieldset legend="Column masks">
+      <Stack gap="sm">
+        <Hint>Columns whose values are masked.</Hint>
+        {masks.map((mask, at) => (
+          <MaskRow
+            // biome-ignore lint/suspicious/noArrayIndexKey: a mask has no id; its position identifies it.
+            key={at}
+            mask={mask}
+            position={`mask ${at + 1}`}
+            onChange={(next) => onChange(masks.with(at, next))}
+            onRemove={() => onChange(masks.toSpliced(at, 1))}
+          />
+        ))}
+        {error && (
+          <Text size="sm" c="var(--mantine-color-error)" role="alert">
+            {error}
+          </Text>
+        )}
+        <Group>
+          <ActionButton
+            size="compact-sm"
+            icon={IconPlus}
+            why={masks.length < policyMasksMax ? null : `A policy has at most ${policyMasksMax} masks.`}
+            onClick={() => onChange([...masks, { column: '', kind: 'redact', args: {} }])}
+          >
+            Add mask
+          </ActionButton>
+        </Group>
+      </Stack>
+    </Fieldset>
+  );
+}
+
+function MaskRow({
+  mask,
+  position,
+  onChange,
+  onRemove,
+}: {
+  mask: Mask;
+  position: string;
+  onChange: (mask: Mask) => void;
+  onRemove: () => void;
+}) {
+  const others = otherArgs(mask);
+  const setArg = (name: string, value: string | number) =>
+    onChange({ ...mask, args: { ...mask.args, [name]: value } });
+  return (
+    <RemovableRow position={position} onRemove={onRemove}>
+      <TextInput
+        aria-label={`Column of ${position}`}
+        placeholder="column"
+        value={mask.column}
+        onChange={(event) => onChange({ ...mask, column: event.currentTarget.value })}
+        classNames={{ input: 'mono' }}
+        flex="1 1 140px"
+        maxLength={128}
+      />
+      <Select
+        aria-label={`Kind of ${position}`}
+        data={maskKinds.map((value) => ({ value, label: maskTexts[value] }))}
+        value={mask.kind}
+        onChange={(kind) => kind && onChange(withMaskKind(mask, kind as MaskKind))}
+        allowDeselect={false}
+        flex="2 1 220px"
+      />
+      {mask.kind === 'partial' && (
+        <NumberInput
+          aria-label={`Characters that ${position} keeps`}
+          value={typeof mask.args.keep === 'number' ? mask.args.keep : 0}
+          onChange={(value) => setArg('keep', typeof value === 'number' ? value : 0)}
+          min={0}
+          max={1000}
+          allowDecimal={false}
+          suffix=" kept"
+          flex="1 1 110px"
+        />
+      )}
+      {mask.kind === 'constant' && (
+        <TextInput
+          aria-label={`Text of ${position}`}
+          value={String(mask.args.value ?? '')}
+          onChange={(event) => setArg('value', event.currentTarget.value)}
+          flex="1 1 110px"
+          maxLength={1000}
+        />
+      )}
+      {Object.keys(others).length > 0 && <Code>{JSON.stringify(others)}</Code>}
+    </RemovableRow>
+  );
+}
+
+export function RemovableRow({
+  position,
+  onRemove,
+  children,
+}: {
+  position: string;
+  onRemove: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <Group gap="xs" wrap="nowrap" role="group" aria-label={position}>
+      <Group gap="xs" flex={1} miw={0}>
+        {children}
+      </Group>
+      <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${position}`}>
+        <IconX size={16} aria-hidden />
+      </ActionIcon>
+    </Group>
   );
 }

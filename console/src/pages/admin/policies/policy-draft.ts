@@ -1,12 +1,11 @@
-import type { getPolicy } from '@svc/contract/access-policies.ts';
+import type { getPolicy, maskKinds } from '@svc/contract/access-policies.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourcePathPattern } from '@svc/contract/grants.ts';
 import type { PolicyColumns } from './columns-field.tsx';
-import { type Mask, type MaskArgs, masksFault } from './mask-args.ts';
+import { parseFilter } from './row-filter.ts';
 
-export type PolicyRecord = Answer<NonNullable<typeof getPolicy.shape>>;
+export type Policy = Answer<NonNullable<typeof getPolicy.shape>>;
 
-/** What the form holds: the fields of a policy that people set. */
 export interface PolicyDraft {
   name: string;
   description: string;
@@ -31,29 +30,75 @@ export const emptyPolicy: PolicyDraft = {
   enabled: true,
 };
 
-export function draftOf(policy: PolicyRecord): PolicyDraft {
-  const { name, description, connector_id, resource_path, actions, row_filter, columns, masks, enabled } =
-    policy;
+export function policyDraft(policy: Policy): PolicyDraft {
   return {
-    ...{ name, description, connector_id, resource_path, actions, row_filter, columns, enabled },
-    masks: masks.map((mask) => ({ ...mask, args: mask.args as MaskArgs })),
+    name: policy.name,
+    description: policy.description,
+    connector_id: policy.connector_id,
+    resource_path: policy.resource_path,
+    actions: policy.actions,
+    row_filter: policy.row_filter,
+    columns: policy.columns,
+    masks: policy.masks.map((mask) => ({ ...mask, args: mask.args as MaskArgs })),
+    enabled: policy.enabled,
   };
 }
 
-/** Names of columns that are all seen say nothing; they are not sent. */
-export function bodyOf(draft: PolicyDraft): PolicyDraft {
+export function policyBody(draft: PolicyDraft): PolicyDraft {
   return draft.columns.mode === 'all' ? { ...draft, columns: { mode: 'all', names: [] } } : draft;
 }
 
-/** Field by field what would be refused. */
-export function faultsOf(draft: PolicyDraft): Partial<Record<keyof PolicyDraft, string>> {
-  const masks = masksFault(draft.masks, draft.columns);
+export function policyErrors({ name, actions, resource_path, row_filter, masks, columns }: PolicyDraft) {
+  const isPath = resource_path === '' || resourcePathPattern.test(resource_path);
   return {
-    ...(draft.name.trim() === '' ? { name: 'must not be empty' } : {}),
-    ...(draft.actions.length === 0 ? { actions: 'must name at least one' } : {}),
-    ...(draft.resource_path !== '' && !resourcePathPattern.test(draft.resource_path)
-      ? { resource_path: 'must be schema or schema/table' }
-      : {}),
-    ...(masks === null ? {} : { masks }),
+    name: name.trim() === '' ? 'must not be empty' : null,
+    actions: actions.length === 0 ? 'must contain at least one' : null,
+    resource_path: isPath ? null : 'must be schema or schema/table',
+    masks: masksError(masks, columns),
+    row_filter: parseFilter(row_filter).fault,
   };
+}
+
+export type MaskKind = (typeof maskKinds)[number];
+type MaskArgs = Record<string, string | number | boolean>;
+export interface Mask {
+  column: string;
+  kind: MaskKind;
+  args: MaskArgs;
+}
+
+export const maskTexts: Record<MaskKind, string> = {
+  redact: 'redact: the value is hidden',
+  hash: 'hash: equal values stay equal',
+  partial: 'partial: some characters stay',
+  constant: 'constant: a fixed text replaces it',
+};
+
+const defaultArgs: Record<MaskKind, MaskArgs> = {
+  redact: {},
+  hash: {},
+  partial: { keep: 4 },
+  constant: { value: '***' },
+};
+
+export function withMaskKind(mask: Mask, kind: MaskKind): Mask {
+  return { ...mask, kind, args: defaultArgs[kind] };
+}
+
+/** Arguments without an input are preserved: another client may have set them. */
+export function otherArgs({ kind, args }: Mask): MaskArgs {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !(name in defaultArgs[kind])));
+}
+
+export function masksError(masks: readonly Mask[], columns: { mode: string; names: readonly string[] }) {
+  const names = masks.map(({ column }) => column);
+  if (names.includes('')) return 'A mask has no column.';
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) return `${twice} is masked twice.`;
+  const hidden = names.find((name) =>
+    columns.mode === 'allow'
+      ? !columns.names.includes(name)
+      : columns.mode === 'deny' && columns.names.includes(name),
+  );
+  return hidden === undefined ? null : `${hidden} is hidden, so it cannot be masked.`;
 }

@@ -1,59 +1,47 @@
-import { Fieldset, Grid, Text, Textarea } from '@mantine/core';
+import { Fieldset, Grid, Textarea } from '@mantine/core';
 import { rowFilterCharsMax } from '@svc/contract/access-policies.ts';
 import { useState } from 'react';
-import { FilterGroupBox } from './filter-group-box.tsx';
-import { parseRowFilter } from './parse-row-filter.ts';
-import { printRowFilter } from './print-row-filter.ts';
-import { type FilterGroup, faultOf, newGroup } from './row-filter.ts';
+import { Hint } from '../../../components/text.tsx';
+import { FilterGroupBox } from './filter-builder.tsx';
+import { type FilterGroup, filterError, formatFilter, newGroup, parseFilter } from './row-filter.ts';
 
-export interface RowFilterDraft {
-  text: string;
-  /** Why it can not be saved; null when it can. */
-  fault: string | null;
-}
-
-/** A filter to build by hand, with its text beside it; a change of either changes the other. */
 export function RowFilterField({
   initial,
   onChange,
   error,
 }: {
   initial: string;
-  onChange: (draft: RowFilterDraft) => void;
+  onChange: (text: string) => void;
   error?: string | undefined;
 }) {
-  const [shown, setShown] = useState(() => readText(initial));
+  const [filter, setFilter] = useState(() => readText(initial));
 
-  function show(next: Shown) {
-    setShown(next);
-    onChange({ text: next.text, fault: next.fault });
+  function update(next: FilterState) {
+    setFilter(next);
+    onChange(next.text);
   }
-  const build = (root: FilterGroup) => show({ root, text: printRowFilter(root), fault: faultOf(root) });
+  const build = (root: FilterGroup) => update({ root, text: formatFilter(root), fault: filterError(root) });
   const type = (text: string) => {
     const read = readText(text);
-    // A text that can not be read leaves the builder as it was.
-    show(read.fault === null ? read : { ...read, root: shown.root });
+    update(read.fault === null ? read : { ...read, root: filter.root });
   };
 
   return (
     <Fieldset legend="Row filter">
-      <Text size="sm" c="dimmed" mb="sm">
-        Only rows that pass it are seen. No condition shows all rows.
-      </Text>
+      <Hint mb="sm">Only matching rows are visible. Without a condition all rows are.</Hint>
       <Grid>
         <Grid.Col span={{ base: 12, xl: 8 }}>
-          <FilterGroupBox group={shown.root} place="" depth={0} onChange={build} />
+          <FilterGroupBox group={filter.root} position="" depth={0} onChange={build} />
         </Grid.Col>
         <Grid.Col span={{ base: 12, xl: 4 }}>
           <Textarea
             label="As text"
-            description="As the row API spells it; type here as well."
+            description="In the syntax of the row API; you can edit it here."
             placeholder="region=eq.eu&or=(age.gte.18,vip.is.true)"
-            value={shown.text}
+            value={filter.text}
             onChange={(event) => type(event.currentTarget.value)}
-            error={shown.fault ?? error}
+            error={filter.fault ?? error}
             maxLength={rowFilterCharsMax}
-            autosize
             minRows={4}
             classNames={{ input: 'mono' }}
             spellCheck={false}
@@ -64,11 +52,13 @@ export function RowFilterField({
   );
 }
 
-interface Shown extends RowFilterDraft {
+interface FilterState {
   root: FilterGroup;
+  text: string;
+  fault: string | null;
 }
 
-function readText(text: string): Shown {
-  const { root, fault } = parseRowFilter(text);
+function readText(text: string): FilterState {
+  const { root, fault } = parseFilter(text);
   return { root: root ?? newGroup('and', []), text, fault };
 }

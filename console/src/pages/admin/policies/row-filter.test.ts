@@ -1,24 +1,29 @@
 import { describe, expect, test } from 'bun:test';
+import { parseRowFilter } from '@svc/contract/filter.ts';
 import { filterOps } from '@svc/contract/rows.ts';
-import { parseQuery } from '../../../../../server/src/rows/parse-query.ts';
-import { parseRowFilter } from './parse-row-filter.ts';
-import { printRowFilter } from './print-row-filter.ts';
-import { type FilterPart, faultOf, newGroup, newTest, withOp } from './row-filter.ts';
+import {
+  type FilterPart,
+  filterError,
+  formatFilter,
+  newGroup,
+  newTest,
+  parseFilter,
+  withOp,
+} from './row-filter.ts';
 
-/** Without the keys, which differ each time. */
 function bare(part: FilterPart): unknown {
   if (part.kind === 'test') return [part.negated, part.column, part.op, ...part.values];
   return { [part.kind]: part.parts.map(bare), not: part.negated };
 }
 
 function again(text: string): string {
-  const { root, fault } = parseRowFilter(text);
+  const { root, fault } = parseFilter(text);
   if (root === null) throw new Error(fault);
-  return printRowFilter(root);
+  return formatFilter(root);
 }
 
 describe('a row filter', () => {
-  test('is printed as the row API spells it', () => {
+  test('is printed in the syntax of the row API', () => {
     const root = newGroup('and', [
       newTest({ column: 'region', values: ['eu'] }),
       newGroup('or', [
@@ -29,12 +34,12 @@ describe('a row filter', () => {
         ]),
       ]),
     ]);
-    expect(printRowFilter(root)).toBe(
+    expect(formatFilter(root)).toBe(
       'region=eq.eu&or=(age.gt.9,and(name.in.(a,"b,c","d\\"e"),gone_at.not.is.null))',
     );
   });
 
-  test('comes back from its text as it was', () => {
+  test('round-trips through its text', () => {
     const texts = [
       '',
       'region=eq.eu',
@@ -50,19 +55,19 @@ describe('a row filter', () => {
     for (const text of texts.slice(0, 7)) expect(again(text)).toBe(text);
   });
 
-  test('a text that begins with no operator is the value itself', () => {
-    const { root } = parseRowFilter('host=in.example.com&mail=eu');
+  test('a text without an operator is a value', () => {
+    const { root } = parseFilter('host=in.example.com&mail=eu');
     expect(root).toBeNull();
-    expect(bare(parseRowFilter('mail=eu')!.root!)).toEqual({
+    expect(bare(parseFilter('mail=eu')!.root!)).toEqual({
       and: [[false, 'mail', 'eq', 'eu']],
       not: false,
     });
   });
 
-  test('what can not be read says why', () => {
-    const faultsOf = (text: string) => parseRowFilter(text).fault;
+  test('an invalid text reports why', () => {
+    const faultsOf = (text: string) => parseFilter(text).fault;
     expect(faultsOf('region')).toContain('column=op.value');
-    expect(faultsOf('sort=a')).toContain('no column');
+    expect(faultsOf('sort=a')).toContain('not a column');
     expect(faultsOf('or=(a.eq.1')).toContain('followed by');
     expect(faultsOf('or=(a)')).toContain('column.op.value');
     expect(faultsOf('or=(a.xx.1)')).toContain('operator');
@@ -72,17 +77,17 @@ describe('a row filter', () => {
     expect(faultsOf('a=eq.%E0%A4')).toContain('percent');
   });
 
-  test('that is not finished says what is missing', () => {
-    expect(faultOf(newGroup('and', []))).toBeNull();
-    expect(faultOf(newGroup('and', [newTest()]))).toContain('no column');
-    expect(faultOf(newGroup('and', [newGroup('or', [])]))).toContain('no condition');
-    expect(faultOf(newGroup('or', [newTest({ column: 'a.b' })]))).toContain('a.b');
-    expect(faultOf(newGroup('and', [newTest({ column: 'a', op: 'in', values: [] })]))).toContain('empty');
+  test('reports what is missing while incomplete', () => {
+    expect(filterError(newGroup('and', []))).toBeNull();
+    expect(filterError(newGroup('and', [newTest()]))).toContain('no column');
+    expect(filterError(newGroup('and', [newGroup('or', [])]))).toContain('no condition');
+    expect(filterError(newGroup('or', [newTest({ column: 'a.b' })]))).toContain('a.b');
+    expect(filterError(newGroup('and', [newTest({ column: 'a', op: 'in', values: [] })]))).toContain('empty');
     const many = Array.from({ length: 51 }, () => newTest({ column: 'a' }));
-    expect(faultOf(newGroup('and', many))).toContain('50');
+    expect(filterError(newGroup('and', many))).toContain('50');
   });
 
-  test('keeps what fits when a test gets another operator', () => {
+  test('keeps fitting values when the operator changes', () => {
     const one = newTest({ column: 'a', values: ['1'] });
     expect(withOp(one, 'between').values).toEqual(['1', '']);
     expect(withOp(one, 'in').values).toEqual(['1']);
@@ -106,10 +111,10 @@ describe('the row API reads a printed filter', () => {
           if (isPattern && value === '\\') continue;
           const operand = op === 'in' || op === 'between' ? given.values : given.values[0];
           const meant = { kind: 'test', column: 'a', negated, op, operand };
-          const top = printRowFilter(newGroup('and', [given]));
-          const nested = printRowFilter(newGroup('or', [given, newTest({ column: 'b', values: ['1'] })]));
-          expect(parseQuery(top, 'list').where).toEqual([meant] as never);
-          expect(parseQuery(nested, 'list').where[0]).toMatchObject({ kind: 'or', parts: [meant, {}] });
+          const top = formatFilter(newGroup('and', [given]));
+          const nested = formatFilter(newGroup('or', [given, newTest({ column: 'b', values: ['1'] })]));
+          expect(parseRowFilter(top)).toEqual([meant] as never);
+          expect(parseRowFilter(nested)[0]).toMatchObject({ kind: 'or', parts: [meant, {}] });
         }
       }
     }

@@ -5,23 +5,21 @@ import {
   envVariablesMax,
 } from '@svc/contract/deployments.ts';
 
-/** Variables to be set, as they are typed, and those to be removed. */
 export interface EnvDraft {
   rows: readonly EnvRow[];
   removed: readonly string[];
 }
 
-export interface EnvRow {
-  /** Tells rows apart while their names are typed. */
+interface EnvRow {
   key: number;
   name: string;
   value: string;
 }
 
-export const noDraft: EnvDraft = { rows: [], removed: [] };
+export const emptyDraft: EnvDraft = { rows: [], removed: [] };
 let lastKey = 0;
 
-export function withRow(draft: EnvDraft, row: { name: string; value: string }): EnvDraft {
+export function addRow(draft: EnvDraft, row: { name: string; value: string }): EnvDraft {
   lastKey += 1;
   return {
     rows: [...draft.rows, { key: lastKey, ...row }],
@@ -29,25 +27,24 @@ export function withRow(draft: EnvDraft, row: { name: string; value: string }): 
   };
 }
 
-/** A name that is typed already gets the new value. */
-export function withSet(draft: EnvDraft, set: Readonly<Record<string, string>>): EnvDraft {
+export function setVariables(draft: EnvDraft, set: Readonly<Record<string, string>>): EnvDraft {
   let next = draft;
   for (const [name, value] of Object.entries(set)) {
     const there = next.rows.find((row) => row.name === name);
-    next = there ? changedRow(next, there.key, { value }) : withRow(next, { name, value });
+    next = there ? updateRow(next, there.key, { value }) : addRow(next, { name, value });
   }
   return next;
 }
 
-export function changedRow(draft: EnvDraft, key: number, set: Partial<Omit<EnvRow, 'key'>>): EnvDraft {
+export function updateRow(draft: EnvDraft, key: number, set: Partial<Omit<EnvRow, 'key'>>): EnvDraft {
   return { ...draft, rows: draft.rows.map((row) => (row.key === key ? { ...row, ...set } : row)) };
 }
 
-export function withoutRow(draft: EnvDraft, key: number): EnvDraft {
+export function removeRow(draft: EnvDraft, key: number): EnvDraft {
   return { ...draft, rows: draft.rows.filter((row) => row.key !== key) };
 }
 
-export function toggledRemoval(draft: EnvDraft, name: string): EnvDraft {
+export function toggleRemoval(draft: EnvDraft, name: string): EnvDraft {
   const isRemoved = draft.removed.includes(name);
   return {
     rows: draft.rows.filter((row) => row.name !== name),
@@ -55,25 +52,70 @@ export function toggledRemoval(draft: EnvDraft, name: string): EnvDraft {
   };
 }
 
-/** What is wrong with a row as it stands; the server has the last word. */
 export function rowProblem({ rows }: EnvDraft, { key, name, value }: EnvRow): string | null {
-  if (name === '') return 'A variable needs a name.';
-  if (!envNamePattern.test(name)) return 'Letters, digits and _, and no digit at the beginning.';
-  if (envNamesReserved.test(name)) return 'The platform gives this one; it can not be set.';
-  if (rows.some((row) => row.key !== key && row.name === name)) return 'It stands here twice.';
+  if (name === '') return 'Enter a name.';
+  if (!envNamePattern.test(name)) return 'Use letters, digits and _, not starting with a digit.';
+  if (envNamesReserved.test(name)) return 'Reserved by the platform.';
+  if (rows.some((row) => row.key !== key && row.name === name)) return 'Already listed.';
   if (new TextEncoder().encode(value).length > envValueBytesMax)
-    return `A value has ${envValueBytesMax / 1024} KiB at most.`;
+    return `A value has at most ${envValueBytesMax / 1024} KiB.`;
   return null;
 }
 
-/** Why the draft can not be sent; null: it can. */
-export function draftObstacle(draft: EnvDraft): string | null {
-  if (draft.rows.length === 0 && draft.removed.length === 0) return 'Nothing is changed yet.';
-  if (draft.rows.length > envVariablesMax) return `An app has ${envVariablesMax} variables at most.`;
-  if (draft.rows.some((row) => rowProblem(draft, row) !== null)) return 'Correct what is marked first.';
+export function whyNotSave(draft: EnvDraft): string | null {
+  if (draft.rows.length === 0 && draft.removed.length === 0) return 'Nothing has changed yet.';
+  if (draft.rows.length > envVariablesMax) return `An app has at most ${envVariablesMax} variables.`;
+  if (draft.rows.some((row) => rowProblem(draft, row) !== null)) return 'Correct the marked fields first.';
   return null;
 }
 
-export function wishOf({ rows, removed }: EnvDraft): { set: Record<string, string>; unset: string[] } {
+export function envChanges({ rows, removed }: EnvDraft): { set: Record<string, string>; unset: string[] } {
   return { set: Object.fromEntries(rows.map(({ name, value }) => [name, value])), unset: [...removed] };
+}
+
+/** Invalid lines are reported by number only, since they may contain secrets. */
+interface ParsedEnv {
+  set: Record<string, string>;
+  invalidLines: number[];
+}
+
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=[^\S\n]*/;
+
+export function parseEnv(text: string): ParsedEnv {
+  const parsed: ParsedEnv = { set: {}, invalidLines: [] };
+  const lines = text.replace(/\r\n?/g, '\n').split('\n');
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const [head = '', name] = assignment.exec(line) ?? [];
+    if (name === undefined) {
+      parsed.invalidLines.push(at + 1);
+      continue;
+    }
+    const rest = line.slice(head.length);
+    const quote = /^["'`]/.exec(rest)?.[0];
+    if (quote === undefined) {
+      parsed.set[name] = rest.replace(/#.*$/, '').trim();
+      continue;
+    }
+    const { value, lastLine } = readQuoted(lines, { at, column: head.length + 1, quote });
+    if (value === null) parsed.invalidLines.push(at + 1);
+    else parsed.set[name] = quote === '"' ? value.replaceAll('\\n', '\n') : value;
+    at = lastLine;
+  }
+  return parsed;
+}
+
+function readQuoted(
+  lines: readonly string[],
+  { at, column, quote }: { at: number; column: number; quote: string },
+): { value: string | null; lastLine: number } {
+  const parts: string[] = [];
+  for (let line = at; line < lines.length; line++) {
+    const text = (lines[line] ?? '').slice(line === at ? column : 0);
+    const end = text.indexOf(quote);
+    if (end >= 0) return { value: [...parts, text.slice(0, end)].join('\n'), lastLine: line };
+    parts.push(text);
+  }
+  return { value: null, lastLine: at };
 }

@@ -1,11 +1,19 @@
-import { ActionIcon, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { IconPlus, IconX } from '@tabler/icons-react';
-import { useEffect, useRef } from 'react';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { changedRow, type EnvDraft, rowProblem, withoutRow, withRow, withSet } from './env-draft.ts';
-import { EnvPaste } from './env-paste.tsx';
+import { ActionIcon, Alert, Fieldset, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { envNamesReserved } from '@svc/contract/deployments.ts';
+import { IconClipboardText, IconPlus, IconX } from '@tabler/icons-react';
+import { useEffect, useRef, useState } from 'react';
+import { ActionButton } from '../../../components/buttons.tsx';
+import { Hint, SecondaryButton } from '../../../components/text.tsx';
+import {
+  addRow,
+  type EnvDraft,
+  parseEnv,
+  removeRow,
+  rowProblem,
+  setVariables,
+  updateRow,
+} from './env-draft.ts';
 
-/** Variables to be set, any number at once. */
 export function EnvEditor({
   draft,
   setDraft,
@@ -17,20 +25,19 @@ export function EnvEditor({
 }) {
   const box = useRef<HTMLFieldSetElement>(null);
   const isAdding = useRef(false);
-  // Who asks for a variable goes on by typing its name.
   useEffect(() => {
     if (!isAdding.current || draft.rows.length === 0) return;
     isAdding.current = false;
     [...(box.current?.querySelectorAll<HTMLElement>('input') ?? [])].at(-1)?.focus();
   }, [draft.rows.length]);
   return (
-    <Fieldset ref={box} legend="To be set">
+    <Fieldset ref={box} legend="Variables to set">
       <Stack gap="sm">
         {draft.rows.length === 0 && (
-          <Text size="sm" c="dimmed">
-            Add variables one by one, or paste the text of a .env file. Nothing is changed before you have
-            seen what would change.
-          </Text>
+          <Hint>
+            Add variables one by one, or paste the text of a .env file. You review all changes before they
+            apply.
+          </Hint>
         )}
         {draft.rows.map((row, at) => (
           <Group key={row.key} gap="sm" align="flex-start" wrap="nowrap">
@@ -39,9 +46,7 @@ export function EnvEditor({
                 label={`Name ${at + 1}`}
                 value={row.name}
                 error={row.name === '' ? null : rowProblem(draft, row)}
-                onChange={(event) =>
-                  setDraft(changedRow(draft, row.key, { name: event.currentTarget.value }))
-                }
+                onChange={(event) => setDraft(updateRow(draft, row.key, { name: event.currentTarget.value }))}
                 style={{ flex: '1 1 12rem' }}
                 classNames={{ input: 'mono' }}
                 autoComplete="off"
@@ -50,11 +55,10 @@ export function EnvEditor({
               <Textarea
                 label={`Value ${at + 1}`}
                 value={row.value}
-                autosize
                 minRows={1}
                 maxRows={8}
                 onChange={(event) =>
-                  setDraft(changedRow(draft, row.key, { value: event.currentTarget.value }))
+                  setDraft(updateRow(draft, row.key, { value: event.currentTarget.value }))
                 }
                 style={{ flex: '2 1 14rem' }}
                 classNames={{ input: 'mono' }}
@@ -66,28 +70,84 @@ export function EnvEditor({
               mt={28}
               variant="subtle"
               color="gray"
-              aria-label={`Leave out ${row.name || `variable ${at + 1}`}`}
-              onClick={() => setDraft(withoutRow(draft, row.key))}
+              aria-label={`Remove ${row.name || `variable ${at + 1}`}`}
+              onClick={() => setDraft(removeRow(draft, row.key))}
             >
               <IconX size={16} aria-hidden />
             </ActionIcon>
           </Group>
         ))}
         <Group gap="sm">
-          <MayButton
-            variant="default"
+          <ActionButton
             why={cannot}
-            leftSection={<IconPlus size={16} aria-hidden />}
+            icon={IconPlus}
             onClick={() => {
               isAdding.current = true;
-              setDraft(withRow(draft, { name: '', value: '' }));
+              setDraft(addRow(draft, { name: '', value: '' }));
             }}
           >
-            Add a variable
-          </MayButton>
-          <EnvPaste cannot={cannot} take={(set) => setDraft(withSet(draft, set))} />
+            Add variable
+          </ActionButton>
+          <EnvPaste cannot={cannot} take={(set) => setDraft(setVariables(draft, set))} />
         </Group>
       </Stack>
     </Fieldset>
+  );
+}
+
+function EnvPaste({ cannot, take }: { cannot: string | null; take: (set: Record<string, string>) => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const [text, setText] = useState('');
+  const { set, invalidLines } = parseEnv(text);
+  // Env files often contain reserved names, which cannot be set.
+  const passedOver = Object.keys(set).filter((name) => envNamesReserved.test(name));
+  const accepted = Object.entries(set).filter(([name]) => !envNamesReserved.test(name));
+
+  function close() {
+    setOpen(false);
+    setText('');
+  }
+
+  return (
+    <>
+      <ActionButton why={cannot} icon={IconClipboardText} onClick={() => setOpen(true)}>
+        Paste .env text
+      </ActionButton>
+      <Modal opened={isOpen} onClose={close} title="Paste .env text" size="lg">
+        <Stack>
+          <Textarea
+            label="Lines of NAME=value"
+            description="Comments, export and quotes are supported, as in svc env set --from-file."
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            minRows={8}
+            maxRows={20}
+            data-autofocus
+            classNames={{ input: 'mono' }}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          {passedOver.length > 0 && (
+            <Alert color="blue">Skipped, because the platform sets them: {passedOver.join(', ')}.</Alert>
+          )}
+          {invalidLines.length > 0 && (
+            <Alert color="yellow">Skipped, because they are not valid: line {invalidLines.join(', ')}.</Alert>
+          )}
+          <Group justify="flex-end">
+            <SecondaryButton onClick={close}>Back</SecondaryButton>
+            <ActionButton
+              variant="filled"
+              why={accepted.length === 0 ? 'The text has no variable yet.' : null}
+              onClick={() => {
+                take(Object.fromEntries(accepted));
+                close();
+              }}
+            >
+              {`Add ${accepted.length} ${accepted.length === 1 ? 'variable' : 'variables'}`}
+            </ActionButton>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
   );
 }

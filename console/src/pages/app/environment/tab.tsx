@@ -1,14 +1,218 @@
-import { listEnv } from '@svc/contract/deployments.ts';
-import { OnlyFor } from '../../../parts/only-for.tsx';
-import { useApp } from '../use-app.ts';
-import { EnvView } from './env-view.tsx';
+import { Alert, Badge, Code, Group, Stack, Text } from '@mantine/core';
+import { changeEnv, listEnv } from '@svc/contract/deployments.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
+import { perPageMax } from '@svc/contract/limits.ts';
+import { IconInfoCircle } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
+import { useChange } from '../../../change/use-change.ts';
+import { ActionButton, ChangeButton } from '../../../components/buttons.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { TimeText } from '../../../components/display.tsx';
+import { EmptyState } from '../../../components/page-layout.tsx';
+import { ProblemAlert } from '../../../components/problem-alert.tsx';
+import { QueryView } from '../../../components/query-view.tsx';
+import { Heading, Hint, SubHeading } from '../../../components/text.tsx';
+import { Redeploy } from '../deployments/deploy-buttons.tsx';
+import { whyNotActive } from '../rules.ts';
+import { restrictedTab, useApp, usePersonNames } from '../use-app.tsx';
+import { addRow, type EnvDraft, emptyDraft, envChanges, toggleRemoval, whyNotSave } from './env-draft.ts';
+import { EnvEditor } from './env-editor.tsx';
 
-/** What the app runs with. */
-export default function EnvironmentTab() {
-  const { why } = useApp();
+export default restrictedTab(listEnv, 'the environment', EnvView);
+
+function EnvView() {
+  const { app, params, why } = useApp();
+  const answer = useEndpoint(listEnv, { params, query: { per_page: perPageMax } });
+  const [draft, setDraft] = useState(emptyDraft);
+  const [isChanged, setChanged] = useState(false);
+  const change = useChange(changeEnv, {
+    title: 'Update the environment',
+    done: 'Variables updated. They apply from the next deployment.',
+    onDone: () => {
+      setDraft(emptyDraft);
+      setChanged(true);
+    },
+  });
+  const namesBy = (by: 'manifest' | 'platform') =>
+    answer.data?.items.flatMap(({ name, given_by }) => (given_by === by ? [name] : [])) ?? [];
+  const cannot = why(changeEnv) ?? whyNotActive(app);
   return (
-    <OnlyFor why={why(listEnv)} what="the environment">
-      <EnvView />
-    </OnlyFor>
+    <Stack gap="md">
+      <Stack gap={4}>
+        <Heading>Environment</Heading>
+        <Hint>
+          Variables for building and running the app. Values are stored encrypted and never shown. Changes
+          apply from the next deployment.
+        </Hint>
+      </Stack>
+      {isChanged && (
+        <Alert
+          color="blue"
+          icon={<IconInfoCircle aria-hidden />}
+          title={
+            app.runtime === 'running'
+              ? 'The app still runs with the old values'
+              : 'The changes apply from the next deployment'
+          }
+        >
+          <Redeploy />
+        </Alert>
+      )}
+      <QueryView answer={answer}>
+        {({ items }) => {
+          const own = items.filter(({ given_by }) => given_by === 'app');
+          if (own.length === 0)
+            return (
+              <EmptyState
+                title="No variables"
+                command={`svc env set GREETING=hello --app ${app.slug} --execute`}
+              >
+                API keys, URLs and flags: settings that differ between environments and do not belong in the
+                code.
+              </EmptyState>
+            );
+          return (
+            <EnvTable
+              items={own}
+              draft={draft}
+              cannot={cannot}
+              change={(name) => setDraft(addRow(draft, { name, value: '' }))}
+              remove={(name) => setDraft(toggleRemoval(draft, name))}
+            />
+          );
+        }}
+      </QueryView>
+      <EnvEditor draft={draft} setDraft={setDraft} cannot={cannot} />
+      <ProblemAlert error={change.problem} />
+      <Group>
+        <ChangeButton
+          variant="filled"
+          why={cannot ?? whyNotSave(draft)}
+          change={change}
+          input={{ params, body: envChanges(draft) }}
+        >
+          Review changes
+        </ChangeButton>
+        <ActionButton
+          why={draft === emptyDraft ? 'Nothing has changed yet.' : null}
+          onClick={() => {
+            setDraft(emptyDraft);
+            change.clear();
+          }}
+        >
+          Discard
+        </ActionButton>
+      </Group>
+      <ExternalVariables
+        title="From svc.yaml"
+        names={namesBy('manifest')}
+        note="Set by the live deployment. Your variables take precedence."
+      />
+      <ExternalVariables
+        title="Set by the platform"
+        names={namesBy('platform')}
+        note="Always available to the app. Your variables take precedence where they may be set."
+      />
+    </Stack>
+  );
+}
+
+type EnvVariable = Answer<NonNullable<typeof listEnv.shape>>['items'][number];
+
+function EnvTable({
+  items,
+  draft,
+  cannot,
+  change,
+  remove,
+}: {
+  items: readonly EnvVariable[];
+  draft: EnvDraft;
+  cannot: string | null;
+  change: (name: string) => void;
+  remove: (name: string) => void;
+}) {
+  const nameOf = usePersonNames();
+  const isRemoved = (name: string) => draft.removed.includes(name);
+  const isTyped = (name: string) => draft.rows.some((row) => row.name === name);
+  return (
+    <DataTable
+      label="Variables"
+      minWidth={440}
+      verticalSpacing="xs"
+      rows={items}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          head: 'Name',
+          cell: ({ name }) => (
+            <Group gap="xs">
+              <Text span className="mono" td={isRemoved(name) ? 'line-through' : undefined}>
+                {name}
+              </Text>
+              {isRemoved(name) && (
+                <Badge color="red" variant="light" tt="none">
+                  will be removed
+                </Badge>
+              )}
+              {isTyped(name) && (
+                <Badge color="blue" variant="light" tt="none">
+                  will change
+                </Badge>
+              )}
+            </Group>
+          ),
+        },
+        { head: 'Changed', cell: (variable) => <TimeText value={variable.updated_at} /> },
+        { head: 'By', cell: (variable) => nameOf(variable.updated_by) ?? 'unknown' },
+        {
+          head: 'Actions',
+          cell: ({ name }) => (
+            <Group gap="xs" wrap="nowrap">
+              <ActionButton
+                size="compact-sm"
+                why={cannot ?? (isTyped(name) ? 'Enter the new value below.' : null)}
+                onClick={() => change(name)}
+                aria-label={`Change ${name}`}
+              >
+                Change
+              </ActionButton>
+              <ActionButton
+                size="compact-sm"
+                why={cannot}
+                onClick={() => remove(name)}
+                aria-label={isRemoved(name) ? `Keep ${name}` : `Remove ${name}`}
+              >
+                {isRemoved(name) ? 'Keep' : 'Remove'}
+              </ActionButton>
+            </Group>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function ExternalVariables({
+  title,
+  names,
+  note,
+}: {
+  title: string;
+  names: readonly string[];
+  note: string;
+}) {
+  if (names.length === 0) return null;
+  return (
+    <Stack gap="xs">
+      <SubHeading>{title}</SubHeading>
+      <Group gap="xs">
+        {names.map((name) => (
+          <Code key={name}>{name}</Code>
+        ))}
+      </Group>
+      <Hint>{note}</Hint>
+    </Stack>
   );
 }

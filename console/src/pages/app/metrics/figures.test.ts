@@ -4,10 +4,18 @@ import { type AppMetrics, chartRows, charts, errorPercent, formatMs, formatPerce
 const figures = {
   requests: 4,
   by_status: { '2xx': 2, '3xx': 1, '4xx': 0, '5xx': 1 },
-  ...{ bytes_out: 10, p50_ms: 5, p95_ms: 80.5, p99_ms: null, cpu_ms: 30_000, memory_bytes: 0 },
+  bytes_out: 10,
+  p50_ms: 5,
+  p95_ms: 80.5,
+  p99_ms: null,
+  cpu_ms: 30_000,
+  memory_bytes: 0,
 };
 const metrics: AppMetrics = {
-  ...{ range: '1h', from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z', step_seconds: 60 },
+  range: '1h',
+  from: '2026-01-01T00:00:00Z',
+  to: '2026-01-01T01:00:00Z',
+  step_seconds: 60,
   total: figures,
   points: [
     { at: '2026-01-01T00:00:00.000Z', ...figures },
@@ -15,8 +23,8 @@ const metrics: AppMetrics = {
   ],
 };
 
-describe('what the charts show', () => {
-  test('is what the server counted: by class, as a share, of one processor, and nothing where nothing is known', () => {
+describe('charts', () => {
+  test('show the figures of the server, and gaps without data', () => {
     const values = Object.fromEntries(
       charts.map((chart) => [chart.title, chartRows(chart, metrics).map((row) => row.values)]),
     );
@@ -44,7 +52,7 @@ describe('what the charts show', () => {
     [formatMs(250), '250 ms'],
     [formatMs(1500), '1.5 s'],
     [formatMs(710_400), '11.8 min'],
-  ])('is written %s', (text, expected) => {
+  ])('format %s', (text, expected) => {
     expect(text).toBe(expected);
   });
 });

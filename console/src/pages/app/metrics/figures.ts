@@ -1,44 +1,37 @@
 import type { getAppMetrics, metricsRanges } from '@svc/contract/app-metrics.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
-import { readableBytes } from '../../../parts/readable-bytes.ts';
+import { formatBytes } from '../../../components/format.ts';
 
 export type AppMetrics = Answer<NonNullable<typeof getAppMetrics.shape>>;
-export type MetricsPoint = AppMetrics['points'][number];
+type MetricsPoint = AppMetrics['points'][number];
 export type MetricsRange = (typeof metricsRanges)[number];
 
-export interface Series {
+interface Series {
   name: string;
   color: string;
-  /** Beside the colour, so that lines can be told apart without it. */
   dash?: string;
-  /** It is a sum that is held against the length of the point. */
   isOfWholeStep?: true;
-  /** Null: there is nothing to say of that time. */
   of(point: MetricsPoint, stepSeconds: number): number | null;
 }
 
 export interface Chart {
   title: string;
-  /** What the figures are, in a line below the title. */
   means: string;
   kind: 'bars' | 'lines' | 'area';
-  /** What stands beside the axis. */
   scale: 'counts' | 'figures';
   format(value: number): string;
   series: readonly Series[];
 }
 
 export const formatCount = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 });
-/** Small figures by what counts in them: ticks beside an axis would be told alike otherwise. */
-const shortly = (value: number) =>
+const formatShort = (value: number) =>
   value.toLocaleString('en', value < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 });
-export const formatPercent = (value: number) => `${shortly(value)} %`;
+export const formatPercent = (value: number) => `${formatShort(value)} %`;
 export function formatMs(value: number): string {
   if (value >= 120_000) return `${(value / 60_000).toLocaleString('en', { maximumFractionDigits: 1 })} min`;
   if (value >= 1000) return `${(value / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s`;
-  return `${shortly(value)} ms`;
+  return `${formatShort(value)} ms`;
 }
-/** Of all requests of a time, those that the app or the platform failed; null: there were none. */
 export function errorPercent({ requests, by_status }: Pick<MetricsPoint, 'requests' | 'by_status'>) {
   return requests === 0 ? null : (by_status['5xx'] / requests) * 100;
 }
@@ -46,7 +39,7 @@ export function errorPercent({ requests, by_status }: Pick<MetricsPoint, 'reques
 export const charts: readonly Chart[] = [
   {
     title: 'Requests',
-    means: 'By the class of their answer',
+    means: 'By response status',
     kind: 'bars',
     scale: 'counts',
     format: formatCount,
@@ -58,7 +51,7 @@ export const charts: readonly Chart[] = [
   },
   {
     title: 'Latency',
-    means: 'Until the answer began: half, 95 % and 99 % of requests were quicker',
+    means: 'Time to first byte: p50, p95, p99',
     kind: 'lines',
     scale: 'figures',
     format: formatMs,
@@ -70,7 +63,7 @@ export const charts: readonly Chart[] = [
   },
   {
     title: 'Errors',
-    means: 'Answers with 5xx, of all',
+    means: 'Share of responses with status 5xx',
     kind: 'area',
     scale: 'figures',
     format: formatPercent,
@@ -78,7 +71,7 @@ export const charts: readonly Chart[] = [
   },
   {
     title: 'CPU',
-    means: 'Of one processor; several can be used at once',
+    means: 'Percent of one core; can exceed 100 %',
     kind: 'area',
     scale: 'figures',
     format: formatPercent,
@@ -93,11 +86,11 @@ export const charts: readonly Chart[] = [
   },
   {
     title: 'Memory',
-    means: 'The most that was seen',
+    means: 'Peak',
     kind: 'area',
     scale: 'figures',
-    // Kept in one line beside the axis.
-    format: (value) => readableBytes(value).replace('.0 ', ' ').replace(' ', '\u00a0'),
+    // A non-breaking space keeps the axis label on one line.
+    format: (value) => formatBytes(value).replace('.0 ', ' ').replace(' ', '\u00a0'),
     series: [
       {
         name: 'memory',
@@ -114,19 +107,18 @@ export interface ChartRow {
   values: (number | null)[];
 }
 
-/** What a chart draws and what stands in its table: the same figures. */
 export function chartRows({ series }: Chart, { points, step_seconds, range }: AppMetrics): ChartRow[] {
   return points.map((point, at) => ({
     at: point.at,
     label: timeLabel(point.at, range),
     values: series.map((one) =>
-      // The last point has only begun: what is said of its whole length would be too little.
+      // The last step is still running, so its sum would be too low.
       one.isOfWholeStep && at === points.length - 1 ? null : one.of(point, step_seconds),
     ),
   }));
 }
 
-export function timeLabel(at: string, range: MetricsRange): string {
+function timeLabel(at: string, range: MetricsRange): string {
   const time = new Date(at);
   const clock = time.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hour12: false });
   return range === '7d' ? `${time.toLocaleDateString('en', { weekday: 'short' })} ${clock}` : clock;

@@ -1,23 +1,24 @@
 import { Group, Paper, Text, VisuallyHidden } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { useState } from 'react';
-import { type Drawing, drawingOf } from './drawing-of.ts';
+import { BoldText } from '../../../components/text.tsx';
+import { type ChartLayout, layoutChart } from './chart-layout.ts';
 import type { Chart, ChartRow } from './figures.ts';
 
 const height = 232;
 
 /**
- * For the eye alone; who does not see it is told where the figures stand. Drawn by ourselves: a library that does it weighs
- * more than the rest of the page.
+ * Hidden from screen readers, which are pointed to the table. A chart library would weigh more than the rest of the
+ * page.
  */
 export function MetricChart({ chart, rows }: { chart: Chart; rows: readonly ChartRow[] }) {
   const { ref, width } = useElementSize();
   const [pointed, setPointed] = useState<number | null>(null);
-  const drawing = drawingOf({ chart, rows, width, height });
+  const drawing = layoutChart({ chart, rows, width, height });
   const row = pointed === null ? undefined : rows[pointed];
   return (
     <>
-      <VisuallyHidden>A chart. “{chart.title} as table” shows its figures.</VisuallyHidden>
+      <VisuallyHidden>Chart. “{chart.title} as table” shows the values.</VisuallyHidden>
       <div aria-hidden>
         <div
           ref={ref}
@@ -30,7 +31,7 @@ export function MetricChart({ chart, rows }: { chart: Chart; rows: readonly Char
         >
           {width > 0 && <Plot chart={chart} drawing={drawing} width={width} pointed={row && pointed} />}
           {row && pointed !== null && (
-            <Figures
+            <HoverFigures
               chart={chart}
               row={row}
               x={drawing.xOf(pointed)}
@@ -42,7 +43,7 @@ export function MetricChart({ chart, rows }: { chart: Chart; rows: readonly Char
           <Group gap="md" justify="center" mt="xs">
             {chart.series.map((one) => (
               <Group key={one.name} gap={6} wrap="nowrap">
-                <Mark color={one.color} />
+                <SeriesMark color={one.color} />
                 <Text size="sm">{one.name}</Text>
               </Group>
             ))}
@@ -60,7 +61,7 @@ function Plot({
   pointed,
 }: {
   chart: Chart;
-  drawing: Drawing;
+  drawing: ChartLayout;
   width: number;
   pointed: number | null | undefined;
 }) {
@@ -86,20 +87,29 @@ function Plot({
         <line x1={xOf(pointed)} x2={xOf(pointed)} y1={plot.top} y2={plot.bottom} {...rule} />
       )}
       {bars.map(({ key, color, ...box }) => (
-        <rect key={key} {...box} fill={inCss(color)} />
+        <rect key={key} {...box} fill={cssColor(color)} />
       ))}
       {lines.map(({ name, color, dash, path, area }) => (
         <g key={name}>
-          {area !== null && <path d={area} fill={inCss(color)} fillOpacity={0.2} />}
-          <path d={path} fill="none" stroke={inCss(color)} strokeWidth={2} strokeDasharray={dash} />
+          {area !== null && <path d={area} fill={cssColor(color)} fillOpacity={0.2} />}
+          <path d={path} fill="none" stroke={cssColor(color)} strokeWidth={2} strokeDasharray={dash} />
         </g>
       ))}
     </svg>
   );
 }
 
-/** What is under the pointer, beside it. */
-function Figures({ chart, row, x, isRight }: { chart: Chart; row: ChartRow; x: number; isRight: boolean }) {
+function HoverFigures({
+  chart,
+  row,
+  x,
+  isRight,
+}: {
+  chart: Chart;
+  row: ChartRow;
+  x: number;
+  isRight: boolean;
+}) {
   const side = isRight ? { right: `calc(100% - ${x - 12}px)` } : { left: x + 12 };
   return (
     <Paper
@@ -108,14 +118,12 @@ function Figures({ chart, row, x, isRight }: { chart: Chart; row: ChartRow; x: n
       p="xs"
       style={{ position: 'absolute', top: 8, pointerEvents: 'none', ...side }}
     >
-      <Text size="sm" fw={600}>
-        {row.label}
-      </Text>
+      <BoldText>{row.label}</BoldText>
       {chart.series.map((one, at) => {
         const value = row.values[at] ?? null;
         return (
           <Group key={one.name} gap={6} wrap="nowrap">
-            <Mark color={one.color} />
+            <SeriesMark color={one.color} />
             <Text size="sm" style={{ flex: 1 }}>
               {one.name}
             </Text>
@@ -127,9 +135,10 @@ function Figures({ chart, row, x, isRight }: { chart: Chart; row: ChartRow; x: n
   );
 }
 
-function Mark({ color }: { color: string }) {
-  return <span style={{ width: 10, height: 10, borderRadius: 5, flex: 'none', background: inCss(color) }} />;
+function SeriesMark({ color }: { color: string }) {
+  return (
+    <span style={{ width: 10, height: 10, borderRadius: 5, flex: 'none', background: cssColor(color) }} />
+  );
 }
 
-/** `blue.6` of the theme. */
-const inCss = (color: string) => `var(--mantine-color-${color.replace('.', '-')})`;
+const cssColor = (color: string) => `var(--mantine-color-${color.replace('.', '-')})`;

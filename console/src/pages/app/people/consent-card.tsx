@@ -1,38 +1,34 @@
-import { Group, Text } from '@mantine/core';
-import { getInspectionConsent, setInspectionConsent } from '@svc/contract/inspection.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { Code, Group, Text } from '@mantine/core';
+import { getInspectionConsent, listInspections, setInspectionConsent } from '@svc/contract/inspection.ts';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { useChange } from '../../../change/use-change.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { Section } from '../../../parts/section.tsx';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { TimeText } from '../../../parts/time-text.tsx';
-import { useApp } from '../use-app.ts';
-import { InspectionList } from './inspection-list.tsx';
+import { ChangeButton } from '../../../components/buttons.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { StateBadge, TimeText } from '../../../components/display.tsx';
+import { Section } from '../../../components/page-layout.tsx';
+import { ProblemAlerts } from '../../../components/problem-alert.tsx';
+import { QueryView } from '../../../components/query-view.tsx';
+import { Hint, SubHeading } from '../../../components/text.tsx';
+import { useApp } from '../use-app.tsx';
 
-/** Whether admins may look at how the app is built. */
 export function ConsentCard() {
   const { app, params, why } = useApp();
-  const answer = useAnswer(getInspectionConsent, { params });
+  const answer = useEndpoint(getInspectionConsent, { params });
   const grant = useChange(setInspectionConsent, {
-    title: 'Grant the consent',
-    verb: 'Grant',
-    done: 'Tenant admins may inspect the app now.',
+    title: 'Grant consent',
+    done: 'Consent granted. Tenant admins may inspect the app.',
   });
-  const revoke = useChange(setInspectionConsent, {
-    title: 'Revoke the consent',
-    verb: 'Revoke',
-    done: 'Nobody may inspect the app any more.',
-  });
+  const revoke = useChange(setInspectionConsent, { title: 'Revoke consent', done: 'Consent revoked.' });
   const whyNoGrant =
-    app.relation === 'owner' ? null : 'Only its owner grants it: what was read can not be made unread.';
+    app.relation === 'owner'
+      ? null
+      : 'Only the owner can grant consent, because an inspection cannot be undone.';
   return (
     <Section
-      title="Inspection by admins"
-      lead="With the consent of its owner, tenant admins read how the app is built, never its rows. Each reading is written down."
+      title="Admin inspection"
+      lead="With the owner’s consent, tenant admins can inspect how the app is built, but never its rows. Every inspection is recorded."
     >
-      <AnswerView answer={answer} lines={2}>
+      <QueryView answer={answer} lines={2}>
         {({ status, granted_at, revoked_at, reads }) => (
           <>
             <Group gap="sm">
@@ -48,42 +44,70 @@ export function ConsentCard() {
                 )}
                 {status === 'revoked' && (
                   <>
-                    Revoked <TimeText value={revoked_at} />. What was read before stays read.
+                    Revoked <TimeText value={revoked_at} />. Earlier inspections stay recorded.
                   </>
                 )}
-                {status === 'never' && 'It was never granted.'}
+                {status === 'never' && 'Consent was never granted.'}
               </Text>
               {status === 'granted' ? (
-                <MayButton
+                <ChangeButton
                   size="compact-sm"
-                  variant="default"
                   why={why(setInspectionConsent)}
-                  loading={revoke.isBusy}
-                  onClick={() => void revoke.propose({ params, body: { granted: false } })}
+                  change={revoke}
+                  input={{ params, body: { granted: false } }}
                 >
-                  Revoke the consent
-                </MayButton>
+                  Revoke consent
+                </ChangeButton>
               ) : (
-                <MayButton
+                <ChangeButton
                   size="compact-sm"
-                  variant="default"
                   why={whyNoGrant}
-                  loading={grant.isBusy}
-                  onClick={() => void grant.propose({ params, body: { granted: true } })}
+                  change={grant}
+                  input={{ params, body: { granted: true } }}
                 >
-                  Grant the consent
-                </MayButton>
+                  Grant consent
+                </ChangeButton>
               )}
             </Group>
-            {[grant, revoke].map(
-              ({ problem }, at) =>
-                // biome-ignore lint/suspicious/noArrayIndexKey: there are always these two.
-                problem !== null && <ProblemAlert key={at} error={problem} />,
-            )}
+            <ProblemAlerts changes={[grant, revoke]} />
             {reads > 0 && <InspectionList />}
           </>
         )}
-      </AnswerView>
+      </QueryView>
     </Section>
+  );
+}
+
+const shownMax = 10;
+
+function InspectionList() {
+  const { app, params } = useApp();
+  const answer = useEndpoint(listInspections, { params, query: { per_page: shownMax } });
+  return (
+    <QueryView answer={answer} lines={2}>
+      {({ items, total }) => (
+        <div>
+          <SubHeading mb="xs">Inspections</SubHeading>
+          <DataTable
+            label="Inspections"
+            minWidth={420}
+            verticalSpacing={7}
+            rows={items}
+            columns={[
+              { head: 'Reader', cell: (entry) => entry.reader_email },
+              { head: 'Subject', cell: ({ what }) => what },
+              { head: 'Reason', cell: ({ reason }) => reason },
+              { head: 'Time', cell: ({ at }) => <TimeText value={at} /> },
+            ]}
+          />
+          {total > shownMax && (
+            <Hint mt="xs">
+              The latest {shownMax} of {total}. All of them:{' '}
+              <Code>{`svc apps inspection-consent ledger --app ${app.slug}`}</Code>
+            </Hint>
+          )}
+        </div>
+      )}
+    </QueryView>
   );
 }

@@ -1,73 +1,68 @@
-import { Group, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, TextInput } from '@mantine/core';
 import { transferOwnership } from '@svc/contract/owners.ts';
-import { useState } from 'react';
-import { useChange } from '../../../change/use-change.ts';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { Section } from '../../../parts/section.tsx';
-import { useApp } from '../use-app.ts';
-import { useWhyNoTransfer } from './use-why-no-transfer.ts';
+import { usePreviewError } from '../../../api/use-endpoint.ts';
+import { FormElement, SubmitButton } from '../../../components/form-card.tsx';
+import { Section } from '../../../components/page-layout.tsx';
+import { ProblemAlert } from '../../../components/problem-alert.tsx';
+import { Hint } from '../../../components/text.tsx';
+import { useForm } from '../../../components/use-form.ts';
+import { useApp } from '../use-app.tsx';
 
-/** Hands the app over. */
 export function TransferForm() {
   const { app, params, tenant } = useApp();
-  const [to, setTo] = useState('');
-  const change = useChange(transferOwnership, {
-    title: 'Hand the app over',
-    verb: 'Hand it over',
-    done: 'The app is handed over; both are told.',
-    onDone: () => setTo(''),
+  const whyNotTransfer = useWhyNotTransfer();
+  const record = { to: '' };
+  const form = useForm(transferOwnership, record, {
+    title: 'Transfer ownership',
+    done: 'Ownership transferred. Both owners are notified.',
+    whyNot: ({ to }) =>
+      whyNotTransfer ?? (to.trim() === '' ? 'Enter the e-mail address of the new owner first.' : null),
+    input: ({ to }) => ({ params, body: { to: to.trim() } }),
   });
-  const isInPlaceOfOwner = tenant.role === 'tenant_admin' && app.relation !== 'owner';
-  const reason =
-    useWhyNoTransfer() ?? (to.trim() === '' ? 'Enter the e-mail address of the new owner first.' : null);
-  const submit = () => {
-    if (reason === null) void change.propose({ params, body: { to: to.trim() } });
-  };
   return (
     <Section
       tone="danger"
-      title="Hand the app over"
-      lead="The new owner becomes the one who represents it; the owner so far stays as a co-owner. Only the new owner can hand it back."
+      title="Transfer ownership"
+      lead="The new owner represents the app; the present owner becomes a co-owner. Only the new owner can transfer it back."
     >
-      <form
-        noValidate
-        aria-label="Hand the app over"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
+      <FormElement form={form} aria-label="Transfer ownership">
         <Stack gap="sm">
           <Group align="flex-end" gap="sm">
             <TextInput
+              {...form.field('to')}
               label="E-mail address of the new owner"
               type="email"
-              value={to}
-              onChange={(event) => setTo(event.currentTarget.value)}
-              error={change.errorOf('to')}
               autoComplete="off"
               w={{ base: '100%', xs: 320 }}
             />
-            <MayButton
-              color="red"
-              variant="outline"
-              why={reason}
-              loading={change.isBusy}
-              type="submit"
-              onClick={() => {}}
-            >
-              Hand it over
-            </MayButton>
+            <SubmitButton form={form} color="red" variant="outline">
+              Transfer
+            </SubmitButton>
           </Group>
-          {isInPlaceOfOwner && (
-            <Text size="sm" c="dimmed">
-              As an admin you can hand it over only when its owner is suspended or has left the tenant.
-            </Text>
+          {tenant.role === 'tenant_admin' && app.relation !== 'owner' && (
+            <Hint>
+              As an admin you can transfer it only if its owner is suspended or has left the tenant.
+            </Hint>
           )}
-          {change.problem !== null && <ProblemAlert error={change.problem} />}
+          <ProblemAlert error={form.problem} />
         </Stack>
-      </form>
+      </FormElement>
     </Section>
   );
+}
+
+/**
+ * The permission table does not express that admins may transfer an app only if its owner is gone, so the server
+ * previews a transfer to the present owner.
+ */
+function useWhyNotTransfer(): string | null {
+  const { app, params, tenant, why } = useApp();
+  const notOne = why(transferOwnership);
+  const isAsked = notOne !== null && tenant.role === 'tenant_admin';
+  const refusal = usePreviewError(
+    transferOwnership,
+    { params, body: { to: app.owner_id } },
+    { enabled: isAsked, code: 'forbidden' },
+  );
+  return isAsked ? refusal : notOne;
 }

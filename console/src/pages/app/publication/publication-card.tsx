@@ -1,43 +1,44 @@
-import { Group, Stack, Text } from '@mantine/core';
-import { listPublicationsOfApp, requestPublication } from '@svc/contract/review.ts';
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { listPublicationsOfApp, requestPublication, withdrawPublication } from '@svc/contract/review.ts';
 import { getSite } from '@svc/contract/static-sites.ts';
-import { IconWorld } from '@tabler/icons-react';
+import { IconClock, IconWorld } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { Section } from '../../../parts/section.tsx';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { useSearchValue } from '../../../parts/use-search-value.ts';
-import { seenBy, visibilityNames } from '../../../parts/visibility-texts.ts';
-import { useApp } from '../use-app.ts';
-import { OpenRequest } from './open-request.tsx';
+import { useMe } from '../../../api/me.ts';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
+import { useChange } from '../../../change/use-change.ts';
+import { ActionButton, ChangeButton } from '../../../components/buttons.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { StateBadge, TimeText } from '../../../components/display.tsx';
+import { visibilityNames, visibleTo } from '../../../components/format.ts';
+import { LinkTo, Section } from '../../../components/page-layout.tsx';
+import { ProblemAlert } from '../../../components/problem-alert.tsx';
+import { Hint, SubHeading } from '../../../components/text.tsx';
+import { useUrlValue } from '../../../components/url-state.ts';
+import { whyNotPublish } from '../rules.ts';
+import { useApp } from '../use-app.tsx';
 import { PublicationForm } from './publication-form.tsx';
-import { PublicationHistory } from './publication-history.tsx';
-import { hasPending } from './request-view.ts';
-import { whyNotPublish } from './why-not-publish.ts';
+import { hasPending, type PublicationRequest } from './publication-request.ts';
 
 const shownMax = 5;
-/** How often it is asked whether a request that waits was decided. */
 const pendingMs = 5_000;
 
-/** Who sees the app now, and the way to show it to more people. `?publish=yes` opens the form. */
 export function PublicationCard() {
   const { app, params, why } = useApp();
-  const [asked, setAsked] = useSearchValue('publish');
+  const [publish, setPublish] = useUrlValue('publish');
   const isThere = app.record !== 'deleted';
   const mayLook = isThere && why(listPublicationsOfApp) === null;
-  const requests = useAnswer(
+  const requests = useEndpoint(
     listPublicationsOfApp,
     { params, query: { per_page: shownMax } },
-    { enabled: mayLook, everyMs: (last) => (hasPending(last?.items ?? []) ? pendingMs : false) },
+    { enabled: mayLook, refetchMs: (last) => (hasPending(last?.items ?? []) ? pendingMs : false) },
   );
   const mayAsk = isThere && why(requestPublication) === null;
-  const site = useAnswer(getSite, { params }, { enabled: mayAsk && app.deploy_method === 'static' });
+  const site = useEndpoint(getSite, { params }, { enabled: mayAsk && app.deploy_method === 'static' });
   const open = requests.data?.items.find(({ status }) => status === 'pending');
   const queries = useQueryClient();
   const waiting = useRef<string | null>(null);
-  // What was decided elsewhere changes the app as well.
   useEffect(() => {
     if (requests.data === undefined) return;
     const before = waiting.current;
@@ -51,30 +52,90 @@ export function PublicationCard() {
     why(requestPublication) ??
     whyNotPublish(app, { hasOpen: open !== undefined, hasStaged: staged !== null });
   return (
-    <Section title="Who sees it">
+    <Section title="Visibility">
       <Group gap="xs">
         <StateBadge state={app.visibility} label={visibilityNames[app.visibility]} />
-        <Text>Seen by {seenBy[app.visibility]}.</Text>
+        <Text>Visible to {visibleTo[app.visibility]}.</Text>
       </Group>
       {open && <OpenRequest request={open} />}
-      {asked === 'yes' && reason === null ? (
-        <PublicationForm staged={staged} active={active} close={() => setAsked('')} />
+      {publish === 'yes' && reason === null ? (
+        <PublicationForm staged={staged} active={active} close={() => setPublish('')} />
       ) : (
         (mayLook || app.relation !== 'none') && (
           <Stack gap="xs" align="flex-start">
-            <MayButton
+            <ActionButton
               why={reason}
-              variant="default"
-              leftSection={<IconWorld size={16} aria-hidden />}
-              onClick={() => setAsked('yes')}
+              icon={IconWorld}
+              onClick={() => setPublish('yes')}
               data-opens="publication"
             >
               Request publication
-            </MayButton>
+            </ActionButton>
           </Stack>
         )
       )}
       {past.length > 0 && <PublicationHistory requests={past} />}
     </Section>
+  );
+}
+
+function OpenRequest({ request }: { request: PublicationRequest }) {
+  const { tenant, why } = useApp();
+  const me = useMe();
+  const withdraw = useChange(withdrawPublication, { title: 'Withdraw request', done: 'Request withdrawn.' });
+  return (
+    <Alert color="yellow" icon={<IconClock aria-hidden />} title="Waiting for review">
+      <Stack gap="xs">
+        <Text size="sm" component="div">
+          {request.requested_by_email} requested <TimeText value={request.requested_at} /> to make it{' '}
+          <strong>{visibilityNames[request.visibility]}</strong>. Another tenant admin decides.
+        </Text>
+        <ProblemAlert error={withdraw.problem} />
+        <Group gap="md">
+          <LinkTo to={consolePaths.review(tenant.slug, request.id)} size="sm" c="inherit" td="underline">
+            Open request
+          </LinkTo>
+          <ChangeButton
+            size="compact-sm"
+            why={request.requested_by === me.id ? null : why(withdrawPublication)}
+            change={withdraw}
+            input={{ params: { tenantID: tenant.id, request: request.id } }}
+          >
+            Withdraw request
+          </ChangeButton>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+function PublicationHistory({ requests }: { requests: readonly PublicationRequest[] }) {
+  const { tenant } = useApp();
+  return (
+    <div>
+      <SubHeading mb="xs">Earlier requests</SubHeading>
+      <DataTable
+        label="Earlier requests"
+        minWidth={260}
+        verticalSpacing={7}
+        rows={requests}
+        columns={[
+          {
+            head: 'Requested',
+            cell: ({ id, visibility, reason }) => (
+              <>
+                <LinkTo to={consolePaths.review(tenant.slug, id)}>{visibilityNames[visibility]}</LinkTo>
+                {reason && <Hint lineClamp={2}>{reason}</Hint>}
+              </>
+            ),
+          },
+          { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
+          {
+            head: 'Time',
+            cell: (request) => <TimeText value={request.decided_at ?? request.requested_at} />,
+          },
+        ]}
+      />
+    </div>
   );
 }

@@ -1,19 +1,17 @@
-import { Button, Group, Radio, Stack, Textarea } from '@mantine/core';
+import { Radio, Stack, Textarea } from '@mantine/core';
 import { visibilities } from '@svc/contract/apps.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { publicationTextCharsMax, publishedVisibilities, requestPublication } from '@svc/contract/review.ts';
 import type { getSite } from '@svc/contract/static-sites.ts';
-import { useState } from 'react';
-import { useChange } from '../../../change/use-change.ts';
-import { BusyButton } from '../../../parts/busy-button.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { useFormFocus } from '../../../parts/use-form-focus.ts';
-import { seenBy, visibilityNames } from '../../../parts/visibility-texts.ts';
-import { useApp } from '../use-app.ts';
+import { useFormFocus } from '../../../components/focus.ts';
+import { FormElement, FormEnd, SubmitButton } from '../../../components/form-card.tsx';
+import { visibilityNames, visibleTo } from '../../../components/format.ts';
+import { SecondaryButton } from '../../../components/text.tsx';
+import { useForm } from '../../../components/use-form.ts';
+import { useApp } from '../use-app.tsx';
 
 type ReleaseOfSite = Answer<NonNullable<typeof getSite.shape>>['active_release'];
 
-/** Asks for a review: to whom it shall be shown, of what, and a word for who decides. */
 export function PublicationForm({
   staged,
   active,
@@ -24,40 +22,32 @@ export function PublicationForm({
   close: () => void;
 }) {
   const { app, params } = useApp();
-  const form = useFormFocus('publication');
+  const ref = useFormFocus('publication');
   const wider = publishedVisibilities.filter(
     (one) => visibilities.indexOf(one) > visibilities.indexOf(app.visibility),
   );
-  const [visibility, setVisibility] = useState(wider[0] ?? 'internet');
-  const [what, setWhat] = useState<'live' | 'staged'>(active || !staged ? 'live' : 'staged');
-  const [note, setNote] = useState('');
-  const change = useChange(requestPublication, {
+  const record = {
+    visibility: wider[0] ?? ('internet' as const),
+    version: active || !staged ? 'live' : 'staged',
+    note: '',
+  };
+  const form = useForm(requestPublication, record, {
     title: 'Request publication',
-    verb: 'Send the request',
-    done: 'The request is sent; the tenant admins are told.',
+    verb: 'Send request',
+    done: 'Request sent. The tenant admins are notified.',
     onDone: close,
-  });
-  const submit = () =>
-    void change.propose({
+    input: ({ visibility, version, note }) => ({
       params,
-      body: { visibility, note, ...(what === 'staged' && staged ? { deployment_id: staged.id } : {}) },
-    });
+      body: { visibility, note, deployment_id: version === 'staged' ? staged?.id : undefined },
+    }),
+  });
   return (
-    <form
-      ref={form}
-      aria-label="Request publication"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <FormElement ref={ref} form={form} aria-label="Request publication">
       <Stack>
         <Radio.Group
-          label="Show it to"
-          description="A tenant admin decides; until then nothing changes."
-          value={visibility}
-          onChange={(value) => setVisibility(wider.find((one) => one === value) ?? visibility)}
-          error={change.errorOf('visibility')}
+          {...form.field('visibility')}
+          label="Visible to"
+          description="A tenant admin decides. Nothing changes until then."
         >
           <Stack gap="xs" mt="xs">
             {wider.map((one) => (
@@ -65,51 +55,36 @@ export function PublicationForm({
                 key={one}
                 value={one}
                 label={visibilityNames[one]}
-                description={`Seen by ${seenBy[one]}`}
+                description={`Visible to ${visibleTo[one]}`}
               />
             ))}
           </Stack>
         </Radio.Group>
         {staged && staged.id !== active?.id && (
-          <Radio.Group
-            label="What is to be reviewed"
-            value={what}
-            onChange={(value) => setWhat(value === 'staged' ? 'staged' : 'live')}
-          >
+          <Radio.Group {...form.field('version')} label="Version to review">
             <Stack gap="xs" mt="xs">
-              {active && (
-                <Radio value="live" label={`What visitors would see now: release ${named(active)}`} />
-              )}
+              {active && <Radio value="live" label={`Live: release ${releaseLabel(active)}`} />}
               <Radio
                 value="staged"
-                label={`What is staged: release ${named(staged)}`}
-                description="The approval shows it to visitors as well"
+                label={`Staged: release ${releaseLabel(staged)}`}
+                description="Approval also publishes it"
               />
             </Stack>
           </Radio.Group>
         )}
         <Textarea
+          {...form.field('note')}
           label="Note for the reviewer"
-          description="What it is for, and what to look at."
-          value={note}
-          onChange={(event) => setNote(event.currentTarget.value)}
+          description="What the app is for, and what to check."
           maxLength={publicationTextCharsMax}
-          error={change.errorOf('note')}
-          autosize
-          minRows={2}
         />
-        {change.problem !== null && <ProblemAlert error={change.problem} />}
-        <Group>
-          <BusyButton type="submit" loading={change.isBusy}>
-            Preview the request
-          </BusyButton>
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
-        </Group>
+        <FormEnd form={form}>
+          <SubmitButton form={form}>Preview request</SubmitButton>
+          <SecondaryButton onClick={close}>Cancel</SecondaryButton>
+        </FormEnd>
       </Stack>
-    </form>
+    </FormElement>
   );
 }
 
-const named = ({ version, number }: { version: string; number: number }) => version || String(number);
+const releaseLabel = ({ version, number }: { version: string; number: number }) => version || String(number);

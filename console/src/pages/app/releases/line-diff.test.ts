@@ -5,14 +5,14 @@ const signs = { same: ' ', added: '+', removed: '-' } as const;
 const shown = (before: string, after: string) =>
   diffLines(before, after).map(({ kind, text }) => signs[kind] + text);
 
-test('what was taken away and put in is told line by line', () => {
+test('added and removed lines are listed', () => {
   expect(shown('a\nb\nc\n', 'a\nB\nc\nd\n')).toEqual([' a', '-b', '+B', ' c', '+d']);
   expect(shown('', 'a\n')).toEqual(['+a']);
   expect(shown('a\n', '')).toEqual(['-a']);
   expect(shown('same\n', 'same\n')).toEqual([' same']);
 });
 
-test('lines have the numbers that they have in their texts', () => {
+test('lines have their numbers in each text', () => {
   expect(diffLines('a\nb', 'b\nc').map(({ before, after }) => [before, after])).toEqual([
     [1, null],
     [2, 1],
@@ -20,7 +20,6 @@ test('lines have the numbers that they have in their texts', () => {
   ]);
 });
 
-/** A small generator of its own, so that a failure can be had again. */
 function randomText(seed: number): string {
   let state = seed;
   const next = () => {
@@ -30,7 +29,7 @@ function randomText(seed: number): string {
   return Array.from({ length: next() % 30 }, () => 'abcd'[next() % 4]).join('\n');
 }
 
-test('whatever the two texts are, both can be read out of what is told', () => {
+test('both texts can be reconstructed from any diff', () => {
   for (let seed = 1; seed <= 500; seed += 1) {
     const [before, after] = [randomText(seed), randomText(seed + 7_919)];
     const lines = diffLines(before, after);
@@ -43,14 +42,14 @@ test('whatever the two texts are, both can be read out of what is told', () => {
   }
 });
 
-test('texts that have nothing in common are told at once, however long they are', () => {
+test('long texts without common lines are diffed quickly', () => {
   const [before, after] = ['a', 'b'].map((letter) =>
     Array.from({ length: 20_000 }, (_, at) => `${letter}${at}`).join('\n'),
   );
   expect(diffLines(before!, after!)).toHaveLength(40_000);
 });
 
-test('what is the same is folded away but for a few lines around each change', () => {
+test('unchanged lines are collapsed except around changes', () => {
   const before = Array.from({ length: 40 }, (_, at) => `line ${at}`).join('\n');
   const parts = foldSame(diffLines(before, before.replace('line 20', 'another')));
   expect(parts.map(({ kind, lines }) => [kind, typeof lines === 'number' ? lines : lines.length])).toEqual([

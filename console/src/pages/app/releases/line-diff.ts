@@ -1,18 +1,16 @@
 export interface DiffLine {
   kind: 'same' | 'added' | 'removed';
   text: string;
-  /** Its number before and after; null where it is not there. */
   before: number | null;
   after: number | null;
 }
 
-/** A run of lines that are the same and are not shown, or lines that are. */
-export type DiffPart = { kind: 'hidden'; lines: number } | { kind: 'shown'; lines: DiffLine[] };
+type DiffPart = { kind: 'hidden'; lines: number } | { kind: 'shown'; lines: DiffLine[] };
 
-/** Beyond so many differences the two texts are shown one after the other: finding the least of them would take long. */
+/** With more differences the texts are shown one after the other: a minimal diff would take too long. */
 const editsMax = 600;
 
-/** The least number of lines taken away and put in that leads from one text to the other (Myers, 1986). */
+/** A minimal line diff (Myers, 1986). */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [one, other] = [linesOf(before), linesOf(after)];
   let start = 0;
@@ -32,7 +30,8 @@ export function diffLines(before: string, after: string): DiffLine[] {
   return kinds.map((kind) => {
     const text = (kind === 'added' ? other[atOther] : one[atOne]) ?? '';
     const line = {
-      ...{ kind, text },
+      kind,
+      text,
       before: kind === 'added' ? null : ++atOne,
       after: kind === 'removed' ? null : ++atOther,
     };
@@ -40,7 +39,6 @@ export function diffLines(before: string, after: string): DiffLine[] {
   });
 }
 
-/** With a few lines around each difference; the rest is told by how many there are. */
 export function foldSame(lines: readonly DiffLine[], around = 3): DiffPart[] {
   const isNear = lines.map(() => false);
   lines.forEach(({ kind }, at) => {
@@ -88,7 +86,6 @@ function editsBetween(one: readonly string[], other: readonly string[]): DiffLin
   return kinds.reverse();
 }
 
-/** For each number of edits, how far each diagonal was reached before it; null: there are too many. */
 function pathsThrough(one: readonly string[], other: readonly string[]): Map<number, number>[] | null {
   const reached = new Map<number, number>([[1, 0]]);
   const trace: Map<number, number>[] = [];

@@ -3,13 +3,12 @@ import { useMemo } from 'react';
 import './text-diff.css';
 import { type DiffLine, diffLines, foldSame } from './line-diff.ts';
 
-const looks: Record<DiffLine['kind'], { sign: string; word: string }> = {
+const lineMarks: Record<DiffLine['kind'], { sign: string; word: string }> = {
   same: { sign: ' ', word: '' },
   added: { sign: '+', word: 'added' },
   removed: { sign: '−', word: 'removed' },
 };
 
-/** Two texts, line by line; with a sign for each line, so that no colour has to be seen. */
 export function TextDiff({
   before,
   after,
@@ -26,19 +25,17 @@ export function TextDiff({
         : foldSame(diffLines(before, after)),
     [before, after, isWhole],
   );
-  if (parts.length === 0) return <p>It is empty.</p>;
+  if (parts.length === 0) return <p>The file is empty.</p>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be within reach of the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard.
     <section className="text-diff" aria-label="Lines" tabIndex={0}>
       <table>
         <tbody>
           {parts.map((part, at) =>
             part.kind === 'hidden' ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the parts of two texts never change places.
+              // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a diff keep their order.
               <tr key={`part ${at}`} className="text-diff-hidden">
-                <td colSpan={4}>
-                  {part.lines === 1 ? '1 line is the same' : `${part.lines} lines are the same`}
-                </td>
+                <td colSpan={4}>{part.lines === 1 ? '1 unchanged line' : `${part.lines} unchanged lines`}</td>
               </tr>
             ) : (
               part.lines.map((line) => <Line key={`${line.before} ${line.after}`} line={line} />)
@@ -51,7 +48,7 @@ export function TextDiff({
 }
 
 function Line({ line: { kind, text, before, after } }: { line: DiffLine }) {
-  const { sign, word } = looks[kind];
+  const { sign, word } = lineMarks[kind];
   return (
     <tr className={`text-diff-${kind}`}>
       <td className="text-diff-number">{before}</td>

@@ -1,34 +1,31 @@
-import { createRelease, finalizeRelease } from '@svc/contract/static-sites.ts';
+import { ProblemError } from '@svc/contract/client.ts';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
+import { createRelease, finalizeRelease, grantUpload } from '@svc/contract/static-sites.ts';
 import { useEffect, useRef, useState } from 'react';
+import { client } from '../../../api/client.ts';
 import { useChange } from '../../../change/use-change.ts';
-import type { ChosenFile } from '../files/chosen-files.ts';
-import { useApp } from '../use-app.ts';
-import { useLeaveGuard } from '../use-leave-guard.ts';
-import { type HashedFile, hashFiles } from './hash-files.ts';
-import { type Picked, pickSiteFiles } from './pick-site-files.ts';
-import { uploadMissing } from './upload-missing.ts';
+import { putFileWithRetries } from '../files/put-file.ts';
+import type { SelectedFile } from '../files/select-files.tsx';
+import { useApp, useLeaveGuard } from '../use-app.tsx';
+import { type SiteFiles, selectSiteFiles } from './site-files.ts';
 
 type Draft = { id: string; state: string; missing: string[]; missing_bytes: number; upload_url: string };
 
 export type DeployStage =
   | { at: 'choosing' }
   | { at: 'reading' | 'sending'; bytes: number; total: number }
-  /** All files are there, and whoever did it is asked whether it may be shown. */
   | { at: 'sent'; release: string }
   | { at: 'done'; release: string; url: string | null; text: string }
-  /** Stopped, or broken off; the same folder goes on where it was. */
   | { at: 'stopped'; problem: unknown };
 
-/** A folder becomes a release: its sums, a draft, the files that are missing, the end. Both changes are previewed. */
 export function useFolderDeploy() {
   const { params } = useApp();
-  const [picked, setPicked] = useState<Picked<File> | null>(null);
+  const [siteFiles, setSiteFiles] = useState<SiteFiles<File> | null>(null);
   const [stage, setStage] = useState<DeployStage>({ at: 'choosing' });
   const stop = useRef(new AbortController());
   const isGone = useRef(false);
   const hashed = useRef<HashedFile[]>([]);
   useLeaveGuard({ isOn: stage.at === 'reading' || stage.at === 'sending' });
-  // Who has left the page is neither sent for nor asked anything; the same folder goes on where it was.
   useEffect(() => {
     isGone.current = false;
     return () => {
@@ -39,30 +36,32 @@ export function useFolderDeploy() {
 
   const finalize = useChange(finalizeRelease, {
     title: 'Finish the release',
-    verb: 'Finish',
-    done: 'The release is finished.',
+    done: 'Release finished.',
     onDone: ({ id, url, pointer }) => {
-      setPicked(null);
-      setStage({ at: 'done', release: id, url, text: endings[pointer ?? 'none'] });
+      setSiteFiles(null);
+      setStage({ at: 'done', release: id, url, text: doneTexts[pointer ?? 'none'] });
     },
   });
   const create = useChange(createRelease, {
     title: 'Deploy a folder',
     verb: 'Upload',
-    done: 'The release is begun.',
+    done: 'Release created.',
     onDone: (draft) => void send(draft),
   });
 
   async function send(draft: Draft) {
     if (draft.state !== 'draft') {
-      setStage({ at: 'done', release: draft.id, url: null, text: 'These very files are deployed already.' });
+      setStage({ at: 'done', release: draft.id, url: null, text: 'These files are already deployed.' });
       return;
     }
     const total = draft.missing_bytes;
     await orStopped(async (signal) => {
       setStage({ at: 'sending', bytes: 0, total });
       await uploadMissing({
-        ...{ params: { ...params, release: draft.id }, draft, files: hashed.current, signal },
+        params: { ...params, release: draft.id },
+        draft,
+        files: hashed.current,
+        signal,
         onProgress: (bytes) => setStage({ at: 'sending', bytes, total }),
       });
       signal.throwIfAborted();
@@ -76,15 +75,15 @@ export function useFolderDeploy() {
   }
 
   async function deploy(version: string) {
-    if (!picked) return;
+    if (!siteFiles) return;
     await orStopped(async (signal) => {
       let bytes = 0;
-      setStage({ at: 'reading', bytes, total: picked.bytes });
-      hashed.current = await hashFiles(picked.files, {
+      setStage({ at: 'reading', bytes, total: siteFiles.bytes });
+      hashed.current = await hashFiles(siteFiles.files, {
         signal,
         onHashed: (size) => {
           bytes += size;
-          setStage({ at: 'reading', bytes, total: picked.bytes });
+          setStage({ at: 'reading', bytes, total: siteFiles.bytes });
         },
       });
       signal.throwIfAborted();
@@ -105,27 +104,90 @@ export function useFolderDeploy() {
   }
 
   return {
-    picked,
+    siteFiles,
     stage,
     problem: create.problem ?? finalize.problem,
     isBusy: create.isBusy || finalize.isBusy,
-    choose: (files: ChosenFile[]) => {
+    choose: (files: SelectedFile[]) => {
       create.clear();
-      setPicked(pickSiteFiles(files));
+      setSiteFiles(selectSiteFiles(files));
       setStage({ at: 'choosing' });
     },
     deploy,
     end,
     cancel: () => stop.current.abort(),
     reset: () => {
-      setPicked(null);
+      setSiteFiles(null);
       setStage({ at: 'choosing' });
     },
   };
 }
 
-const endings: Record<'active' | 'staged' | 'none', string> = {
-  active: 'Visitors see it now.',
-  staged: 'It is staged. Look at it, then ask for its promotion.',
-  none: 'It is kept and shown nowhere: beyond its owners, an app shows only what was reviewed. Turn staging on, stage it and ask for its promotion.',
+const doneTexts: Record<'active' | 'staged' | 'none', string> = {
+  active: 'The release is live.',
+  staged: 'The release is staged. Check it, then request promotion.',
+  none: 'The release is stored but not live: an app that is visible beyond its owners shows only reviewed releases. Enable staging, stage it and request promotion.',
 };
+
+interface HashedFile {
+  path: string;
+  file: File;
+  sha256: string;
+}
+
+const hashConcurrency = 4;
+
+function hashFiles(
+  files: readonly { path: string; file: File }[],
+  { signal, onHashed }: { signal: AbortSignal; onHashed: (bytes: number) => void },
+): Promise<HashedFile[]> {
+  return mapConcurrently(files, hashConcurrency, async ({ path, file }) => {
+    signal.throwIfAborted();
+    const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
+    onHashed(file.size);
+    return { path, file, sha256: hex(new Uint8Array(digest)) };
+  });
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+interface UploadJob {
+  params: { tenantID: string; app: string; release: string };
+  draft: { missing: readonly string[]; upload_url: string };
+  files: readonly HashedFile[];
+  signal: AbortSignal;
+  onProgress: (bytes: number) => void;
+}
+
+const uploadConcurrency = 4;
+
+async function uploadMissing({ params, draft, files, signal, onProgress }: UploadJob): Promise<void> {
+  const bySum = new Map(files.map((file) => [file.sha256, file]));
+  const sent = new Map<string, number>();
+  const report = (sum: string, bytes: number) => {
+    sent.set(sum, bytes);
+    onProgress([...sent.values()].reduce((total, each) => total + each, 0));
+  };
+  let address = Promise.resolve(draft.upload_url);
+
+  async function send(sum: string): Promise<void> {
+    const file = bySum.get(sum)?.file;
+    if (!file) throw new Error('The server requested a file that is not part of this release.');
+    const options = { signal, onProgress: (bytes: number) => report(sum, bytes) };
+    const used = address;
+    try {
+      await putFileWithRetries((await used) + sum, file, options);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.problem.code !== 'url_expired') throw error;
+      // Only the first worker that finds the URL expired requests a new one; the confirmation covers it.
+      if (address === used)
+        address = client.call(grantUpload, { params }, { signal }).then(({ upload_url }) => upload_url);
+      await putFileWithRetries((await address) + sum, file, options);
+    }
+    report(sum, file.size);
+  }
+
+  await mapConcurrently([...new Set(draft.missing)], uploadConcurrency, send);
+}

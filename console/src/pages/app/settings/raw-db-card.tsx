@@ -1,54 +1,53 @@
-import { Group, Text } from '@mantine/core';
+import { Alert, Group, Stack, Text } from '@mantine/core';
 import { disableRawDb, enableRawDb, getRawDb, rotateRawDb } from '@svc/contract/raw-db.ts';
+import { IconKey } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { useChange } from '../../../change/use-change.ts';
-import { AnswerView } from '../../../parts/answer-view.tsx';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { Section } from '../../../parts/section.tsx';
-import { StateBadge } from '../../../parts/state-badge.tsx';
-import { Facts } from '../../admin/facts.tsx';
-import { useApp } from '../use-app.ts';
-import { whyNotActive } from '../why-not-active.ts';
-import { ShownOnce } from './shown-once.tsx';
+import { ChangeButton, CopyText } from '../../../components/buttons.tsx';
+import { DetailTable } from '../../../components/data-table.tsx';
+import { StateBadge } from '../../../components/display.tsx';
+import { Section } from '../../../components/page-layout.tsx';
+import { ProblemAlerts } from '../../../components/problem-alert.tsx';
+import { QueryView } from '../../../components/query-view.tsx';
+import { SmallButton } from '../../../components/text.tsx';
+import { whyNotActive } from '../rules.ts';
+import { useApp } from '../use-app.tsx';
 
-const askedEveryMs = 1_000;
+const pollMs = 1_000;
 
-/** A PostgreSQL database of the app's own, beside its tables. */
 export function RawDbCard() {
   const { app, params, why } = useApp();
   const [secret, setSecret] = useState<string | null>(null);
-  const answer = useAnswer(
+  const answer = useEndpoint(
     getRawDb,
     { params },
-    { everyMs: (last) => (last && ['creating', 'dropping'].includes(last.status) ? askedEveryMs : false) },
+    { refetchMs: (last) => (last && ['creating', 'dropping'].includes(last.status) ? pollMs : false) },
   );
   const enable = useChange(enableRawDb, {
-    title: 'Give the app a database of its own',
-    verb: 'Enable',
-    done: 'The database is being made.',
-    onDone: ({ connection_string: made }) => setSecret(made ?? null),
+    title: 'Enable database',
+    done: 'The database is being created.',
+    onDone: ({ connection_string: secretUrl }) => setSecret(secretUrl ?? null),
   });
   const rotate = useChange(rotateRawDb, {
-    title: 'Change the password of the database',
-    verb: 'Change the password',
-    done: 'The old password is good no more.',
-    onDone: ({ connection_string: made }) => setSecret(made),
+    title: 'Rotate the database password',
+    verb: 'Rotate password',
+    done: 'Password rotated. The old one no longer works.',
+    onDone: ({ connection_string: secretUrl }) => setSecret(secretUrl),
   });
   const disable = useChange(disableRawDb, {
-    title: 'Drop the database with everything in it',
-    verb: 'Drop the database',
-    done: 'The database is dropped.',
+    title: 'Drop the database and all its data',
+    verb: 'Drop database',
+    done: 'Database dropped.',
     onDone: () => setSecret(null),
   });
   const notActive = whyNotActive(app);
   return (
     <Section
-      title="Database of its own"
-      lead="A PostgreSQL database for programs that need SQL. Its tables are not those of the Tables tab."
+      title="Database"
+      lead="A PostgreSQL database for programs that need SQL. It is separate from the tables in the Tables tab."
     >
-      <AnswerView answer={answer} lines={2}>
+      <QueryView answer={answer} lines={2}>
         {({ enabled, status, host, port, database, role, connections_max: most }) => (
           <>
             <Group gap="sm">
@@ -56,70 +55,69 @@ export function RawDbCard() {
                 state={status === 'ready' ? 'active' : status === 'none' ? 'none' : 'pending'}
                 label={status === 'none' ? 'none' : status}
               />
-              {!enabled && <Text size="sm">The app has none.</Text>}
+              {!enabled && <Text size="sm">The app has no database.</Text>}
             </Group>
             {enabled && (
-              <Facts
-                label="Database of its own"
-                facts={[
-                  ['Host', <span key="host" className="mono">{`${host}:${port}`}</span>],
-                  [
-                    'Database',
-                    <span key="database" className="mono">
-                      {database}
-                    </span>,
-                  ],
-                  [
-                    'Role',
-                    <span key="role" className="mono">
-                      {role}
-                    </span>,
-                  ],
-                  ['Connections', `at most ${most} at once`],
-                ]}
+              <DetailTable
+                label="Database"
+                details={{
+                  Host: <span className="mono">{`${host}:${port}`}</span>,
+                  Database: <span className="mono">{database}</span>,
+                  Role: <span className="mono">{role}</span>,
+                  Connections: `at most ${most}`,
+                }}
               />
             )}
-            {secret !== null && <ShownOnce value={secret} dismiss={() => setSecret(null)} />}
+            {secret !== null && <OneTimeSecret value={secret} dismiss={() => setSecret(null)} />}
             <Group gap="sm">
               {enabled ? (
                 <>
-                  <MayButton
-                    variant="default"
-                    why={why(rotateRawDb) ?? (status === 'ready' ? null : `It is ${status}; wait a moment.`)}
-                    loading={rotate.isBusy}
-                    onClick={() => void rotate.propose({ params })}
+                  <ChangeButton
+                    why={
+                      why(rotateRawDb) ??
+                      (status === 'ready' ? null : `The database is ${status}. Wait a moment.`)
+                    }
+                    change={rotate}
+                    input={{ params }}
                   >
-                    Change the password
-                  </MayButton>
-                  <MayButton
+                    Rotate password
+                  </ChangeButton>
+                  <ChangeButton
                     variant="outline"
                     color="red"
                     why={why(disableRawDb)}
-                    loading={disable.isBusy}
-                    onClick={() => void disable.propose({ params })}
+                    change={disable}
+                    input={{ params }}
                   >
-                    Drop the database
-                  </MayButton>
+                    Drop database
+                  </ChangeButton>
                 </>
               ) : (
-                <MayButton
-                  variant="default"
-                  why={why(enableRawDb) ?? notActive}
-                  loading={enable.isBusy}
-                  onClick={() => void enable.propose({ params })}
-                >
-                  Enable the database
-                </MayButton>
+                <ChangeButton why={why(enableRawDb) ?? notActive} change={enable} input={{ params }}>
+                  Enable database
+                </ChangeButton>
               )}
             </Group>
           </>
         )}
-      </AnswerView>
-      {[enable, rotate, disable].map(
-        ({ problem }, at) =>
-          // biome-ignore lint/suspicious/noArrayIndexKey: there are always these three.
-          problem !== null && <ProblemAlert key={at} error={problem} />,
-      )}
+      </QueryView>
+      <ProblemAlerts changes={[enable, rotate, disable]} />
     </Section>
+  );
+}
+
+function OneTimeSecret({ value, dismiss }: { value: string; dismiss: () => void }) {
+  return (
+    <Alert color="yellow" icon={<IconKey aria-hidden />} title="Save the connection string now" role="alert">
+      <Stack gap="sm">
+        <Text size="sm">
+          It contains the password and is shown only once. If you lose it, rotate the password.
+        </Text>
+        <CopyText value={value} label="connection string" size="xs" />
+        <Group>
+          <SmallButton onClick={dismiss}>I have saved it</SmallButton>
+        </Group>
+      </Stack>
+    </Alert>
   );
 }

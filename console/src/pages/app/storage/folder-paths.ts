@@ -1,25 +1,23 @@
-export interface Crumb {
+interface Crumb {
   name: string;
   prefix: string;
 }
 
-/** The folders above and including a prefix, from the outermost. */
-export function crumbsOf(prefix: string): Crumb[] {
+export function breadcrumbs(prefix: string): Crumb[] {
   const names = prefix.split('/').filter((name) => name !== '');
   return names.map((name, at) => ({ name, prefix: `${names.slice(0, at + 1).join('/')}/` }));
 }
 
-/** What a folder or an object is called inside the folder that it lies in. */
 export function nameWithin(prefix: string, key: string): string {
   return key.startsWith(prefix) ? key.slice(prefix.length).replace(/\/$/, '') : key;
 }
 
-export type PreviewKind = 'image' | 'text' | null;
+type PreviewKind = 'image' | 'text' | null;
 
-export const previewTextBytesMax = 200 * 1024;
+const previewTextBytesMax = 200 * 1024;
 const previewImageBytesMax = 20 * 1024 * 1024;
 
-/** How it can be looked at in place. SVG goes as a picture too: in an `img` no script of it runs. */
+/** SVG is shown in an `img`, where its scripts do not run. */
 export function previewKind({
   content_type: type,
   size,
@@ -32,3 +30,5 @@ export function previewKind({
   const isText = /^text\/|[/+]json\b|[/+]xml\b|[/+]yaml\b|javascript/.test(type);
   return isText && size <= previewTextBytesMax ? 'text' : null;
 }
+
+export const folderHref = (prefix: string) => `?${new URLSearchParams(prefix === '' ? {} : { prefix })}`;

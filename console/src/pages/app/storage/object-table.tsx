@@ -1,19 +1,19 @@
 import { Anchor, Checkbox, Group, Stack, Table, Text } from '@mantine/core';
-import { deleteObject } from '@svc/contract/storage.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
+import { deleteObject, type getStorage, type listObjects } from '@svc/contract/storage.ts';
 import { IconFile, IconFolder } from '@tabler/icons-react';
-import { Link, useSearchParams } from 'wouter';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { ProblemAlert } from '../../../parts/problem-alert.tsx';
-import { readableBytes } from '../../../parts/readable-bytes.ts';
-import { TimeText } from '../../../parts/time-text.tsx';
-import { useApp } from '../use-app.ts';
-import { whyNotActive } from '../why-not-active.ts';
-import { folderHref } from './folder-crumbs.tsx';
-import { nameWithin } from './folder-paths.ts';
-import type { StoredObject } from './storage-view.ts';
-import { useDeleteObjects } from './use-delete-objects.ts';
+import { Link } from 'wouter';
+import { useBatch } from '../../../change/use-batch.ts';
+import { ChangeButton } from '../../../components/buttons.tsx';
+import { TimeText } from '../../../components/display.tsx';
+import { formatBytes } from '../../../components/format.ts';
+import { ProblemAlert } from '../../../components/problem-alert.tsx';
+import { useUrlDialog } from '../../../components/url-state.ts';
+import { whyNotActive } from '../rules.ts';
+import { useApp } from '../use-app.tsx';
+import { folderHref, nameWithin } from './folder-paths.ts';
 
-/** Previewed one by one: more than these at once would take long. */
+/** Each file is previewed separately, so more would take long. */
 const chosenMax = 200;
 
 export function ObjectTable({
@@ -30,51 +30,41 @@ export function ObjectTable({
   choose: (keys: ReadonlySet<string>) => void;
 }) {
   const { app, why } = useApp();
-  const [search] = useSearchParams();
+  const { href: objectHref } = useUrlDialog('object');
   const remove = useDeleteObjects(() => choose(new Set()));
   const keys = objects.map(({ key }) => key).filter((key) => chosen.has(key));
   const reason =
     why(deleteObject) ??
     whyNotActive(app) ??
-    (keys.length === 0 ? 'Choose files first.' : null) ??
-    (keys.length > chosenMax ? `Choose ${chosenMax} files at most.` : null);
+    (keys.length === 0 ? 'Select files first.' : null) ??
+    (keys.length > chosenMax ? `Select at most ${chosenMax} files.` : null);
   const toggle = (key: string) => {
     const next = new Set(chosen);
     if (!next.delete(key)) next.add(key);
     choose(next);
-  };
-  const objectHref = (key: string) => {
-    const next = new URLSearchParams(search);
-    next.set('object', key);
-    return `?${next}`;
   };
   return (
     <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" role="status">
           {keys.length === 0
-            ? 'Nothing chosen'
+            ? 'No file selected'
             : keys.length === 1
-              ? '1 file chosen'
-              : `${keys.length} files chosen`}
+              ? '1 file selected'
+              : `${keys.length} files selected`}
         </Text>
-        <MayButton
-          variant="default"
-          why={reason}
-          loading={remove.isBusy}
-          onClick={() => void remove.propose(keys)}
-        >
+        <ChangeButton why={reason} change={remove} input={keys}>
           Delete
-        </MayButton>
+        </ChangeButton>
       </Group>
-      {remove.problem !== null && <ProblemAlert error={remove.problem} />}
+      <ProblemAlert error={remove.problem} />
       <Table.ScrollContainer minWidth={520}>
         <Table verticalSpacing={6} aria-label="Files">
           <Table.Thead>
             <Table.Tr>
               <Table.Th w={40}>
                 <Checkbox
-                  aria-label="Choose all files"
+                  aria-label="Select all files"
                   checked={objects.length > 0 && keys.length === objects.length}
                   indeterminate={keys.length > 0 && keys.length < objects.length}
                   disabled={objects.length === 0}
@@ -109,7 +99,7 @@ export function ObjectTable({
               <Table.Tr key={object.key}>
                 <Table.Td>
                   <Checkbox
-                    aria-label={`Choose ${object.key}`}
+                    aria-label={`Select ${object.key}`}
                     checked={chosen.has(object.key)}
                     onChange={() => toggle(object.key)}
                   />
@@ -124,7 +114,7 @@ export function ObjectTable({
                 </Table.Td>
                 <Table.Td>{object.content_type}</Table.Td>
                 <Table.Td ta="end" style={{ whiteSpace: 'nowrap' }}>
-                  {readableBytes(object.size)}
+                  {formatBytes(object.size)}
                 </Table.Td>
                 <Table.Td>
                   <TimeText value={object.updated_at} />
@@ -137,3 +127,17 @@ export function ObjectTable({
     </Stack>
   );
 }
+
+export function useDeleteObjects(onDone: () => void) {
+  const { params } = useApp();
+  return useBatch(deleteObject, {
+    title: 'Delete files',
+    done: (keys: readonly string[]) =>
+      keys.length === 1 ? `${keys[0]} deleted.` : `${keys.length} files deleted.`,
+    input: (key: string) => ({ params, query: { key } }),
+    onDone,
+  });
+}
+
+export type StorageInfo = Answer<NonNullable<typeof getStorage.shape>>;
+export type StoredObject = Answer<NonNullable<typeof listObjects.shape>>['items'][number];

@@ -1,13 +1,12 @@
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { contentTypeDefault, signUpload } from '@svc/contract/storage.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { useTell } from '../../../parts/told.tsx';
-import type { ChosenFile } from '../files/chosen-files.ts';
-import { putFilePatiently } from '../files/put-file.ts';
-import { severalAtOnce } from '../files/several-at-once.ts';
-import { useApp } from '../use-app.ts';
-import { useLeaveGuard } from '../use-leave-guard.ts';
-import { useBatch } from './use-batch.ts';
+import { useBatch } from '../../../change/use-batch.ts';
+import { useToast } from '../../../components/toasts.tsx';
+import { putFileWithRetries } from '../files/put-file.ts';
+import type { SelectedFile } from '../files/select-files.tsx';
+import { useApp, useLeaveGuard } from '../use-app.tsx';
 
 export interface Upload {
   key: string;
@@ -19,16 +18,14 @@ export interface Upload {
 
 const atOnce = 3;
 
-/** Files to keys: the right to each is previewed and confirmed, then they are sent side by side. */
 export function useUploads(prefix: string) {
   const { params } = useApp();
   const queries = useQueryClient();
-  const tell = useTell();
+  const showToast = useToast();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const stop = useRef(new AbortController());
   const isGone = useRef(false);
   useLeaveGuard({ isOn: uploads.some(({ state }) => state === 'sending') });
-  // Nothing is sent that nobody sees.
   useEffect(() => {
     isGone.current = false;
     return () => {
@@ -41,10 +38,9 @@ export function useUploads(prefix: string) {
 
   const sign = useBatch(signUpload, {
     title: 'Upload files',
-    verb: 'Upload',
-    done: (files: readonly ChosenFile[]) =>
-      files.length === 1 ? 'The upload has begun.' : `${files.length} uploads have begun.`,
-    input: ({ path, file }: ChosenFile) => ({
+    done: (files: readonly SelectedFile[]) =>
+      files.length === 1 ? 'Upload started.' : `${files.length} uploads started.`,
+    input: ({ path, file }: SelectedFile) => ({
       params,
       body: { key: prefix + path, content_type: file.type || contentTypeDefault, size: file.size },
     }),
@@ -52,21 +48,27 @@ export function useUploads(prefix: string) {
   });
 
   async function send(
-    signed: { item: ChosenFile; answer: { key: string; put_url: string; headers: Record<string, string> } }[],
+    signed: {
+      item: SelectedFile;
+      answer: { key: string; put_url: string; headers: Record<string, string> };
+    }[],
   ) {
     if (isGone.current) return;
     stop.current = new AbortController();
     const { signal } = stop.current;
     setUploads(
       signed.map(({ item, answer: { key } }) => ({
-        ...{ key, size: item.file.size, sent: 0, state: 'sending' as const, problem: null },
+        key,
+        size: item.file.size,
+        sent: 0,
+        state: 'sending' as const,
+        problem: null,
       })),
     );
-    // One that fails says so itself, and keeps no other from arriving.
-    const ends = await severalAtOnce(signed, atOnce, async ({ item, answer }) => {
+    const ends = await mapConcurrently(signed, atOnce, async ({ item, answer }) => {
       const { key, put_url, headers } = answer;
       try {
-        await putFilePatiently(put_url, item.file, {
+        await putFileWithRetries(put_url, item.file, {
           headers,
           signal,
           onProgress: (sent) => set(key, { sent }),
@@ -78,7 +80,7 @@ export function useUploads(prefix: string) {
         return false;
       }
     });
-    if (ends.every((end) => end)) tell(ends.length === 1 ? 'The file is there.' : 'All files are there.');
+    if (ends.every((end) => end)) showToast(ends.length === 1 ? 'File uploaded.' : 'All files uploaded.');
     await queries.invalidateQueries();
   }
 

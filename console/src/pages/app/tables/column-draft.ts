@@ -1,16 +1,17 @@
 import {
   type ColumnType,
   columnDefaultBytesMax,
+  describeColumnType,
   idTypes,
   isColumnName,
   namePattern,
   ownerColumnTypes,
+  reservedNames,
+  tableDescriptionBytesMax,
 } from '@svc/contract/columns.ts';
-import { writtenValue } from './data/cell-value.ts';
+import { parseCell } from './data/cell-value.ts';
 
-/** A column as a form holds it. */
 export interface ColumnDraft {
-  /** Of the form, not of the column. */
   key: string;
   name: string;
   type: ColumnType;
@@ -19,7 +20,7 @@ export interface ColumnDraft {
   default: string;
 }
 
-export type DraftFaults = Partial<Record<'name' | 'type' | 'nullable' | 'default', string>>;
+type ColumnErrors = Partial<Record<'name' | 'type' | 'nullable' | 'default', string>>;
 
 let drafts = 0;
 export const newDraft = (type: ColumnType = 'text'): ColumnDraft => ({
@@ -31,53 +32,56 @@ export const newDraft = (type: ColumnType = 'text'): ColumnDraft => ({
   default: '',
 });
 
-/** As the contract takes it. */
-export function columnOf({ name, type, nullable, hasDefault, default: text }: ColumnDraft) {
+export function columnSpec({ name, type, nullable, hasDefault, default: text }: ColumnDraft) {
   return { name, type, nullable, default: hasDefault ? text : null };
 }
 
-const namesExpected = 'is 1 to 63 of a-z, 0-9 and _, and begins with a letter';
-
-export function nameFault(name: string): string | undefined {
-  if (!namePattern.test(name)) return namesExpected;
-  return isColumnName(name) ? undefined : `${name} is a word of queries and can not be a name`;
+export function tableNameError(name: string): string | undefined {
+  return reservedNames.includes(name) ? 'is a reserved word and cannot be a name' : nameError(name);
 }
 
-/** The checks of the server, before it is asked. `others`: names that are taken. */
-export function draftFaults(draft: ColumnDraft, others: readonly string[]): DraftFaults {
-  const faults: DraftFaults = {};
-  const name = nameFault(draft.name);
+export function descriptionError(description: string): string | undefined {
+  const bytes = new TextEncoder().encode(description).length;
+  return bytes > tableDescriptionBytesMax
+    ? `is ${bytes} bytes, at most ${tableDescriptionBytesMax} are allowed`
+    : undefined;
+}
+
+export function nameError(name: string): string | undefined {
+  if (!namePattern.test(name)) return 'must be 1 to 63 of a-z, 0-9 and _, starting with a letter';
+  return isColumnName(name) ? undefined : `${name} is a reserved word and cannot be a name`;
+}
+
+export function columnErrors(draft: ColumnDraft, others: readonly string[]): ColumnErrors {
+  const faults: ColumnErrors = {};
+  const name = nameError(draft.name);
   if (name) faults.name = name;
-  else if (others.includes(draft.name)) faults.name = `there is a column ${draft.name} already`;
+  else if (others.includes(draft.name)) faults.name = `a column ${draft.name} already exists`;
   if (draft.name === 'id') {
     if (!idTypes.some((type) => type === draft.type))
-      faults.type = `of an id is one of ${idTypes.join(', ')}`;
-    if (draft.nullable) faults.nullable = 'an id is never null';
+      faults.type = `must be one of ${idTypes.join(', ')} for an id`;
+    if (draft.nullable) faults.nullable = 'an id cannot be null';
   }
-  const wrong = draft.hasDefault ? defaultFault(draft) : undefined;
+  const wrong = draft.hasDefault ? defaultError(draft) : undefined;
   if (wrong) faults.default = wrong;
   return faults;
 }
 
-/** What takes the place of a literal, and for which type. */
-export const defaultFunctions: Partial<Record<ColumnType, string>> = {
-  timestamptz: 'now()',
-  uuid: 'gen_random_uuid()',
-};
-
-export function defaultFault({
+export function defaultError({
   name,
   type,
   default: text,
 }: Pick<ColumnDraft, 'name' | 'type' | 'default'>): string | undefined {
-  if (defaultFunctions[type] === text) return undefined;
-  if (name === 'id') return 'of an id can only be gen_random_uuid()';
+  if (describeColumnType(type).defaultFunction === text) return undefined;
+  if (name === 'id') return 'must be gen_random_uuid() for an id';
   if (new TextEncoder().encode(text).length > columnDefaultBytesMax) {
-    return `is at most ${columnDefaultBytesMax} bytes`;
+    return `must be at most ${columnDefaultBytesMax} bytes`;
   }
-  const written = writtenValue(type, text);
+  const written = parseCell(type, text);
   if (!written.ok) return written.detail;
-  return type === 'jsonb' && text.trim() === 'null' ? 'must not be null; leave the default out' : undefined;
+  return type === 'jsonb' && text.trim() === 'null'
+    ? 'must not be null; remove the default instead'
+    : undefined;
 }
 
 export const canOwnRows = ({ name, type }: { name: string; type: ColumnType }) =>

@@ -1,71 +1,39 @@
 import { Checkbox, Group, NativeSelect, TextInput } from '@mantine/core';
-import { columnTypes } from '@svc/contract/columns.ts';
+import { columnTypes, describeColumnType } from '@svc/contract/columns.ts';
 import type { ReactNode } from 'react';
-import { type ColumnDraft, type DraftFaults, defaultFunctions } from './column-draft.ts';
+import type { Fields } from '../../../components/use-form.ts';
+import type { ColumnDraft } from './column-draft.ts';
 
-/** One column of a form. `name` says which, for who does not see where it stands. */
 export function ColumnFields({
-  draft,
-  faults,
+  column: { values, set, field, checkbox },
   label,
-  onChange,
   end,
 }: {
-  draft: ColumnDraft;
-  faults: DraftFaults;
+  column: Fields<ColumnDraft>;
   label: string;
-  onChange: (draft: ColumnDraft) => void;
   end?: ReactNode;
 }) {
-  const made = defaultFunctions[draft.type];
+  const defaultFunction = describeColumnType(values.type).defaultFunction;
   return (
     <Group gap="sm" align="flex-start" role="group" aria-label={label}>
-      <TextInput
-        label="Name"
-        value={draft.name}
-        error={faults.name}
-        onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
-        autoComplete="off"
-        spellCheck={false}
-        w={{ base: '100%', xs: 180 }}
-      />
-      <NativeSelect
-        label="Type"
-        data={[...columnTypes]}
-        value={draft.type}
-        error={faults.type}
-        onChange={(event) => {
-          const type = columnTypes.find((each) => each === event.currentTarget.value);
-          if (type) onChange({ ...draft, type });
-        }}
-        w={{ base: '100%', xs: 140 }}
-      />
+      <TextInput {...field('name')} autoComplete="off" spellCheck={false} w={{ base: '100%', xs: 180 }} />
+      <NativeSelect {...field('type')} data={[...columnTypes]} w={{ base: '100%', xs: 140 }} />
+      <Checkbox {...checkbox('nullable')} label="Nullable" mt={{ base: 0, xs: 32 }} />
       <Checkbox
-        label="May be null"
-        checked={draft.nullable}
-        error={faults.nullable}
-        onChange={(event) => onChange({ ...draft, nullable: event.currentTarget.checked })}
-        mt={{ base: 0, xs: 32 }}
-      />
-      <Checkbox
+        {...checkbox('hasDefault')}
         label="Has a default"
-        checked={draft.hasDefault}
         onChange={(event) =>
-          onChange({
-            ...draft,
+          set({
             hasDefault: event.currentTarget.checked,
-            default: draft.default || (made ?? ''),
+            default: values.default || (defaultFunction ?? ''),
           })
         }
         mt={{ base: 0, xs: 32 }}
       />
-      {draft.hasDefault && (
+      {values.hasDefault && (
         <TextInput
-          label="Default"
-          placeholder={made}
-          value={draft.default}
-          error={faults.default}
-          onChange={(event) => onChange({ ...draft, default: event.currentTarget.value })}
+          {...field('default')}
+          placeholder={defaultFunction}
           autoComplete="off"
           w={{ base: '100%', xs: 200 }}
         />

@@ -1,79 +1,72 @@
-import { Group, Stack, Text, Title } from '@mantine/core';
-import { consolePaths } from '@svc/contract/console-paths.ts';
+import { Group, Stack, Text } from '@mantine/core';
+import { tablePath } from '@svc/contract/row-path.ts';
+import { countCap } from '@svc/contract/rows.ts';
 import { createTable, listTables } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { DataTable } from '../../../parts/data-table.tsx';
-import { Empty } from '../../../parts/empty.tsx';
-import { LinkTo } from '../../../parts/link-to.tsx';
-import { MayButton } from '../../../parts/may-button.tsx';
-import { PagedList } from '../../../parts/paged-list.tsx';
-import { TimeText } from '../../../parts/time-text.tsx';
-import { usePage } from '../../../parts/use-search-value.ts';
-import { useApp } from '../use-app.ts';
-import { whyNotActive } from '../why-not-active.ts';
-import { RowCount } from './row-count.tsx';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
+import { ActionButton } from '../../../components/buttons.tsx';
+import { DataTable } from '../../../components/data-table.tsx';
+import { TimeText } from '../../../components/display.tsx';
+import { BoldLink, EmptyState, LinkTo } from '../../../components/page-layout.tsx';
+import { PagedList } from '../../../components/paged-list.tsx';
+import { Heading, Hint, SmallButton } from '../../../components/text.tsx';
+import { usePage } from '../../../components/url-state.ts';
+import { whyNotActive } from '../rules.ts';
+import { useApp } from '../use-app.tsx';
+import { fetchCount } from './data/rows-api.ts';
 
 const perPage = 50;
 
 export function TableList() {
-  const { app, tenant, params, why } = useApp();
+  const { app, params, why, paths } = useApp();
   const [, go] = useLocation();
   const page = usePage();
-  const answer = useAnswer(listTables, { params, query: { page, per_page: perPage } });
-  const here = consolePaths.app(tenant.slug, app.slug, 'tables');
-  const path = (table: string) => consolePaths.table(tenant.slug, app.slug, table);
+  const answer = useEndpoint(listTables, { params, query: { page, per_page: perPage } });
   const create = (
-    <MayButton
+    <ActionButton
+      variant="filled"
       why={why(createTable) ?? whyNotActive(app)}
-      onClick={() => go(`${here}?create`)}
-      leftSection={<IconPlus size={16} aria-hidden />}
+      onClick={() => go(`${paths.app('tables')}?create`)}
+      icon={IconPlus}
       data-opens="new-table"
     >
       New table
-    </MayButton>
+    </ActionButton>
   );
   return (
     <PagedList
       answer={answer}
       empty={
-        <Empty
-          title="No table yet"
+        <EmptyState
+          title="No tables yet"
           command={`svc tables create pets --app ${app.slug} --column name:text --column age:int:nullable --execute`}
           action={create}
         >
-          A table keeps rows for the app: typed columns, filters and a data API, reached by nobody else until
-          you say so.
-        </Empty>
+          A table stores rows of the app, with typed columns, filters and a data API. Nobody else has access
+          until you grant it.
+        </EmptyState>
       }
     >
       {(items) => (
         <Stack>
           <Group justify="space-between">
-            <Title order={2} size="h4">
-              Tables
-            </Title>
+            <Heading>Tables</Heading>
             {create}
           </Group>
           <DataTable
             label="Tables"
             minWidth={720}
             rows={items}
-            keyOf={({ id }) => id}
             columns={[
               {
                 head: 'Table',
                 cell: ({ name, description }) => (
                   <>
-                    <LinkTo to={path(name)} fw={600}>
-                      {name}
-                    </LinkTo>
-                    {description && (
-                      <Text size="sm" c="dimmed" lineClamp={2}>
-                        {description}
-                      </Text>
-                    )}
+                    <BoldLink to={paths.table(name)}>{name}</BoldLink>
+                    {description && <Hint lineClamp={2}>{description}</Hint>}
                   </>
                 ),
                 td: { maw: 420 },
@@ -82,15 +75,15 @@ export function TableList() {
               { head: 'Rows', cell: ({ name }) => <RowCount table={name} /> },
               {
                 head: 'Rows belong to',
-                cell: ({ owner_column: owner }) => (owner === null ? 'the app' : `whoever ${owner} names`),
+                cell: ({ owner_column: owner }) => (owner === null ? 'the app' : `the user in ${owner}`),
               },
               {
                 head: 'Shared',
                 cell: ({ name, grants }) => (
-                  <LinkTo to={`${path(name)}?view=access`}>{sharedText(grants)}</LinkTo>
+                  <LinkTo to={`${paths.table(name)}?view=access`}>{sharedText(grants)}</LinkTo>
                 ),
               },
-              { head: 'Shape changed', cell: (table) => <TimeText value={table.updated_at} /> },
+              { head: 'Schema changed', cell: (table) => <TimeText value={table.updated_at} /> },
             ]}
           />
         </Stack>
@@ -102,4 +95,26 @@ export function TableList() {
 function sharedText(grants: number): string {
   if (grants === 0) return 'with nobody';
   return grants === 1 ? '1 grant' : `${grants} grants`;
+}
+
+export function RowCount({ table, search = '' }: { table: string; search?: string }) {
+  const { app, tenant } = useApp();
+  const [isAsked, setAsked] = useState(false);
+  const path = tablePath(tenant.slug, app.slug, table);
+  const answer = useQuery({
+    queryKey: ['rows.count', path, search],
+    queryFn: ({ signal }) => fetchCount(path, new URLSearchParams(search), signal),
+    enabled: isAsked,
+  });
+  if (isAsked && answer.data !== undefined) return <Text span>{countText(answer.data)}</Text>;
+  if (answer.isError) return <Text span>unknown</Text>;
+  return (
+    <SmallButton loading={isAsked} onClick={() => setAsked(true)} aria-label={`Count rows of ${table}`}>
+      Count
+    </SmallButton>
+  );
+}
+
+function countText(count: number): string {
+  return count >= countCap ? `${countCap.toLocaleString('en')} or more` : count.toLocaleString('en');
 }

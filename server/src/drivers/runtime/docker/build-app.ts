@@ -1,52 +1,62 @@
-import { BuildFailure, type BuildJob, type Built } from '../runtime.ts';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { runTar } from '../../../core/run-tar.ts';
+import { splitLines } from '../process/output.ts';
+import { digestTree, findForeignEntry } from '../process/trees.ts';
+import { BuildError, type BuildJob, type Built, type RuntimeRequirements } from '../runtime.ts';
 import type { ImageArtifact } from './artifacts.ts';
-import { buildFromDetection } from './build-from-detection.ts';
-import { buildFromDockerfile } from './build-from-dockerfile.ts';
-import { buildSite } from './build-site.ts';
-import { buildCompose } from './compose/build-compose.ts';
-import { appUser, folderOf } from './dockerfile.ts';
-import { imageName } from './labels.ts';
-import type { Parts } from './parts.ts';
-import { reasonToRefuse } from './reason-to-refuse.ts';
-import { shownDigest } from './shown-digest.ts';
+import { buildLimits } from './build-image.ts';
+import {
+  appUser,
+  buildFromDetection,
+  buildFromDockerfile,
+  imageFolder,
+  publicDigest,
+} from './build-source.ts';
+import { buildCompose } from './compose/check-compose.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { ignoreMissing, readFrames } from './engine.ts';
+import { inspectContainer } from './instances.ts';
+import { buildLabels, imageName } from './labels.ts';
+import { ensureAppsNetwork, logConfig, pidsMax } from './start-instance.ts';
 
 const portDefault = 8080;
 
-export async function buildApp(parts: Parts, job: BuildJob): Promise<Built> {
-  const reason = reasonToRefuse(parts, job);
-  if (reason !== null) throw new BuildFailure('detect', reason);
+export async function buildApp(deps: DockerDeps, job: BuildJob): Promise<Built> {
+  const reason = findUnsupported(deps, job);
+  if (reason !== null) throw new BuildError('detect', reason);
   job.signal.throwIfAborted();
-  if (job.method === 'compose') return buildCompose(parts, job);
-  if (job.method === 'static') return buildSite(parts, job);
+  if (job.method === 'compose') return buildCompose(deps, job);
+  if (job.method === 'static') return buildSite(deps, job);
   const { plan, buildId, appId } = job;
-  const image = imageName(parts, job);
-  const begun: ImageArtifact = { kind: 'image', buildId, imageId: '', image, run: null, port: 0 };
-  parts.built.write(buildId, { appId, artifact: { ...begun } });
+  const image = imageName(deps, job);
+  const unfinished: ImageArtifact = { kind: 'image', buildId, imageId: '', image, run: null, port: 0 };
+  deps.built.write(buildId, { appId, artifact: { ...unfinished } });
   try {
     const imageId =
       plan.dockerfile === null
-        ? await buildFromDetection(parts, job, image)
-        : await buildFromDockerfile(parts, job, { dockerfile: plan.dockerfile, image });
+        ? await buildFromDetection(deps, job, image)
+        : await buildFromDockerfile(deps, job, { dockerfile: plan.dockerfile, image });
     const artifact: ImageArtifact = {
-      ...begun,
+      ...unfinished,
       imageId,
       run:
         plan.dockerfile === null
-          ? { dir: folderOf(plan), command: plan.startCommand ?? '', user: appUser }
+          ? { dir: imageFolder(plan), command: plan.startCommand ?? '', user: appUser }
           : null,
-      port: plan.dockerfile === null ? portDefault : await exposedPort(parts, imageId),
+      port: plan.dockerfile === null ? portDefault : await exposedPort(deps, imageId),
     };
-    parts.built.write(buildId, { appId, artifact: { ...artifact } });
-    return { artifact: { ...artifact }, digest: shownDigest(imageId), filesDir: null };
+    deps.built.write(buildId, { appId, artifact: { ...artifact } });
+    return { artifact: { ...artifact }, digest: publicDigest(imageId), filesDir: null };
   } catch (error) {
-    // An image that was whole and is not wanted after all stays noted, and is swept.
-    if (error instanceof BuildFailure) parts.built.remove(buildId);
+    // After other errors the image may exist, so its note stays for the cleanup job.
+    if (error instanceof BuildError) deps.built.remove(buildId);
     throw error;
   }
 }
 
-/** The one that the image names, so that what listens there by itself is found; the lowest of several. */
-async function exposedPort({ engine }: Parts, imageId: string): Promise<number> {
+async function exposedPort({ engine }: DockerDeps, imageId: string): Promise<number> {
   const { Config } = await engine.json<{ Config: { ExposedPorts?: Record<string, unknown> | null } }>(
     'GET',
     `/images/${imageId}/json`,
@@ -55,4 +65,158 @@ async function exposedPort({ engine }: Parts, imageId: string): Promise<number> 
     .filter((name) => name.endsWith('/tcp'))
     .map((name) => Number.parseInt(name, 10));
   return ports.length === 0 ? portDefault : Math.min(...ports);
+}
+
+export function findUnsupported(
+  { composeTool, swarmNode }: Pick<DockerDeps, 'composeTool' | 'swarmNode'>,
+  { method, plan }: RuntimeRequirements,
+): string | null {
+  if (method === 'compose') {
+    if (composeTool === null)
+      return swarmNode === null
+        ? 'No compose tool was found on the server. Install docker-compose or the compose plugin of Docker.'
+        : 'The docker command, which deploys compose apps to a Swarm, was not found on the server. Install it.';
+    return plan.composeFile === null ? 'The source has no compose file.' : null;
+  }
+  if (method === 'docker' && plan.dockerfile === null && !plan.startCommand?.trim())
+    return 'No Dockerfile and no start command were found. Add a Dockerfile, or a start command to svc.yaml.';
+  return null;
+}
+
+async function buildSite(deps: DockerDeps, job: BuildJob): Promise<Built> {
+  const { engine } = deps;
+  const image = imageName(deps, job);
+  const { installCommand, buildCommand } = job.plan;
+  const commands = [installCommand, buildCommand].filter((command) => command !== null);
+  const mark = crypto.randomUUID();
+  let container: string | null = null;
+  try {
+    const plan = { ...job.plan, installCommand: null, buildCommand: null };
+    const imageId = await buildFromDetection(deps, { ...job, plan }, image);
+    container = await createBuildContainer(deps, job, { imageId, commands, mark });
+    if (commands.length > 0) await runCommands(deps, job, { container, commands, mark });
+    return { artifact: {}, ...(await copyFilesOut(deps, job, container)) };
+  } finally {
+    const gone = { query: { force: 1, v: 1 } };
+    if (container !== null) await ignoreMissing(engine.send('DELETE', `/containers/${container}`, gone));
+    await ignoreMissing(engine.send('DELETE', `/images/${image}`, { query: { force: 1 } }));
+  }
+}
+
+/** Prints a secret line before each command, which separates their output. */
+const commandsScript = `cd -- "$0" && export HOME=/tmp && mark="$1" && shift
+for command in "$@"; do echo "$mark"; /bin/sh -c "$command" || exit; done`;
+
+/** The app's commands run in a container, not in an image build, because their variables must not become image layers. */
+async function createBuildContainer(
+  deps: DockerDeps,
+  job: BuildJob,
+  options: { imageId: string; commands: readonly string[]; mark: string },
+): Promise<string> {
+  const { engine } = deps;
+  const { memory, cpu } = buildLimits(job);
+  const env = { ...deps.buildVariables, ...job.env };
+  const created = await engine.json<{ Id: string }>('POST', '/containers/create', {
+    body: {
+      Image: options.imageId,
+      Entrypoint: [],
+      Cmd: ['/bin/sh', '-c', commandsScript, imageFolder(job.plan), options.mark, ...options.commands],
+      Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      User: appUser,
+      Labels: buildLabels(deps, job),
+      HostConfig: {
+        Init: true,
+        Memory: memory,
+        MemorySwap: memory,
+        NanoCpus: Math.round(cpu * 1e9),
+        PidsLimit: pidsMax,
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges'],
+        LogConfig: logConfig,
+        NetworkMode: await ensureAppsNetwork(deps),
+        ExtraHosts: ['host.docker.internal:host-gateway'],
+      },
+    },
+  });
+  return created.Id;
+}
+
+async function runCommands(
+  deps: DockerDeps,
+  job: BuildJob,
+  options: { container: string; commands: readonly string[]; mark: string },
+): Promise<void> {
+  const { engine } = deps;
+  const { container, commands, mark } = options;
+  const timeout = AbortSignal.timeout(deps.buildMsMax);
+  const signal = AbortSignal.any([job.signal, timeout]);
+  let startedCount = 0;
+  const lines = {
+    stdout: splitLines({
+      lineBytesMax: logLineBytesMax,
+      onLine(line) {
+        if (line === mark) job.log('platform', `$ ${commands[startedCount++] ?? ''}`);
+        else job.log('stdout', line);
+      },
+    }),
+    stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => job.log('stderr', line) }),
+  };
+  try {
+    await engine.send('POST', `/containers/${container}/start`, { signal });
+    const query = { stdout: 1, stderr: 1, follow: 1 };
+    const answer = await engine.stream('GET', `/containers/${container}/logs`, { query, signal });
+    for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>))
+      lines[stream].take(bytes);
+    await engine.send('POST', `/containers/${container}/wait`, { signal, timeoutMs: deps.buildMsMax });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await ignoreMissing(engine.send('DELETE', `/containers/${container}`, { query: { force: 1, v: 1 } }));
+    job.signal.throwIfAborted();
+    const minutes = Math.round(deps.buildMsMax / 6_000) / 10;
+    throw new BuildError('build', `The build took longer than ${minutes} minutes.`);
+  } finally {
+    lines.stdout.end();
+    lines.stderr.end();
+  }
+  const detail = await inspectContainer(engine, container);
+  const { ExitCode: code = -1, OOMKilled: isOut = false } = detail?.State ?? {};
+  if (isOut) throw new BuildError('build', 'The build ran out of memory.');
+  if (code !== 0)
+    throw new BuildError('build', `“${commands[startedCount - 1] ?? ''}” ended with exit code ${code}.`);
+}
+
+const outputFolderName = '.svc-files';
+const outputBytesMax = 4 * 1024 ** 3;
+
+async function copyFilesOut(
+  { engine }: DockerDeps,
+  job: BuildJob,
+  container: string,
+): Promise<Pick<Built, 'filesDir' | 'digest'>> {
+  const below = (job.plan.outputDir ?? '.').replace(/^(?:\.\/)+|\/+$/g, '') || '.';
+  const path = below === '.' ? imageFolder(job.plan) : `${imageFolder(job.plan)}/${below}`;
+  const answer = await ignoreMissing(
+    engine.stream('GET', `/containers/${container}/archive`, { query: { path }, signal: job.signal }),
+  );
+  if (!answer) throw new BuildError('build', `The build created no folder ${below}.`);
+  const into = join(job.sourceDir, outputFolderName);
+  await mkdir(into, { recursive: true, mode: 0o700 });
+  const body = answer.body as unknown as AsyncIterable<Uint8Array>;
+  await runTar(limitBytes(body), { into, signal: job.signal });
+  const filesDir = join(into, path.split('/').at(-1) ?? '');
+  const foreign = await findForeignEntry(filesDir, filesDir).catch(() => null);
+  if (foreign !== null) throw new BuildError('build', `In ${below}, ${foreign}.`);
+  const digest = await digestTree(filesDir).catch(() => {
+    throw new BuildError('build', `${below} is not a folder.`);
+  });
+  return { filesDir, digest };
+}
+
+async function* limitBytes(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > outputBytesMax) throw new BuildError('build', 'The build created more than 4 GiB of files.');
+    yield piece;
+  }
 }

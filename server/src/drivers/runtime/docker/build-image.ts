@@ -1,56 +1,57 @@
-import { BuildFailure, type BuildJob } from '../runtime.ts';
-import { type BuildMessage, buildLines } from './build-lines.ts';
-import { type Engine, EngineError, unlessGone } from './engine.ts';
-import type { ContainerDetail, ContainerSummary } from './engine-shapes.ts';
-import { labelsOfBuild } from './labels.ts';
-import type { Parts } from './parts.ts';
-import { archiveSource, type Context } from './source-archive.ts';
+import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { splitLines } from '../process/output.ts';
+import { BuildError, type BuildJob, type LogSink } from '../runtime.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import {
+  type ContainerDetail,
+  type ContainerSummary,
+  type Engine,
+  EngineError,
+  ignoreMissing,
+} from './engine.ts';
+import { buildLabels } from './labels.ts';
+import { archiveSource, type BuildContext } from './source-archive.ts';
 
-/** Builds need more than what they build. */
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;
 const cpuPeriod = 100_000;
 const endMsMax = 20_000;
 
-export interface ImageWish {
+interface ImageBuild {
   job: BuildJob;
-  context: Context;
-  /** In the context. */
+  context: BuildContext;
   dockerfile: string;
   image: string;
   variables: Readonly<Record<string, string>>;
   target?: string | undefined;
-  /** What is said of a step; null: nothing. */
-  tellStep: (instruction: string) => string | null;
+  describeStep: (instruction: string) => string | null;
 }
 
-/** The id of the image, which also bears the name. */
-export async function buildImage(parts: Parts, wish: ImageWish): Promise<string> {
-  const { job } = wish;
+export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<string> {
+  const { job } = build;
   job.signal.throwIfAborted();
-  const late = AbortSignal.timeout(parts.buildMsMax);
-  const stopped = AbortSignal.any([job.signal, late]);
-  /** In `/etc/hosts` of the containers that the engine makes for it, by which they are known as its own. */
+  const timeout = AbortSignal.timeout(deps.buildMsMax);
+  const stopped = AbortSignal.any([job.signal, timeout]);
+  /** Entry in `/etc/hosts` of the build's containers, which identifies them. */
   const mark = `svc-build-${crypto.randomUUID()}`;
-  const archive = await archiveSource(wish.context, parts.scratchDir);
-  const lines = buildLines(job.log, wish.tellStep);
+  const archive = await archiveSource(build.context, deps.scratchDir);
+  const lines = createBuildLog(job.log, build.describeStep);
   try {
-    const answer = await parts.engine.stream('POST', '/build', {
-      query: queryOf(parts, wish, mark),
+    const answer = await deps.engine.stream('POST', '/build', {
+      query: buildQuery(deps, build, mark),
       bytes: archive.bytes,
       signal: stopped,
     });
-    return await imageIdFrom(answer, wish, lines);
+    return await readImageId(answer, build, lines);
   } catch (error) {
     if (!stopped.aborted) {
-      if (error instanceof EngineError && error.status === 400)
-        throw new BuildFailure('build', error.message);
+      if (error instanceof EngineError && error.status === 400) throw new BuildError('build', error.message);
       throw error;
     }
-    await awaitEnd(parts.engine, mark);
+    await waitForBuildEnd(deps.engine, mark);
     job.signal.throwIfAborted();
-    const minutes = Math.round(parts.buildMsMax / 6_000) / 10;
-    throw new BuildFailure('build', `The build took longer than ${minutes} minutes.`);
+    const minutes = Math.round(deps.buildMsMax / 6_000) / 10;
+    throw new BuildError('build', `The build took longer than ${minutes} minutes.`);
   } finally {
     lines.end();
     await archive.close();
@@ -62,70 +63,123 @@ export const buildLimits = ({ limits }: BuildJob) => ({
   cpu: Math.max(buildCpuMin, limits.cpu),
 });
 
-function queryOf(parts: Parts, { job, dockerfile, image, variables, target }: ImageWish, mark: string) {
+function buildQuery(
+  deps: DockerDeps,
+  { job, dockerfile, image, variables, target }: ImageBuild,
+  mark: string,
+) {
   const { memory, cpu } = buildLimits(job);
   return {
-    ...{ dockerfile, t: image, rm: 1, forcerm: 1, memory, memswap: memory, target },
+    dockerfile,
+    t: image,
+    rm: 1,
+    forcerm: 1,
+    memory,
+    memswap: memory,
+    target,
     cpuperiod: cpuPeriod,
     cpuquota: Math.round(cpu * cpuPeriod),
     extrahosts: `${mark}:127.0.0.1`,
-    labels: JSON.stringify(labelsOfBuild(parts, job)),
+    labels: JSON.stringify(buildLabels(deps, job)),
     buildargs: JSON.stringify(variables),
   };
 }
 
-async function imageIdFrom(
+async function readImageId(
   answer: Response,
-  { image }: ImageWish,
+  { image }: ImageBuild,
   lines: { take(message: BuildMessage): void; end(): void },
 ): Promise<string> {
   let id: string | null = null;
-  for await (const message of messagesIn(answer)) {
+  for await (const message of readMessages(answer)) {
     if (message.aux?.ID) id = message.aux.ID;
     if (message.error !== undefined) {
       lines.end();
-      throw failureOf(message);
+      throw toBuildError(message);
     }
     lines.take(message);
   }
-  if (id === null) throw new EngineError(0, `The engine ended the build of ${image} without a word.`);
+  if (id === null) throw new EngineError(0, `The engine ended the build of ${image} without a result.`);
   return id;
 }
 
-function failureOf({ error = '', errorDetail }: BuildMessage): BuildFailure {
+function toBuildError({ error = '', errorDetail }: BuildMessage): BuildError {
   const code = errorDetail?.code;
   if (code === 137)
-    return new BuildFailure('build', 'The build was ended (exit code 137): it may have run out of memory.');
-  // Ours are `sh -c <line> <folder> <command>`, which nobody wants to read.
-  const ours = /&& exec \/bin\/sh -c "\$1" \S+ (.*)' returned a non-zero code/s.exec(error);
-  if (ours && code !== undefined)
-    return new BuildFailure('build', `“${ours[1]}” ended with exit code ${code}.`);
-  return new BuildFailure('build', error.slice(0, 2_000));
+    return new BuildError('build', 'The build was ended (exit code 137): it may have run out of memory.');
+  const match = /&& exec \/bin\/sh -c "\$1" \S+ (.*)' returned a non-zero code/s.exec(error);
+  if (match && code !== undefined)
+    return new BuildError('build', `“${match[1]}” ended with exit code ${code}.`);
+  return new BuildError('build', error.slice(0, 2_000));
 }
 
-async function* messagesIn(answer: Response): AsyncGenerator<BuildMessage> {
+async function* readMessages(answer: Response): AsyncGenerator<BuildMessage> {
   const decoder = new TextDecoder();
-  let kept = '';
+  let buffered = '';
   for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
-    kept += decoder.decode(chunk, { stream: true });
-    const lines = kept.split('\n');
-    kept = lines.pop() ?? '';
+    buffered += decoder.decode(chunk, { stream: true });
+    const lines = buffered.split('\n');
+    buffered = lines.pop() ?? '';
     for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as BuildMessage;
   }
 }
 
-/** The engine stops a build whose asker has gone; over once nothing of it runs. */
-async function awaitEnd(engine: Engine, mark: string): Promise<void> {
+async function waitForBuildEnd(engine: Engine, mark: string): Promise<void> {
   for (const deadline = Date.now() + endMsMax; Date.now() < deadline; await Bun.sleep(50)) {
     const all = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query: { all: 1 } });
     const found = await Promise.all(
-      all.map(({ Id }) => unlessGone(engine.json<ContainerDetail>('GET', `/containers/${Id}/json`))),
+      all.map(({ Id }) => ignoreMissing(engine.json<ContainerDetail>('GET', `/containers/${Id}/json`))),
     );
     const own = found.filter((one) => one?.HostConfig.ExtraHosts?.some((line) => line.startsWith(mark)));
     if (own.length === 0) return;
     for (const one of own)
-      await unlessGone(engine.tell('DELETE', `/containers/${one?.Id}`, { query: { force: 1, v: 1 } })).catch(
-        () => {},
-      );
+      await ignoreMissing(
+        engine.send('DELETE', `/containers/${one?.Id}`, { query: { force: 1, v: 1 } }),
+      ).catch(() => {});
   }
+}
+
+const engineMessages =
+  /^(?: ---> .*|Removing intermediate container [0-9a-f]+|Successfully (?:built|tagged) \S+|\[Warning\] One or more build-args.*)$/;
+const red = '\u001b[91m';
+const plain = '\u001b[0m';
+
+interface BuildMessage {
+  stream?: string;
+  status?: string;
+  aux?: { ID?: string };
+  error?: string;
+  errorDetail?: { code?: number; message?: string };
+}
+
+interface BuildLog {
+  take(message: BuildMessage): void;
+  end(): void;
+}
+
+function createBuildLog(log: LogSink, describeStep: (instruction: string) => string | null): BuildLog {
+  const encoder = new TextEncoder();
+  const out = splitLines({ lineBytesMax: logLineBytesMax, onLine });
+  const errors = splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log('stderr', line) });
+
+  function onLine(line: string): void {
+    const step = /^Step \d+\/\d+ : (.*)$/s.exec(line);
+    if (step) {
+      const text = describeStep(step[1] ?? '');
+      if (text !== null) log('platform', text);
+    } else if (line !== '' && !engineMessages.test(line)) log('stdout', line);
+  }
+
+  return {
+    take({ stream, status }) {
+      if (status !== undefined && stream === undefined) log('platform', status);
+      if (stream === undefined) return;
+      if (stream.startsWith(red)) errors.take(encoder.encode(stream.slice(red.length).replace(plain, '')));
+      else out.take(encoder.encode(stream));
+    },
+    end() {
+      out.end();
+      errors.end();
+    },
+  };
 }

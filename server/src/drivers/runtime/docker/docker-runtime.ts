@@ -3,82 +3,70 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
-import { writeDurably } from '../../database/durable-file.ts';
-import type { Surroundings } from '../process/environment.ts';
-import type { Runtime, Started, StartJob } from '../runtime.ts';
-import { parseArtifact } from './artifacts.ts';
-import { buildApp } from './build-app.ts';
-import { createBuiltNotes } from './built-notes.ts';
-import { checkEngine, swarmRefused } from './check-runtime.ts';
-import { findComposeTool } from './compose/compose-tool.ts';
-import { servicesIn, startCompose } from './compose/start-compose.ts';
-import { createEngine, type Engine, EngineError, unlessGone } from './engine.ts';
-import type { EngineInfo } from './engine-shapes.ts';
-import { containersOf, listInstances, lookAt, usageOf } from './instances.ts';
+import { writeDurably } from '../../os/durable-file.ts';
+import type { BaseEnvironment } from '../process/environment.ts';
+import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
+import { createBuildNotes, parseArtifact } from './artifacts.ts';
+import { buildApp, findUnsupported } from './build-app.ts';
+import { findComposeTool, serviceNames, startCompose } from './compose/start-compose.ts';
+import { createDepartures, type DockerDeps, openScratch, publishAddress } from './docker-deps.ts';
+import { createEngine, type Engine, EngineError, type EngineInfo, ignoreMissing } from './engine.ts';
+import { listContainers, listInstances, readState, readUsage } from './instances.ts';
 import { instanceName, labelNames } from './labels.ts';
 import { createLogs } from './logs.ts';
-import { type Parts, publishAt } from './parts.ts';
-import { reasonToRefuse } from './reason-to-refuse.ts';
 import { removeInstance } from './remove-instance.ts';
-import { openScratch } from './scratch.ts';
-import { seenFromInside } from './seen-from-inside.ts';
-import { startContainer } from './start-container.ts';
-import { startService } from './start-service.ts';
-import { createTurns } from './turns.ts';
+import { startContainer, startService, toContainerUrls } from './start-instance.ts';
 
 export interface DockerOptions {
   host: string;
   baseImage: string;
   network: string | null;
-  /** Where published ports are reached; null: found by the host. */
   address: string | null;
-  /** Whether a Swarm may be used, whose ports are open on all addresses of the node. */
+  /** A Swarm opens ports on all addresses of the node, so the operator must allow it. */
   swarm: 'refused' | 'trusted-network';
 }
 
 export interface DockerRuntimeOptions extends DockerOptions {
   dataDir: string;
   installation: string;
-  /** Known to this installation alone: of the names of images. */
   imageKey: string;
-  surroundings: Surroundings;
+  baseEnvironment: BaseEnvironment;
   log: Logger;
   buildMsMax?: number;
 }
 
-/** Apps as containers of an engine, which go on while the server is away. */
 export async function createDockerRuntime(options: DockerRuntimeOptions): Promise<Runtime> {
-  const scratch = await openScratch(join(folderOf(options), 'scratch'));
-  const parts = await openParts(options, scratch.folder).catch(async (error: unknown) => {
+  const scratch = await openScratch(join(dockerFolder(options), 'scratch'));
+  const deps = await openDockerDeps(options, scratch.folder).catch(async (error: unknown) => {
     await scratch.close();
     throw error;
   });
-  const { engine } = parts;
-  const logs = createLogs(parts);
-  const starting = new Map<string, Promise<Started>>();
+  const { engine } = deps;
+  const logs = createLogs(deps);
+  const starting = new Map<string, Promise<StartedInstance>>();
 
-  async function begin(job: StartJob): Promise<Started> {
+  async function begin(job: StartJob): Promise<StartedInstance> {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
-    if (!artifact) throw new Error('There is nothing to start in this artefact.');
-    const start = parts.swarmNode === null ? startContainer : startService;
+    if (!artifact) throw new Error('This artifact cannot be started.');
+    const start = deps.swarmNode === null ? startContainer : startService;
     const port =
       artifact.kind === 'compose'
-        ? await startCompose(parts, job, artifact)
-        : await start(parts, job, artifact);
-    const services = artifact.kind === 'compose' ? servicesIn(artifact) : ['app'];
+        ? await startCompose(deps, job, artifact)
+        : await start(deps, job, artifact);
+    const services = artifact.kind === 'compose' ? serviceNames(artifact) : ['app'];
     const { instanceId, log } = job;
     logs.follow({ instanceId, services, memoryMb: services.length > 1 ? null : job.limits.memoryMb, log });
     return {
       handle: { name: instanceName(job.instanceId) },
-      address: `${parts.publish.host}:${port}`,
+      address: `${deps.publish.host}:${port}`,
     };
   }
 
   return {
     kind: 'docker',
-    node: parts.node,
-    refuses: async (wish) => reasonToRefuse(parts, wish),
-    build: (job) => buildApp(parts, job),
+    node: deps.node,
+    refuses: async (requirements) => findUnsupported(deps, requirements),
+    build: (job) => buildApp(deps, job),
     start(job) {
       const { instanceId } = job;
       const under = starting.get(instanceId) ?? begin(job).finally(() => starting.delete(instanceId));
@@ -87,15 +75,15 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     },
     async stop({ instanceId }, { graceMs }) {
       await starting.get(instanceId)?.catch(() => {});
-      await removeInstance(parts, instanceId, { graceMs, afterEnd: () => logs.finish(instanceId) });
+      await removeInstance(deps, instanceId, { graceMs, afterEnd: () => logs.finish(instanceId) });
       logs.forget(instanceId);
     },
-    look: ({ instanceId }) => lookAt(parts, instanceId),
-    list: () => listInstances(parts),
-    usage: ({ instanceId }) => usageOf(parts, instanceId),
-    async hear({ instanceId }, log) {
+    getState: ({ instanceId }) => readState(deps, instanceId),
+    list: () => listInstances(deps),
+    usage: ({ instanceId }) => readUsage(deps, instanceId),
+    async resumeLog({ instanceId }, log) {
       if (logs.isFollowed(instanceId) || !logs.isOurs(instanceId)) return;
-      const found = await containersOf(engine, instanceId);
+      const found = await listContainers(engine, instanceId);
       const services = [...new Set(found.map(({ Labels }) => Labels[labelNames.service] ?? 'app'))];
       if (services.length > 0) logs.follow({ instanceId, services, memoryMb: null, log });
     },
@@ -104,12 +92,12 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
       if (!parsed) return;
       const images = parsed.kind === 'compose' ? Object.values(parsed.images) : [parsed];
       for (const { image } of images)
-        await unlessGone(engine.tell('DELETE', `/images/${image}`, { query: { force: 1 } }));
-      parts.built.remove(parsed.buildId);
+        await ignoreMissing(engine.send('DELETE', `/images/${image}`, { query: { force: 1 } }));
+      deps.built.remove(parsed.buildId);
     },
-    artifacts: async () => parts.built.list(),
-    onTurn: parts.turns.onTurn,
-    seenFromInside,
+    artifacts: async () => deps.built.list(),
+    onStateChange: deps.departures.onStateChange,
+    adaptVariables: toContainerUrls,
     check: () => checkEngine(options),
     async close() {
       await Promise.allSettled(starting.values());
@@ -119,48 +107,88 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
   };
 }
 
-const folderOf = ({ dataDir }: DockerRuntimeOptions) => join(dataDir, 'runtime', 'docker');
+const dockerFolder = ({ dataDir }: DockerRuntimeOptions) => join(dataDir, 'runtime', 'docker');
 
-async function openParts(options: DockerRuntimeOptions, scratchDir: string): Promise<Parts> {
-  const { host, log, surroundings } = options;
+async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string): Promise<DockerDeps> {
+  const { host, log, baseEnvironment } = options;
   const engine = createEngine(host);
-  const folder = folderOf(options);
-  const { node, swarmNode } = await knownAs(engine, { file: join(folder, 'engine.json'), log });
-  if (swarmNode !== null && options.swarm === 'refused') throw new EngineError(0, swarmRefused);
-  const composeTool = await findComposeTool({ path: surroundings.path, isSwarm: swarmNode !== null });
+  const folder = dockerFolder(options);
+  const { node, swarmNode } = await identifyEngine(engine, { file: join(folder, 'engine.json'), log });
+  if (swarmNode !== null && options.swarm === 'refused') throw new EngineError(0, swarmRefusedMessage);
+  const composeTool = await findComposeTool({ path: baseEnvironment.path, isSwarm: swarmNode !== null });
   return {
-    ...{ engine, node, swarmNode, log, composeTool, scratchDir },
-    built: createBuiltNotes(join(folder, 'built')),
-    turns: createTurns(),
+    engine,
+    node,
+    swarmNode,
+    log,
+    composeTool,
+    scratchDir,
+    built: createBuildNotes(join(folder, 'built')),
+    departures: createDepartures(),
     imageKey: options.imageKey,
     installation: options.installation,
     baseImage: options.baseImage,
     network: options.network,
-    publish: publishAt(host, options.address),
+    publish: publishAddress(host, options.address),
     buildVariables: Object.fromEntries(
-      Object.entries(surroundings.forBuilds).filter(([name]) => /(?:proxy|registry)$/i.test(name)),
+      Object.entries(baseEnvironment.forBuilds).filter(([name]) => /(?:proxy|registry)$/i.test(name)),
     ),
-    path: surroundings.path,
+    path: baseEnvironment.path,
     logsDir: join(folder, 'logs'),
     buildMsMax: options.buildMsMax ?? buildMinutesMax * 60_000,
   };
 }
 
-/** An engine that is away when the server starts is the one it was: sites and rows are served meanwhile. */
-async function knownAs(
+/** If the engine is unreachable on start, the stored identity is used, so that the server can still serve sites and rows. */
+async function identifyEngine(
   engine: Engine,
   { file, log }: { file: string; log: Logger },
-): Promise<Pick<Parts, 'node' | 'swarmNode'>> {
+): Promise<Pick<DockerDeps, 'node' | 'swarmNode'>> {
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
     const { LocalNodeState, ControlAvailable, NodeID, Cluster } = info.Swarm;
     const isSwarm = LocalNodeState === 'active' && ControlAvailable;
-    const known = { node: isSwarm ? (Cluster?.ID ?? NodeID) : info.ID, swarmNode: isSwarm ? NodeID : null };
-    writeDurably(file, `${JSON.stringify(known)}\n`);
-    return known;
+    const identity = {
+      node: isSwarm ? (Cluster?.ID ?? NodeID) : info.ID,
+      swarmNode: isSwarm ? NodeID : null,
+    };
+    writeDurably(file, `${JSON.stringify(identity)}\n`);
+    return identity;
   } catch (error) {
     if (!(error instanceof EngineError) || !existsSync(file)) throw error;
-    log.warn({ err: error }, 'the Docker engine is away; apps can not be deployed');
-    return JSON.parse(await readFile(file, 'utf8')) as Pick<Parts, 'node' | 'swarmNode'>;
+    log.warn({ err: error }, 'Docker engine unreachable; apps cannot be deployed');
+    return JSON.parse(await readFile(file, 'utf8')) as Pick<DockerDeps, 'node' | 'swarmNode'>;
+  }
+}
+
+const swarmRefusedMessage =
+  'The engine is a Swarm, which opens the ports of apps on all addresses of the node, without the access checks of the edge. Set SVC_DOCKER_SWARM=trusted-network if a firewall allows only the server, or use an engine without Swarm.';
+
+export async function checkEngine({
+  host,
+  baseImage,
+  swarm,
+}: DockerOptions): Promise<{ ok: boolean; detail: string }> {
+  const engine = createEngine(host);
+  try {
+    const info = await engine.json<EngineInfo>('GET', '/info');
+    if (info.OSType !== 'linux')
+      return { ok: false, detail: `The engine runs ${info.OSType}; apps need Linux.` };
+    const isSwarm = info.Swarm.LocalNodeState === 'active' && info.Swarm.ControlAvailable;
+    const sentences = [
+      `Docker ${info.ServerVersion} at ${host}${isSwarm ? ', a Swarm: apps are services' : ''}.`,
+    ];
+    if (isSwarm && swarm === 'refused') return { ok: false, detail: swarmRefusedMessage };
+    if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall.');
+    if (!info.MemoryLimit) sentences.push('Memory cannot be limited.');
+    if (!info.PidsLimit) sentences.push('The number of processes cannot be limited.');
+    if (!(await ignoreMissing(engine.json('GET', `/images/${baseImage}/json`))))
+      sentences.push(
+        `${baseImage} (SVC_DOCKER_BASE_IMAGE) is not present yet and will be pulled by the first build.`,
+      );
+    return { ok: true, detail: sentences.join(' ') };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return { ok: false, detail: error.message };
   }
 }

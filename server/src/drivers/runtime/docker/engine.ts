@@ -1,29 +1,21 @@
-/** The Engine API, as far as apps need it. Paths are below the version; what the engine says against it is thrown. */
 export interface Engine {
-  /** As the operator wrote it. */
   readonly host: string;
   json<T>(method: Method, path: string, call?: Call): Promise<T>;
-  /** For answers that nobody reads. */
-  tell(method: Method, path: string, call?: Call): Promise<void>;
-  /** Comes as long as it comes; ends with `signal`. */
+  send(method: Method, path: string, call?: Call): Promise<void>;
   stream(method: Method, path: string, call?: Call): Promise<Response>;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-export interface Call {
+interface Call {
   query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
-  /** As JSON. */
   body?: unknown;
-  /** As it is: an archive. */
   bytes?: ReadableStream<Uint8Array> | Uint8Array;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Spoken by engines that know it, for what the usual one does not have. */
   upTo?: string;
 }
 
-/** What the engine answered; 0: it did not. */
 export class EngineError extends Error {
   constructor(
     readonly status: number,
@@ -34,36 +26,39 @@ export class EngineError extends Error {
   }
 }
 
-const answerMsMax = 60_000;
-/** What this was written by; newer engines still speak it. */
-const versionWanted = '1.41';
+const responseMsMax = 60_000;
+const apiVersion = '1.41';
 
 export function createEngine(host: string): Engine {
-  const place = placeOf(host);
+  const target = parseHost(host);
   let version: Promise<{ usual: string; newest: string }> | null = null;
 
-  async function send(method: Method, path: string, call: Call, limitMs: number | null): Promise<Response> {
+  async function request(
+    method: Method,
+    path: string,
+    call: Call,
+    limitMs: number | null,
+  ): Promise<Response> {
     const limit = limitMs === null ? [] : [AbortSignal.timeout(limitMs)];
     const signals = [...(call.signal ? [call.signal] : []), ...limit];
     const body = call.bytes ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const type = call.bytes ? 'application/x-tar' : 'application/json';
     let answer: Response;
     try {
-      answer = await fetch(`${place.origin}${path}${queryOf(call.query)}`, {
+      answer = await fetch(`${target.origin}${path}${toQuery(call.query)}`, {
         method,
-        ...(place.unix === null ? {} : { unix: place.unix }),
+        ...(target.unix === null ? {} : { unix: target.unix }),
         ...(body === undefined ? {} : { body, headers: { 'content-type': type } }),
         ...(signals.length > 0 ? { signal: AbortSignal.any(signals) } : {}),
-        // Builds and logs are silent for as long as they like.
         timeout: false,
       } as RequestInit);
     } catch (error) {
       call.signal?.throwIfAborted();
       const why = error instanceof Error ? error.message : String(error);
-      throw new EngineError(0, `The Docker engine at ${host} does not answer: ${why}`);
+      throw new EngineError(0, `The Docker engine at ${host} is unreachable: ${why}`);
     }
     if (answer.status < 400) return answer;
-    throw new EngineError(answer.status, messageIn(await answer.text()));
+    throw new EngineError(answer.status, parseMessage(await answer.text()));
   }
 
   async function versioned(path: string, { upTo }: Call): Promise<string> {
@@ -76,46 +71,55 @@ export function createEngine(host: string): Engine {
   }
 
   async function negotiate(): Promise<{ usual: string; newest: string }> {
-    const answer = await send('GET', '/version', {}, answerMsMax);
+    const answer = await request('GET', '/version', {}, responseMsMax);
     const { ApiVersion: newest, MinAPIVersion: oldest } = (await answer.json()) as Record<string, string>;
-    if (!newest || isBefore(newest, versionWanted))
+    if (!newest || isBefore(newest, apiVersion))
       throw new EngineError(
         0,
-        `The Docker engine at ${host} speaks API ${newest ?? '?'}; ${versionWanted} (Docker 20.10) is needed.`,
+        `The Docker engine at ${host} has API version ${newest ?? '?'}; ${apiVersion} (Docker 20.10) or later is required.`,
       );
-    return { usual: oldest && isBefore(versionWanted, oldest) ? oldest : versionWanted, newest };
+    return { usual: oldest && isBefore(apiVersion, oldest) ? oldest : apiVersion, newest };
   }
 
   return {
     host,
     async json<T>(method: Method, path: string, call: Call = {}) {
-      const answer = await send(method, await versioned(path, call), call, call.timeoutMs ?? answerMsMax);
+      const answer = await request(
+        method,
+        await versioned(path, call),
+        call,
+        call.timeoutMs ?? responseMsMax,
+      );
       return (await answer.json()) as T;
     },
-    async tell(method, path, call = {}) {
-      const answer = await send(method, await versioned(path, call), call, call.timeoutMs ?? answerMsMax);
+    async send(method, path, call = {}) {
+      const answer = await request(
+        method,
+        await versioned(path, call),
+        call,
+        call.timeoutMs ?? responseMsMax,
+      );
       await answer.arrayBuffer();
     },
     async stream(method, path, call = {}) {
-      return send(method, await versioned(path, call), call, call.timeoutMs ?? null);
+      return request(method, await versioned(path, call), call, call.timeoutMs ?? null);
     },
   };
 }
 
-/** What is not there is no error to those who want it gone. */
-export function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  return asked.catch((error: unknown) => {
+export function ignoreMissing<T>(request: Promise<T>): Promise<T | null> {
+  return request.catch((error: unknown) => {
     if (error instanceof EngineError && error.status === 404) return null;
     throw error;
   });
 }
 
-function placeOf(host: string): { origin: string; unix: string | null } {
+function parseHost(host: string): { origin: string; unix: string | null } {
   if (host.startsWith('unix://')) return { origin: 'http://engine', unix: host.slice('unix://'.length) };
   return { origin: host.replace(/^tcp:/, 'http:').replace(/\/+$/, ''), unix: null };
 }
 
-function queryOf(query: Call['query']): string {
+function toQuery(query: Call['query']): string {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => {
     if (value === undefined) return [];
     const values = typeof value === 'object' ? value : [String(value)];
@@ -124,7 +128,7 @@ function queryOf(query: Call['query']): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
-function messageIn(text: string): string {
+function parseMessage(text: string): string {
   try {
     return String((JSON.parse(text) as { message?: unknown }).message ?? text);
   } catch {
@@ -136,4 +140,74 @@ function isBefore(one: string, other: string): boolean {
   const [a = 0, b = 0] = one.split('.').map(Number);
   const [c = 0, d = 0] = other.split('.').map(Number);
   return a < c || (a === c && b < d);
+}
+
+export interface ContainerSummary {
+  Id: string;
+  State: string;
+  Labels: Record<string, string>;
+}
+
+export interface ContainerDetail {
+  Id: string;
+  RestartCount: number;
+  State: {
+    Running: boolean;
+    Restarting: boolean;
+    OOMKilled: boolean;
+    ExitCode: number;
+    Error: string;
+    FinishedAt: string;
+  };
+  Config: { Labels: Record<string, string> };
+  HostConfig: { ExtraHosts: string[] | null };
+}
+
+export interface ServiceSummary {
+  ID: string;
+  Spec: { Name: string; Labels: Record<string, string> };
+}
+
+export interface TaskSummary {
+  CreatedAt: string;
+  DesiredState: string;
+  Status: { State: string; Err?: string };
+}
+
+export interface EngineInfo {
+  ID: string;
+  ServerVersion: string;
+  CgroupVersion?: string;
+  MemoryLimit: boolean;
+  PidsLimit: boolean;
+  OSType: string;
+  Swarm: {
+    LocalNodeState: string;
+    ControlAvailable: boolean;
+    NodeID: string;
+    Cluster?: { ID: string } | null;
+  };
+}
+
+interface Frame {
+  stream: 'stdout' | 'stderr';
+  bytes: Uint8Array;
+}
+
+const headerBytes = 8;
+
+export async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  let buffered: Buffer = Buffer.alloc(0);
+  for await (const chunk of body) {
+    buffered = buffered.length === 0 ? Buffer.from(chunk) : Buffer.concat([buffered, chunk]);
+    let from = 0;
+    while (buffered.length - from >= headerBytes) {
+      const length = buffered.readUInt32BE(from + 4);
+      if (buffered.length - from < headerBytes + length) break;
+      const bytes = buffered.subarray(from + headerBytes, from + headerBytes + length);
+      yield { stream: buffered[from] === 2 ? 'stderr' : 'stdout', bytes };
+      from += headerBytes + length;
+    }
+    buffered = buffered.subarray(from);
+  }
 }

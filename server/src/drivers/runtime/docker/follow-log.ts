@@ -1,23 +1,18 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
-import { splitLines } from '../process/line-splitter.ts';
+import { splitLines } from '../process/output.ts';
 import type { LogSink } from '../runtime.ts';
-import { EngineError, unlessGone } from './engine.ts';
-import { readFrames } from './frames.ts';
-import { containersOf, detailOf, endingOf } from './instances.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { EngineError, ignoreMissing, readFrames } from './engine.ts';
+import { describeEnd, inspectContainer, listContainers } from './instances.ts';
 import { labelNames } from './labels.ts';
-import { type LogCursor, sinceOf } from './log-cursor.ts';
-import type { Parts } from './parts.ts';
 
-export interface Following {
-  /** Once what it follows has ended: hears the last of it. */
+export interface LogFollower {
   finish(): Promise<void>;
-  /** The server ends: what is said from now on is heard by the next one. */
   stop(): Promise<void>;
 }
 
-export interface FollowWish {
+export interface FollowOptions {
   instanceId: string;
-  /** Of a compose app. */
   service: string;
   memoryMb: number | null;
   log: LogSink;
@@ -25,67 +20,67 @@ export interface FollowWish {
   onCursor: (cursor: LogCursor) => void;
 }
 
-const againMs = 200;
+const retryMs = 200;
 const finishMsMax = 5_000;
 
-/** One service of an instance, from container to container as it is started again. */
-export function followLog(parts: Parts, wish: FollowWish): Following {
-  const { engine } = parts;
+export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower {
+  const { engine } = deps;
   const stopping = new AbortController();
   const finishing = Promise.withResolvers<void>();
   let isFinishing = false;
-  let cursor = wish.cursor;
-  let toldEnd = '';
-  /** Null: how often it had been started before this is not known. */
-  let restartsTold: number | null = cursor === null ? 0 : null;
+  let cursor = options.cursor;
+  let lastEnd = '';
+  let loggedRestarts: number | null = cursor === null ? 0 : null;
 
-  /** The oldest that has not been heard to its end. */
-  async function next(heard: ReadonlySet<string>): Promise<string | null> {
-    const all = (await containersOf(engine, wish.instanceId)).filter(
-      ({ Labels, State }) => Labels[labelNames.service] === wish.service && State !== 'created',
+  async function next(finished: ReadonlySet<string>): Promise<string | null> {
+    const all = (await listContainers(engine, options.instanceId)).filter(
+      ({ Labels, State }) => Labels[labelNames.service] === options.service && State !== 'created',
     );
     const from = all.findIndex(({ Id }) => Id === cursor?.container);
     const rest = all.slice(Math.max(0, from)).map(({ Id }) => Id);
-    return rest.find((id) => !heard.has(id)) ?? rest.at(-1) ?? null;
+    return rest.find((id) => !finished.has(id)) ?? rest.at(-1) ?? null;
   }
 
   async function run(): Promise<void> {
-    const heard = new Set<string>();
+    const finished = new Set<string>();
     while (!stopping.signal.aborted) {
       const isLast = isFinishing;
       try {
-        const id = await next(heard);
+        const id = await next(finished);
         if (id !== null) {
-          await hear(id, isLast ? 'to its end' : 'on and on');
-          if (!isLast) await tellEnd(id);
-          heard.add(id);
+          await readLog(id, isLast ? 'rest' : 'follow');
+          if (!isLast) await logEnd(id);
+          finished.add(id);
         }
-        // A Swarm may have started another meanwhile, which has its turn.
-        if (isLast && (id === null || (await next(heard)) === id)) return;
+        // A Swarm may have started another container meanwhile.
+        if (isLast && (id === null || (await next(finished)) === id)) return;
       } catch (error) {
         if (stopping.signal.aborted) return;
         if (isLast || !(error instanceof EngineError)) throw error;
       }
-      if (!isFinishing) await Promise.race([Bun.sleep(againMs), finishing.promise]);
+      if (!isFinishing) await Promise.race([Bun.sleep(retryMs), finishing.promise]);
     }
   }
 
-  async function hear(id: string, how: 'to its end' | 'on and on'): Promise<void> {
+  async function readLog(id: string, how: 'rest' | 'follow'): Promise<void> {
     const before = cursor?.container === id ? cursor : null;
     let seenBefore = before?.seen ?? 0;
-    const answer = await unlessGone(
+    const answer = await ignoreMissing(
       engine.stream('GET', `/containers/${id}/logs`, {
         query: {
-          ...{ stdout: 1, stderr: 1, timestamps: 1, follow: how === 'on and on' ? 1 : 0 },
-          since: before ? sinceOf(before.at) : undefined,
+          stdout: 1,
+          stderr: 1,
+          timestamps: 1,
+          follow: how === 'follow' ? 1 : 0,
+          since: before ? toSince(before.at) : undefined,
         },
         signal: stopping.signal,
       }),
     );
     if (!answer) return;
     const lines = {
-      stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => wish.log('stdout', line) }),
-      stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => wish.log('stderr', line) }),
+      stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stdout', line) }),
+      stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stderr', line) }),
     };
     try {
       for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
@@ -95,7 +90,7 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
         lines[stream].take(bytes.subarray(space + 1));
         const sameTime = cursor?.container === id && cursor.at === at;
         cursor = { container: id, at, seen: sameTime ? (cursor?.seen ?? 0) + 1 : 1 };
-        wish.onCursor(cursor);
+        options.onCursor(cursor);
       }
     } finally {
       lines.stdout.end();
@@ -103,34 +98,34 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
     }
   }
 
-  async function tellEnd(id: string): Promise<void> {
-    const detail = await detailOf(engine, id);
+  async function logEnd(id: string): Promise<void> {
+    const detail = await inspectContainer(engine, id);
     if (isFinishing || !detail) return;
     const { Running: isRunning, Restarting: isWaiting, FinishedAt: at, OOMKilled: isOut } = detail.State;
     if (isRunning && !isWaiting) {
-      // So soon that nobody saw how it had ended.
-      if (restartsTold !== null && detail.RestartCount > restartsTold)
-        wish.log('platform', 'The app ended, and was started again.');
-      restartsTold = detail.RestartCount;
+      // The restart was too fast to see the end.
+      if (loggedRestarts !== null && detail.RestartCount > loggedRestarts)
+        options.log('platform', 'The app exited and was restarted.');
+      loggedRestarts = detail.RestartCount;
       return;
     }
-    restartsTold = detail.RestartCount + 1;
-    if (`${id} ${at}` === toldEnd) return;
-    toldEnd = `${id} ${at}`;
-    const limit = isOut && wish.memoryMb !== null ? ` (${wish.memoryMb} MiB)` : '';
-    wish.log('platform', `The app ${endingOf(detail)}${limit}.`);
+    loggedRestarts = detail.RestartCount + 1;
+    if (`${id} ${at}` === lastEnd) return;
+    lastEnd = `${id} ${at}`;
+    const limit = isOut && options.memoryMb !== null ? ` (${options.memoryMb} MiB)` : '';
+    options.log('platform', `The app ${describeEnd(detail)}${limit}.`);
   }
 
   const running = run().catch((error: unknown) => {
     if (!stopping.signal.aborted)
-      parts.log.warn({ err: error, instance: wish.instanceId }, 'the log of an app is not heard any more');
+      deps.log.warn({ err: error, instance: options.instanceId }, 'following the log of an app failed');
   });
   return {
     async finish() {
       isFinishing = true;
       finishing.resolve();
       await Promise.race([running, Bun.sleep(finishMsMax)]);
-      stopping.abort(new Error('It has ended.'));
+      stopping.abort(new Error('The instance has ended.'));
       await running;
     },
     async stop() {
@@ -138,4 +133,15 @@ export function followLog(parts: Parts, wish: FollowWish): Following {
       await running;
     },
   };
+}
+
+export interface LogCursor {
+  container: string;
+  at: string;
+  seen: number;
+}
+
+export function toSince(at: string): string {
+  const [whole = '', part = '0'] = at.replace(/Z$/, '').split('.');
+  return `${Date.parse(`${whole}Z`) / 1_000}.${part.padEnd(9, '0')}`;
 }

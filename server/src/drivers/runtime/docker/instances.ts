@@ -1,84 +1,90 @@
-import type { InstanceState, Running } from '../runtime.ts';
-import { hasMadeRoom } from './compose/make-room.ts';
-import { type Engine, unlessGone } from './engine.ts';
-import type { ContainerDetail, ContainerSummary, ServiceSummary, TaskSummary } from './engine-shapes.ts';
-import { filters, instanceName, labelled, labelNames } from './labels.ts';
-import type { Parts } from './parts.ts';
+import type { InstanceState, RunningInstance, StartJob } from '../runtime.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import {
+  type ContainerDetail,
+  type ContainerSummary,
+  type Engine,
+  ignoreMissing,
+  type ServiceSummary,
+  type TaskSummary,
+} from './engine.ts';
+import { filters, instanceName, labelFilter, labelNames } from './labels.ts';
 
-/** Whatever an instance is made of (a container, tasks of a service, a compose app), its containers bear its id. The oldest first. */
-export async function containersOf(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {
-  const query = { all: 1, ...labelled(labelNames.instance, instanceId) };
+export async function listContainers(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {
+  const query = { all: 1, ...labelFilter(labelNames.instance, instanceId) };
   const found = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
-  // The engine names the newest first, by a time finer than the seconds that it tells.
+  // The engine sorts the newest first, by a time more precise than the one it returns.
   return found.reverse();
 }
 
-export const detailOf = (engine: Engine, id: string) =>
-  unlessGone(engine.json<ContainerDetail>('GET', `/containers/${id}/json`));
+export const inspectContainer = (engine: Engine, id: string) =>
+  ignoreMissing(engine.json<ContainerDetail>('GET', `/containers/${id}/json`));
 
 export const isMain = ({ Labels }: ContainerSummary) => labelNames.port in Labels;
 
-export async function servicesOf(parts: Parts, instanceId: string): Promise<ServiceSummary[]> {
-  if (parts.swarmNode === null) return [];
-  return parts.engine.json('GET', '/services', { query: labelled(labelNames.instance, instanceId) });
+export async function listServices(deps: DockerDeps, instanceId: string): Promise<ServiceSummary[]> {
+  if (deps.swarmNode === null) return [];
+  return deps.engine.json('GET', '/services', { query: labelFilter(labelNames.instance, instanceId) });
 }
 
-export async function lookAt(parts: Parts, instanceId: string): Promise<InstanceState> {
-  // A Swarm makes the next one before the time has come to start it.
-  const all = (await containersOf(parts.engine, instanceId)).filter(isMain);
-  const begun = all.filter(({ State }) => State !== 'created');
-  const mains = begun.length > 0 ? begun : all;
-  const services = (await servicesOf(parts, instanceId)).filter(({ Spec }) => labelNames.port in Spec.Labels);
+export async function readState(deps: DockerDeps, instanceId: string): Promise<InstanceState> {
+  // A Swarm creates the next container before it starts it.
+  const all = (await listContainers(deps.engine, instanceId)).filter(isMain);
+  const startedContainers = all.filter(({ State }) => State !== 'created');
+  const mains = startedContainers.length > 0 ? startedContainers : all;
+  const services = (await listServices(deps, instanceId)).filter(
+    ({ Spec }) => labelNames.port in Spec.Labels,
+  );
   const last = mains.at(-1);
-  const detail = last ? await detailOf(parts.engine, last.Id) : null;
+  const detail = last ? await inspectContainer(deps.engine, last.Id) : null;
   const service = services[0];
   if (!detail) {
     if (!service) return { state: 'gone' };
-    const [task] = await tasksOf(parts.engine, service.ID);
-    return { state: 'restarting', restarts: 0, detail: task?.Status.Err ?? 'It is about to be started.' };
+    const [task] = await listTasks(deps.engine, service.ID);
+    return { state: 'restarting', restarts: 0, detail: task?.Status.Err ?? 'Starting.' };
   }
-  // A Swarm makes a new container each time.
   const restarts = service ? mains.length - 1 : detail.RestartCount;
   const { State: state } = detail;
-  const leaving = 'It waits for another instance, with which it shares volumes.';
-  if (parts.turns.isLeaving(instanceId)) {
-    parts.turns.wasSeen(instanceId);
+  const leaving = 'Waiting for another instance that uses the same volumes.';
+  if (deps.departures.isLeaving(instanceId)) {
+    deps.departures.wasSeen(instanceId);
     return { state: 'restarting', restarts, detail: leaving };
   }
   if (state.Running && !state.Restarting) return { state: 'running', restarts };
-  const how = endingOf(detail);
-  if (last && !state.Restarting && (await hasMadeRoom(parts, last)))
+  const how = describeEnd(detail);
+  if (last && !state.Restarting && (await isWaitingForVolumes(deps, last)))
     return { state: 'restarting', restarts, detail: leaving };
-  if (state.Restarting || (service && (await isWanted(parts.engine, service.ID))))
+  if (state.Restarting || (service && (await isDesired(deps.engine, service.ID))))
     return { state: 'restarting', restarts, detail: `The app ${how}.` };
-  return { state: 'failed', restarts, detail: `The app ${how}; it is not started again.` };
+  return { state: 'failed', restarts, detail: `The app ${how}; it is not restarted.` };
 }
 
-/** As a person is told. */
-export function endingOf({ State: { OOMKilled, ExitCode, Error: error } }: ContainerDetail): string {
-  if (OOMKilled) return 'was out of memory';
+export function describeEnd({ State: { OOMKilled, ExitCode, Error: error } }: ContainerDetail): string {
+  if (OOMKilled) return 'ran out of memory';
   if (error) return `could not be started: ${error}`;
   return `ended with exit code ${ExitCode}`;
 }
 
-async function tasksOf(engine: Engine, serviceId: string): Promise<TaskSummary[]> {
+async function listTasks(engine: Engine, serviceId: string): Promise<TaskSummary[]> {
   const tasks = await engine.json<TaskSummary[]>('GET', '/tasks', {
     query: filters({ service: [serviceId] }),
   });
   return tasks.sort((one, other) => other.CreatedAt.localeCompare(one.CreatedAt));
 }
 
-const isWanted = async (engine: Engine, serviceId: string) =>
-  (await tasksOf(engine, serviceId)).some(({ DesiredState }) => ['running', 'ready'].includes(DesiredState));
+const isDesired = async (engine: Engine, serviceId: string) =>
+  (await listTasks(engine, serviceId)).some(({ DesiredState }) =>
+    ['running', 'ready'].includes(DesiredState),
+  );
 
-export async function listInstances(parts: Parts): Promise<Running[]> {
-  const query = labelled(labelNames.installation, parts.installation);
-  const containers = await parts.engine.json<ContainerSummary[]>('GET', '/containers/json', {
+export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]> {
+  const query = labelFilter(labelNames.installation, deps.installation);
+  const containers = await deps.engine.json<ContainerSummary[]>('GET', '/containers/json', {
     query: { all: 1, ...query },
   });
   const services =
-    parts.swarmNode === null ? [] : await parts.engine.json<ServiceSummary[]>('GET', '/services', { query });
-  const found = new Map<string, Running>();
+    deps.swarmNode === null ? [] : await deps.engine.json<ServiceSummary[]>('GET', '/services', { query });
+  const found = new Map<string, RunningInstance>();
   for (const labels of [
     ...containers.map(({ Labels }) => Labels),
     ...services.map(({ Spec }) => Spec.Labels),
@@ -91,7 +97,7 @@ export async function listInstances(parts: Parts): Promise<Running[]> {
       handle: { name: instanceName(instanceId) },
       appId: labels[labelNames.app] ?? '',
       deploymentId: labels[labelNames.deployment] ?? '',
-      address: `${parts.publish.host}:${port ?? 0}`,
+      address: `${deps.publish.host}:${port ?? 0}`,
     });
   }
   return [...found.values()];
@@ -102,14 +108,14 @@ interface Stats {
   memory_stats?: { usage?: number; stats?: Record<string, number> };
 }
 
-export async function usageOf(
-  { engine }: Parts,
+export async function readUsage(
+  { engine }: DockerDeps,
   instanceId: string,
 ): Promise<{ cpuMs: number; memoryBytes: number } | null> {
-  const running = (await containersOf(engine, instanceId)).filter(({ State }) => State === 'running');
+  const running = (await listContainers(engine, instanceId)).filter(({ State }) => State === 'running');
   const all = await Promise.all(
     running.map(({ Id }) =>
-      unlessGone(
+      ignoreMissing(
         engine.json<Stats>('GET', `/containers/${Id}/stats`, {
           query: { stream: 'false', 'one-shot': 'true' },
         }),
@@ -122,10 +128,69 @@ export async function usageOf(
     found.reduce((total, stats) => total + (stats ? of(stats) : 0), 0);
   return {
     cpuMs: Math.round(sum(({ cpu_stats }) => cpu_stats?.cpu_usage?.total_usage ?? 0) / 1e6),
-    // What the kernel only keeps of files is no use of the app's.
+    // Without the kernel's inactive file cache.
     memoryBytes: sum(({ memory_stats: memory }) => {
       const idle = memory?.stats?.total_inactive_file ?? memory?.stats?.inactive_file ?? 0;
       return Math.max(0, (memory?.usage ?? 0) - idle);
     }),
   };
 }
+
+const graceSeconds = 10;
+
+/**
+ * Two databases would corrupt a shared volume, so the previous deployment stops; it resumes if its successor
+ * is removed.
+ */
+export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Promise<void> {
+  const others = (await listAppContainers(deps, job.appId)).filter(
+    ({ Labels, State }) => Labels[labelNames.instance] !== job.instanceId && State === 'running',
+  );
+  if (others.length === 0) return;
+  job.log(
+    'platform',
+    'The app has volumes, which only one deployment can use: stopping the previous deployment first.',
+  );
+  // First the edge stops routing to it, so that visitors get a retry response instead of a connection error.
+  const instances = [...new Set(others.map(({ Labels }) => Labels[labelNames.instance] ?? ''))];
+  const left = await Promise.all(instances.map((id) => deps.departures.leave(id)));
+  try {
+    await Promise.all(
+      others.map(({ Id }) =>
+        ignoreMissing(
+          deps.engine.send('POST', `/containers/${Id}/stop`, {
+            query: { t: graceSeconds },
+            timeoutMs: 60_000,
+          }),
+        ),
+      ),
+    );
+  } finally {
+    for (const over of left) over();
+  }
+}
+
+async function isWaitingForVolumes(deps: DockerDeps, { Labels }: ContainerSummary): Promise<boolean> {
+  const app = Labels[labelNames.app];
+  if (app === undefined || Labels['com.docker.compose.project'] === undefined) return false;
+  const all = await listAppContainers(deps, app);
+  return all.some((other) => isOtherInstance(other, Labels));
+}
+
+export async function resumeWaiting(deps: DockerDeps, removed: ContainerSummary[]): Promise<void> {
+  const app = removed.find(({ Labels }) => 'com.docker.compose.project' in Labels)?.Labels[labelNames.app];
+  if (app === undefined) return;
+  const left = await listAppContainers(deps, app);
+  const newest = left[0]?.Labels[labelNames.instance];
+  for (const { Id, State, Labels } of left.reverse())
+    if (State === 'exited' && Labels[labelNames.instance] === newest)
+      await ignoreMissing(deps.engine.send('POST', `/containers/${Id}/start`));
+}
+
+const isOtherInstance = (other: ContainerSummary, own: Record<string, string>) =>
+  other.Labels[labelNames.instance] !== own[labelNames.instance];
+
+const listAppContainers = (deps: DockerDeps, appId: string) =>
+  deps.engine.json<ContainerSummary[]>('GET', '/containers/json', {
+    query: { all: 1, ...labelFilter(labelNames.app, appId) },
+  });

@@ -1,35 +1,32 @@
 import { createHmac } from 'node:crypto';
 import type { StartJob } from '../runtime.ts';
-import type { Parts } from './parts.ts';
-import { ownPlace } from './reason-against-image.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { imageRegistry } from './read-dockerfile.ts';
 
-/** By these everything of an app is found again, whichever copy of the server started it, and in whichever way. */
 export const labelNames = {
   installation: 'svc.installation',
   app: 'svc.app',
   deployment: 'svc.deployment',
   instance: 'svc.instance',
-  /** Of a compose app. */
   service: 'svc.service',
-  /** On the container that answers: the port at which it is reached. */
   port: 'svc.port',
 } as const;
 
-export function labelsOfBuild(parts: Parts, job: { appId: string; deploymentId: string }) {
+export function buildLabels(deps: DockerDeps, job: { appId: string; deploymentId: string }) {
   return {
-    [labelNames.installation]: parts.installation,
+    [labelNames.installation]: deps.installation,
     [labelNames.app]: job.appId,
     [labelNames.deployment]: job.deploymentId,
   };
 }
 
-export function labelsOfInstance(
-  parts: Parts,
+export function instanceLabels(
+  deps: DockerDeps,
   job: StartJob,
   own: { service: string; port: number | null },
 ): Record<string, string> {
   return {
-    ...labelsOfBuild(parts, job),
+    ...buildLabels(deps, job),
     [labelNames.instance]: job.instanceId,
     [labelNames.service]: own.service,
     ...(own.port === null ? {} : { [labelNames.port]: String(own.port) }),
@@ -39,13 +36,18 @@ export function labelsOfInstance(
 export const instanceName = (instanceId: string) => `svc-${instanceId}`;
 
 /**
- * Nobody answers at that place: an engine that looks there for a newer image is told so at once, and no registry hears of
- * it. The tag can not be guessed from what is shown: whoever could name an image could build from it, and so read it.
+ * No registry exists there, so no pull can succeed. The tag is secret: whoever knows an image's name could
+ * build from it.
  */
-export function imageName({ imageKey }: Pick<Parts, 'imageKey'>, job: { appId: string; buildId: string }) {
+export function imageName(
+  { imageKey }: Pick<DockerDeps, 'imageKey'>,
+  job: { appId: string; buildId: string },
+) {
   const secret = createHmac('sha256', imageKey).update(job.buildId).digest('hex').slice(0, 48);
-  return `${ownPlace}svc/${job.appId}:${secret}`;
+  return `${imageRegistry}svc/${job.appId}:${secret}`;
 }
 
-export const filters = (given: Record<string, readonly string[]>) => ({ filters: JSON.stringify(given) });
-export const labelled = (name: string, value: string) => filters({ label: [`${name}=${value}`] });
+export const filters = (conditions: Record<string, readonly string[]>) => ({
+  filters: JSON.stringify(conditions),
+});
+export const labelFilter = (name: string, value: string) => filters({ label: [`${name}=${value}`] });

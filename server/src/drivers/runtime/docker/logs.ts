@@ -1,19 +1,19 @@
-import type { Lock } from '../../database/lock-file.ts';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Lock, tryLock } from '../../os/lock-file.ts';
+import { checkId } from '../process/layout.ts';
 import type { LogSink } from '../runtime.ts';
-import { type Following, followLog } from './follow-log.ts';
-import { createLogCursors, type LogCursor } from './log-cursor.ts';
-import type { Parts } from './parts.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { followLog, type LogCursor, type LogFollower } from './follow-log.ts';
 
-/** What instances say, heard by whoever started them, and by the same data dir's next server after it. */
-export interface Logs {
-  follow(wish: {
+interface Logs {
+  follow(options: {
     instanceId: string;
     services: readonly string[];
     memoryMb: number | null;
     log: LogSink;
   }): void;
   isFollowed(instanceId: string): boolean;
-  /** Whether a server of this data dir began to hear it. */
   isOurs(instanceId: string): boolean;
   finish(instanceId: string): Promise<void>;
   forget(instanceId: string): void;
@@ -22,15 +22,14 @@ export interface Logs {
 
 const writeEveryMs = 250;
 
-export function createLogs(parts: Parts): Logs {
-  const cursors = createLogCursors(parts.logsDir);
-  const followed = new Map<string, { all: Following[]; save: () => void; lock: Lock }>();
+export function createLogs(deps: DockerDeps): Logs {
+  const cursors = createLogCursors(deps.logsDir);
+  const followed = new Map<string, { all: LogFollower[]; save: () => void; lock: Lock }>();
   return {
     isFollowed: (instanceId) => followed.has(instanceId),
     isOurs: (instanceId) => cursors.has(instanceId),
     follow({ instanceId, services, memoryMb, log }) {
       if (followed.has(instanceId)) return;
-      // Another server in the same data dir may be at it.
       const lock = cursors.lock(instanceId);
       if (lock === null) return;
       const now: Record<string, LogCursor> = cursors.read(instanceId);
@@ -42,8 +41,10 @@ export function createLogs(parts: Parts): Logs {
       };
       save();
       const all = services.map((service) =>
-        followLog(parts, {
-          ...{ instanceId, service, memoryMb },
+        followLog(deps, {
+          instanceId,
+          service,
+          memoryMb,
           log: services.length === 1 ? log : (stream, line) => log(stream, `${service} | ${line}`),
           cursor: now[service] ?? null,
           onCursor(cursor) {
@@ -70,5 +71,39 @@ export function createLogs(parts: Parts): Logs {
       }
       followed.clear();
     },
+  };
+}
+
+interface LogCursors {
+  has(instanceId: string): boolean;
+  read(instanceId: string): Record<string, LogCursor>;
+  write(instanceId: string, cursors: Readonly<Record<string, LogCursor>>): void;
+  remove(instanceId: string): void;
+  lock(instanceId: string): Lock | null;
+}
+
+function createLogCursors(folder: string): LogCursors {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const pathOf = (instanceId: string) => join(folder, `${checkId(instanceId)}.json`);
+  const read = (instanceId: string): Record<string, LogCursor> | null => {
+    try {
+      return JSON.parse(readFileSync(pathOf(instanceId), 'utf8')) as Record<string, LogCursor>;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    has: (instanceId) => read(instanceId) !== null,
+    read: (instanceId) => read(instanceId) ?? {},
+    write(instanceId, cursors) {
+      const path = pathOf(instanceId);
+      writeFileSync(`${path}.new`, JSON.stringify(cursors), { mode: 0o600 });
+      renameSync(`${path}.new`, path);
+    },
+    lock(instanceId) {
+      const lock = tryLock(`${pathOf(instanceId)}.lock`);
+      return 'release' in lock ? lock : null;
+    },
+    remove: (instanceId) => rmSync(pathOf(instanceId), { force: true }),
   };
 }

@@ -1,10 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how Dockerfiles name arguments.
 import { describe, expect, test } from 'bun:test';
-import { readDockerfile, UnclearDockerfile } from './read-dockerfile.ts';
-import { reasonAgainstImage } from './reason-against-image.ts';
+import { AmbiguousDockerfileError, findImageProblem, parseDockerfile } from './read-dockerfile.ts';
 
 const imagesIn = (text: string, given: Record<string, string> = {}) => [
-  ...readDockerfile(text, given).images,
+  ...parseDockerfile(text, given).images,
 ];
 
 describe('of a Dockerfile', () => {
@@ -22,7 +21,7 @@ describe('of a Dockerfile', () => {
     ['by what is done later', 'FROM a:1\nONBUILD COPY --from=c0ffee /a /', ['a:1', 'c0ffee']],
     ['behind a strange space', 'FROM a:1\n\u0085FROM b:1', ['a:1', 'b:1']],
     ['a number that is no stage', 'FROM a:1\nCOPY --from=7 /a /', ['a:1', '7']],
-  ])('the images are known: %s', (_, text, images) => {
+  ])('has these images: %s', (_, text, images) => {
     expect(imagesIn(text, { GIVEN: 'a1b2' })).toEqual(images);
   });
 
@@ -35,12 +34,12 @@ describe('of a Dockerfile', () => {
     'ARG X=\\4\nFROM $X',
     'FROM a:1\nRUN echo \\\\\nFROM 4',
     '# escape=`\nFROM a:1',
-  ])('what can not be told is not guessed: %j', (text) => {
-    expect(() => imagesIn(text)).toThrow(UnclearDockerfile);
+  ])('ambiguous text is rejected: %j', (text) => {
+    expect(() => imagesIn(text)).toThrow(AmbiguousDockerfileError);
   });
 
-  test('the arguments it asks for are known, of all its stages', () => {
-    const { args } = readDockerfile(
+  test('has the ARG names of all stages', () => {
+    const { args } = parseDockerfile(
       'ARG A\nARG T="two words"\nFROM x:1\nARG B=1 C\nENV D=1\nRUN echo $E',
       {},
     );
@@ -48,10 +47,10 @@ describe('of a Dockerfile', () => {
   });
 });
 
-test('an image is not taken by an id, however short, nor by a name of the platform’s', () => {
+test('image IDs and names of the platform are rejected', () => {
   for (const name of ['4', '40c92ef49362', 'a'.repeat(64), `sha256:${'a'.repeat(64)}`, 'sha256:4'])
-    expect([name, reasonAgainstImage(name)]).toEqual([name, expect.stringContaining('id of an image')]);
-  expect(reasonAgainstImage('localhost:1/svc/a:b')).toContain('platform');
+    expect([name, findImageProblem(name)]).toEqual([name, expect.stringContaining('ID of an image')]);
+  expect(findImageProblem('localhost:1/svc/a:b')).toContain('platform');
   for (const name of ['node:22', 'cafe:1', 'docker.io/library/cafe', 'busybox', 'scratch', 'x@sha256:ab'])
-    expect([name, reasonAgainstImage(name)]).toEqual([name, null]);
+    expect([name, findImageProblem(name)]).toEqual([name, null]);
 });

@@ -1,28 +1,22 @@
-/** One instruction, on one line, as the engine puts it together. */
 interface Instruction {
   word: string;
   rest: string;
 }
 
-/** Of a Dockerfile: which images it takes, and which arguments it asks for. */
-export interface DockerfileReading {
-  /** Images that are none of its own stages; what `ARG` gives is put in. */
+export interface ParsedDockerfile {
   images: readonly string[];
-  /** Names after `ARG`, wherever it stands. */
   args: ReadonlySet<string>;
 }
 
-/** What can not be told from the text: better refused than guessed. */
-export class UnclearDockerfile extends Error {}
+export class AmbiguousDockerfileError extends Error {}
 
 const reference =
   /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-+])((?:[^{}$]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*))?\})/g;
-/** As the classic builder reads it; what newer ones would read differently is not taken. */
-export function readDockerfile(text: string, given: Readonly<Record<string, string>>): DockerfileReading {
+/** Parses like the classic builder; rejects what newer builders parse differently. */
+export function parseDockerfile(text: string, values: Readonly<Record<string, string>>): ParsedDockerfile {
   const images: string[] = [];
   const args = new Set<string>();
   const stages: string[] = [];
-  /** Of `ARG` before the first `FROM`, which alone count there. */
   const known: Record<string, string> = {};
 
   function isStage(name: string): boolean {
@@ -33,35 +27,35 @@ export function readDockerfile(text: string, given: Readonly<Record<string, stri
     const { flags, words } = splitFlags(rest);
     switch (word) {
       case 'ONBUILD':
-        take(instructionOf(rest));
+        take(parseInstruction(rest));
         return;
       case 'ARG':
-        for (const [name, value] of pairsOf(words)) {
+        for (const [name, value] of parsePairs(words)) {
           args.add(name);
           if (stages.length > 0) continue;
-          const found = given[name] ?? (value === null ? undefined : expandOrNot(value, known));
+          const found = values[name] ?? (value === null ? undefined : tryExpand(value, known));
           if (found !== undefined) known[name] = found;
         }
         return;
       case 'FROM': {
-        const image = expand(unquoted(words[0] ?? ''), known);
+        const image = expand(removeQuotes(words[0] ?? ''), known);
         if (!isStage(image)) images.push(image);
         stages.push(words[1]?.toUpperCase() === 'AS' ? (words[2] ?? '').toLowerCase() : '');
         return;
       }
       default:
-        // The engine takes quotes and backslashes out of them.
+        // The engine removes quotes and backslashes from flags.
         if (['COPY', 'ADD', 'RUN'].includes(word) && flags.some((flag) => /["'\\]/.test(flag)))
-          throw new UnclearDockerfile(`${word} ${rest}`);
-        for (const from of flags.flatMap(fromIn)) {
-          if (from.includes('$')) throw new UnclearDockerfile(`${word} ${rest}`);
+          throw new AmbiguousDockerfileError(`${word} ${rest}`);
+        for (const from of flags.flatMap(parseFrom)) {
+          if (from.includes('$')) throw new AmbiguousDockerfileError(`${word} ${rest}`);
           const isIndex = /^\d{1,4}$/.test(from) && Number(from) < stages.length;
           if (!isStage(from) && !isIndex) images.push(from);
         }
     }
   }
 
-  for (const each of instructionsIn(text)) take(each);
+  for (const each of parseInstructions(text)) take(each);
   return { images, args };
 }
 
@@ -73,12 +67,11 @@ function expand(text: string, known: Readonly<Record<string, string>>): string {
     if (how?.endsWith('+')) return isThere ? expand(rest, known) : '';
     return value ?? '';
   });
-  if (/["'\\$`\s]/.test(found)) throw new UnclearDockerfile(text);
+  if (/["'\\$`\s]/.test(found)) throw new AmbiguousDockerfileError(text);
   return found;
 }
 
-/** What is no plain word makes no difference until an image is named by it. */
-function expandOrNot(text: string, known: Readonly<Record<string, string>>): string {
+function tryExpand(text: string, known: Readonly<Record<string, string>>): string {
   try {
     return expand(text, known);
   } catch {
@@ -86,30 +79,29 @@ function expandOrNot(text: string, known: Readonly<Record<string, string>>): str
   }
 }
 
-function instructionsIn(text: string): Instruction[] {
+function parseInstructions(text: string): Instruction[] {
   const found: Instruction[] = [];
-  let kept: string | null = null;
-  // To the engine U+0085 is a space.
+  let joined: string | null = null;
+  // The engine treats U+0085 as a space.
   for (const line of text
     .replace(/^\uFEFF/, '')
     .replaceAll('\u0085', ' ')
     .split(/\r?\n/)) {
-    // Engines differ in whether such a line goes on, and from where on another escape counts.
+    // Engines differ in whether such a line continues, and where an escape directive applies.
     if (/\\\\[ \t]*$/.test(line) || /^\s*#\s*escape\s*=\s*[^\\\s]/i.test(line))
-      throw new UnclearDockerfile(line.trim());
-    // Between lines that go on, these count for nothing.
+      throw new AmbiguousDockerfileError(line.trim());
     if (/^\s*(?:#|$)/.test(line)) continue;
-    const whole: string = (kept ?? '') + (kept === null ? line.trimStart() : line);
-    kept = goesOn.test(whole) ? whole.replace(goesOn, '') : null;
-    if (kept === null) found.push(instructionOf(whole));
+    const whole: string = (joined ?? '') + (joined === null ? line.trimStart() : line);
+    joined = continuation.test(whole) ? whole.replace(continuation, '') : null;
+    if (joined === null) found.push(parseInstruction(whole));
   }
-  if (kept !== null) found.push(instructionOf(kept));
+  if (joined !== null) found.push(parseInstruction(joined));
   return found;
 }
 
-const goesOn = /\\[ \t]*$/;
+const continuation = /\\[ \t]*$/;
 
-function instructionOf(line: string): Instruction {
+function parseInstruction(line: string): Instruction {
   const [, word = '', rest = ''] = /^\s*(\S+)\s*([\s\S]*)$/.exec(line) ?? [];
   return { word: word.toUpperCase(), rest: rest.trim() };
 }
@@ -121,21 +113,33 @@ function splitFlags(rest: string): { flags: string[]; words: string[] } {
   return { flags: all.slice(0, at), words: all.slice(at) };
 }
 
-/** `--from=x`, and `from=x` among what `--mount` says. */
-function fromIn(flag: string): string[] {
+function parseFrom(flag: string): string[] {
   const [, name = '', value = ''] = /^--([\w-]+)=?(.*)$/s.exec(flag) ?? [];
   if (name.toLowerCase() === 'from') return [value];
   if (name.toLowerCase() !== 'mount') return [];
   return value.split(',').flatMap((each) => /^"?from=(.*?)"?$/i.exec(each)?.[1] ?? []);
 }
 
-function pairsOf(words: readonly string[]): [name: string, value: string | null][] {
+function parsePairs(words: readonly string[]): [name: string, value: string | null][] {
   return words.flatMap((word) => {
     const [, name, value] = /^([A-Za-z_]\w*)(?:=([\s\S]*))?$/.exec(word) ?? [];
-    return name === undefined ? [] : [[name, value === undefined ? null : unquoted(value)] as const];
+    return name === undefined ? [] : [[name, value === undefined ? null : removeQuotes(value)] as const];
   }) as [string, string | null][];
 }
 
-function unquoted(text: string): string {
+function removeQuotes(text: string): string {
   return /^"[^"]*"$|^'[^']*'$/.test(text) ? text.slice(1, -1) : text;
+}
+
+export const imageRegistry = 'localhost:1/';
+
+/**
+ * An engine accepts the first letters of an image ID, by which an app could guess images of others: short IDs
+ * are rejected.
+ */
+export function findImageProblem(name: string): string | null {
+  if (name.toLowerCase().startsWith(imageRegistry)) return 'is a name of the platform’s images';
+  if (/^[0-9a-f]{1,64}$/i.test(name) || /^[a-z0-9]+:[0-9a-f]{64}$|^sha\d+:/i.test(name))
+    return 'could be the ID of an image; use a name with a tag';
+  return null;
 }

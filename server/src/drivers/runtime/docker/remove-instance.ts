@@ -1,53 +1,47 @@
-import { goOnAfter } from './compose/make-room.ts';
-import { unlessGone } from './engine.ts';
-import { containersOf, servicesOf } from './instances.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { ignoreMissing } from './engine.ts';
+import { listContainers, listServices, resumeWaiting } from './instances.ts';
 import { filters, instanceName, labelNames } from './labels.ts';
-import type { Parts } from './parts.ts';
 
 const goneMsMax = 30_000;
 
-/**
- * Asks everything of the instance to end, lets `afterEnd` hear its last words, then removes it. A Swarm's containers
- * are asked first too: it would remove them before they were heard.
- */
+/** Containers of a Swarm are stopped first too, because the Swarm would remove them with their logs. */
 export async function removeInstance(
-  parts: Parts,
+  deps: DockerDeps,
   instanceId: string,
   options: { graceMs: number; afterEnd: () => Promise<void> },
 ): Promise<void> {
-  const { engine } = parts;
+  const { engine } = deps;
   const t = Math.max(1, Math.ceil(options.graceMs / 1_000));
-  const containers = await containersOf(engine, instanceId);
+  const containers = await listContainers(engine, instanceId);
   await Promise.all(
     containers.map(({ Id }) =>
-      unlessGone(
-        engine.tell('POST', `/containers/${Id}/stop`, { query: { t }, timeoutMs: t * 1_000 + goneMsMax }),
+      ignoreMissing(
+        engine.send('POST', `/containers/${Id}/stop`, { query: { t }, timeoutMs: t * 1_000 + goneMsMax }),
       ),
     ),
   );
   await options.afterEnd();
-  for (const { ID } of await servicesOf(parts, instanceId))
-    await unlessGone(engine.tell('DELETE', `/services/${ID}`));
+  for (const { ID } of await listServices(deps, instanceId))
+    await ignoreMissing(engine.send('DELETE', `/services/${ID}`));
   const deadline = Date.now() + goneMsMax;
   for (;;) {
-    const left = await containersOf(engine, instanceId);
+    const left = await listContainers(engine, instanceId);
     if (left.length === 0) break;
     for (const { Id } of left)
-      await unlessGone(engine.tell('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 } })).catch(
+      await ignoreMissing(engine.send('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 } })).catch(
         (error: unknown) => {
-          // Another is at it.
           if (Date.now() > deadline) throw error;
         },
       );
     if (Date.now() > deadline) throw new Error(`Instance ${instanceId} could not be removed.`);
     await Bun.sleep(20);
   }
-  await removeNetworks(parts, instanceId);
-  await goOnAfter(parts, containers);
+  await removeNetworks(deps, instanceId);
+  await resumeWaiting(deps, containers);
 }
 
-/** Those that compose, a stack, or we have made for it. */
-async function removeNetworks({ engine }: Parts, instanceId: string): Promise<void> {
+async function removeNetworks({ engine }: DockerDeps, instanceId: string): Promise<void> {
   const project = instanceName(instanceId);
   for (const label of [
     `com.docker.compose.project=${project}`,
@@ -59,9 +53,9 @@ async function removeNetworks({ engine }: Parts, instanceId: string): Promise<vo
     for (;;) {
       const left = await engine.json<{ Id: string }[]>('GET', '/networks', { query });
       if (left.length === 0) break;
-      // A Swarm takes its tasks off a network a little later than it ends them.
+      // A Swarm detaches tasks from a network with a delay.
       for (const { Id } of left)
-        await unlessGone(engine.tell('DELETE', `/networks/${Id}`)).catch((error: unknown) => {
+        await ignoreMissing(engine.send('DELETE', `/networks/${Id}`)).catch((error: unknown) => {
           if (Date.now() > deadline) throw error;
         });
       await Bun.sleep(50);

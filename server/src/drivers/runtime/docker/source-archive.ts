@@ -1,39 +1,42 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { walkTree } from '../process/walk-tree.ts';
-import { parseDockerIgnore } from './docker-ignore.ts';
+import { walkTree } from '../process/trees.ts';
 
-export interface SourceArchive {
+interface SourceArchive {
   bytes: ReadableStream<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** What is sent to the engine: a folder of the app's source under a name, and beside it files of ours. */
-export interface Context {
+export interface BuildContext {
   folder: string;
-  /** `.`: the folder is the context itself. */
   as: string;
-  /** Below the folder; goes along whatever `.dockerignore` says. */
   always: readonly string[];
-  beside: Readonly<Record<string, string>>;
+  generated: Readonly<Record<string, string>>;
 }
 
-/** By the machine's tar, of a list of names: it goes by none of its own accord. */
 export async function archiveSource(
-  { folder, as, always, beside }: Context,
+  { folder, as, always, generated }: BuildContext,
   scratchDir: string,
 ): Promise<SourceArchive> {
   const scratch = await mkdtemp(join(scratchDir, 'context-'));
-  for (const [name, text] of Object.entries(beside)) await writeFile(join(scratch, name), text);
+  for (const [name, text] of Object.entries(generated)) await writeFile(join(scratch, name), text);
   const list = join(scratch, '.list');
-  const names = await namesIn(folder, always);
+  const names = await listNames(folder, always);
   await writeFile(list, names.map((name) => `./${name}\0`).join(''));
   const prefix = as === '.' ? [] : [`--transform=flags=rSh;s,^\\./,${as}/,`];
-  const packed = packedBy([
-    ...['--no-recursion', '--no-acls', '--no-selinux', '--no-xattrs', ...prefix],
-    ...Object.keys(beside).flatMap((name) => ['-C', scratch, name]),
-    ...['-C', folder, '--null', '--verbatim-files-from', `--files-from=${list}`],
+  const packed = runTarCreate([
+    '--no-recursion',
+    '--no-acls',
+    '--no-selinux',
+    '--no-xattrs',
+    ...prefix,
+    ...Object.keys(generated).flatMap((name) => ['-C', scratch, name]),
+    '-C',
+    folder,
+    '--null',
+    '--verbatim-files-from',
+    `--files-from=${list}`,
   ]);
   return {
     bytes: packed.bytes,
@@ -44,8 +47,8 @@ export async function archiveSource(
   };
 }
 
-/** An archive that tar did not finish well breaks off: else the engine would build from a part of the source. */
-export function packedBy(words: readonly string[]): SourceArchive {
+/** The stream fails if tar fails; otherwise the engine would build from an incomplete source. */
+export function runTarCreate(words: readonly string[]): SourceArchive {
   const program = Bun.spawn(
     ['tar', '--create', '--file=-', '--format=pax', '--numeric-owner', '--owner=0', '--group=0', ...words],
     {
@@ -55,15 +58,15 @@ export function packedBy(words: readonly string[]): SourceArchive {
       stderr: 'pipe',
     },
   );
-  const said = new Response(program.stderr).text();
-  const pieces = program.stdout.getReader();
+  const stderr = new Response(program.stderr).text();
+  const reader = program.stdout.getReader();
   const bytes = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await pieces.read();
+      const { done, value } = await reader.read();
       if (value) controller.enqueue(value);
       if (!done) return;
       if ((await program.exited) === 0) controller.close();
-      else controller.error(new Error(`The source could not be packed: ${(await said).slice(0, 500)}`));
+      else controller.error(new Error(`The source could not be packed: ${(await stderr).slice(0, 500)}`));
     },
   });
   return {
@@ -71,12 +74,12 @@ export function packedBy(words: readonly string[]): SourceArchive {
     async close() {
       program.kill('SIGKILL');
       await program.exited;
-      await said;
+      await stderr;
     },
   };
 }
 
-async function namesIn(folder: string, always: readonly string[]): Promise<string[]> {
+async function listNames(folder: string, always: readonly string[]): Promise<string[]> {
   const ignoreFile = join(folder, '.dockerignore');
   const isIgnored = existsSync(ignoreFile)
     ? parseDockerIgnore(await Bun.file(ignoreFile).text())
@@ -88,6 +91,65 @@ async function namesIn(folder: string, always: readonly string[]): Promise<strin
     const isWanted = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink();
     if (isWanted && (always.includes(name) || !isIgnored(name))) names.push(name);
   }
-  // The same source is the same archive, and the engine knows what it has built of it.
+  // Sorted, so that the same source gives the same archive and the engine can use its cache.
   return names.sort();
 }
+
+export function parseDockerIgnore(text: string): (path: string) => boolean {
+  const rules = text
+    .split(/\r?\n/)
+    .map((line) => line.replace(/^\ufeff/, ''))
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && line !== '!')
+    .map((line) => {
+      const isException = line.startsWith('!');
+      const pattern = isException ? line.slice(1).trim() : line;
+      return { isException, pattern: toRegExp(normalizePattern(pattern)) };
+    });
+  return (path) => {
+    let isIgnored = false;
+    for (const { isException, pattern } of rules) {
+      if (isIgnored === isException && pattern.test(path)) isIgnored = !isException;
+    }
+    return isIgnored;
+  };
+}
+
+function normalizePattern(pattern: string): string {
+  const parts: string[] = [];
+  for (const part of pattern.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part === '..') parts.pop();
+    else parts.push(part);
+  }
+  return parts.join('/');
+}
+
+function toRegExp(pattern: string): RegExp {
+  let text = '';
+  for (let at = 0; at < pattern.length; at++) {
+    const sign = pattern.charAt(at);
+    if (sign === '*' && pattern[at + 1] === '*') {
+      at++;
+      if (pattern[at + 1] === '/') {
+        at++;
+        text += '(?:.*/)?';
+      } else text += '.*';
+    } else if (sign === '*') text += '[^/]*';
+    else if (sign === '?') text += '[^/]';
+    else if (sign === '[' && pattern.indexOf(']', at + 1) > at + 1) {
+      const end = pattern.indexOf(']', at + 1);
+      text += `[${pattern.slice(at + 1, end).replace(/[[\\]/g, '\\$&')}]`;
+      at = end;
+    } else if (sign === '\\' && at + 1 < pattern.length) text += escapeRegExp(pattern.charAt(++at));
+    else text += escapeRegExp(sign);
+  }
+  try {
+    return new RegExp(`^${text}(?:/.*)?$`, 's');
+  } catch {
+    return /(?!)/;
+  }
+}
+
+const escapeRegExp = (sign: string) => sign.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

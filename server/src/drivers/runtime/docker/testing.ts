@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { silentLog } from '../../../testing.ts';
 import { temporaryFolder } from '../../database/testing.ts';
+import { silentLog } from '../../testing.ts';
 import type { RuntimeWorld } from '../conformance.ts';
-import { surroundingsOf } from '../process/surroundings-of.ts';
+import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
 
@@ -14,17 +14,22 @@ export interface DockerWorld extends RuntimeWorld {
   optionsOf(dataDir: string): DockerRuntimeOptions;
 }
 
-/** An engine of its own, and a data dir. The samples are those of processes, built into images. */
 export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld> {
   const folder = temporaryFolder();
   const engine = await startDockerEngine(join(folder.path, 'engine'), { swarm: kind === 'swarm' });
   const dataDir = join(folder.path, 'data');
   mkdirSync(dataDir);
   const optionsOf = (of: string): DockerRuntimeOptions => ({
-    ...{ host: engine.host, baseImage: engine.baseImage, address: engine.address, network: null },
-    ...{ swarm: 'trusted-network' as const, imageKey: 'of-a-test' },
-    ...{ dataDir: of, installation: 'a-test', log: silentLog },
-    surroundings: surroundingsOf({ PATH: process.env.PATH }),
+    host: engine.host,
+    baseImage: engine.baseImage,
+    address: engine.address,
+    network: null,
+    swarm: 'trusted-network' as const,
+    imageKey: 'of-a-test',
+    dataDir: of,
+    installation: 'a-test',
+    log: silentLog,
+    baseEnvironment: readBaseEnvironment({ PATH: process.env.PATH }),
   });
   return {
     engine,

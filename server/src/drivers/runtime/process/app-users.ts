@@ -1,34 +1,40 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
+import type { RuntimeRequirements } from '../runtime.ts';
 
 export interface AppUser {
   uid: number;
   gid: number;
 }
 
-/** Whom apps run as: as root each has users of its own, otherwise all are the server's own user. */
 export interface AppUsers {
   kind: 'own_each' | 'as_server';
-  /** Of an app's builds: always the same, since they keep files for one another. Null: the server's own. */
   ofBuilds(number: number): AppUser | null;
-  /** Of one instance and of nothing else: whatever has it ends with the instance. Its group reads what the app has built. */
+  /** A user for one instance only, so that all its processes can be found. Its group can read the app's artifacts. */
   ofInstance(number: number): AppUser | null;
-  /** How a program is started as that user; what comes behind is the program. */
   prefix(user: AppUser | null): string[];
-  /** Why apps can not be run; null: they can. */
-  obstacle(): string | null;
+  findProblem(): string | null;
 }
 
 /**
- * Above what systems, containers and directory services give to users. Where in it the numbers of a data dir begin is
- * its own (`takeUserBase`): two installations on one machine have no user in common.
+ * Above the user IDs of systems, containers and directory services. Each data dir has its own start in this
+ * range.
  */
-export const userBaseMin = 2_010_000_000;
-export const userBaseMax = 2_060_000_000;
-const instancesMin = 2_070_000_000;
-const instancesMax = 2_140_000_000;
-const numbersMax = 1_000_000;
-const setprivPlaces = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
+const userBaseMin = 2_010_000_000;
+const userBaseMax = 2_060_000_000;
+const instanceUidMin = 2_070_000_000;
+const instanceUidMax = 2_140_000_000;
+const appNumberMax = 1_000_000;
+const setprivPaths = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
 
 export function chooseAppUsers(options: {
   folder: string;
@@ -38,48 +44,47 @@ export function chooseAppUsers(options: {
 }): AppUsers {
   const base = options.base ?? userBaseMin;
   const isLinux = process.platform === 'linux';
-  const setpriv = (options.setprivPlaces ?? setprivPlaces).find(isProgram) ?? null;
+  const setpriv = (options.setprivPlaces ?? setprivPaths).find(isProgram) ?? null;
   if (!options.isRoot || !isLinux) {
     const prefix = isLinux && setpriv ? [setpriv, '--no-new-privs', '--'] : [];
     const own = { ofBuilds: () => null, ofInstance: () => null };
-    return { kind: 'as_server', ...own, prefix: () => prefix, obstacle: () => null };
+    return { kind: 'as_server', ...own, prefix: () => prefix, findProblem: () => null };
   }
   return {
     kind: 'own_each',
     ofBuilds(number) {
-      const id = base + checkedNumber(number);
+      const id = base + checkAppNumber(number);
       return { uid: id, gid: id };
     },
     ofInstance(number) {
-      const uid = instancesMin + Math.floor(Math.random() * (instancesMax - instancesMin));
-      return { uid, gid: base + numbersMax + checkedNumber(number) };
+      const uid = instanceUidMin + Math.floor(Math.random() * (instanceUidMax - instanceUidMin));
+      return { uid, gid: base + appNumberMax + checkAppNumber(number) };
     },
     prefix(user) {
-      if (!user || !setpriv) throw new Error('Nothing of an app is run as root.');
+      if (!user || !setpriv) throw new Error('Apps never run as root.');
       const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
       return [setpriv, ...ids, '--no-new-privs', '--'];
     },
-    obstacle() {
+    findProblem() {
       if (!setpriv)
-        return 'setpriv is missing, by which root runs apps as users of their own: install util-linux, or start the server as an ordinary user.';
-      const closed = barrier(options.folder);
+        return 'setpriv is missing, which root needs to run apps as other users. Install util-linux, or start the server as an ordinary user.';
+      const closed = findClosedFolder(options.folder);
       return closed === null
         ? null
-        : `Apps run as users of their own, which may not enter ${closed}: allow it (chmod o+x ${closed}), or move the data dir (SVC_DATA_DIR).`;
+        : `Apps run as other users, which cannot enter ${closed}. Allow it (chmod o+x ${closed}), or move the data dir (SVC_DATA_DIR).`;
     },
   };
 }
 
-function checkedNumber(number: number): number {
-  if (!Number.isInteger(number) || number < 1 || number > numbersMax)
-    throw new RangeError(`No user has the number ${number}.`);
+function checkAppNumber(number: number): number {
+  if (!Number.isInteger(number) || number < 1 || number > appNumberMax)
+    throw new RangeError(`Invalid app number ${number}.`);
   return number;
 }
 
-/** The first folder, from the root down, that others may not enter. */
-function barrier(folder: string): string | null {
+function findClosedFolder(folder: string): string | null {
   const parent = dirname(folder);
-  const above = parent === folder ? null : barrier(parent);
+  const above = parent === folder ? null : findClosedFolder(parent);
   if (above) return above;
   const found = statSync(folder, { throwIfNoEntry: false });
   return !found || found.mode & 0o001 ? null : folder;
@@ -93,4 +98,46 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+export function readOrChooseUserBase(path: string): number {
+  const stored = readBase(path);
+  if (stored !== null) return stored;
+  const temporary = `${path}.${crypto.randomUUID()}`;
+  const chosen = userBaseMin + Math.floor(Math.random() * (userBaseMax - userBaseMin));
+  writeFileSync(temporary, `${chosen}\n`, { mode: 0o600 });
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  const base = readBase(path);
+  if (base === null) throw new Error(`${path} does not contain the first user ID of apps.`);
+  return base;
+}
+
+function readBase(path: string): number | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const base = Number(text.trim());
+  if (!Number.isInteger(base) || base < userBaseMin || base > userBaseMax)
+    throw new Error(`${path} does not contain the first user ID of apps.`);
+  return base;
+}
+
+export function findUnsupported({ method, plan }: RuntimeRequirements): string | null {
+  if (method === 'compose')
+    return 'This runtime runs processes, not containers, and cannot run a compose app. Set SVC_RUNTIME=docker.';
+  if (method === 'docker' && !plan.startCommand?.trim())
+    return plan.dockerfile
+      ? 'This runtime cannot build images from a Dockerfile. Add a start command to svc.yaml, or set SVC_RUNTIME=docker.'
+      : 'No start command was found. Add one to svc.yaml.';
+  return null;
 }

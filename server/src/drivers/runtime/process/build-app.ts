@@ -1,96 +1,242 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BuildFailure, type BuildJob, type Built } from '../runtime.ts';
-import { noteArtifact, type ProcessArtifact, removeArtifact } from './artifacts.ts';
-import { digestTree } from './digest-tree.ts';
-import { endTree } from './end-tree.ts';
-import { boundary, checkedId } from './layout.ts';
-import type { Parts } from './parts.ts';
-import { reasonToRefuse } from './reason-to-refuse.ts';
-import { openBuildPlace, runCommand } from './run-command.ts';
-import { folderWithin, giveTree, moveTree, removeTree, strangeEntry, takeTree } from './trees.ts';
+import { BuildError, type BuildJob, type Built, type Limits } from '../runtime.ts';
+import { type AppUser, findUnsupported } from './app-users.ts';
+import { openBuildHome, type ProcessArtifact, removeArtifact, writeArtifactNote } from './artifacts.ts';
+import type { ControlGroup } from './control-groups.ts';
+import { buildEnvironment, type Folders } from './environment.ts';
+import { findServices } from './isolation.ts';
+import { type LaunchOptions, launch, startGuard } from './launch.ts';
+import { checkId, emptyPackageJson } from './layout.ts';
+import {
+  createGroup,
+  memoryLimitToWatch,
+  type ProcessDeps,
+  processLimit,
+  visibleEnvironment,
+} from './process-deps.ts';
+import { endTree, type ProcessTree } from './process-trees.ts';
+import { listNeighbours, makeRunFolder, writeProcessFile } from './run-folders.ts';
+import {
+  digestTree,
+  findForeignEntry,
+  giveTreeToUser,
+  makeOwnFolder,
+  moveTree,
+  removeTree,
+  resolveFolder,
+  takeTreeBack,
+} from './trees.ts';
 
-/**
- * An app is built where it will run, since much of what builds make holds its own path; a static site where its source
- * lies, since only its files are wanted.
- */
-export async function buildApp(parts: Parts, job: BuildJob): Promise<Built> {
-  const reason = reasonToRefuse(parts.users, job);
-  if (reason !== null) throw new BuildFailure('detect', reason);
+/** Built in the folder where the app will run, because build output often contains absolute paths. */
+export async function buildApp(deps: ProcessDeps, job: BuildJob): Promise<Built> {
+  const reason = findUnsupported(job) ?? deps.isolation.findProblem();
+  if (reason !== null) throw new BuildError('detect', reason);
   job.signal.throwIfAborted();
-  if (job.method === 'static') return buildSite(parts, job);
+  if (job.method === 'static') return buildSite(deps, job);
   if (job.plan.dockerfile !== null)
-    job.log('platform', `Images are not built here: ${job.plan.dockerfile} is left aside, commands are run.`);
+    job.log(
+      'platform',
+      `This runtime does not build images: ${job.plan.dockerfile} is ignored, and the commands are run instead.`,
+    );
 
   const { buildId, appId } = job;
-  const tree = join(parts.layout.artifacts, checkedId(buildId));
+  const tree = join(deps.layout.artifacts, checkId(buildId));
   await removeTree(tree);
-  await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'building' });
+  await writeArtifactNote(deps.layout, buildId, { appId, node: deps.node, state: 'building' });
   try {
     await moveTree(job.sourceDir, tree);
     await mkdir(job.sourceDir, { mode: 0o700 });
-    const digest = await buildTree(parts, job, tree);
+    const digest = await buildTree(deps, job, tree);
     const { dir, startCommand } = job.plan;
     const artifact: ProcessArtifact = { buildId, appId, dir, startCommand: startCommand ?? '' };
-    await noteArtifact(parts.layout, buildId, { appId, node: parts.node, state: 'built', artifact });
+    await writeArtifactNote(deps.layout, buildId, { appId, node: deps.node, state: 'built', artifact });
     return { artifact: { ...artifact }, digest, filesDir: null };
   } catch (error) {
-    await removeArtifact(parts.layout, buildId);
+    await removeArtifact(deps.layout, buildId);
     throw error;
   }
 }
 
-async function buildTree(parts: Parts, job: BuildJob, tree: string): Promise<string> {
-  await runCommands(parts, job, tree);
-  if ((await folderWithin(tree, job.plan.dir)) === null)
-    throw new BuildFailure('build', `The build has removed the folder ${job.plan.dir}.`);
+async function buildTree(deps: ProcessDeps, job: BuildJob, tree: string): Promise<string> {
+  await runCommands(deps, job, tree);
+  if ((await resolveFolder(tree, job.plan.dir)) === null)
+    throw new BuildError('build', `The build removed the folder ${job.plan.dir}.`);
   return digestTree(tree);
 }
 
-async function buildSite(parts: Parts, job: BuildJob): Promise<Built> {
-  await runCommands(parts, job, job.sourceDir);
+async function buildSite(deps: ProcessDeps, job: BuildJob): Promise<Built> {
+  await runCommands(deps, job, job.sourceDir);
   const { dir, outputDir } = job.plan;
   const below = join(dir, outputDir ?? '.');
-  const filesDir = await folderWithin(job.sourceDir, below);
-  if (filesDir === null) throw new BuildFailure('build', `The build made no folder ${below}.`);
-  const strange = await strangeEntry(filesDir, job.sourceDir);
-  if (strange !== null) throw new BuildFailure('build', `In ${below}, ${strange}.`);
+  const filesDir = await resolveFolder(job.sourceDir, below);
+  if (filesDir === null) throw new BuildError('build', `The build created no folder ${below}.`);
+  const foreign = await findForeignEntry(filesDir, job.sourceDir);
+  if (foreign !== null) throw new BuildError('build', `In ${below}, ${foreign}.`);
   return { artifact: {}, digest: await digestTree(filesDir), filesDir };
 }
 
-async function runCommands(parts: Parts, job: BuildJob, tree: string): Promise<void> {
+async function runCommands(deps: ProcessDeps, job: BuildJob, tree: string): Promise<void> {
   const { dir, installCommand, buildCommand } = job.plan;
-  const folder = await folderWithin(tree, dir);
-  if (folder === null) throw new BuildFailure('detect', `The source has no folder ${dir}.`);
+  const folder = await resolveFolder(tree, dir);
+  if (folder === null) throw new BuildError('detect', `The source has no folder ${dir}.`);
   const commands = [installCommand, buildCommand].filter((command) => command !== null);
-  const place = await openBuildPlace(parts, job);
-  const owner = { users: parts.users, user: place.user };
+  const sandbox = await openBuildSandbox(deps, job);
+  const owner = { users: deps.users, user: sandbox.user };
   try {
-    // What a build before this one has left, whichever way: it could write what is this one's.
-    await endTree(place.tree(null));
-    if (commands.length > 0 && !isPublishedWhole(job)) await boundTree(tree);
-    await giveTree(tree, owner);
-    const deadline = Date.now() + parts.times.buildMsMax;
+    // Remaining processes of an earlier build could write into this one.
+    await endTree(sandbox.tree(null));
+    if (commands.length > 0 && !publishesWholeSource(job)) await addPackageBoundary(tree);
+    await giveTreeToUser(tree, owner);
+    const deadline = Date.now() + deps.times.buildMsMax;
+    const realTree = await realpath(tree);
     for (const command of commands) {
       job.log('platform', `$ ${command}`);
-      await runCommand(parts, { job, place, command, folder, deadline });
+      await runCommand(deps, { job, sandbox, command, tree: realTree, folder, deadline });
     }
-    await takeTree(tree, owner, job.method === 'static' ? null : readersOf(parts, job));
+    await takeTreeBack(tree, owner, job.method === 'static' ? null : readerGroup(deps, job));
   } finally {
-    await place.close();
+    await sandbox.close();
   }
 }
 
-/** Without a `package.json`, npm would install into the nearest folder above that has one. */
-async function boundTree(tree: string): Promise<void> {
-  await writeFile(join(tree, 'package.json'), boundary, { flag: 'wx' }).catch((error: unknown) => {
+/** Without a `package.json`, npm would install into the nearest parent folder that has one. */
+async function addPackageBoundary(tree: string): Promise<void> {
+  await writeFile(join(tree, 'package.json'), emptyPackageJson, { flag: 'wx' }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   });
 }
 
-/** Then a file beside its own would be published with them. */
-const isPublishedWhole = ({ method, plan }: BuildJob) =>
+const publishesWholeSource = ({ method, plan }: BuildJob) =>
   method === 'static' && join(plan.dir, plan.outputDir ?? '.') === '.';
 
-/** The group of its instances. */
-const readersOf = ({ users }: Parts, { number }: BuildJob) => users.ofInstance(number)?.gid ?? null;
+const readerGroup = ({ users }: ProcessDeps, { number }: BuildJob) => users.ofInstance(number)?.gid ?? null;
+
+const buildMemoryMbMin = 2048;
+const buildCpuMin = 1;
+const outputMsMax = 2_000;
+
+interface BuildSandbox {
+  folder: string;
+  folders: Folders;
+  limits: Limits;
+  user: AppUser | null;
+  box(tree: string): LaunchOptions['sandbox'];
+  group: ControlGroup | null;
+  tree(leader: number | null): ProcessTree;
+  lead(leader: number | null): void;
+  close(): Promise<void>;
+}
+
+async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<BuildSandbox> {
+  const { layout, users, node } = deps;
+  const mark = checkId(job.buildId);
+  const folder = join(layout.run, mark);
+  const user = users.ofBuilds(job.number);
+  const limits = {
+    memoryMb: Math.max(buildMemoryMbMin, job.limits.memoryMb),
+    cpu: Math.max(buildCpuMin, job.limits.cpu),
+  };
+  makeRunFolder(folder, { node, user });
+  const home = await openBuildHome(layout, job.appId, user);
+  const tmp = join(folder, 'tmp');
+  await makeOwnFolder(tmp, user);
+  const { sandbox, egress } = deps.isolation;
+  const services = await findServices(Object.values(deps.baseEnvironment.forBuilds));
+  const group = createGroup(deps, mark, limits);
+  const guard = await startGuard(users, { mark, user });
+  const neighbours = () => listNeighbours(layout.run, { mark, user });
+  return {
+    folder,
+    folders: { home, tmp: sandbox ? '/tmp' : tmp },
+    limits,
+    user,
+    box: (tree) =>
+      sandbox && {
+        sandbox,
+        box: {
+          user,
+          folders: [tree, home].map((path) => ({ path, isWritable: true })),
+          tmp,
+          port: null,
+          // A build has to fetch what it needs.
+          egress: egress === 'none' ? 'public' : egress,
+          ...services,
+        },
+      },
+    group,
+    tree: (leader) => ({ mark, users, user, group, leader, neighbours }),
+    lead: guard.lead,
+    async close() {
+      guard.dismiss();
+      await group?.remove();
+      await removeTree(folder);
+    },
+  };
+}
+
+async function runCommand(
+  deps: ProcessDeps,
+  step: {
+    job: BuildJob;
+    sandbox: BuildSandbox;
+    command: string;
+    tree: string;
+    folder: string;
+    deadline: number;
+  },
+): Promise<void> {
+  const { job, sandbox, command } = step;
+  const { user } = sandbox;
+  job.signal.throwIfAborted();
+  createGroup(deps, job.buildId, sandbox.limits);
+  const memoryKillsBefore = sandbox.group?.memoryKills() ?? 0;
+  const launched = await launch(deps.users, {
+    command,
+    dir: step.folder,
+    mark: job.buildId,
+    user,
+    group: sandbox.group,
+    env: buildEnvironment(visibleEnvironment(deps), { job: job.env, folders: sandbox.folders }),
+    processesMax: processLimit(sandbox.limits),
+    log: job.log,
+    sandbox: sandbox.box(step.tree),
+  });
+  const { identity, ended, outputEnded } = launched;
+  sandbox.lead(identity.pid);
+  writeProcessFile(sandbox.folder, { identity, node: deps.node, user });
+
+  const stopped = Promise.withResolvers<'aborted' | 'timeout' | 'memory'>();
+  const onAbort = () => stopped.resolve('aborted');
+  job.signal.addEventListener('abort', onAbort, { once: true });
+  if (job.signal.aborted) onAbort();
+  const timer = setTimeout(() => stopped.resolve('timeout'), Math.max(0, step.deadline - Date.now()));
+  const watching = deps.watch.add({
+    leader: identity.pid,
+    bytesMax: memoryLimitToWatch(deps, sandbox.limits),
+    onTooMuch: () => stopped.resolve('memory'),
+    onUse: () => {},
+  });
+  try {
+    const outcome = await Promise.race([ended, stopped.promise]);
+    await endTree(sandbox.tree(identity.pid));
+    sandbox.lead(null);
+    await Promise.race([outputEnded, Bun.sleep(outputMsMax)]);
+    const wasKilled = (sandbox.group?.memoryKills() ?? 0) > memoryKillsBefore;
+    job.signal.throwIfAborted();
+    if (outcome === 'timeout')
+      throw new BuildError('build', `The build took longer than ${formatDuration(deps.times.buildMsMax)}.`);
+    if (outcome === 'memory' || (wasKilled && typeof outcome === 'object' && !outcome.ok))
+      throw new BuildError('build', `“${command}” ran out of memory (${sandbox.limits.memoryMb} MiB).`);
+    if (typeof outcome === 'object' && !outcome.ok)
+      throw new BuildError('build', `“${command}” ${outcome.how}.`);
+  } finally {
+    watching.stop();
+    clearTimeout(timer);
+    job.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function formatDuration(ms: number): string {
+  return ms < 60_000 ? `${ms / 1000} seconds` : `${ms / 60_000} minutes`;
+}

@@ -1,51 +1,65 @@
 import { readFileSync } from 'node:fs';
-import { runProgram } from '../../database/run-program.ts';
+import { runProgram } from '../../os/processes.ts';
 import { type AppUsers, chooseAppUsers } from './app-users.ts';
 import type { ControlGroupsUse } from './control-groups.ts';
-import type { Surroundings } from './environment.ts';
+import type { BaseEnvironment } from './environment.ts';
 import { type Controller, findHierarchies } from './hierarchies.ts';
+import { type Isolation, type IsolationOptions, openIsolation } from './isolation.ts';
 
 interface Facts {
   users: AppUsers;
+  isolation: Pick<Isolation, 'findProblem' | 'warning'>;
   holds: ReadonlySet<Controller>;
-  surroundings: Surroundings;
+  baseEnvironment: BaseEnvironment;
 }
 
-type Answer = Promise<{ ok: boolean; detail: string }>;
+interface Check {
+  ok: boolean;
+  detail: string;
+}
 
-/** Beside a server that may run: looks, and takes nothing up. */
-export function checkProcessRuntime(options: {
+export async function checkProcessRuntime(options: {
   dataDir: string;
-  surroundings: Surroundings;
+  baseEnvironment: BaseEnvironment;
   controlGroups: ControlGroupsUse;
-}): Answer {
-  const { dataDir, surroundings, controlGroups: use } = options;
+  isolation: IsolationOptions;
+}): Promise<Check> {
+  const { dataDir, baseEnvironment, controlGroups: use } = options;
   const users = chooseAppUsers({ folder: dataDir, isRoot: process.getuid?.() === 0 });
   const found = use === 'none' ? [] : findHierarchies(use, 'look');
-  return checkRuntime({ users, surroundings, holds: new Set(found.flatMap(({ holds }) => holds)) });
+  const isolation = await openIsolation(options.isolation, {
+    filesFolder: dataDir,
+    users,
+    path: baseEnvironment.path,
+  });
+  return checkRuntime({
+    users,
+    isolation,
+    baseEnvironment,
+    holds: new Set(found.flatMap(({ holds }) => holds)),
+  });
 }
 
-/** For the operator: whether apps can be run here, as whom, and what holds them to their limits. */
-export async function checkRuntime({ users, holds, surroundings }: Facts): Answer {
-  const obstacle = users.obstacle();
-  if (obstacle !== null) return { ok: false, detail: obstacle };
+export async function checkRuntime({ users, isolation, holds, baseEnvironment }: Facts): Promise<Check> {
+  const problem = isolation.findProblem();
+  if (problem !== null) return { ok: false, detail: problem };
   const who =
-    users.kind === 'own_each'
-      ? 'Each app runs as a user of its own'
-      : 'Apps run as the user of the server and are not kept from its files or from one another';
-  const memory = holds.has('memory') ? 'by control groups' : 'looked at every second';
+    isolation.warning === null
+      ? 'Each app runs in its own sandbox'
+      : `Apps run without isolation from this machine and from each other (${isolation.warning})`;
+  const memory = holds.has('memory') ? 'by control groups' : 'checked every second';
   const cpu = holds.has('cpu') ? 'by control groups' : 'by priority only';
-  const byUser = users.kind === 'own_each' ? 'counted by user' : 'not limited';
+  const byUser = users.kind === 'own_each' ? 'limited by user' : 'not limited';
   const processes = holds.has('pids') ? 'by control groups' : byUser;
-  const said = [`${who}; memory ${memory}, CPU ${cpu}, processes ${processes}; disk is not limited.`];
+  const sentences = [`${who}; memory ${memory}, CPU ${cpu}, processes ${processes}; disk not limited.`];
   if (users.kind === 'own_each' && !areHardLinksProtected())
-    said.push('Set fs.protected_hardlinks=1, so that no build links to files of others.');
-  if (!(await hasNode(users, surroundings)))
-    said.push(`No node that apps could run was found in ${surroundings.path}: apps of Node.js will fail.`);
-  return { ok: true, detail: said.join(' ') };
+    sentences.push('Set fs.protected_hardlinks=1, so that builds cannot link to files of other users.');
+  if (!(await hasNode(users, baseEnvironment)))
+    sentences.push(`No node that apps can run was found in ${baseEnvironment.path}: Node.js apps will fail.`);
+  return { ok: isolation.warning === null, detail: sentences.join(' ') };
 }
 
-async function hasNode(users: AppUsers, { path }: Surroundings): Promise<boolean> {
+async function hasNode(users: AppUsers, { path }: BaseEnvironment): Promise<boolean> {
   if (process.platform === 'win32') return true;
   const prefix = users.kind === 'own_each' ? users.prefix(users.ofInstance(1)) : [];
   const [program = '', ...args] = [...prefix, '/bin/sh', '-c', 'command -v node && node --version'];

@@ -13,32 +13,26 @@ import { type Controller, controllers, findHierarchies, type Hierarchy } from '.
 
 export type ControlGroupsUse = 'auto' | 'own' | 'none';
 
-/** What Linux itself holds apps to their limits by, as far as it lets us. */
 export interface ControlGroups {
   holds: ReadonlySet<Controller>;
   make(name: string, limits: Limits): ControlGroup;
-  /** One that a copy of the server left behind; null: none. */
   find(node: string, name: string): ControlGroup | null;
-  /** What is left of a copy once its groups are gone. */
   removeNode(node: string): Promise<void>;
-  /** Groups of copies whose data dir is gone with all that told of them: by now empty, and not new. */
-  removeForgotten(): void;
+  removeAbandoned(): void;
 }
 
 export interface ControlGroup {
-  /** A process joins by writing its number to `cgroup.procs` in each. */
   folders: readonly string[];
   pids(): number[];
   cpuMs(): number | null;
   memoryBytes(): number | null;
-  /** How often something in it was ended for want of memory. */
   memoryKills(): number;
   remove(): Promise<void>;
 }
 
 const processesMax = 1024;
 const periodMicros = 100_000;
-const forgottenMsMin = 120_000;
+const abandonedMsMin = 120_000;
 
 export function openControlGroups(options: { use: ControlGroupsUse; node: string }): ControlGroups {
   const hierarchies = options.use === 'none' ? [] : findHierarchies(options.use, 'take');
@@ -53,38 +47,39 @@ export function openControlGroups(options: { use: ControlGroupsUse; node: string
         mkdirSync(nodeFolder(hierarchy, options.node), { recursive: true });
         hierarchy.passDown(nodeFolder(hierarchy, options.node));
         mkdirSync(folderOf(hierarchy), { recursive: true });
-        for (const [file, value] of settingsOf(hierarchy, limits))
+        for (const [file, value] of limitSettings(hierarchy, limits))
           write(join(folderOf(hierarchy), file), value);
       }
-      return groupOf(hierarchies, folderOf);
+      return createControlGroup(hierarchies, folderOf);
     },
     find(node, name) {
       const folderOf = at(node, name);
-      return hierarchies.some((it) => existsSync(folderOf(it))) ? groupOf(hierarchies, folderOf) : null;
+      return hierarchies.some((it) => existsSync(folderOf(it)))
+        ? createControlGroup(hierarchies, folderOf)
+        : null;
     },
     async removeNode(node) {
       for (const hierarchy of hierarchies) await removeFolder(nodeFolder(hierarchy, node));
     },
-    removeForgotten() {
+    removeAbandoned() {
       for (const { own } of hierarchies) {
-        const nodes = foldersIn(own).filter((name) => /^svc-[0-9a-f-]{36}$/.test(name));
+        const nodes = listFolders(own).filter((name) => /^svc-[0-9a-f-]{36}$/.test(name));
         for (const node of nodes.map((name) => join(own, name))) {
-          if (Date.now() - statSync(node).mtimeMs < forgottenMsMin) continue;
-          for (const name of foldersIn(node)) tryToRemove(join(node, name));
-          tryToRemove(node);
+          if (Date.now() - statSync(node).mtimeMs < abandonedMsMin) continue;
+          for (const name of listFolders(node)) tryRemove(join(node, name));
+          tryRemove(node);
         }
       }
     },
   };
 }
 
-function settingsOf({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits): [string, string][] {
+function limitSettings({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits): [string, string][] {
   const bytes = String(memoryMb * 1024 * 1024);
   const quota = String(Math.max(1_000, Math.round(cpu * periodMicros)));
   const settings: Record<Controller, [string, string][]> =
     version === 2
       ? {
-          // Where one of an app's processes must end, all do: half an app is none.
           memory: [
             ['memory.max', bytes],
             ['memory.swap.max', '0'],
@@ -109,7 +104,7 @@ function settingsOf({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits): [
   return controllers.filter((name) => holds.includes(name)).flatMap((name) => settings[name]);
 }
 
-function groupOf(
+function createControlGroup(
   hierarchies: readonly Hierarchy[],
   folderOf: (hierarchy: Hierarchy) => string,
 ): ControlGroup {
@@ -148,13 +143,13 @@ function groupOf(
   };
 }
 
-function foldersIn(folder: string): string[] {
+function listFolders(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-/** One that has processes, or groups below it, can not be removed: that is how it is known to be in use. */
-function tryToRemove(folder: string): void {
+/** A group with processes or subgroups cannot be removed, which means it is in use. */
+function tryRemove(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
@@ -163,7 +158,7 @@ function tryToRemove(folder: string): void {
   }
 }
 
-/** One whose last process has just ended is still in use for a moment. */
+/** Retries, because a group stays busy for a moment after its last process has ended. */
 async function removeFolder(folder: string): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     try {
@@ -178,7 +173,6 @@ async function removeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Swap can not be limited everywhere. */
 function write(path: string, value: string): void {
   try {
     writeFileSync(path, value);

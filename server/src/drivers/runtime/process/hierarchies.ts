@@ -7,9 +7,7 @@ export type Controller = (typeof controllers)[number];
 export interface Hierarchy {
   version: 1 | 2;
   holds: readonly Controller[];
-  /** The group that the server is in. */
   own: string;
-  /** Lets groups below a folder of ours have limits. */
   passDown(folder: string): void;
 }
 
@@ -21,32 +19,31 @@ interface Mount {
 }
 
 /**
- * Always below the group that the server itself is in, so that no app escapes what the server is held to. `auto` takes
- * only those hierarchies where that is the top of what is to be seen, as in a container: a group further down is
- * somebody's who manages it, and whether it was handed to the server can not be seen (`own` says that it was).
+ * `auto` uses only hierarchies where the server's group is the visible root, as in a container: other groups
+ * are managed by systemd or others. `own`: the operator lets the server manage its group.
  */
 export function findHierarchies(use: 'auto' | 'own', mode: 'take' | 'look'): Hierarchy[] {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return [];
-  const text = readOr('/proc/self/cgroup');
-  const taken = new Set<Controller>();
-  return mounts().flatMap((mount) => {
+  const text = readText('/proc/self/cgroup');
+  const used = new Set<Controller>();
+  return listMounts().flatMap((mount) => {
     const own = ownGroup(text, mount);
     if (own === null || (use === 'auto' && own !== mount.at)) return [];
-    const holds = mount.holds.filter((name) => !taken.has(name));
+    const holds = mount.holds.filter((name) => !used.has(name));
     if (holds.length === 0) return [];
-    const wanted = holds.map((name) => `+${name}`).join(' ');
+    const requested = holds.map((name) => `+${name}`).join(' ');
     if (!isWritable(own)) return [];
-    if (mount.version === 2 && mode === 'take' && !canLimitBelow(own, wanted)) return [];
-    for (const name of holds) taken.add(name);
+    if (mount.version === 2 && mode === 'take' && !canLimitBelow(own, requested)) return [];
+    for (const name of holds) used.add(name);
     const passDown = (folder: string) => {
-      if (mount.version === 2) writeFileSync(join(folder, 'cgroup.subtree_control'), wanted);
+      if (mount.version === 2) writeFileSync(join(folder, 'cgroup.subtree_control'), requested);
     };
     return [{ version: mount.version, holds, own, passDown }];
   });
 }
 
-function mounts(): Mount[] {
-  return readOr('/proc/self/mountinfo')
+function listMounts(): Mount[] {
+  return readText('/proc/self/mountinfo')
     .split('\n')
     .flatMap((line): Mount[] => {
       const [before = '', after = ''] = line.split(' - ');
@@ -57,7 +54,7 @@ function mounts(): Mount[] {
         return [{ version: 1, at, root, holds: controllers.filter((name) => names.includes(name)) }];
       }
       if (type !== 'cgroup2') return [];
-      const names = readOr(join(at, 'cgroup.controllers')).trim().split(' ');
+      const names = readText(join(at, 'cgroup.controllers')).trim().split(' ');
       return [{ version: 2, at, root, holds: controllers.filter((name) => names.includes(name)) }];
     })
     .filter(({ holds }) => holds.length > 0);
@@ -75,19 +72,18 @@ function ownGroup(text: string, mount: Mount): string | null {
   return inside.startsWith('..') ? null : join(mount.at, inside);
 }
 
-/** A group of the second version has processes or limited groups, never both: so the server moves into one beside. */
-function canLimitBelow(own: string, wanted: string): boolean {
+/** In cgroup v2 a group has either processes or limited subgroups, so the server moves into a subgroup. */
+function canLimitBelow(own: string, requested: string): boolean {
   try {
     if (existsSync(join(own, 'cgroup.type'))) {
-      const beside = join(own, 'svc-server');
-      mkdirSync(beside, { recursive: true });
-      for (const pid of readOr(join(own, 'cgroup.procs')).split('\n').filter(Boolean))
-        writeFileSync(join(beside, 'cgroup.procs'), pid);
+      const serverGroup = join(own, 'svc-server');
+      mkdirSync(serverGroup, { recursive: true });
+      for (const pid of readText(join(own, 'cgroup.procs')).split('\n').filter(Boolean))
+        writeFileSync(join(serverGroup, 'cgroup.procs'), pid);
     }
-    writeFileSync(join(own, 'cgroup.subtree_control'), wanted);
+    writeFileSync(join(own, 'cgroup.subtree_control'), requested);
     return true;
   } catch {
-    // Read-only, or another's: without it.
     return false;
   }
 }
@@ -101,7 +97,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-function readOr(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

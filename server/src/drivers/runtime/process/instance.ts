@@ -1,95 +1,135 @@
 import { join } from 'node:path';
 import type { InstanceState, StartJob } from '../runtime.ts';
-import { askToEnd, endTree, livingOf, signalGroup, type Tree } from './end-tree.ts';
-import { environmentOfRun } from './environment.ts';
-import { isFree } from './free-port.ts';
-import { setGuard } from './guard.ts';
-import { type Ending, type Launched, launch } from './launch.ts';
-import { checkedId } from './layout.ts';
-import { isOpenToOthers, usersListeningAt } from './listeners.ts';
-import { type Use, useOf } from './memory-watch.ts';
-import { groupFor, type Parts, processesOf, watchedBytes } from './parts.ts';
-import { keepProcess, makeRunFolder, neighboursOf } from './process-file.ts';
-import { readProcessTable, treeOf } from './process-table.ts';
+import { runEnvironment } from './environment.ts';
+import { findServices } from './isolation.ts';
+import { type ExitResult, type LaunchedProcess, launch, startGuard } from './launch.ts';
+import { checkId } from './layout.ts';
+import { isPortFree, listensPublicly, listListeningUsers } from './ports.ts';
+import {
+  createGroup,
+  memoryLimitToWatch,
+  type ProcessDeps,
+  processLimit,
+  sumUsage,
+  type Usage,
+  visibleEnvironment,
+} from './process-deps.ts';
+import {
+  endTree,
+  listLiving,
+  listTree,
+  type ProcessTree,
+  readProcessTable,
+  requestEnd,
+  signalGroup,
+} from './process-trees.ts';
+
+import { listNeighbours, makeRunFolder, writeProcessFile } from './run-folders.ts';
+
 import { makeOwnFolder, removeTree } from './trees.ts';
 
-/** One place where an app runs: its process, started again when it ends, until it is stopped. */
 export interface Instance {
   job: StartJob;
-  /** Another one after a restart where somebody has taken it meanwhile. */
   port(): number;
   state(): InstanceState;
-  usage(): Use | null;
+  usage(): Usage | null;
   stop(graceMs: number): Promise<void>;
 }
 
-export interface InstanceWish {
+export interface InstanceOptions {
   job: StartJob;
   newPort: () => Promise<number>;
-  /** Where the command is run. */
+  /** The artifact, with `dir` in it. */
+  tree: string;
   dir: string;
   command: string;
-  /** It does not run any more, or does again. */
-  onTurn: () => void;
+  onStateChange: () => void;
 }
 
-export async function startInstance(parts: Parts, wish: InstanceWish): Promise<Instance> {
-  const { job, dir, command } = wish;
-  const { times, users, node } = parts;
-  const id = checkedId(job.instanceId);
+export async function startInstance(deps: ProcessDeps, options: InstanceOptions): Promise<Instance> {
+  const { job, tree, dir, command } = options;
+  const { times, users, node } = deps;
+  const id = checkId(job.instanceId);
   const user = users.ofInstance(job.number);
-  const folder = join(parts.layout.run, id);
-  const folders = { home: join(folder, 'home'), tmp: join(folder, 'tmp') };
+  const folder = join(deps.layout.run, id);
+  const { sandbox, egress } = deps.isolation;
+  const services = await findServices(job.services ?? []);
+  const home = join(folder, 'home');
+  const tmp = join(folder, 'tmp');
+  const folders = { home, tmp: sandbox ? '/tmp' : tmp };
   makeRunFolder(folder, { node, user });
-  for (const own of [folders.home, folders.tmp]) await makeOwnFolder(own, user);
-  const group = groupFor(parts, id, job.limits);
-  const guard = await setGuard(users, { mark: id, user });
+  for (const own of [home, tmp]) await makeOwnFolder(own, user);
+  const group = createGroup(deps, id, job.limits);
+  const guard = await startGuard(users, { mark: id, user });
 
-  let port = await wish.newPort();
-  let running: Launched | null = null;
+  let port = await options.newPort();
+  let running: LaunchedProcess | null = null;
   let state: InstanceState = { state: 'running', restarts: 0 };
   let restarts = 0;
-  let inRow = 0;
+  let failuresInRow = 0;
   let stopping: Promise<void> | null = null;
   let timer: Timer | undefined;
-  /** What follows the end of a process; none is started before it is done. */
   let afterwards = Promise.resolve();
   let killsSeen = 0;
   let isOverMemory = false;
-  let use: Use = { cpuMs: 0, memoryBytes: 0 };
+  let use: Usage = { cpuMs: 0, memoryBytes: 0 };
   let cpuMsBefore = 0;
-  let isToldOpen = false;
-  const neighbours = () => neighboursOf(parts.layout.run, { mark: id, user });
-  const treeWith = (leader: number | null): Tree => ({ mark: id, users, user, group, leader, neighbours });
+  let isWarned = false;
+  const neighbours = () => listNeighbours(deps.layout.run, { mark: id, user });
+  const treeWith = (leader: number | null): ProcessTree => ({
+    mark: id,
+    users,
+    user,
+    group,
+    leader,
+    neighbours,
+    isSandboxed: sandbox !== null,
+  });
 
   async function begin(): Promise<void> {
     const began = performance.now();
-    if (restarts > 0 && !(await isFree(port))) port = await wish.newPort();
-    const { preload } = parts.layout;
-    const env = environmentOfRun(parts.surroundings, { job: job.env, folders, port, preload });
-    // Empty between two processes, it may have been taken for one that was forgotten.
-    groupFor(parts, id, job.limits);
-    const processesMax = processesOf(job.limits);
+    if (restarts > 0 && !(await isPortFree(port))) port = await options.newPort();
+    const preload = sandbox ? null : deps.layout.preload;
+    const env = runEnvironment(visibleEnvironment(deps), { job: job.env, folders, port, preload });
+    const mounted = [
+      { path: tree, isWritable: false },
+      { path: home, isWritable: true },
+    ];
+    createGroup(deps, id, job.limits);
+    const processesMax = processLimit(job.limits);
     const { log } = job;
-    const launched = await launch(users, { command, dir, mark: id, user, group, env, processesMax, log });
+    const launched = await launch(users, {
+      command,
+      dir,
+      mark: id,
+      user,
+      group,
+      env,
+      processesMax,
+      log,
+      sandbox: sandbox && {
+        sandbox,
+        box: { user, folders: mounted, tmp, port, egress, ...services },
+      },
+    });
     guard.lead(launched.identity.pid);
-    keepProcess(folder, { identity: launched.identity, node, user });
+    writeProcessFile(folder, { identity: launched.identity, node, user });
     running = launched;
     isOverMemory = false;
     state = { state: 'running', restarts };
-    if (restarts > 0) wish.onTurn();
+    if (restarts > 0) options.onStateChange();
     const leader = launched.identity.pid;
-    const watching = parts.watch.add({
+    const watching = deps.watch.add({
       leader,
-      bytesMax: watchedBytes(parts, job.limits),
+      bytesMax: memoryLimitToWatch(deps, job.limits),
       onTooMuch: () => {
         isOverMemory = true;
         signalGroup(leader, 'SIGKILL');
       },
       onUse: (seen) => {
         use = seen;
-        tellOpen();
-        // Linux may have ended a part of it for want of memory, which leaves half an app.
+        warnIfPublic();
+        // The kernel may have killed only some of the app's processes.
         if (!isOverMemory && (group?.memoryKills() ?? 0) > killsSeen) {
           isOverMemory = true;
           signalGroup(leader, 'SIGKILL');
@@ -101,48 +141,51 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
       running = null;
       if (stopping) return;
       state = { state: 'restarting', restarts, detail: `The app ${ending.how}.` };
-      wish.onTurn();
+      options.onStateChange();
       await onEnd(ending, launched, performance.now() - began);
     });
     afterwards.catch((error: unknown) => {
-      state = { state: 'failed', restarts, detail: `It could not be started again: ${String(error)}` };
+      state = { state: 'failed', restarts, detail: `The app could not be restarted: ${String(error)}` };
       job.log('platform', state.detail);
     });
   }
 
-  /** Where it could not be helped: its owners can. */
-  function tellOpen(): void {
-    if (isToldOpen || !isOpenToOthers(port)) return;
-    isToldOpen = true;
+  function warnIfPublic(): void {
+    if (isWarned || sandbox || !listensPublicly(port)) return;
+    isWarned = true;
     job.log(
       'platform',
-      `The app listens on all addresses of this machine, so that others reach port ${port} past its visibility. Let it listen on HOST (127.0.0.1).`,
+      `The app listens on all addresses of this machine, so port ${port} is accessible regardless of the app's visibility. Listen on HOST (127.0.0.1) instead.`,
     );
   }
 
-  async function onEnd(ending: Ending, launched: Launched, upMs: number): Promise<void> {
+  async function onEnd(ending: ExitResult, launched: LaunchedProcess, upMs: number): Promise<void> {
     await endTree(treeWith(launched.identity.pid));
     guard.lead(null);
-    await Promise.race([launched.silent, Bun.sleep(silenceMsMax)]);
+    await Promise.race([launched.outputEnded, Bun.sleep(outputMsMax)]);
     const kills = group?.memoryKills() ?? 0;
-    const how = isOverMemory || kills > killsSeen ? outOfMemory(job) : ending.how;
+    const how = isOverMemory || kills > killsSeen ? describeOutOfMemory(job) : ending.how;
     killsSeen = kills;
     cpuMsBefore += use.cpuMs;
     use = { cpuMs: 0, memoryBytes: 0 };
     if (stopping) return;
-    inRow = upMs >= times.steadyMs ? 1 : inRow + 1;
-    if (inRow > times.restartsMax) {
-      state = { state: 'failed', restarts, detail: `The app ${how}; it was given up after ${inRow} times.` };
+    failuresInRow = upMs >= times.steadyMs ? 1 : failuresInRow + 1;
+    if (failuresInRow > times.restartsMax) {
+      state = {
+        state: 'failed',
+        restarts,
+        detail: `The app ${how}; given up after ${failuresInRow} attempts.`,
+      };
       job.log('platform', state.detail);
       return;
     }
-    const waitMs = Math.min(times.restartMsMax, times.restartMsMin * 2 ** (inRow - 1));
+    const waitMs = Math.min(times.restartMsMax, times.restartMsMin * 2 ** (failuresInRow - 1));
     state = { state: 'restarting', restarts, detail: `The app ${how}.` };
-    job.log('platform', `The app ${how}. It is started again in ${waitMs / 1000} s.`);
+    job.log('platform', `The app ${how}. Restarting in ${waitMs / 1000} s.`);
     timer = setTimeout(() => {
       restarts += 1;
       afterwards = begin().catch((error: unknown) => {
-        state = { state: 'failed', restarts, detail: `It could not be started again: ${String(error)}` };
+        state = { state: 'failed', restarts, detail: `The app could not be restarted: ${String(error)}` };
         job.log('platform', state.detail);
       });
     }, waitMs);
@@ -153,17 +196,15 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
     const launched = running;
     if (launched) {
       const deadline = Date.now() + graceMs;
-      askToEnd(treeWith(launched.identity.pid));
+      requestEnd(treeWith(launched.identity.pid));
       await Promise.race([launched.ended, Bun.sleep(graceMs)]);
-      // What it started may still be at its last requests.
-      while (Date.now() < deadline && livingOf(treeWith(launched.identity.pid)).length > 0)
+      while (Date.now() < deadline && listLiving(treeWith(launched.identity.pid)).length > 0)
         await Bun.sleep(20);
     }
     if (launched) await endTree(treeWith(launched.identity.pid));
     await afterwards.catch(() => {});
-    // One that was just about to be started again.
     await endTree(treeWith(null));
-    if (launched) await Promise.race([launched.silent, Bun.sleep(silenceMsMax)]);
+    if (launched) await Promise.race([launched.outputEnded, Bun.sleep(outputMsMax)]);
     guard.dismiss();
     await group?.remove();
     await removeTree(folder);
@@ -179,10 +220,10 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   return {
     job,
     port: () => port,
-    state: () => (state.state === 'running' ? (portTaken(port, user?.uid, restarts) ?? state) : state),
+    state: () => (state.state === 'running' ? (findPortConflict(port, user?.uid, restarts) ?? state) : state),
     usage() {
       if (!running) return { cpuMs: Math.round(group?.cpuMs() ?? cpuMsBefore), memoryBytes: 0 };
-      const now = useOf(treeOf(running.identity.pid, readProcessTable()));
+      const now = sumUsage(listTree(running.identity.pid, readProcessTable()));
       if (process.platform !== 'linux') return null;
       use = now;
       return {
@@ -197,13 +238,12 @@ export async function startInstance(parts: Parts, wish: InstanceWish): Promise<I
   };
 }
 
-/** Another could have taken its port, and would be handed its requests. */
-function portTaken(port: number, uid: number | undefined, restarts: number): InstanceState | null {
-  if (uid === undefined || usersListeningAt(port).every((other) => other === uid)) return null;
+/** Another user's program on the port would receive the app's requests. */
+function findPortConflict(port: number, uid: number | undefined, restarts: number): InstanceState | null {
+  if (uid === undefined || listListeningUsers(port).every((other) => other === uid)) return null;
   return { state: 'failed', restarts, detail: `Port ${port} is in use by another program.` };
 }
 
-/** For what has been said to arrive, once everything has been ended. */
-const silenceMsMax = 1_000;
+const outputMsMax = 1_000;
 
-const outOfMemory = ({ limits }: StartJob) => `was out of memory (${limits.memoryMb} MiB)`;
+const describeOutOfMemory = ({ limits }: StartJob) => `ran out of memory (${limits.memoryMb} MiB)`;

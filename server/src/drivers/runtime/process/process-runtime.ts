@@ -1,29 +1,26 @@
-import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
-import type { Runtime, Started, StartJob } from '../runtime.ts';
-import { chooseAppUsers } from './app-users.ts';
-import { clearHalfBuilt, discardArtifact, parseArtifact } from './artifacts.ts';
+import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
+import { chooseAppUsers, findUnsupported, readOrChooseUserBase } from './app-users.ts';
+import { discardArtifact, listArtifacts, parseArtifact, removeUnfinishedBuilds } from './artifacts.ts';
 import { buildApp } from './build-app.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { type ControlGroupsUse, openControlGroups } from './control-groups.ts';
-import type { Surroundings } from './environment.ts';
-import { freePort } from './free-port.ts';
+import type { BaseEnvironment } from './environment.ts';
 import { type Instance, startInstance } from './instance.ts';
-import { makeLayout } from './layout.ts';
-import { listArtifacts } from './list-artifacts.ts';
-import { createMemoryWatch } from './memory-watch.ts';
-import { takeNode } from './nodes.ts';
-import type { Parts, Times } from './parts.ts';
-import { clearRemains } from './process-file.ts';
-import { reasonToRefuse } from './reason-to-refuse.ts';
-import { takeUserBase } from './take-user-base.ts';
-import { folderWithin } from './trees.ts';
+import { type IsolationOptions, openIsolation } from './isolation.ts';
+import { claimNode, makeLayout } from './layout.ts';
+import { findFreePort } from './ports.ts';
+
+import { createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
+import { endRemains } from './run-folders.ts';
+import { resolveFolder } from './trees.ts';
 
 export interface ProcessRuntimeOptions {
   dataDir: string;
-  surroundings: Surroundings;
+  baseEnvironment: BaseEnvironment;
   controlGroups: ControlGroupsUse;
+  isolation: IsolationOptions;
   log: Logger;
   times?: Partial<Times>;
 }
@@ -37,32 +34,40 @@ const standardTimes: Times = {
   closeGraceMs: 10_000,
 };
 
-/** Apps as processes beside the server, which end with it. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const { log, dataDir } = options;
   const layout = makeLayout(dataDir);
-  const base = takeUserBase(layout.users);
+  const base = readOrChooseUserBase(layout.users);
   const users = chooseAppUsers({ folder: layout.run, isRoot: process.getuid?.() === 0, base });
-  const nodes = takeNode(layout.nodes);
-  const parts: Parts = {
+  const nodes = claimNode(layout.nodes);
+  const isolation = await openIsolation(options.isolation, {
+    filesFolder: layout.sandbox,
+    users,
+    path: options.baseEnvironment.path,
+  });
+  const deps: ProcessDeps = {
     node: nodes.own,
     layout,
     users,
+    isolation,
     groups: openControlGroups({ use: options.controlGroups, node: nodes.own }),
     watch: createMemoryWatch(),
-    surroundings: options.surroundings,
+    baseEnvironment: options.baseEnvironment,
     times: { ...standardTimes, ...options.times },
   };
-  const gone = [nodes.own, ...nodes.dead];
-  const ended = await clearRemains(layout.run, { nodes: gone, groups: parts.groups, users });
-  await clearHalfBuilt(layout, gone);
-  parts.groups.removeForgotten();
+  const deadNodes = [nodes.own, ...nodes.dead];
+  const ended = await endRemains(layout.run, { nodes: deadNodes, groups: deps.groups, users });
+  await removeUnfinishedBuilds(layout, deadNodes);
+  deps.groups.removeAbandoned();
   nodes.forgetDead();
-  if (ended > 0) log.info({ ended }, 'ended what a former server had left running');
-  if (users.kind === 'as_server')
-    log.warn('apps run as the user of the server; as root each has one of its own');
-  const obstacle = users.obstacle();
-  if (obstacle !== null) log.warn({ obstacle }, 'apps can not be run');
+  if (ended > 0) log.info({ ended }, 'ended processes of an earlier server');
+  if (isolation.warning !== null)
+    log.warn(
+      { reason: isolation.warning },
+      'apps run without isolation from this machine and from each other',
+    );
+  const problem = isolation.findProblem();
+  if (problem !== null) log.error({ problem }, 'apps cannot run');
 
   const instances = new Map<string, Promise<Instance>>();
   const ports = new Map<string, number>();
@@ -71,20 +76,21 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 
   async function begin(job: StartJob): Promise<Instance> {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
-    if (!artifact) throw new Error('There is nothing to start in this artefact.');
-    const reason = users.obstacle();
+    if (!artifact) throw new Error('This artifact cannot be started.');
+    const reason = isolation.findProblem();
     if (reason !== null) throw new Error(reason);
-    const dir = await folderWithin(join(layout.artifacts, artifact.buildId), artifact.dir);
-    if (dir === null) throw new Error(`What build ${artifact.buildId} made is not here.`);
+    const tree = await resolveFolder(layout.artifacts, artifact.buildId);
+    const dir = tree && (await resolveFolder(tree, artifact.dir));
+    if (!tree || !dir) throw new Error(`The artifact of build ${artifact.buildId} does not exist.`);
     const newPort = async () => {
-      const port = await freePort(isTaken);
+      const port = await findFreePort(isTaken);
       ports.set(job.instanceId, port);
       return port;
     };
-    const onTurn = () => {
+    const onStateChange = () => {
       for (const listener of listeners) listener(job.instanceId);
     };
-    return startInstance(parts, { job, newPort, dir, command: artifact.startCommand, onTurn });
+    return startInstance(deps, { job, newPort, tree, dir, command: artifact.startCommand, onStateChange });
   }
 
   function forget(id: string): void {
@@ -93,7 +99,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   }
 
   const found = async (id: string) => (await instances.get(id)?.catch(() => null)) ?? null;
-  const startedAs = ({ job, port }: Instance): Started => ({
+  const startedAs = ({ job, port }: Instance): StartedInstance => ({
     handle: { instanceId: job.instanceId },
     address: `127.0.0.1:${port()}`,
   });
@@ -101,8 +107,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   return {
     kind: 'process',
     node: nodes.own,
-    refuses: async (wish) => reasonToRefuse(users, wish),
-    build: (job) => buildApp(parts, job),
+    refuses: async (requirements) => findUnsupported(requirements) ?? isolation.findProblem(),
+    build: (job) => buildApp(deps, job),
     async start(job) {
       const starting = instances.get(job.instanceId) ?? begin(job);
       instances.set(job.instanceId, starting);
@@ -119,7 +125,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       await instance.stop(graceMs);
       forget(instanceId);
     },
-    look: async ({ instanceId }) => (await found(instanceId))?.state() ?? { state: 'gone' },
+    getState: async ({ instanceId }) => (await found(instanceId))?.state() ?? { state: 'gone' },
     async list() {
       const all = await Promise.all([...instances.keys()].map(found));
       return all
@@ -131,21 +137,39 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
           ...startedAs(instance),
         }));
     },
-    onTurn: (listener) => void listeners.add(listener),
+    onStateChange: (listener) => void listeners.add(listener),
+    adaptVariables: (variables) =>
+      isolation.sandbox ? toGatewayUrls(variables, options.isolation.gatewayPort) : { ...variables },
     usage: async ({ instanceId }) => (await found(instanceId))?.usage() ?? null,
     async discard(artifact) {
       const parsed = parseArtifact(artifact);
       if (parsed) await discardArtifact(layout, parsed);
     },
     artifacts: async () => listArtifacts(layout),
-    check: () => checkRuntime({ ...parts, holds: parts.groups.holds }),
+    check: () => checkRuntime({ ...deps, holds: deps.groups.holds }),
     async close() {
       const all = await Promise.all([...instances.keys()].map(found));
-      await Promise.allSettled(all.map((instance) => instance?.stop(parts.times.closeGraceMs)));
+      await Promise.allSettled(all.map((instance) => instance?.stop(deps.times.closeGraceMs)));
       instances.clear();
-      parts.watch.close();
-      await parts.groups.removeNode(nodes.own);
+      deps.watch.close();
+      await deps.groups.removeNode(nodes.own);
       nodes.release();
     },
   };
+}
+
+/** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
+const gatewayVariables = ['SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
+
+function toGatewayUrls(
+  variables: Readonly<Record<string, string>>,
+  gatewayPort: number | null,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      if (gatewayPort === null || !gatewayVariables.includes(name)) return [name, value];
+      const { pathname, search } = new URL(value);
+      return [name, `http://127.0.0.1:${gatewayPort}${pathname}${search}`];
+    }),
+  );
 }

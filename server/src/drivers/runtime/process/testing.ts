@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { silentLog } from '../../../testing.ts';
 import { temporaryFolder } from '../../database/testing.ts';
+import { silentLog } from '../../testing.ts';
 import type { RuntimeWorld, Sample, SampleName } from '../conformance.ts';
 import type { BuildPlan } from '../runtime.ts';
+import { readBaseEnvironment } from './environment.ts';
 import { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
-import { surroundingsOf } from './surroundings-of.ts';
 
 const plan: BuildPlan = {
   installCommand: null,
@@ -48,7 +48,6 @@ export function processSample(name: SampleName, text: string): Sample {
     hungry: node(hungry),
     chatty: node(chatty),
     failing: built('echo about to fail; exit 3'),
-    // Apart from the build's own group and session.
     hanging: built(`setsid sleep ${text} & echo hanging; sleep ${text}`),
     site: {
       method: 'static',
@@ -75,7 +74,6 @@ export interface ProcessWorld extends RuntimeWorld {
   dataDir: string;
 }
 
-/** A data dir of its own; restarts are quick. */
 export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): ProcessWorld {
   const folder = temporaryFolder();
   const dataDir = join(folder.path, 'data');
@@ -86,8 +84,9 @@ export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): Pr
     open: () =>
       createProcessRuntime({
         dataDir,
-        surroundings: surroundingsOf(process.env),
+        baseEnvironment: readBaseEnvironment(process.env),
         controlGroups: 'auto',
+        isolation: { use: 'required', egress: 'public', gatewayPort: null },
         log: silentLog,
         times: { restartMsMin: 100, restartMsMax: 400, restartsMax: 4 },
         ...overrides,

@@ -1,46 +1,52 @@
-import { chmod, cp, lchown, lstat, mkdir, readlink, realpath, rename, rm } from 'node:fs/promises';
-import { join, sep } from 'node:path';
-import { runProgram } from '../../database/run-program.ts';
+import { createHash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import {
+  chmod,
+  cp,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+} from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { runProgram } from '../../os/processes.ts';
 import type { AppUser, AppUsers } from './app-users.ts';
-import { walkTree } from './walk-tree.ts';
 
-/**
- * Root goes through no tree that an app can write: a file that becomes a link meanwhile would lead it elsewhere. What is
- * changed within such a tree, the app's own user changes.
- */
-export type TreeOwner = { users: AppUsers; user: AppUser | null };
+/** Root never walks a tree that an app can write, because the app could replace a file by a link meanwhile. */
+type TreeOwner = { users: AppUsers; user: AppUser | null };
 
-/** A tree that nobody of the app has been able to enter yet is the app's from now on. */
-export async function giveTree(tree: string, { users, user }: TreeOwner): Promise<void> {
+export async function giveTreeToUser(tree: string, { users, user }: TreeOwner): Promise<void> {
   await chmod(tree, 0o700);
   if (!user) return;
-  // From below: the top, by which it is entered, is given last.
+  // Bottom-up: the top folder, which grants access, comes last.
   await run('chown', ['-RhP', `${user.uid}:${user.gid}`, '--', tree]);
   await runAs({ users, user }, 'chmod', ['-R', 'u+rwX', '--', tree]);
 }
 
-/** Once it is built, and nothing of the build runs: `readers`, a group, may read it, and nobody may change it. */
-export async function takeTree(tree: string, owner: TreeOwner, readers: number | null): Promise<void> {
+export async function takeTreeBack(tree: string, owner: TreeOwner, readers: number | null): Promise<void> {
   if (!owner.user) return;
   await runAs(owner, 'chmod', ['-R', 'u+rwX,go+rX,go-w,u-s,g-s', '--', tree]);
-  // What is below stays the builds’ own: whom the top does not let in can do nothing with that.
+  // The content stays owned by the build's user, who can no longer enter the top folder.
   await lchown(tree, 0, readers ?? 0);
   await chmod(tree, readers === null ? 0o700 : 0o750);
 }
 
-/** In a folder that is the server's alone. */
 export async function makeOwnFolder(folder: string, user: AppUser | null): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
   if (user) await lchown(folder, user.uid, user.gid);
 }
 
-/** Never led astray by links, since each folder is opened as one, and from the folder above it. */
 export async function removeTree(tree: string): Promise<void> {
   try {
     await rm(tree, { recursive: true, force: true });
   } catch (error) {
     if (process.getuid?.() === 0) throw error;
-    // Folders that an app has closed to its own user, which here is ours.
+    // The app, which runs as the server's user, may have removed permissions of folders.
     await runProgram('chmod', ['-R', 'u+rwX', '--', tree], {});
     await rm(tree, { recursive: true, force: true });
   }
@@ -56,8 +62,7 @@ export async function moveTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** The folder that a path below the tree really is; null: none, or outside. */
-export async function folderWithin(tree: string, below: string): Promise<string | null> {
+export async function resolveFolder(tree: string, below: string): Promise<string | null> {
   try {
     const [top, found] = [await realpath(tree), await realpath(join(tree, below))];
     const isWithin = found === top || found.startsWith(top + sep);
@@ -67,8 +72,7 @@ export async function folderWithin(tree: string, below: string): Promise<string 
   }
 }
 
-/** The first path below the folder that is neither file nor folder, nor a link to one within the tree; null: none. */
-export async function strangeEntry(folder: string, tree: string): Promise<string | null> {
+export async function findForeignEntry(folder: string, tree: string): Promise<string | null> {
   const top = await realpath(tree);
   for await (const { path, entry } of walkTree(folder)) {
     if (entry.isFile() || entry.isDirectory()) continue;
@@ -76,7 +80,7 @@ export async function strangeEntry(folder: string, tree: string): Promise<string
     if (!entry.isSymbolicLink()) return `${shown} is neither a file nor a folder`;
     const target = await realpath(path).catch(() => null);
     if (target === null || !(target === top || target.startsWith(top + sep)))
-      return `${shown} leads to ${await readlink(path)}, outside of the source`;
+      return `${shown} is a link to ${await readlink(path)}, outside of the source`;
   }
   return null;
 }
@@ -87,6 +91,57 @@ function runAs({ users, user }: TreeOwner, program: string, args: string[]): Pro
 }
 
 async function run(program: string, args: string[]): Promise<void> {
-  const { status, said } = await runProgram(program, args, { cwd: '/' });
-  if (status !== 0) throw new Error(`${program} failed: ${said.slice(0, 500)}`);
+  const { status, output } = await runProgram(program, args, { cwd: '/' });
+  if (status !== 0) throw new Error(`${program} failed: ${output.slice(0, 500)}`);
+}
+
+export async function* walkTree(folder: string): AsyncGenerator<{ path: string; entry: Dirent }> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    yield { path, entry };
+    if (entry.isDirectory()) yield* walkTree(path);
+  }
+}
+
+const parallelMax = 16;
+const chunkBytes = 256 * 1024;
+
+export async function digestTree(tree: string): Promise<string> {
+  const paths: string[] = [];
+  for await (const { path } of walkTree(tree)) paths.push(relative(tree, path));
+  paths.sort();
+  const sum = createHash('sha256');
+  for (let from = 0; from < paths.length; from += parallelMax) {
+    const some = paths.slice(from, from + parallelMax);
+    const lines = await Promise.all(some.map((path) => describeEntry(tree, path)));
+    for (const line of lines) sum.update(line);
+    await new Promise(setImmediate);
+  }
+  return `sha256:${sum.digest('hex')}`;
+}
+
+/** Fields end with NUL, which paths cannot contain, so that different trees have different texts. */
+async function describeEntry(tree: string, path: string): Promise<string> {
+  const at = join(tree, path);
+  const found = await lstat(at);
+  if (found.isSymbolicLink()) return `link\0${path}\0${await readlink(at)}\0`;
+  if (!found.isFile()) return `${found.isDirectory() ? 'folder' : 'other'}\0${path}\0`;
+  const kind = found.mode & 0o100 ? 'program' : 'file';
+  return `${kind}\0${path}\0${await hashFile(at, found.size)}\0`;
+}
+
+async function hashFile(path: string, bytes: number): Promise<string> {
+  const sum = createHash('sha256');
+  if (bytes <= chunkBytes) return sum.update(await Bun.file(path).bytes()).digest('hex');
+  const file = await open(path);
+  try {
+    const piece = Buffer.alloc(chunkBytes);
+    for (;;) {
+      const { bytesRead } = await file.read(piece, 0, chunkBytes);
+      if (bytesRead === 0) return sum.digest('hex');
+      sum.update(piece.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
 }

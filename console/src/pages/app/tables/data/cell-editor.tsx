@@ -1,37 +1,48 @@
-import { Button, Checkbox, Code, Group, Stack, Text } from '@mantine/core';
+import {
+  Button,
+  Checkbox,
+  Code,
+  Group,
+  NativeSelect,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core';
+import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { type KeyboardEvent, useState } from 'react';
-import { CopyButtonFor } from '../../../../parts/copy-button-for.tsx';
+import { CopyIconButton } from '../../../../components/buttons.tsx';
+import { BoldText, SmallButton } from '../../../../components/text.tsx';
 import type { ColumnView } from '../use-table.ts';
-import { cellText, type Field, fieldValue, sqlNull } from './cell-value.ts';
-import { ValueInput } from './value-input.tsx';
+import { type Field, formatCell, parseField, sqlNull } from './cell-value.ts';
 
-/** One cell being written. Enter keeps it, Shift and Enter begins a new line, Escape leaves it as it was. */
 export function CellEditor({
   column,
   value,
-  onKeep,
+  onApply,
   onCancel,
 }: {
   column: ColumnView;
   value: string;
-  onKeep: (json: string) => void;
+  onApply: (json: string) => void;
   onCancel: () => void;
 }) {
   const [field, setField] = useState<Field>({
     mode: value === sqlNull ? 'null' : 'value',
-    text: cellText(column.type, value),
+    text: formatCell(column.type, value),
   });
   const [error, setError] = useState<string | null>(null);
 
-  function keep() {
-    const written = fieldValue(column, field);
-    if (written.ok) onKeep(written.json);
+  function apply() {
+    const written = parseField(column, field);
+    if (written.ok) onApply(written.json);
     else setError(written.detail);
   }
   function onKeyDown(event: KeyboardEvent) {
     if (event.key !== 'Enter' || event.shiftKey || event.target instanceof HTMLButtonElement) return;
     event.preventDefault();
-    keep();
+    apply();
   }
 
   return (
@@ -50,31 +61,28 @@ export function CellEditor({
       />
       {column.nullable && (
         <Checkbox
-          label="Null: no value"
+          label="Null"
           checked={field.mode === 'null'}
           onChange={(event) => setField({ mode: event.currentTarget.checked ? 'null' : 'value', text: '' })}
         />
       )}
       <Group gap="xs">
-        <Button size="compact-sm" onClick={keep}>
-          Keep
+        <Button size="compact-sm" onClick={apply}>
+          Apply
         </Button>
-        <Button size="compact-sm" variant="default" onClick={onCancel}>
-          Cancel
-        </Button>
+        <SmallButton onClick={onCancel}>Cancel</SmallButton>
       </Group>
     </Stack>
   );
 }
 
-/** The whole of a value that is not to be changed, and why. */
 export function CellReader({ column, value, why }: { column: ColumnView; value: string; why: string }) {
-  const text = value === sqlNull ? 'null' : cellText(column.type, value);
+  const text = value === sqlNull ? 'null' : formatCell(column.type, value);
   return (
     <Stack gap="xs">
-      <Text size="sm" fw={600}>
-        {column.name} <CopyButtonFor value={text} label={`the value of ${column.name}`} />
-      </Text>
+      <BoldText>
+        {column.name} <CopyIconButton value={text} label={`the value of ${column.name}`} />
+      </BoldText>
       <Code
         block
         style={{ whiteSpace: 'pre-wrap', maxHeight: 240, overflow: 'auto' }}
@@ -86,4 +94,81 @@ export function CellReader({ column, value, why }: { column: ColumnView; value: 
       <Text size="sm">{why}</Text>
     </Stack>
   );
+}
+
+function examplePlaceholder(type: ColumnType): string | undefined {
+  const { json, example } = describeColumnType(type);
+  if (json === 'json') return JSON.stringify(example);
+  return json === 'token' || json === 'timestamp' ? String(example) : undefined;
+}
+
+/** Numbers are edited as text, so that no digit is lost. */
+export function ValueInput({
+  type,
+  text,
+  onText,
+  placeholder,
+  ...rest
+}: {
+  type: ColumnType;
+  text: string;
+  onText: (text: string) => void;
+  placeholder?: string | undefined;
+} & Pick<TextInputProps, 'label' | 'aria-label' | 'description' | 'error'>) {
+  const hint = placeholder ?? examplePlaceholder(type);
+  const { json } = describeColumnType(type);
+  if (json === 'boolean') {
+    return (
+      <NativeSelect
+        {...rest}
+        data={[{ value: '', label: placeholder ?? '–' }, 'true', 'false']}
+        value={text}
+        onChange={(event) => onText(event.currentTarget.value)}
+        data-autofocus
+      />
+    );
+  }
+  if (json === 'string' || json === 'json') {
+    return (
+      <Textarea
+        {...rest}
+        value={text}
+        placeholder={hint}
+        onChange={(event) => onText(event.currentTarget.value)}
+        minRows={1}
+        maxRows={12}
+        classNames={json === 'json' ? { input: 'mono' } : {}}
+        spellCheck={json === 'string'}
+        data-autofocus
+      />
+    );
+  }
+  const isNumber = json === 'number' || json === 'integer';
+  return (
+    <TextInput
+      {...rest}
+      value={text}
+      placeholder={hint}
+      onChange={(event) => onText(event.currentTarget.value)}
+      inputMode={isNumber ? (type === 'float' ? 'decimal' : 'numeric') : 'text'}
+      autoComplete="off"
+      spellCheck={false}
+      data-autofocus
+    />
+  );
+}
+
+const cellCharsMax = 200;
+
+export function CellValue({ type, value }: { type: ColumnType; value: string }) {
+  if (value === sqlNull) return <em className="grid-nothing">null</em>;
+  const text = formatCell(type, value);
+  if (text === '') return <em className="grid-nothing">empty text</em>;
+  return <>{text.length > cellCharsMax ? `${text.slice(0, cellCharsMax)}…` : text}</>;
+}
+
+export function cellClass(type: ColumnType): string {
+  const { json } = describeColumnType(type);
+  if (json === 'number' || json === 'integer') return 'grid-number';
+  return type === 'uuid' ? 'grid-uuid' : '';
 }

@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test';
-import { cellText, fieldValue, writtenValue } from './cell-value.ts';
+import { formatCell, parseCell, parseField } from './cell-value.ts';
 
-const json = (type: Parameters<typeof writtenValue>[0], text: string) => {
-  const written = writtenValue(type, text);
+const json = (type: Parameters<typeof parseCell>[0], text: string) => {
+  const written = parseCell(type, text);
   return written.ok ? written.json : null;
 };
 
-test('a whole number keeps all its digits, beyond what a browser can count as well', () => {
+test('a bigint keeps all its digits', () => {
   expect(json('bigint', '9223372036854775807')).toBe('"9223372036854775807"');
   expect(json('bigint', '42')).toBe('42');
   expect(json('bigint', '9223372036854775808')).toBeNull();
   expect(json('bigint', '1.5')).toBeNull();
 });
 
-test('a small number ends where the database ends', () => {
+test('an int has the range of the database', () => {
   expect(json('int', '2147483647')).toBe('2147483647');
   expect(json('int', '-2147483648')).toBe('-2147483648');
   expect(json('int', '2147483648')).toBeNull();
@@ -21,12 +21,12 @@ test('a small number ends where the database ends', () => {
   expect(json('int', '')).toBeNull();
 });
 
-test('an empty text is a value, and spaces belong to a text', () => {
+test('an empty text is a value, and spaces are kept', () => {
   expect(json('text', '')).toBe('""');
   expect(json('text', ' a ')).toBe('" a "');
 });
 
-test('a time without an offset is one of UTC', () => {
+test('a time without an offset is UTC', () => {
   expect(json('timestamptz', '2026-01-31 09:30')).toBe('"2026-01-31T09:30:00Z"');
   expect(json('timestamptz', '2026-01-31')).toBe('"2026-01-31T00:00:00Z"');
   expect(json('timestamptz', '2026-01-31T09:30:00.123456+09:00')).toBe('"2026-01-31T09:30:00.123456+09:00"');
@@ -34,12 +34,12 @@ test('a time without an offset is one of UTC', () => {
   expect(json('timestamptz', 'yesterday')).toBeNull();
 });
 
-test('JSON is checked and sent to the letter', () => {
+test('JSON is validated and sent unchanged', () => {
   expect(json('jsonb', '{"a": 1.10}')).toBe('{"a": 1.10}');
   expect(json('jsonb', '{a: 1}')).toBeNull();
 });
 
-test('the other types take what they can hold', () => {
+test('other types accept their values only', () => {
   expect(json('bool', 'true')).toBe('true');
   expect(json('bool', 'yes')).toBeNull();
   expect(json('float', '-1.5e3')).toBe('-1.5e3');
@@ -48,23 +48,23 @@ test('the other types take what they can hold', () => {
   expect(json('uuid', 'nobody')).toBeNull();
 });
 
-test('what is shown is what would be written', () => {
-  expect(cellText('text', '"a\\nb"')).toBe('a\nb');
-  expect(cellText('bigint', '"9223372036854775807"')).toBe('9223372036854775807');
-  expect(cellText('jsonb', '"a"')).toBe('"a"');
-  expect(cellText('int', 'null')).toBe('');
+test('displayed values can be written back', () => {
+  expect(formatCell('text', '"a\\nb"')).toBe('a\nb');
+  expect(formatCell('bigint', '"9223372036854775807"')).toBe('9223372036854775807');
+  expect(formatCell('jsonb', '"a"')).toBe('"a"');
+  expect(formatCell('int', 'null')).toBe('');
 });
 
-test('an empty field is null where the column may be, and of a text a value', () => {
+test('an empty input is null in nullable columns and a value in text columns', () => {
   const given = (type: 'int' | 'text' | 'jsonb', nullable: boolean, text: string) =>
-    fieldValue({ type, nullable }, { mode: 'value', text });
+    parseField({ type, nullable }, { mode: 'value', text });
   expect(given('int', true, ' ')).toEqual({ ok: true, json: 'null' });
   expect(given('int', false, '').ok).toBe(false);
   expect(given('text', false, '')).toEqual({ ok: true, json: '""' });
   expect(given('jsonb', false, 'null').ok).toBe(false);
-  expect(fieldValue({ type: 'text', nullable: true }, { mode: 'null', text: 'x' })).toEqual({
+  expect(parseField({ type: 'text', nullable: true }, { mode: 'null', text: 'x' })).toEqual({
     ok: true,
     json: 'null',
   });
-  expect(fieldValue({ type: 'text', nullable: false }, { mode: 'null', text: 'x' }).ok).toBe(false);
+  expect(parseField({ type: 'text', nullable: false }, { mode: 'null', text: 'x' }).ok).toBe(false);
 });

@@ -1,13 +1,15 @@
-import { type FocusEvent, type KeyboardEvent, useCallback, useRef, useState } from 'react';
-import type { ColumnView } from '../use-table.ts';
-import type { Edits } from './edits.ts';
-import { GridHead } from './grid-head.tsx';
-import { movedBy, type Place } from './grid-move.ts';
-import type { SortKey } from './grid-query.ts';
-import { GridRow } from './grid-row.tsx';
-import type { RawRow } from './raw-json.ts';
+import { Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import type { RawRow } from '@svc/contract/json.ts';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
+import { type ColumnView, isChangeable, useTable } from '../use-table.ts';
+import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
+import { formatCell } from './cell-value.ts';
+import { displayValue, type Edits, type RowEdit } from './edits.ts';
+import { type CellPosition, moveFocus } from './grid-move.ts';
+import { type SortKey, toggleSort } from './grid-query.ts';
 
-export interface DataGridProps {
+interface DataGridProps {
   label: string;
   columns: readonly ColumnView[];
   rows: readonly RawRow[];
@@ -16,20 +18,18 @@ export interface DataGridProps {
   onSort: (sort: SortKey[]) => void;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
-  /** Before a cell of a row is written: reads the row anew. False: it can not be written. */
   onOpen: (id: string) => Promise<boolean>;
-  onKeep: (id: string, column: string, json: string) => void;
+  onApply: (id: string, column: string, json: string) => void;
 }
 
-export const idOf = (row: RawRow) => row.get('id') ?? '';
+const rowId = (row: RawRow) => row.get('id') ?? '';
 
-/** Rows as a grid: arrow keys lead from cell to cell, Enter or F2 opens one, Space selects its row. */
 export function DataGrid(props: DataGridProps) {
-  const { columns, rows, selected, onSelect, onOpen, onKeep } = props;
+  const { columns, rows, selected, onSelect, onOpen, onApply } = props;
   const grid = useRef<HTMLTableElement>(null);
-  const [active, setActive] = useState<Place>({ row: 1, column: 1 });
+  const [active, setActive] = useState<CellPosition>({ row: 1, column: 1 });
   const [editing, setEditing] = useState<{ id: string; column: string } | null>(null);
-  const at: Place = {
+  const at: CellPosition = {
     row: Math.min(active.row, rows.length),
     column: Math.min(active.column, columns.length),
   };
@@ -42,15 +42,15 @@ export function DataGrid(props: DataGridProps) {
   );
   const close = useCallback(() => {
     setEditing(null);
-    // Once the cell's own window is gone the keyboard is where it was.
+    // Return the focus to the cell after its popover is gone.
     requestAnimationFrame(() => grid.current?.querySelector<HTMLElement>('tbody td[tabindex="0"]')?.focus());
   }, []);
-  const keep = useCallback(
+  const apply = useCallback(
     (id: string, column: string, json: string) => {
-      onKeep(id, column, json);
+      onApply(id, column, json);
       close();
     },
-    [onKeep, close],
+    [onApply, close],
   );
   const toggle = useCallback(
     (id: string) => {
@@ -60,41 +60,41 @@ export function DataGrid(props: DataGridProps) {
     },
     [selected, onSelect],
   );
-  const isAllSelected = rows.length > 0 && rows.every((row) => selected.has(idOf(row)));
+  const isAllSelected = rows.length > 0 && rows.every((row) => selected.has(rowId(row)));
 
   function onKeyDown(event: KeyboardEvent<HTMLTableElement>) {
-    // What is pressed in the window of a cell comes by here as well.
+    // React events of a cell's popover bubble here as well.
     if (!grid.current?.contains(event.target as Node)) return;
-    const from = placeOf(event.target as Element);
+    const from = cellPosition(event.target as Element);
     if (!from) return;
     const row = rows[from.row - 1];
     const column = columns[from.column - 1];
     if ((event.key === 'Enter' || event.key === 'F2') && row && column) {
       event.preventDefault();
-      void open(idOf(row), column.name);
+      void open(rowId(row), column.name);
       return;
     }
     if (event.key === ' ' && row && column) {
       event.preventDefault();
-      toggle(idOf(row));
+      toggle(rowId(row));
       return;
     }
-    const to = movedBy(event, from, { row: rows.length, column: columns.length });
+    const to = moveFocus(event, from, { row: rows.length, column: columns.length });
     if (!to) return;
     event.preventDefault();
     focusCell(grid.current, to);
   }
 
   function onFocus(event: FocusEvent<HTMLTableElement>) {
-    const place = grid.current?.contains(event.target) ? placeOf(event.target) : null;
-    if (place && (place.row !== active.row || place.column !== active.column)) setActive(place);
+    const position = grid.current?.contains(event.target) ? cellPosition(event.target) : null;
+    if (position && (position.row !== active.row || position.column !== active.column)) setActive(position);
   }
 
   return (
     <div className="grid-box">
       <table
         ref={grid}
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its cells are gone through by the keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the keyboard moves between its cells.
         role="grid"
         className="grid"
         aria-label={props.label}
@@ -102,17 +102,17 @@ export function DataGrid(props: DataGridProps) {
         onKeyDown={onKeyDown}
         onFocus={onFocus}
       >
-        <GridHead
+        <GridHeader
           columns={columns}
           sort={props.sort}
           activeAt={at.row === 0 ? at.column : -1}
           isAllSelected={isAllSelected}
           onSort={props.onSort}
-          onSelectAll={() => onSelect(new Set(isAllSelected ? [] : rows.map(idOf)))}
+          onSelectAll={() => onSelect(new Set(isAllSelected ? [] : rows.map(rowId)))}
         />
         <tbody>
           {rows.map((row, index) => {
-            const id = idOf(row);
+            const id = rowId(row);
             return (
               <GridRow
                 key={id}
@@ -125,7 +125,7 @@ export function DataGrid(props: DataGridProps) {
                 editing={editing?.id === id ? editing.column : null}
                 onSelect={toggle}
                 onOpen={open}
-                onKeep={keep}
+                onApply={apply}
                 onClose={close}
               />
             );
@@ -136,16 +136,169 @@ export function DataGrid(props: DataGridProps) {
   );
 }
 
-function placeOf(element: Element | null): Place | null {
+function cellPosition(element: Element | null): CellPosition | null {
   const cell = element?.closest('td, th');
   const row = cell?.parentElement;
   if (!(cell instanceof HTMLTableCellElement) || !(row instanceof HTMLTableRowElement)) return null;
   return { row: row.rowIndex, column: cell.cellIndex };
 }
 
-/** Into the cell, or onto what is used in it. */
-function focusCell(grid: HTMLTableElement | null, place: Place | null): void {
-  const cell = place && grid?.rows[place.row]?.cells[place.column];
+function focusCell(grid: HTMLTableElement | null, position: CellPosition | null): void {
+  const cell = position && grid?.rows[position.row]?.cells[position.column];
   if (!cell) return;
   (cell.querySelector<HTMLElement>('button, input') ?? cell).focus();
+}
+
+function GridHeader({
+  columns,
+  sort,
+  activeAt,
+  isAllSelected,
+  onSort,
+  onSelectAll,
+}: {
+  columns: readonly ColumnView[];
+  sort: readonly SortKey[];
+  activeAt: number;
+  isAllSelected: boolean;
+  onSort: (sort: SortKey[]) => void;
+  onSelectAll: () => void;
+}) {
+  return (
+    <thead>
+      <tr>
+        <th className="grid-check">
+          <Checkbox
+            size="xs"
+            aria-label="Select all rows of this page"
+            checked={isAllSelected}
+            onChange={onSelectAll}
+            tabIndex={activeAt === 0 ? 0 : -1}
+          />
+        </th>
+        {columns.map(({ name, type }, at) => {
+          const key = sort.find(({ column }) => column === name);
+          const direction = key ? (key.descending ? 'descending' : 'ascending') : 'none';
+          return (
+            <th key={name} aria-sort={direction} className={cellClass(type)}>
+              <UnstyledButton
+                className="grid-sort"
+                tabIndex={activeAt === at + 1 ? 0 : -1}
+                onClick={(event) => onSort(toggleSort(sort, name, event.shiftKey ? 'added' : 'alone'))}
+              >
+                <span>{name}</span> <span className="grid-type">{type}</span>
+                {key &&
+                  (key.descending ? (
+                    <IconArrowDown size={14} aria-hidden />
+                  ) : (
+                    <IconArrowUp size={14} aria-hidden />
+                  ))}
+                <VisuallyHidden>, sort</VisuallyHidden>
+              </UnstyledButton>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
+interface GridRowProps {
+  row: RawRow;
+  id: string;
+  columns: readonly ColumnView[];
+  edit: RowEdit | undefined;
+  isSelected: boolean;
+  activeAt: number;
+  editing: string | null;
+  onSelect: (id: string) => void;
+  onOpen: (id: string, column: string) => void;
+  onApply: (id: string, column: string, json: string) => void;
+  onClose: () => void;
+}
+
+const GridRow = memo(function GridRow(props: GridRowProps) {
+  const { row, id, columns, edit, isSelected, activeAt, editing } = props;
+  const name = formatCell('text', id);
+  return (
+    <tr aria-selected={isSelected} className={isSelected ? 'grid-selected' : undefined}>
+      <td className="grid-check">
+        <Checkbox
+          size="xs"
+          aria-label={`Select row ${name}`}
+          checked={isSelected}
+          onChange={() => props.onSelect(id)}
+          tabIndex={activeAt === 0 ? 0 : -1}
+        />
+      </td>
+      {columns.map((column, at) => {
+        const isChanged = edit?.changes.has(column.name) ?? false;
+        const value = displayValue(row, edit, column.name);
+        return (
+          <td
+            key={column.name}
+            tabIndex={activeAt === at + 1 ? 0 : -1}
+            className={`${cellClass(column.type)} ${isChanged ? 'grid-changed' : ''}`}
+            onDoubleClick={() => props.onOpen(id, column.name)}
+          >
+            {isChanged && <span aria-hidden>● </span>}
+            <CellValue type={column.type} value={value} />
+            {isChanged && <VisuallyHidden>, changed, not saved</VisuallyHidden>}
+            {editing === column.name && <OpenCell {...props} column={column} value={value} />}
+          </td>
+        );
+      })}
+    </tr>
+  );
+});
+
+function OpenCell({
+  id,
+  column,
+  value,
+  onApply,
+  onClose,
+}: GridRowProps & { column: ColumnView; value: string }) {
+  const { table, whyNotWrite } = useTable();
+  const why = isChangeable(table, column) ? whyNotWrite : readOnlyReason(column, table.owner_column);
+  return (
+    <Popover
+      opened
+      onChange={(opened) => !opened && onClose()}
+      trapFocus
+      width={320}
+      shadow="md"
+      withinPortal
+      withRoles={false}
+      hideDetached={false}
+      // A click outside must not discard input.
+      closeOnClickOutside={why !== null}
+    >
+      <Popover.Target>
+        <span className="grid-anchor" />
+      </Popover.Target>
+      <Popover.Dropdown
+        role="dialog"
+        aria-label={`${why === null ? 'Edit' : 'Read'} ${column.name} of row ${formatCell('text', id)}`}
+        maw="94vw"
+      >
+        {why === null ? (
+          <CellEditor
+            column={column}
+            value={value}
+            onApply={(json) => onApply(id, column.name, json)}
+            onCancel={onClose}
+          />
+        ) : (
+          <CellReader column={column} value={value} why={why} />
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function readOnlyReason({ name }: ColumnView, ownerColumn: string | null): string {
+  if (name === 'id') return 'The id of a row cannot be changed.';
+  if (name === ownerColumn) return 'The owner of a row cannot be changed.';
+  return 'The service generates this value.';
 }

@@ -1,81 +1,62 @@
-import { Button, Group } from '@mantine/core';
-import { IconDownload, IconFilter, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react';
+import { Checkbox, Group, Pill, Popover, Stack } from '@mantine/core';
+import type { RawRow } from '@svc/contract/json.ts';
+import { IconColumns3, IconDownload, IconFilter, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react';
 import { useState } from 'react';
-import { MayButton } from '../../../../parts/may-button.tsx';
+import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
+import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
 import { ExportDialog } from '../export/export-dialog.tsx';
 import { ImportDialog } from '../import/import-dialog.tsx';
-import { RowCount } from '../row-count.tsx';
+import { RowCount } from '../table-list.tsx';
 import { useTable } from '../use-table.ts';
-import { ColumnChoice } from './column-choice.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { FilterDialog } from './filter-dialog.tsx';
-import { type GridQuery, listSearch } from './grid-query.ts';
+import { filterLabel, formatFilter, type GridQuery, listSearch, visibleColumns } from './grid-query.ts';
 import { InsertDialog } from './insert-dialog.tsx';
-import type { RawRow } from './raw-json.ts';
 
-export interface DataToolsProps {
+interface DataToolsProps {
   query: GridQuery;
   setQuery: (change: Partial<GridQuery>) => void;
   rows: readonly RawRow[];
   selected: ReadonlySet<string>;
   onDeleted: (ids: readonly string[]) => void;
-  /** Rows came in. */
   onStored: () => void;
 }
 
-/** What can be done with the rows shown. */
 export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored }: DataToolsProps) {
-  const { table, whyRows } = useTable();
+  const { table, whyNotWrite } = useTable();
   const [opened, setOpened] = useState<'filter' | 'insert' | 'import' | 'export' | 'delete' | null>(null);
   const close = () => setOpened(null);
   const filtered = String(listSearch({ ...query, sort: [] }, null));
   return (
     <Group justify="space-between" gap="xs">
       <Group gap="xs">
-        <Button
-          variant="default"
-          leftSection={<IconFilter size={16} aria-hidden />}
-          onClick={() => setOpened('filter')}
-        >
+        <ActionButton icon={IconFilter} onClick={() => setOpened('filter')}>
           {query.filters.length === 0 ? 'Filter' : `Filter (${query.filters.length})`}
-        </Button>
+        </ActionButton>
         <ColumnChoice query={query} setQuery={setQuery} />
         <RowCount key={filtered} table={table.name} search={filtered} />
       </Group>
       <Group gap="xs">
         {selected.size > 0 && (
-          <MayButton
-            why={whyRows}
+          <ActionButton
+            why={whyNotWrite}
             color="red"
             variant="light"
-            leftSection={<IconTrash size={16} aria-hidden />}
+            icon={IconTrash}
             onClick={() => setOpened('delete')}
           >
             {selected.size === 1 ? 'Delete 1 row' : `Delete ${selected.size} rows`}
-          </MayButton>
+          </ActionButton>
         )}
-        <MayButton
-          why={whyRows}
-          variant="default"
-          leftSection={<IconUpload size={16} aria-hidden />}
-          onClick={() => setOpened('import')}
-        >
+        <ActionButton why={whyNotWrite} icon={IconUpload} onClick={() => setOpened('import')}>
           Import
-        </MayButton>
-        <Button
-          variant="default"
-          leftSection={<IconDownload size={16} aria-hidden />}
-          onClick={() => setOpened('export')}
-        >
+        </ActionButton>
+        <ActionButton icon={IconDownload} onClick={() => setOpened('export')}>
           Export
-        </Button>
-        <MayButton
-          why={whyRows}
-          leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => setOpened('insert')}
-        >
+        </ActionButton>
+        <ActionButton variant="filled" why={whyNotWrite} icon={IconPlus} onClick={() => setOpened('insert')}>
           Insert row
-        </MayButton>
+        </ActionButton>
       </Group>
       {opened === 'filter' && (
         <FilterDialog
@@ -98,6 +79,79 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
           onDeleted={onDeleted}
         />
       )}
+    </Group>
+  );
+}
+
+function ColumnChoice({
+  query,
+  setQuery,
+}: {
+  query: GridQuery;
+  setQuery: (change: Partial<GridQuery>) => void;
+}) {
+  const { table } = useTable();
+  const visible = visibleColumns(table.columns, query).map(({ name }) => name);
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus>
+      <Popover.Target>
+        <SecondaryButton leftSection={<IconColumns3 size={16} aria-hidden />}>Columns</SecondaryButton>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Visible columns">
+        <Checkbox.Group
+          label="Visible"
+          value={visible}
+          onChange={(names) => names.length > 0 && setQuery({ select: names })}
+        >
+          <Stack gap="xs" mt="xs" mah={320} style={{ overflowY: 'auto' }}>
+            {table.columns.map(({ name }) => (
+              <Checkbox key={name} value={name} label={name} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <Group mt="sm">
+          <SmallButton onClick={() => setQuery({ select: null })}>Show all</SmallButton>
+        </Group>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+export function FilterBar({
+  query,
+  setQuery,
+}: {
+  query: GridQuery;
+  setQuery: (change: Partial<GridQuery>) => void;
+}) {
+  const { table, path } = useTable();
+  const search = String(listSearch(query, query.select)).replaceAll('%2C', ',');
+  const url = `${location.origin}${path}${search && `?${search}`}`;
+  return (
+    <Group gap="xs">
+      {query.filters.map((filter, at) => {
+        const column = table.columns.find(({ name }) => name === filter.column);
+        const label = column ? filterLabel(column.type, filter) : formatFilter(filter);
+        return (
+          <Pill
+            // biome-ignore lint/suspicious/noArrayIndexKey: two filters may be equal.
+            key={`${formatFilter(filter)} ${at}`}
+            size="md"
+            withRemoveButton
+            onRemove={() => setQuery({ filters: query.filters.filter((_, index) => index !== at) })}
+            removeButtonProps={{ 'aria-label': `Remove filter: ${label}`, tabIndex: 0, 'aria-hidden': false }}
+          >
+            {label}
+          </Pill>
+        );
+      })}
+      <Group gap={4} wrap="nowrap" miw={0} maw="100%">
+        <span className="mono grid-address" title={url}>
+          GET {path}
+          {search && `?${search}`}
+        </span>
+        <CopyIconButton value={url} label="the data API URL of these rows" />
+      </Group>
     </Group>
   );
 }

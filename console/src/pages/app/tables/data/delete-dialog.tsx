@@ -1,73 +1,66 @@
-import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, List, Stack, Text } from '@mantine/core';
+import type { RawRow } from '@svc/contract/json.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
-import { BusyButton } from '../../../../parts/busy-button.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
-import { useTell } from '../../../../parts/told.tsx';
-import { Dialog } from '../dialog.tsx';
+import { useTask } from '../../../../change/use-change.ts';
+import { BusyButton } from '../../../../components/buttons.tsx';
+import { Dialog } from '../../../../components/dialog.tsx';
+import { ProblemAlert } from '../../../../components/problem-alert.tsx';
+import { SecondaryButton } from '../../../../components/text.tsx';
+import { useToast } from '../../../../components/toasts.tsx';
 import { useTable } from '../use-table.ts';
-import { cellText } from './cell-value.ts';
-import { deleteRows } from './delete-rows.ts';
-import type { RawRow } from './raw-json.ts';
+import { formatCell } from './cell-value.ts';
+import { deleteRows } from './edits.ts';
 import { deleteRow, fetchRow } from './rows-api.ts';
 
 const listedMax = 20;
 
-/** Which rows would be gone, then gone they are. */
 export function DeleteDialog({
   rows,
   ids,
   onClose,
   onDeleted,
 }: {
-  /** Those of the page, to show something of them. */
   rows: readonly RawRow[];
   ids: readonly string[];
   onClose: () => void;
   onDeleted: (ids: readonly string[]) => void;
 }) {
   const { table, path } = useTable();
-  const tell = useTell();
+  const showToast = useToast();
   const [done, setDone] = useState(0);
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
+  const { run, isBusy, problem } = useTask();
   const [changed, setChanged] = useState(0);
   const count = ids.length === 1 ? '1 row' : `${ids.length} rows`;
 
   async function remove() {
-    setBusy(true);
-    setProblem(null);
     setChanged(0);
     setDone(0);
     const gone: string[] = [];
-    try {
+    await run(async () => {
       const stayed = await deleteRows(ids, {
-        shown: (id) => rows.find((row) => row.get('id') === id),
+        displayed: (id) => rows.find((row) => row.get('id') === id),
         read: (id) => fetchRow(path, id),
         remove: (id, etag) => deleteRow(path, id, etag),
         onGone: (id) => setDone(gone.push(id)),
       });
-      if (gone.length > 0) tell(gone.length === 1 ? '1 row deleted.' : `${gone.length} rows deleted.`);
+      if (gone.length > 0) showToast(gone.length === 1 ? '1 row deleted.' : `${gone.length} rows deleted.`);
       if (stayed.length === 0) onClose();
       else setChanged(stayed.length);
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setBusy(false);
-      onDeleted(gone);
-    }
+    });
+    onDeleted(gone);
   }
 
   return (
     <Dialog onClose={onClose} title={`Delete ${count} of ${table.name}`} size="lg" isBusy={isBusy}>
       <Stack>
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />}>
-          This can not be undone.
+          This cannot be undone.
         </Alert>
         <List size="sm">
           {ids.slice(0, listedMax).map((id) => (
             <List.Item key={id}>
-              <Code>{cellText('text', id)}</Code> {shortText(rows.find((row) => row.get('id') === id))}
+              <Code>{formatCell('text', id)}</Code> {shortText(rows.find((row) => row.get('id') === id))}
             </List.Item>
           ))}
         </List>
@@ -75,14 +68,14 @@ export function DeleteDialog({
         {changed > 0 && (
           <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />}>
             {changed === 1 ? '1 row was' : `${changed} rows were`} changed by somebody else meanwhile and not
-            deleted. Look at what is there now before you delete it.
+            deleted. Check the current values before you delete.
           </Alert>
         )}
-        {problem !== null && <ProblemAlert error={problem} />}
+        <ProblemAlert error={problem} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={isBusy}>
+          <SecondaryButton onClick={onClose} disabled={isBusy}>
             Cancel
-          </Button>
+          </SecondaryButton>
           <BusyButton color="red" loading={isBusy} onClick={() => void remove()}>
             Delete {count}
           </BusyButton>
@@ -97,8 +90,7 @@ export function DeleteDialog({
   );
 }
 
-/** Enough of a row to know it again. */
 function shortText(row: RawRow | undefined): string {
   const values = [...(row ?? [])].filter(([name, json]) => name !== 'id' && json !== 'null').slice(0, 3);
-  return values.map(([name, json]) => `${name}: ${cellText('text', json).slice(0, 60)}`).join(', ');
+  return values.map(([name, json]) => `${name}: ${formatCell('text', json).slice(0, 60)}`).join(', ');
 }

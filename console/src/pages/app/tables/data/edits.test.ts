@@ -1,7 +1,17 @@
 import { expect, test } from 'bun:test';
-import { countChanges, hasUnsaved, noEdits, rebased, shownValue, withChange } from './edits.ts';
+import { ProblemError } from '@svc/contract/client.ts';
+import type { Problem } from '@svc/contract/problem.ts';
+import {
+  addChange,
+  countChanges,
+  deleteRows,
+  displayValue,
+  hasUnsaved,
+  noEdits,
+  rebaseEdit,
+} from './edits.ts';
 
-const read = {
+const readRow = {
   row: new Map([
     ['id', '1'],
     ['title', '"a"'],
@@ -10,40 +20,40 @@ const read = {
   etag: '"1.1"',
 };
 
-test('a change that is taken back is no change', () => {
-  const once = withChange(noEdits, '1', read, 'title', '"b"');
+test('an undone change is removed', () => {
+  const once = addChange(noEdits, '1', readRow, 'title', '"b"');
   expect(countChanges(once)).toBe(1);
-  expect(withChange(once, '1', read, 'title', '"a"').size).toBe(0);
+  expect(addChange(once, '1', readRow, 'title', '"a"').size).toBe(0);
 });
 
-test('changes of several rows and columns are counted and shown', () => {
+test('changes of several rows and columns are counted', () => {
   const other = { row: new Map([['id', '2']]), etag: '"2.1"' };
-  const edits = withChange(
-    withChange(withChange(noEdits, '1', read, 'title', '"b"'), '1', read, 'n', '6'),
+  const edits = addChange(
+    addChange(addChange(noEdits, '1', readRow, 'title', '"b"'), '1', readRow, 'n', '6'),
     '2',
     other,
     'n',
     'null',
   );
   expect(countChanges(edits)).toBe(3);
-  expect(shownValue(read.row, edits.get('1'), 'title')).toBe('"b"');
-  expect(shownValue(read.row, undefined, 'title')).toBe('"a"');
+  expect(displayValue(readRow.row, edits.get('1'), 'title')).toBe('"b"');
+  expect(displayValue(readRow.row, undefined, 'title')).toBe('"a"');
 });
 
-test('changes of a table that is not looked at are unsaved all the same', () => {
-  const some = withChange(noEdits, '1', read, 'title', '"b"');
+test('changes of another table count as unsaved', () => {
+  const some = addChange(noEdits, '1', readRow, 'title', '"b"');
   expect(hasUnsaved([noEdits, some])).toBe(true);
   expect(hasUnsaved([noEdits, noEdits])).toBe(false);
 });
 
-test('the version that counts is the one read before the first change of a row', () => {
-  const first = withChange(noEdits, '1', read, 'title', '"b"');
-  const second = withChange(first, '1', { ...read, etag: '"9.1"' }, 'n', '6');
+test('an edit keeps the version read before its first change', () => {
+  const first = addChange(noEdits, '1', readRow, 'title', '"b"');
+  const second = addChange(first, '1', { ...readRow, etag: '"9.1"' }, 'n', '6');
   expect(second.get('1')?.etag).toBe('"1.1"');
 });
 
-test('mine upon theirs keeps only what still differs', () => {
-  const edit = withChange(withChange(noEdits, '1', read, 'title', '"b"'), '1', read, 'n', '6').get('1')!;
+test('rebasing keeps only values that differ', () => {
+  const edit = addChange(addChange(noEdits, '1', readRow, 'title', '"b"'), '1', readRow, 'n', '6').get('1')!;
   const theirs = {
     row: new Map([
       ['id', '1'],
@@ -52,7 +62,40 @@ test('mine upon theirs keeps only what still differs', () => {
     ]),
     etag: '"2.1"',
   };
-  const mine = rebased(edit, theirs);
+  const mine = rebaseEdit(edit, theirs);
   expect([...mine.changes]).toEqual([['n', '6']]);
   expect(mine.etag).toBe('"2.1"');
+});
+
+const refused = (code: Problem['code']) => new ProblemError({ code, detail: '' } as Problem, null);
+const row = (title: string) => new Map([['title', title]]);
+
+function work(gone: string[], removed: string[]) {
+  return {
+    displayed: () => row('"a"'),
+    read: async (id: string) => {
+      if (id === '3') throw refused('not_found');
+      return { row: row(id === '2' ? '"b"' : '"a"'), etag: `"${id}.1"` };
+    },
+    remove: async (id: string, etag: string) => {
+      if (id === '4') throw refused('precondition_failed');
+      if (id === 'x') throw refused('forbidden');
+      removed.push(`${id} ${etag}`);
+    },
+    onGone: (id: string) => gone.push(id),
+  };
+}
+
+test('a row changed since it was shown is not deleted but reported', async () => {
+  const [gone, removed]: [string[], string[]] = [[], []];
+  const changed = await deleteRows(['1', '2', '3', '4', '5'], work(gone, removed));
+  expect(changed.sort()).toEqual(['2', '4']);
+  expect(gone.sort()).toEqual(['1', '3', '5']);
+  expect(removed.sort()).toEqual(['1 "1.1"', '5 "5.1"']);
+});
+
+test('an error stops the deletion and deleted rows are reported', async () => {
+  const [gone, removed]: [string[], string[]] = [[], []];
+  await expect(deleteRows(['1', 'x'], work(gone, removed))).rejects.toThrow(ProblemError);
+  expect(gone).toEqual(['1']);
 });

@@ -2,12 +2,12 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { conditionsMax } from '@svc/contract/rows.ts';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
-import { MayButton } from '../../../../parts/may-button.tsx';
-import { Dialog } from '../dialog.tsx';
+import { ActionButton } from '../../../../components/buttons.tsx';
+import { Dialog } from '../../../../components/dialog.tsx';
+import { SecondaryButton } from '../../../../components/text.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
-import { type Filter, opsOf, testOf, textOf } from './filter-text.ts';
+import { type Filter, formatTest, operatorChoices, parseTest } from './grid-query.ts';
 
-/** The conditions that rows must all fulfil, one line each. */
 export function FilterDialog({
   filters,
   onApply,
@@ -19,9 +19,11 @@ export function FilterDialog({
 }) {
   const { table } = useTable();
   const first = table.columns.find(({ name }) => name !== 'id') ?? table.columns[0];
-  const begun = (): Filter[] =>
-    first ? [{ column: first.name, text: textOf(first.type, initialTest(first)) }] : [];
-  const [drafts, setDrafts] = useState<readonly Filter[]>(() => (filters.length > 0 ? filters : begun()));
+  const newConditions = (): Filter[] =>
+    first ? [{ column: first.name, text: formatTest(first.type, initialTest(first)) }] : [];
+  const [drafts, setDrafts] = useState<readonly Filter[]>(() =>
+    filters.length > 0 ? filters : newConditions(),
+  );
   return (
     <Dialog onClose={onClose} title="Filter rows" size="xl">
       <form
@@ -31,10 +33,10 @@ export function FilterDialog({
         }}
       >
         <Stack>
-          <Text size="sm">A row is shown when all of these hold.</Text>
+          <Text size="sm">Rows must match all conditions.</Text>
           {drafts.map((filter, at) => (
             <FilterLine
-              // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place.
+              // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no id; its position identifies it.
               key={at}
               at={at + 1}
               columns={table.columns}
@@ -44,19 +46,16 @@ export function FilterDialog({
             />
           ))}
           <Group>
-            <MayButton
-              variant="default"
-              leftSection={<IconPlus size={16} aria-hidden />}
+            <ActionButton
+              icon={IconPlus}
               why={drafts.length < conditionsMax ? null : `A filter has at most ${conditionsMax} conditions.`}
-              onClick={() => setDrafts([...drafts, ...begun()])}
+              onClick={() => setDrafts([...drafts, ...newConditions()])}
             >
-              Add a condition
-            </MayButton>
+              Add condition
+            </ActionButton>
           </Group>
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => onApply([])}>
-              Show all rows
-            </Button>
+            <SecondaryButton onClick={() => onApply([])}>Show all rows</SecondaryButton>
             <Button type="submit">Apply filter</Button>
           </Group>
         </Stack>
@@ -80,8 +79,8 @@ function FilterLine({
 }) {
   const column = columns.find(({ name }) => name === filter.column) ?? columns[0];
   if (!column) return null;
-  const test = testOf(column.type, filter.text);
-  const choices = opsOf[column.type];
+  const test = parseTest(column.type, filter.text);
+  const choices = operatorChoices(column.type);
   const choice = choices.find(({ op }) => op === test.op);
   return (
     <Group gap="xs" align="flex-end" role="group" aria-label={`Condition ${at}`}>
@@ -91,17 +90,17 @@ function FilterLine({
         value={column.name}
         onChange={(event) => {
           const next = columns.find(({ name }) => name === event.currentTarget.value);
-          if (next) onChange({ column: next.name, text: textOf(next.type, initialTest(next)) });
+          if (next) onChange({ column: next.name, text: formatTest(next.type, initialTest(next)) });
         }}
         w={{ base: '100%', xs: 180 }}
       />
       <NativeSelect
-        label="Test"
+        label="Operator"
         data={choices.map(({ op, label }) => ({ value: op, label }))}
         value={test.op}
         onChange={(event) => {
           const op = event.currentTarget.value;
-          onChange({ column: column.name, text: textOf(column.type, { op, value: test.value }) });
+          onChange({ column: column.name, text: formatTest(column.type, { op, value: test.value }) });
         }}
         w={{ base: '100%', xs: 160 }}
       />
@@ -113,18 +112,21 @@ function FilterLine({
           onChange={(event) =>
             onChange({
               column: column.name,
-              text: textOf(column.type, { op: test.op, value: event.currentTarget.value }),
+              text: formatTest(column.type, { op: test.op, value: event.currentTarget.value }),
             })
           }
           w={{ base: '100%', xs: 220 }}
           autoComplete="off"
         />
       )}
-      <Button variant="subtle" color="gray" onClick={onRemove} aria-label={`Leave out condition ${at}`}>
+      <Button variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove condition ${at}`}>
         <IconTrash size={16} aria-hidden />
       </Button>
     </Group>
   );
 }
 
-const initialTest = ({ type }: Pick<ColumnView, 'type'>) => ({ op: opsOf[type][0]?.op ?? 'eq', value: '' });
+const initialTest = ({ type }: Pick<ColumnView, 'type'>) => ({
+  op: operatorChoices(type)[0]?.op ?? 'eq',
+  value: '',
+});

@@ -1,19 +1,17 @@
-/** A cell by its place: the head is row 0, the boxes are column 0. */
-export interface Place {
+export interface CellPosition {
   row: number;
   column: number;
 }
 
 const pageRows = 10;
 
-/** Where a key leads from a cell; null where it is no key of movement. */
-export function movedBy(
+export function moveFocus(
   event: { key: string; ctrlKey: boolean; metaKey: boolean },
-  { row, column }: Place,
-  last: Place,
-): Place | null {
+  { row, column }: CellPosition,
+  last: CellPosition,
+): CellPosition | null {
   const isFar = event.ctrlKey || event.metaKey;
-  const to = (nextRow: number, nextColumn: number): Place => ({
+  const to = (nextRow: number, nextColumn: number): CellPosition => ({
     row: Math.max(0, Math.min(last.row, nextRow)),
     column: Math.max(0, Math.min(last.column, nextColumn)),
   });

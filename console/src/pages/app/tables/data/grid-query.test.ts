@@ -1,10 +1,16 @@
 import { expect, test } from 'bun:test';
+import { columnTypes } from '@svc/contract/columns.ts';
 import {
+  filterLabel,
+  formatTest,
   listSearch,
+  operatorChoices,
   pageSearch,
+  parseFilter,
+  parseTest,
   readGridQuery,
-  shownColumns,
-  sortedBy,
+  toggleSort,
+  visibleColumns,
   writeGridQuery,
 } from './grid-query.ts';
 
@@ -13,10 +19,10 @@ const columns = [
   { name: 'title', type: 'text' },
   { name: 'view', type: 'int' },
 ] as const;
-const read = (text: string) => readGridQuery(new URLSearchParams(text), columns);
+const readQuery = (text: string) => readGridQuery(new URLSearchParams(text), columns);
 
-test('an address says what is shown, also of a column that is called like a word of the console', () => {
-  const query = read(
+test('the URL holds the query, also for columns named like a parameter of the console', () => {
+  const query = readQuery(
     'view=data&filter=view%3Dgt.3&filter=title%3Dihas.a&sort=-view,title&per_page=100&cursor=abc',
   );
   expect(query.filters).toEqual([
@@ -28,30 +34,58 @@ test('an address says what is shown, also of a column that is called like a word
   );
 });
 
-test('what the table does not have is left out, and a page is as long as one may choose', () => {
-  const query = read('filter=gone%3Deq.1&sort=gone&select=gone&per_page=7');
+test('unknown columns and page sizes are ignored', () => {
+  const query = readQuery('filter=gone%3Deq.1&sort=gone&select=gone&per_page=7');
   expect(query).toEqual({ filters: [], sort: [], select: null, perPage: 50, cursor: null });
 });
 
-test('another filter begins at the first page and keeps the rest of the address', () => {
+test('a new filter starts at the first page and keeps other parameters', () => {
   const before = new URLSearchParams('view=data&filter=view%3Dgt.3&cursor=abc&sort=title');
   const after = writeGridQuery(before, { filters: [{ column: 'title', text: 'eq.x' }] });
   expect(String(after)).toBe('view=data&sort=title&filter=title%3Deq.x');
 });
 
-test('the id is asked for even where it is not shown', () => {
-  const query = read('select=title');
-  expect(shownColumns(columns, query).map(({ name }) => name)).toEqual(['title']);
-  expect(pageSearch(query, shownColumns(columns, query)).get('select')).toBe('id,title');
+test('the id is selected even if it is hidden', () => {
+  const query = readQuery('select=title');
+  expect(visibleColumns(columns, query).map(({ name }) => name)).toEqual(['title']);
+  expect(pageSearch(query, visibleColumns(columns, query)).get('select')).toBe('id,title');
   expect(String(listSearch(query, null))).toBe('');
 });
 
-test('a header sorts up, then down, then not at all', () => {
-  const up = sortedBy([], 'title', 'alone');
+test('a header cycles through ascending, descending and off', () => {
+  const up = toggleSort([], 'title', 'alone');
   expect(up).toEqual([{ column: 'title', descending: false }]);
-  const down = sortedBy(up, 'title', 'alone');
+  const down = toggleSort(up, 'title', 'alone');
   expect(down).toEqual([{ column: 'title', descending: true }]);
-  expect(sortedBy(down, 'title', 'alone')).toEqual([]);
-  expect(sortedBy(up, 'view', 'added')).toEqual([...up, { column: 'view', descending: false }]);
-  expect(sortedBy(up, 'view', 'alone')).toEqual([{ column: 'view', descending: false }]);
+  expect(toggleSort(down, 'title', 'alone')).toEqual([]);
+  expect(toggleSort(up, 'view', 'added')).toEqual([...up, { column: 'view', descending: false }]);
+  expect(toggleSort(up, 'view', 'alone')).toEqual([{ column: 'view', descending: false }]);
+});
+
+test('every condition round-trips through its text', () => {
+  for (const type of columnTypes) {
+    for (const { op, hint } of operatorChoices(type)) {
+      const said = { op, value: hint === undefined ? '' : op === '' ? 'not.eq.a.b' : 'a.b=c' };
+      expect([type, op, parseTest(type, formatTest(type, said))]).toEqual([type, op, said]);
+    }
+  }
+});
+
+test('a value may contain dots, equal signs and operator names', () => {
+  expect(parseFilter('note=eq.a=b.c')).toEqual({ column: 'note', text: 'eq.a=b.c' });
+  expect(parseTest('text', 'eq.gt.3')).toEqual({ op: 'eq', value: 'gt.3' });
+  expect(parseFilter('=eq.1')).toBeNull();
+});
+
+test('a bare value means equality, unknown conditions stay unchanged', () => {
+  expect(parseTest('text', 'open')).toEqual({ op: 'eq', value: 'open' });
+  expect(parseTest('text', 'version 1.2')).toEqual({ op: 'eq', value: 'version 1.2' });
+  expect(parseTest('text', 'not.like.a*')).toEqual({ op: '', value: 'not.like.a*' });
+  expect(parseTest('int', 'like.a*')).toEqual({ op: '', value: 'like.a*' });
+});
+
+test('a filter has a readable label', () => {
+  expect(filterLabel('text', { column: 'title', text: 'ihas.milk' })).toBe('title contains milk');
+  expect(filterLabel('int', { column: 'age', text: 'is.null' })).toBe('age is null');
+  expect(filterLabel('text', { column: 'title', text: 'not.like.a*' })).toBe('title not.like.a*');
 });

@@ -1,21 +1,20 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Group, NativeSelect, Stack } from '@mantine/core';
 import { ProblemError } from '@svc/contract/client.ts';
 import { useRef, useState } from 'react';
-import { newKey } from '../../../../api/new-key.ts';
-import { BusyButton } from '../../../../parts/busy-button.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
-import { useTell } from '../../../../parts/told.tsx';
-import { Dialog } from '../dialog.tsx';
+import { randomKey } from '../../../../api/client.ts';
+import { BusyButton } from '../../../../components/buttons.tsx';
+import { Dialog } from '../../../../components/dialog.tsx';
+import { ProblemAlert } from '../../../../components/problem-alert.tsx';
+import { Hint, SecondaryButton } from '../../../../components/text.tsx';
+import { useToast } from '../../../../components/toasts.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
-import { type Field, fieldValue } from './cell-value.ts';
+import { ValueInput } from './cell-editor.tsx';
+import { type Field, parseField } from './cell-value.ts';
 import { insertRow } from './rows-api.ts';
-import { ValueInput } from './value-input.tsx';
 
-/** A form made from the columns. What is left out gets its default. */
 export function InsertDialog({ onClose, onStored }: { onClose: () => void; onStored: () => void }) {
   const { table, path } = useTable();
-  const tell = useTell();
-  // An id that the service makes may be given, but seldom is: it comes last.
+  const showToast = useToast();
   const columns = [
     ...table.columns.filter(({ generated }) => !generated),
     ...table.columns.filter(({ name, generated }) => generated && name === 'id'),
@@ -23,16 +22,16 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
   const [fields, setFields] = useState<ReadonlyMap<string, Field>>(
     () =>
       new Map(
-        columns.map((column) => [column.name, { mode: modesOf(column, table.owner_column)[0], text: '' }]),
+        columns.map((column) => [column.name, { mode: fieldModes(column, table.owner_column)[0], text: '' }]),
       ),
   );
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const key = useRef(newKey());
+  const key = useRef(randomKey());
 
   function set(name: string, field: Field) {
-    key.current = newKey();
+    key.current = randomKey();
     setFields(new Map(fields).set(name, field));
   }
   async function insert() {
@@ -41,7 +40,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
     for (const column of columns) {
       const field = fields.get(column.name);
       if (!field || field.mode === 'left_out') continue;
-      const written = fieldValue(column, field);
+      const written = parseField(column, field);
       if (written.ok) row.set(column.name, written.json);
       else wrong.set(column.name, written.detail);
     }
@@ -51,12 +50,12 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
     setProblem(null);
     try {
       await insertRow(path, row, key.current);
-      tell('The row is there.');
+      showToast('Row inserted.');
       onStored();
       onClose();
     } catch (error) {
       setProblem(error);
-      setFaults(columnFaults(error));
+      setFaults(serverErrors(error));
     } finally {
       setBusy(false);
     }
@@ -74,7 +73,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
         <Stack>
           {columns.map((column) => {
             const field = fields.get(column.name);
-            const modes = modesOf(column, table.owner_column);
+            const modes = fieldModes(column, table.owner_column);
             return (
               field && (
                 <Group key={column.name} gap="xs" align="flex-end" wrap="nowrap">
@@ -93,7 +92,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
                   </div>
                   {modes.length > 1 && (
                     <NativeSelect
-                      aria-label={`How ${column.name} is given`}
+                      aria-label={`Kind of value for ${column.name}`}
                       data={modes.map((mode) => ({
                         value: mode,
                         label: modeText(mode, column, table.owner_column),
@@ -111,19 +110,17 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
               )
             );
           })}
-          <Text size="sm" c="dimmed">
+          <Hint>
             The service fills in{' '}
             {table.columns
               .filter(({ generated }) => generated)
               .map(({ name }) => name)
               .join(', ')}
             .
-          </Text>
-          {problem !== null && <ProblemAlert error={problem} />}
+          </Hint>
+          <ProblemAlert error={problem} />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
+            <SecondaryButton onClick={onClose}>Cancel</SecondaryButton>
             <BusyButton type="submit" loading={isBusy}>
               Insert row
             </BusyButton>
@@ -134,8 +131,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
   );
 }
 
-/** What can be said of a column, what is likeliest first. */
-function modesOf(
+function fieldModes(
   { name, nullable, default: text, generated }: ColumnView,
   ownerColumn: string | null,
 ): [Field['mode'], ...Field['mode'][]] {
@@ -151,11 +147,11 @@ function modeText(
 ): string {
   if (mode === 'null') return 'null';
   if (mode === 'value') return 'a value';
-  if (name === ownerColumn) return 'yourself';
+  if (name === ownerColumn) return 'you';
   return text === null ? 'automatic' : `default: ${text}`;
 }
 
-function columnFaults(error: unknown): ReadonlyMap<string, string> {
+function serverErrors(error: unknown): ReadonlyMap<string, string> {
   const items = error instanceof ProblemError ? (error.problem.errors ?? []) : [];
   return new Map(items.flatMap(({ column, detail }) => (column ? [[column, detail] as const] : [])));
 }

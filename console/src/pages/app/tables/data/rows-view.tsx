@@ -1,39 +1,36 @@
-import { Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useRef, useState } from 'react';
-import { Placeholder } from '../../../../parts/answer-view.tsx';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
-import { useTable } from '../use-table.ts';
-import { ChangeBar } from './change-bar.tsx';
+import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { isCode } from '../../../../api/client.ts';
+import { ActionButton } from '../../../../components/buttons.tsx';
+import { EmptyState } from '../../../../components/page-layout.tsx';
+import { ProblemAlert } from '../../../../components/problem-alert.tsx';
+import { Loading } from '../../../../components/query-view.tsx';
+import { Hint } from '../../../../components/text.tsx';
+import { type ColumnView, useTable } from '../use-table.ts';
 import { DataGrid } from './data-grid.tsx';
-import { DataTools } from './data-tools.tsx';
-import { withChange } from './edits.ts';
-import { FilterBar } from './filter-bar.tsx';
-import { shownColumns } from './grid-query.ts';
-import { NoRows } from './no-rows.tsx';
-import { Pager } from './pager.tsx';
-import { fetchRow, type ReadRow } from './rows-api.ts';
-import { useEdits } from './use-edits.ts';
-import { useGridQuery } from './use-grid-query.ts';
-import { useRows } from './use-rows.ts';
+import { DataTools, FilterBar } from './data-tools.tsx';
+import { addChange, useEdits } from './edits.ts';
+import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumns } from './grid-query.ts';
+import { ChangeBar } from './review-dialog.tsx';
+import { fetchPage, fetchRow, type VersionedRow } from './rows-api.ts';
 
-/** The rows of a table: filter, sort, edit, insert, delete, import, export. */
 export function RowsView() {
   const { table, path } = useTable();
   const queries = useQueryClient();
   const [query, setQuery] = useGridQuery(table.columns);
-  const shown = shownColumns(table.columns, query);
-  const answer = useRows(query, shown);
+  const visible = visibleColumns(table.columns, query);
+  const answer = useRows(query, visible);
   const [edits, setEdits] = useEdits(table.id);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [problem, setProblem] = useState<unknown>(null);
-  const read = useRef(new Map<string, ReadRow>());
+  const read = useRef(new Map<string, VersionedRow>());
   const refresh = useCallback(
     () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('rows.') }),
     [queries],
   );
 
-  // What is read right before is what the change is held against: who changed the row meanwhile is not overwritten.
+  // A change applies to the row as read here, so that a change of somebody else is not overwritten.
   const open = useCallback(
     async (id: string) => {
       setProblem(null);
@@ -49,13 +46,13 @@ export function RowsView() {
     },
     [path, edits, refresh],
   );
-  const keep = useCallback(
+  const apply = useCallback(
     (id: string, column: string, json: string) => {
       const row = read.current.get(id);
       setEdits((now) => {
         const edit = now.get(id);
         const base = edit ? { row: edit.base, etag: edit.etag } : row;
-        return base ? withChange(now, id, base, column, json) : now;
+        return base ? addChange(now, id, base, column, json) : now;
       });
     },
     [setEdits],
@@ -78,9 +75,9 @@ export function RowsView() {
         rows={rows}
       />
       <FilterBar query={query} setQuery={setQuery} />
-      {problem !== null && <ProblemAlert error={problem} />}
+      <ProblemAlert error={problem} />
       {answer.isError && <ProblemAlert error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.data === undefined && !answer.isError && <Placeholder lines={8} />}
+      {answer.data === undefined && !answer.isError && <Loading lines={8} />}
       {answer.data && !answer.isError && rows.length === 0 && (
         <NoRows isFiltered={isFiltered} isLater={query.cursor !== null} />
       )}
@@ -88,7 +85,7 @@ export function RowsView() {
         <>
           <DataGrid
             label={`Rows of ${table.name}`}
-            columns={shown}
+            columns={visible}
             rows={rows}
             edits={edits}
             sort={query.sort}
@@ -96,17 +93,17 @@ export function RowsView() {
             selected={selected}
             onSelect={setSelected}
             onOpen={open}
-            onKeep={keep}
+            onApply={apply}
           />
-          <Text size="sm" c="dimmed">
-            Enter, F2 or a double click opens a cell; arrow keys lead from cell to cell; Space selects a row.
-            {shown.length < table.columns.length &&
-              ` ${shown.length} of ${table.columns.length} columns are shown.`}
-          </Text>
+          <Hint>
+            Enter, F2 or a double click opens a cell; arrow keys move between cells; Space selects a row.
+            {visible.length < table.columns.length &&
+              ` ${visible.length} of ${table.columns.length} columns are visible.`}
+          </Hint>
         </>
       )}
       {answer.data && (
-        <Pager
+        <CursorPager
           query={query}
           setQuery={setQuery}
           nextCursor={answer.isPlaceholderData ? null : answer.data.nextCursor}
@@ -116,4 +113,94 @@ export function RowsView() {
       <ChangeBar edits={edits} setEdits={setEdits} onSaved={() => void refresh()} />
     </Stack>
   );
+}
+
+function NoRows({ isFiltered, isLater }: { isFiltered: boolean; isLater: boolean }) {
+  const { table, app } = useTable();
+  if (isFiltered || isLater) {
+    return (
+      <EmptyState title={isLater ? 'No more rows' : 'No row matches the filter'}>
+        {isLater ? 'The rows on this page were deleted.' : 'Change or remove the filter to see other rows.'}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="No rows yet"
+      command={`svc rows import ${table.name} --app ${app.slug} --from-file rows.csv --execute`}
+    >
+      Insert one, import a CSV or JSON lines file, or write rows with the data API.
+    </EmptyState>
+  );
+}
+
+const isFirstPage = 'This is the first page.';
+const unknownPrevious = 'The previous page is unknown because you opened a link. Start at the first page.';
+
+function CursorPager({
+  query,
+  setQuery,
+  nextCursor,
+  rows,
+}: {
+  query: GridQuery;
+  setQuery: (change: Partial<GridQuery>) => void;
+  nextCursor: string | null;
+  rows: number;
+}) {
+  // The cursor before each visited page, since the row API has no cursor backwards.
+  const [before, setBefore] = useState<ReadonlyMap<string, string | null>>(new Map());
+  const isFirst = query.cursor === null;
+  const previous = query.cursor === null ? undefined : before.get(query.cursor);
+  return (
+    <Group justify="space-between" gap="sm">
+      <Group gap="xs">
+        <ActionButton why={isFirst ? isFirstPage : null} onClick={() => setQuery({ cursor: null })}>
+          First page
+        </ActionButton>
+        <ActionButton
+          why={previous === undefined ? (isFirst ? isFirstPage : unknownPrevious) : null}
+          onClick={() => setQuery({ cursor: previous ?? null })}
+        >
+          Previous
+        </ActionButton>
+        <ActionButton
+          why={nextCursor === null ? 'This is the last page.' : null}
+          onClick={() => {
+            if (nextCursor === null) return;
+            setBefore(new Map(before).set(nextCursor, query.cursor));
+            setQuery({ cursor: nextCursor });
+          }}
+        >
+          Next
+        </ActionButton>
+        <Text size="sm" role="status">
+          {rows === 1 ? '1 row' : `${rows} rows`} on this page
+        </Text>
+      </Group>
+      <NativeSelect
+        aria-label="Rows per page"
+        size="sm"
+        data={perPageChoices.map((count) => ({ value: String(count), label: `${count} per page` }))}
+        value={String(query.perPage)}
+        onChange={(event) => setQuery({ perPage: Number(event.currentTarget.value) })}
+      />
+    </Group>
+  );
+}
+
+function useRows(query: GridQuery, visible: readonly ColumnView[]) {
+  const { path } = useTable();
+  const queries = useQueryClient();
+  const search = pageSearch(query, visible);
+  const answer = useQuery({
+    queryKey: ['rows.list', path, String(search)],
+    queryFn: ({ signal }) => fetchPage(path, search, signal),
+    placeholderData: keepPreviousData,
+  });
+  const isGone = isCode(answer.error, 'not_found');
+  useEffect(() => {
+    if (isGone) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'rows.list' });
+  }, [isGone, queries]);
+  return answer;
 }

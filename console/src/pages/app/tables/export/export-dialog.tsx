@@ -1,18 +1,18 @@
 import { Alert, Button, Checkbox, Group, Radio, Stack, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
-import { ProblemAlert } from '../../../../parts/problem-alert.tsx';
-import { useTell } from '../../../../parts/told.tsx';
-import { type GridQuery, listSearch, shownColumns } from '../data/grid-query.ts';
+import { Dialog } from '../../../../components/dialog.tsx';
+import { saveFile } from '../../../../components/download.ts';
+import { ProblemAlert } from '../../../../components/problem-alert.tsx';
+import { SecondaryButton } from '../../../../components/text.tsx';
+import { useToast } from '../../../../components/toasts.tsx';
+import { type GridQuery, listSearch, visibleColumns } from '../data/grid-query.ts';
 import { streamRows } from '../data/rows-api.ts';
-import { Dialog } from '../dialog.tsx';
 import { useTable } from '../use-table.ts';
-import { collectRows } from './collect-rows.ts';
-import { saveFile } from './save-file.ts';
+import { collectRows } from './export-rows.ts';
 
-/** All rows that the filter lets through, as they are at one instant, into a file. */
 export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: () => void }) {
   const { table, path } = useTable();
-  const tell = useTell();
+  const showToast = useToast();
   const [format, setFormat] = useState<'csv' | 'jsonl'>('csv');
   const [which, setWhich] = useState<'shown' | 'all'>('all');
   const [isEscaped, setEscaped] = useState(false);
@@ -21,7 +21,7 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
   const [isStopped, setStopped] = useState(false);
   const stop = useRef<AbortController | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const columns = which === 'all' ? table.columns : shownColumns(table.columns, query);
+  const columns = which === 'all' ? table.columns : visibleColumns(table.columns, query);
 
   async function run() {
     const controller = new AbortController();
@@ -31,17 +31,17 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
     setRows(0);
     setBusy(true);
     try {
-      // All columns go without saying: named one by one they might be too long for an address.
+      // All columns are requested by naming none: a long list might exceed the URL limit.
       const search = listSearch(query, which === 'all' ? null : columns.map(({ name }) => name));
       const stream = await streamRows(path, search, controller.signal);
       const formulas = isEscaped ? 'escaped' : 'as_they_are';
       let count = 0;
-      const file = await collectRows(stream, { format, columns, formulas }, (sofar) => {
-        count = sofar;
-        setRows(sofar);
+      const file = await collectRows(stream, { format, columns, formulas }, (total) => {
+        count = total;
+        setRows(total);
       });
       saveFile(file, `${table.name}.${format}`);
-      tell(`${count.toLocaleString('en')} ${count === 1 ? 'row' : 'rows'} exported.`);
+      showToast(`${count.toLocaleString('en')} ${count === 1 ? 'row' : 'rows'} exported.`);
       onClose();
     } catch (error) {
       if (controller.signal.aborted) setStopped(true);
@@ -60,8 +60,8 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
       <Stack>
         <Text size="sm">
           {query.filters.length === 0
-            ? 'All rows, as they are at one instant.'
-            : 'All rows that the filter lets through, as they are at one instant.'}
+            ? 'All rows, as one consistent snapshot.'
+            : 'All rows that match the filter, as one consistent snapshot.'}
         </Text>
         <Radio.Group
           label="Format"
@@ -80,19 +80,19 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
         >
           <Group mt="xs">
             <Radio value="all" label="All" />
-            <Radio value="shown" label="Those shown" />
+            <Radio value="shown" label="Visible columns" />
           </Group>
         </Radio.Group>
         {format === 'csv' && (
           <Checkbox
-            label="Keep spreadsheets from running formulas"
-            description="Texts that begin with = + - @ get a ' before them. Without it they are written as they are, and a spreadsheet may run them."
+            label="Escape formulas for spreadsheets"
+            description="Texts that start with = + - @ get a leading '. Without it a spreadsheet may run them as formulas."
             checked={isEscaped}
             onChange={(event) => setEscaped(event.currentTarget.checked)}
           />
         )}
         {problem !== null && <ExportProblem error={problem} />}
-        {isStopped && <Alert color="yellow">Stopped. No file was made.</Alert>}
+        {isStopped && <Alert color="yellow">Stopped. No file was saved.</Alert>}
         {isBusy && (
           <Text size="sm" role="status">
             {rows.toLocaleString('en')} rows so far
@@ -105,9 +105,7 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
             </Button>
           ) : (
             <>
-              <Button variant="default" onClick={leave}>
-                Cancel
-              </Button>
+              <SecondaryButton onClick={leave}>Cancel</SecondaryButton>
               <Button onClick={() => void run()}>Export</Button>
             </>
           )}
@@ -120,7 +118,7 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
 function ExportProblem({ error }: { error: unknown }) {
   return error instanceof TypeError ? (
     <Alert color="red" role="alert">
-      The stream broke off before its end. No file was made; try again.
+      The download was interrupted. No file was saved; try again.
     </Alert>
   ) : (
     <ProblemAlert error={error} />

@@ -1,23 +1,22 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { listIndexes } from '@svc/contract/tables.ts';
+import type { Conflict } from '@svc/sdk/rows.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { useAnswer } from '../../../../api/use-answer.ts';
-import { Placeholder } from '../../../../parts/answer-view.tsx';
-import { MayButton } from '../../../../parts/may-button.tsx';
-import { useTell } from '../../../../parts/told.tsx';
-import type { Resolution } from '../data/rows-api.ts';
+import { useEndpoint } from '../../../../api/use-endpoint.ts';
+import { ActionButton } from '../../../../components/buttons.tsx';
+import { DataTable } from '../../../../components/data-table.tsx';
+import { ProblemAlert } from '../../../../components/problem-alert.tsx';
+import { Loading } from '../../../../components/query-view.tsx';
+import { useToast } from '../../../../components/toasts.tsx';
 import { useTable } from '../use-table.ts';
 import type { ImportSource } from './import-dialog.tsx';
-import { ImportFailure } from './import-failure.tsx';
-import { type Mapping, mappingFor } from './row-line.ts';
+import { defaultMapping, type ImportRecord, type Mapping, readImport } from './records.ts';
 import { SampleTable } from './sample-table.tsx';
-import { type ImportCount, sendRecords } from './send-records.ts';
-import { type SourceRecord, sourceRecords } from './source-records.ts';
+import { type ImportCount, RejectedLinesError, sendRecords } from './send-records.ts';
 
 const sampleSize = 5;
 
-/** The first records as they would be stored, which field goes where, and the import itself. */
 export function ImportCheck({
   source,
   onBack,
@@ -30,16 +29,15 @@ export function ImportCheck({
   onStored: () => void;
 }) {
   const { table, params, path } = useTable();
-  const tell = useTell();
-  const indexes = useAnswer(listIndexes, { params, query: { per_page: 50 } });
+  const showToast = useToast();
+  const indexes = useEndpoint(listIndexes, { params, query: { per_page: 50 } });
   const [changed, setMapping] = useState<Mapping | null>(null);
   const [known, setKnown] = useState('');
-  const [resolution, setResolution] = useState<Resolution>('merge-duplicates');
+  const [resolution, setResolution] = useState<Conflict['resolution']>('merge');
   const [count, setCount] = useState<ImportCount | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const stop = useRef<AbortController | null>(null);
-  // Whoever closes the window does not want the rest.
   useEffect(() => () => stop.current?.abort(), []);
   const sample = useQuery({
     queryKey: ['import.sample', source.key],
@@ -50,16 +48,16 @@ export function ImportCheck({
   if (sample.isError) {
     return (
       <Stack>
-        <Alert color="red">The file can not be read: it is not a text in UTF-8.</Alert>
+        <Alert color="red">The file cannot be read: it is not UTF-8 text.</Alert>
         <Group justify="flex-end">
           <Button onClick={onBack}>Choose another</Button>
         </Group>
       </Stack>
     );
   }
-  if (!sample.data) return <Placeholder lines={5} />;
+  if (!sample.data) return <Loading lines={5} />;
   const names = [...new Set(sample.data.flatMap(({ fields }) => [...fields.keys()]))];
-  const mapping = changed ?? mappingFor(names, table.columns);
+  const mapping = changed ?? defaultMapping(names, table.columns);
   const isEmpty = sample.data.length === 0 || [...mapping.values()].every((target) => target === null);
   const unique = [
     'id',
@@ -74,11 +72,11 @@ export function ImportCheck({
     setCount({ inserted: 0, updated: 0 });
     try {
       const total = await sendRecords(
-        sourceRecords(source.blob, source.format),
-        { path, mapping, columns: table.columns, upsert: known ? { on: known, resolution } : null },
+        readImport(source.blob, source.format),
+        { path, mapping, columns: table.columns, conflict: known ? { column: known, resolution } : null },
         { signal: controller.signal, onStored: setCount },
       );
-      tell(countText(total));
+      showToast(countText(total));
       onStored();
       onClose();
     } catch (error) {
@@ -92,22 +90,22 @@ export function ImportCheck({
   return (
     <Stack>
       <Text size="sm">
-        {source.name}, {source.format === 'csv' ? 'CSV' : 'JSON lines'}. These are its first records as they
+        {source.name}, {source.format === 'csv' ? 'CSV' : 'JSON lines'}. These are the first records as they
         would be stored.
       </Text>
       {sample.data.length === 0 ? (
-        <Alert color="yellow">There is no record in it.</Alert>
+        <Alert color="yellow">The file has no records.</Alert>
       ) : (
         <SampleTable records={sample.data} mapping={mapping} onMapping={setMapping} />
       )}
       <Group align="flex-end">
         <NativeSelect
-          label="Rows that are there already"
+          label="Existing rows"
           data={[
-            { value: '', label: 'are not looked for: all records are new' },
+            { value: '', label: 'ignore: insert all records' },
             ...unique.map((columns) => ({
               value: columns,
-              label: `are known by ${columns.replaceAll(',', ', ')}`,
+              label: `match by ${columns.replaceAll(',', ', ')}`,
             })),
           ]}
           value={known}
@@ -115,17 +113,13 @@ export function ImportCheck({
         />
         {known !== '' && (
           <NativeSelect
-            label="and then"
+            label="Matching rows"
             data={[
-              { value: 'merge-duplicates', label: 'are changed to what the record says' },
-              { value: 'ignore-duplicates', label: 'stay as they are' },
+              { value: 'merge', label: 'update' },
+              { value: 'ignore', label: 'keep unchanged' },
             ]}
             value={resolution}
-            onChange={(event) =>
-              setResolution(
-                event.currentTarget.value === 'ignore-duplicates' ? 'ignore-duplicates' : 'merge-duplicates',
-              )
-            }
+            onChange={(event) => setResolution(event.currentTarget.value === 'ignore' ? 'ignore' : 'merge')}
           />
         )}
       </Group>
@@ -136,39 +130,72 @@ export function ImportCheck({
         </Text>
       )}
       <Group justify="flex-end">
-        <MayButton
-          variant="default"
-          why={isBusy ? 'Records are being stored; stop it first.' : null}
-          onClick={onBack}
-        >
+        <ActionButton why={isBusy ? 'The import is running. Stop it first.' : null} onClick={onBack}>
           Choose another
-        </MayButton>
+        </ActionButton>
         {isBusy ? (
           <Button color="red" variant="light" onClick={() => stop.current?.abort()}>
             Stop
           </Button>
         ) : (
-          <MayButton
-            why={isEmpty ? 'There is nothing to store: no record, or no field that goes to a column.' : null}
+          <ActionButton
+            variant="filled"
+            why={isEmpty ? 'Nothing to import: no record, or no field is mapped to a column.' : null}
             onClick={() => void run()}
           >
             Import
-          </MayButton>
+          </ActionButton>
         )}
       </Group>
     </Stack>
   );
 }
 
-async function firstRecords({ blob, format }: ImportSource): Promise<SourceRecord[]> {
-  const records: SourceRecord[] = [];
-  for await (const record of sourceRecords(blob, format)) {
+async function firstRecords({ blob, format }: ImportSource): Promise<ImportRecord[]> {
+  const records: ImportRecord[] = [];
+  for await (const record of readImport(blob, format)) {
     if (records.push(record) === sampleSize) break;
   }
   return records;
 }
 
 function countText({ inserted, updated }: ImportCount): string {
-  const stored = `${inserted.toLocaleString('en')} ${inserted === 1 ? 'row' : 'rows'} stored`;
-  return updated === 0 ? `${stored}.` : `${stored}, ${updated.toLocaleString('en')} changed.`;
+  const stored = `${inserted.toLocaleString('en')} ${inserted === 1 ? 'row' : 'rows'} imported`;
+  return updated === 0 ? `${stored}.` : `${stored}, ${updated.toLocaleString('en')} updated.`;
+}
+
+const errorsShownMax = 20;
+
+function ImportFailure({ error }: { error: unknown }) {
+  if (error instanceof DOMException && error.name === 'AbortError') {
+    return (
+      <Alert color="yellow">Stopped. Imported rows stay; the last batch may have been stored as well.</Alert>
+    );
+  }
+  if (error instanceof TypeError && /encod|decod/i.test(error.message)) {
+    return <Alert color="red">The file is not UTF-8 text.</Alert>;
+  }
+  if (!(error instanceof RejectedLinesError)) return <ProblemAlert error={error} />;
+  const more = error.faults.length - errorsShownMax;
+  return (
+    <Alert color="red" title="Some lines were rejected" role="alert">
+      <Stack gap="xs">
+        <Text size="sm">Their batch is not stored, and later lines were not sent.</Text>
+        <DataTable
+          label="Rejected lines"
+          minWidth={0}
+          verticalSpacing={4}
+          rows={error.faults.slice(0, errorsShownMax)}
+          keyOf={({ line, column, detail }) => `${line} ${column} ${detail}`}
+          columns={[
+            { head: 'Line', cell: ({ line }) => line },
+            { head: 'Column', cell: ({ column }) => column ?? '–' },
+            { head: 'Error', cell: ({ detail }) => detail },
+          ]}
+        />
+        {more > 0 && <Text size="sm">and {more} more</Text>}
+        <ProblemAlert error={error.problem} />
+      </Stack>
+    </Alert>
+  );
 }

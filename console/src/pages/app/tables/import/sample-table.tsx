@@ -1,22 +1,21 @@
 import { NativeSelect, Table, Text } from '@mantine/core';
-import { CellValueText } from '../data/cell-value-text.tsx';
+import { BoldText } from '../../../../components/text.tsx';
+import { CellValue } from '../data/cell-editor.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
-import { fieldJson, isGiven, type Mapping } from './row-line.ts';
-import type { SourceField, SourceRecord } from './source-records.ts';
+import { fieldJson, type ImportField, type ImportRecord, isImportable, type Mapping } from './records.ts';
 
-/** The first records of a file under the columns that they go to, each field with what is wrong with it. */
 export function SampleTable({
   records,
   mapping,
   onMapping,
 }: {
-  records: readonly SourceRecord[];
+  records: readonly ImportRecord[];
   mapping: Mapping;
   onMapping: (mapping: Mapping) => void;
 }) {
   const { table } = useTable();
   const names = [...mapping.keys()];
-  const targets = table.columns.filter(isGiven);
+  const targets = table.columns.filter(isImportable);
   return (
     <Table.ScrollContainer minWidth={0}>
       <Table aria-label="First records" verticalSpacing={6} withTableBorder withColumnBorders>
@@ -25,14 +24,12 @@ export function SampleTable({
             <Table.Th>Line</Table.Th>
             {names.map((name) => (
               <Table.Th key={name} miw={150}>
-                <Text size="sm" fw={600}>
-                  {name}
-                </Text>
+                <BoldText>{name}</BoldText>
                 <NativeSelect
                   size="xs"
                   aria-label={`Column for ${name}`}
                   data={[
-                    { value: '', label: 'leave out' },
+                    { value: '', label: 'skip' },
                     ...targets.map((column) => ({
                       value: column.name,
                       label: `${column.name}: ${column.type}`,
@@ -70,13 +67,13 @@ export function SampleTable({
   );
 }
 
-function SampleCell({ field, column }: { field: SourceField | undefined; column: ColumnView | undefined }) {
+function SampleCell({ field, column }: { field: ImportField | undefined; column: ColumnView | undefined }) {
   if (!field) return <em className="grid-nothing">absent</em>;
-  const source = field.kind === 'cell' ? field.text : field.json;
-  if (!column) return <em className="grid-nothing">left out</em>;
+  const source = field.kind === 'cell' ? (field.text ?? '') : field.json;
+  if (!column) return <em className="grid-nothing">skipped</em>;
   const written = fieldJson(column, field);
-  if (written === null) return <em className="grid-nothing">the default</em>;
-  if (written.ok) return <CellValueText type={column.type} value={written.json} />;
+  if (written === null) return <em className="grid-nothing">default</em>;
+  if (written.ok) return <CellValue type={column.type} value={written.json} />;
   return (
     <>
       {source}

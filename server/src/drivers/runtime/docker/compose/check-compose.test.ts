@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how compose files name variables.
 import { describe, expect, test } from 'bun:test';
 import { checkCompose } from './check-compose.ts';
-import { interpolate, withoutReferences } from './interpolate.ts';
+import { interpolate, withoutReferences } from './compose-app.ts';
 
 const service = (more: string) => `services:\n  web:\n    image: nginx\n    expose: [80]\n${more}`;
 const line = (text: string) => service(`    ${text}\n`);
@@ -22,7 +22,7 @@ const hostile: [what: string, file: string, told: RegExp][] = [
   ['a folder by the default of a variable', line('volumes: ["${NO:-/etc}:/x"]'), /volumes/],
   ['a volume that the file does not name', line('volumes: ["other:/x"]'), /volumes .*other/],
   [
-    'a volume with a strange mode',
+    'a volume with an invalid mode',
     `${line('volumes: ["v:/x:rshared"]')}volumes: {v: }\n`,
     /volumes .*rshared/,
   ],
@@ -64,7 +64,7 @@ const hostile: [what: string, file: string, told: RegExp][] = [
   ],
   ['a build by an absolute path', 'services: {web: {build: /etc, expose: [80]}}', /build\.context/],
   [
-    'a build from elsewhere',
+    'a build from a URL',
     'services: {web: {build: "https://evil.test/x.git", expose: [80]}}',
     /build\.context/,
   ],
@@ -90,46 +90,46 @@ const hostile: [what: string, file: string, told: RegExp][] = [
     /privileged/,
   ],
   ['an image of another app', 'services: {web: {image: "localhost:1/svc/a:b", expose: [80]}}', /image/],
-  ['an image by its id', 'services: {web: {image: 40c92ef49362, expose: [80]}}', /image has 40c92ef49362/],
-  ['an image by the first letters of its id', 'services: {web: {image: "4", expose: [80]}}', /image has 4/],
+  ['an image by its ID', 'services: {web: {image: 40c92ef49362, expose: [80]}}', /image has 40c92ef49362/],
+  ['an image by the first letters of its ID', 'services: {web: {image: "4", expose: [80]}}', /image has 4/],
   [
-    'an image by an id in a variable',
+    'an image by an ID in a variable',
     'services: {web: {image: "${ID}", expose: [80]}}',
     /image has sha256:c0ffee/,
   ],
   ['an image that is an option', 'services: {web: {image: "--privileged", expose: [80]}}', /image/],
-  ['a name that is a path', 'services: {"../x": {image: x, expose: [80]}}', /name that is none/],
+  ['a service name that is a path', 'services: {"../x": {image: x, expose: [80]}}', /invalid name/],
   [
     'too many services',
     `services: {${Array.from({ length: 11 }, (_, at) => `s${at}: {image: x}`).join()}}`,
     /more than 10/,
   ],
   [
-    'aliases without end',
+    'endless aliases',
     `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(9)}]\nc: &c [${'*b,'.repeat(9)}]\nservices: {web: {image: x, command: [${'*c,'.repeat(9)}]}}`,
-    /can not be read|not supported/,
+    /cannot be parsed|not supported/,
   ],
-  ['what is no YAML', '{', /can not be read/],
-  ['what is no compose file', '[]', /no compose file/],
-  ['no service', 'services: {}', /names none/],
+  ['invalid YAML', '{', /cannot be parsed/],
+  ['YAML that is not a compose file', '[]', /not a compose file/],
+  ['no service', 'services: {}', /services is empty/],
   [
-    'two that could answer',
+    'two possible main services',
     'services: {a: {image: x, expose: [1]}, b: {image: x, expose: [2]}}',
     /svc\.http/,
   ],
-  ['none that could answer', 'services: {a: {image: x}}', /svc\.http/],
+  ['no possible main service', 'services: {a: {image: x}}', /svc\.http/],
   ['a range of ports', 'services: {a: {image: x, ports: ["80-90:80-90"]}}', /no single port/],
-  ['one that waits for nobody', line('depends_on: [db]'), /depends_on .*db/],
+  ['a dependency on an unknown service', line('depends_on: [db]'), /depends_on .*db/],
 ];
 
-describe('a compose file is refused, with the service and the word, for', () => {
+describe('a compose file is rejected with service and key for', () => {
   test.each(hostile)('%s', (_, file, told) => {
     expect(() => checkCompose(file, { WHERE: '/etc', ID: 'sha256:c0ffee' })).toThrow(told);
   });
 });
 
 describe('a compose file', () => {
-  test('is read as far as it is the app’s own', () => {
+  test('is parsed', () => {
     const file = `
 version: "3.8"
 x-common: &common { restart: always, environment: { A: "1", B: } }
@@ -162,7 +162,7 @@ volumes: { data: }
     });
   });
 
-  test('says which service answers: by a label, by the only port, by the name web', () => {
+  test('has a main service by label, only port or the name web', () => {
     const main = (file: string) => checkCompose(file, {}).main;
     expect(main('services: {a: {image: x, expose: [1]}, b: {image: x, labels: {svc.http: 2}}}')).toEqual({
       service: 'b',
@@ -178,7 +178,7 @@ volumes: { data: }
     expect(main('services: {web: {image: x, expose: [1]}, b: {image: x, expose: [2]}}').service).toBe('web');
   });
 
-  test('is given values of the app alone, and the tool finds nothing more to put in', () => {
+  test('is interpolated with the app’s variables only, and escaped for the tool', () => {
     process.env.SVC_TEST_LEAK = 'of-the-server';
     const read = (text: string) => interpolate(text, { A: 'a', EMPTY: '' });
     expect(read('$A ${A} ${A:-b} ${NO:-b} ${NO-b} ${EMPTY:-b} ${EMPTY-b} ${A:+c} ${NO:+c}')).toBe(

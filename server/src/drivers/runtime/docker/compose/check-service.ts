@@ -1,14 +1,17 @@
 import { posix } from 'node:path';
-import { reasonAgainstImage } from '../reason-against-image.ts';
-import type { ComposeBuild, ComposeMount, ComposeService } from './compose-app.ts';
-import { interpolate } from './interpolate.ts';
-import { RefusedCompose } from './refused-compose.ts';
-import { allowed, healthKeys, reasons } from './service-keys.ts';
+import { findImageProblem } from '../read-dockerfile.ts';
+import {
+  type ComposeBuild,
+  ComposeError,
+  type ComposeMount,
+  type ComposeService,
+  interpolate,
+} from './compose-app.ts';
 
 export type RawService = Record<string, unknown>;
 type Variables = Readonly<Record<string, string>>;
 
-interface Surroundings {
+interface ServiceContext {
   volumes: readonly string[];
   variables: Variables;
 }
@@ -16,42 +19,41 @@ interface Surroundings {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function checkService(name: string, given: RawService, around: Surroundings): ComposeService {
-  const refuse = (key: string, why: string) => new RefusedCompose(name, key, why);
-  for (const key of Object.keys(given)) {
+export function checkService(name: string, raw: RawService, context: ServiceContext): ComposeService {
+  const refuse = (key: string, why: string) => new ComposeError(name, key, why);
+  for (const key of Object.keys(raw)) {
     if (!allowed.includes(key) && !key.startsWith('x-'))
       throw refuse(key, reasons[key] ?? 'is not supported here');
   }
-  /** What shapes the app is settled now; what it is told comes when it starts. */
-  const settled = (key: string, value: unknown): string => {
+  const resolve = (key: string, value: unknown): string => {
     if (typeof value !== 'string' && typeof value !== 'number') throw refuse(key, 'has to be text');
     try {
-      return interpolate(String(value), around.variables);
+      return interpolate(String(value), context.variables);
     } catch (error) {
-      throw refuse(key, `can not be settled: ${(error as Error).message.replace(/\.$/, '')}`);
+      throw refuse(key, `cannot be resolved: ${(error as Error).message.replace(/\.$/, '')}`);
     }
   };
-  const image = given.image === undefined ? null : settled('image', given.image);
-  const build = given.build === undefined ? null : buildOf(given.build);
+  const image = raw.image === undefined ? null : resolve('image', raw.image);
+  const build = raw.build === undefined ? null : buildOf(raw.build);
   if (image === null && build === null) throw refuse('image', 'is missing, and there is no build');
   if (build === null && !/^[a-z0-9][\w./:@-]{0,254}$/i.test(image ?? ''))
     throw refuse('image', 'is no name of one');
-  const against = build === null ? reasonAgainstImage(image ?? '') : null;
+  const against = build === null ? findImageProblem(image ?? '') : null;
   if (against !== null) throw refuse('image', `has ${image}, which ${against}`);
 
   function buildOf(value: unknown): ComposeBuild {
-    const wish = isRecord(value) ? value : { context: value };
-    const strange = Object.keys(wish).find(
+    const options = isRecord(value) ? value : { context: value };
+    const unknown = Object.keys(options).find(
       (key) => !['context', 'dockerfile', 'target', 'args'].includes(key),
     );
-    if (strange !== undefined) throw refuse(`build.${strange}`, 'is not supported here');
-    const context = below('build.context', settled('build.context', wish.context ?? '.'));
-    const file = settled('build.dockerfile', wish.dockerfile ?? 'Dockerfile');
+    if (unknown !== undefined) throw refuse(`build.${unknown}`, 'is not supported here');
+    const context = below('build.context', resolve('build.context', options.context ?? '.'));
+    const file = resolve('build.dockerfile', options.dockerfile ?? 'Dockerfile');
     return {
       context,
       dockerfile: below('build.dockerfile', posix.join(context, file)),
-      target: wish.target === undefined ? null : settled('build.target', wish.target),
-      args: mapOf('build.args', wish.args, (each) => settled('build.args', each)),
+      target: options.target === undefined ? null : resolve('build.target', options.target),
+      args: mapOf('build.args', options.args, (each) => resolve('build.args', each)),
     };
   }
 
@@ -88,12 +90,12 @@ export function checkService(name: string, given: RawService, around: Surroundin
   }
 
   function portsOf(key: 'ports' | 'expose'): number[] {
-    const value = given[key];
+    const value = raw[key];
     if (value === undefined || value === null) return [];
     if (!Array.isArray(value)) throw refuse(key, 'has to be a list');
     return value.flatMap((each) => {
       if (isRecord(each) && each.protocol === 'udp') return [];
-      const text = settled(key, isRecord(each) ? each.target : each);
+      const text = resolve(key, isRecord(each) ? each.target : each);
       if (text.endsWith('/udp')) return [];
       const port = Number(
         text
@@ -110,25 +112,25 @@ export function checkService(name: string, given: RawService, around: Surroundin
   function mountOf(each: unknown): ComposeMount {
     const [type, source, target, mode] = isRecord(each)
       ? [each.type ?? 'volume', each.source, each.target, each.read_only === true ? 'ro' : 'rw']
-      : ['volume', ...settled('volumes', each).split(':')];
-    const [volume, path] = [settled('volumes', source ?? ''), settled('volumes', target ?? '')];
+      : ['volume', ...resolve('volumes', each).split(':')];
+    const [volume, path] = [resolve('volumes', source ?? ''), resolve('volumes', target ?? '')];
     if (type !== 'volume' || /^[./~$\\]|^[A-Za-z]:/.test(volume))
       throw refuse(
         'volumes',
         `has ${volume || String(type)}: folders of the machine are not allowed, only named volumes`,
       );
-    if (!around.volumes.includes(volume) || !/^\/[^:]*$/.test(path))
+    if (!context.volumes.includes(volume) || !/^\/[^:]*$/.test(path))
       throw refuse('volumes', `has ${volume}, which is not named below the file’s own volumes`);
     if (mode !== undefined && mode !== 'rw' && mode !== 'ro') throw refuse('volumes', `has the mode ${mode}`);
-    const strange = isRecord(each)
+    const unknown = isRecord(each)
       ? Object.keys(each).find((key) => !['type', 'source', 'target', 'read_only'].includes(key))
       : undefined;
-    if (strange !== undefined) throw refuse('volumes', `has ${strange}, which is not supported here`);
+    if (unknown !== undefined) throw refuse('volumes', `has ${unknown}, which is not supported here`);
     return { volume, target: path, mode: mode === 'ro' ? 'ro' : 'rw' };
   }
 
   function dependsOn(): Record<string, string> {
-    const value = given.depends_on;
+    const value = raw.depends_on;
     if (value === undefined || value === null) return {};
     if (Array.isArray(value))
       return Object.fromEntries(value.map((each) => [String(each), 'service_started']));
@@ -144,27 +146,93 @@ export function checkService(name: string, given: RawService, around: Surroundin
   }
 
   function healthcheck(): Record<string, unknown> | null {
-    const value = given.healthcheck;
+    const value = raw.healthcheck;
     if (value === undefined || value === null) return null;
     if (!isRecord(value)) throw refuse('healthcheck', 'has to say what to test');
-    const strange = Object.keys(value).find((key) => !healthKeys.includes(key));
-    if (strange !== undefined) throw refuse(`healthcheck.${strange}`, 'is not supported here');
+    const unknown = Object.keys(value).find((key) => !healthKeys.includes(key));
+    if (unknown !== undefined) throw refuse(`healthcheck.${unknown}`, 'is not supported here');
     return value;
   }
 
-  if (given.volumes !== undefined && given.volumes !== null && !Array.isArray(given.volumes))
+  if (raw.volumes !== undefined && raw.volumes !== null && !Array.isArray(raw.volumes))
     throw refuse('volumes', 'has to be a list');
   return {
     image: build === null ? image : null,
     build,
-    command: wordsOf('command', given.command),
-    entrypoint: wordsOf('entrypoint', given.entrypoint),
-    environment: mapOf('environment', given.environment, String),
+    command: wordsOf('command', raw.command),
+    entrypoint: wordsOf('entrypoint', raw.entrypoint),
+    environment: mapOf('environment', raw.environment, String),
     healthcheck: healthcheck(),
-    workingDir: given.working_dir === undefined ? null : settled('working_dir', given.working_dir),
-    user: given.user === undefined ? null : settled('user', given.user),
+    workingDir: raw.working_dir === undefined ? null : resolve('working_dir', raw.working_dir),
+    user: raw.user === undefined ? null : resolve('user', raw.user),
     expose: [...new Set([...portsOf('ports'), ...portsOf('expose')])],
-    volumes: ((given.volumes ?? []) as unknown[]).map(mountOf),
+    volumes: ((raw.volumes ?? []) as unknown[]).map(mountOf),
     dependsOn: dependsOn(),
   };
 }
+
+const allowed = [
+  'image',
+  'build',
+  'command',
+  'entrypoint',
+  'environment',
+  'ports',
+  'expose',
+  'volumes',
+  'depends_on',
+  'healthcheck',
+  'labels',
+  'working_dir',
+  'user',
+  'restart',
+  'init',
+];
+const healthKeys = ['test', 'interval', 'timeout', 'retries', 'start_period', 'disable'];
+
+const outside = 'is not allowed: an app stays in its containers';
+const elsewhere = 'is not allowed: everything has to stand in this file';
+const reasons: Record<string, string> = {
+  ...Object.fromEntries(
+    [
+      'privileged',
+      'network_mode',
+      'pid',
+      'ipc',
+      'uts',
+      'userns_mode',
+      'cgroup',
+      'cgroup_parent',
+      'devices',
+      'gpus',
+    ]
+      .concat([
+        'device_cgroup_rules',
+        'cap_add',
+        'security_opt',
+        'sysctls',
+        'runtime',
+        'volumes_from',
+        'group_add',
+      ])
+      .concat([
+        'credential_spec',
+        'isolation',
+        'oom_kill_disable',
+        'oom_score_adj',
+        'tmpfs',
+        'ulimits',
+        'shm_size',
+      ])
+      .map((key) => [key, outside]),
+  ),
+  extends: elsewhere,
+  env_file: `${elsewhere}; variables are set by \`svc env set\``,
+  networks: 'is not allowed: the services of an app have a network of their own, and no other',
+  external_links: 'is not allowed: the services of an app have a network of their own, and no other',
+  links: 'is not needed: services find one another by their names',
+  secrets: 'is not allowed: set them by `svc env set`, and use them by their names',
+  configs: 'is not allowed: put files into an image',
+  deploy: 'is not allowed: limits are those of the app’s tier',
+  container_name: 'is not allowed: the platform assigns names',
+};

@@ -1,32 +1,36 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { runProgram } from '../../../database/run-program.ts';
-import { freePort } from '../../process/free-port.ts';
+import { delimiter, join } from 'node:path';
+import { runProgram } from '../../../os/processes.ts';
+import { findFreePort } from '../../process/ports.ts';
 import type { StartJob } from '../../runtime.ts';
 import type { ComposeArtifact } from '../artifacts.ts';
-import { containersOf, isMain } from '../instances.ts';
-import { instanceName, labelNames } from '../labels.ts';
-import type { Parts } from '../parts.ts';
+import type { DockerDeps } from '../docker-deps.ts';
+import { isMain, listContainers, stopOtherDeployments } from '../instances.ts';
+import { instanceLabels, instanceName, labelNames } from '../labels.ts';
 import { removeInstance } from '../remove-instance.ts';
-import { composeFileOf } from './compose-file.ts';
-import { makeRoom } from './make-room.ts';
+import { logConfig, pidsMax } from '../start-instance.ts';
+import { type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
 
-export const servicesIn = ({ app }: ComposeArtifact) => Object.keys(app.services);
+export const serviceNames = ({ app }: ComposeArtifact) => Object.keys(app.services);
 
-/** By the compose tool, or in a Swarm as a stack. The published port. */
-export async function startCompose(parts: Parts, job: StartJob, artifact: ComposeArtifact): Promise<number> {
-  const there = (await containersOf(parts.engine, job.instanceId)).find(isMain);
-  if (there) return Number(there.Labels[labelNames.port]);
-  if (artifact.app.volumes.length > 0) await makeRoom(parts, job);
-  const port = await freePort(() => false);
-  const folder = await mkdtemp(join(parts.scratchDir, 'compose-'));
+export async function startCompose(
+  deps: DockerDeps,
+  job: StartJob,
+  artifact: ComposeArtifact,
+): Promise<number> {
+  const existing = (await listContainers(deps.engine, job.instanceId)).find(isMain);
+  if (existing) return Number(existing.Labels[labelNames.port]);
+  if (artifact.app.volumes.length > 0) await stopOtherDeployments(deps, job);
+  const port = await findFreePort(() => false);
+  const folder = await mkdtemp(join(deps.scratchDir, 'compose-'));
   try {
     const file = join(folder, 'compose.json');
-    await writeFile(file, JSON.stringify(composeFileOf(parts, job, { artifact, port })), { mode: 0o600 });
-    await runTool(parts, job, { file, folder });
+    await writeFile(file, JSON.stringify(createComposeFile(deps, job, { artifact, port })), { mode: 0o600 });
+    await runTool(deps, job, { file, folder });
     return port;
   } catch (error) {
-    await removeInstance(parts, job.instanceId, { graceMs: 0, afterEnd: async () => {} }).catch(() => {});
+    await removeInstance(deps, job.instanceId, { graceMs: 0, afterEnd: async () => {} }).catch(() => {});
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -34,7 +38,7 @@ export async function startCompose(parts: Parts, job: StartJob, artifact: Compos
 }
 
 async function runTool(
-  { engine, path, composeTool, swarmNode }: Parts,
+  { engine, path, composeTool, swarmNode }: DockerDeps,
   job: StartJob,
   { file, folder }: { file: string; folder: string },
 ): Promise<void> {
@@ -54,15 +58,145 @@ async function runTool(
           '--no-build',
         ]
       : ['stack', 'deploy', '--resolve-image', 'never', '--compose-file', file, name];
-  const { status, said } = await runProgram(program, [...words, ...args], {
+  const { status, output } = await runProgram(program, [...words, ...args], {
     cwd: folder,
-    // It may pull images, which takes as long as it takes.
     ...(job.signal && { signal: job.signal }),
-    // Nothing of the server's own, of which the tool would put values into the file.
+    // Without the server's variables, which the tool would interpolate into the file.
     env: { PATH: path, HOME: folder, DOCKER_HOST: engine.host, LC_ALL: 'C.UTF-8' },
   });
   if (status !== 0)
     throw new Error(
-      `The compose app could not be started: ${said.split('\n').slice(-8).join(' ').slice(-1_500)}`,
+      `The compose app could not be started: ${output.split('\n').slice(-8).join(' ').slice(-1_500)}`,
     );
+}
+
+// Many public images start as root and then switch the user, which needs these capabilities.
+const capabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
+const restartsMax = 10;
+
+/** Created from the accepted content, with limits, labels and one port; never the app's own file. */
+function createComposeFile(
+  deps: DockerDeps,
+  job: StartJob,
+  options: { artifact: ComposeArtifact; port: number },
+) {
+  const { app, images } = options.artifact;
+  const share = Object.keys(app.services).length;
+  const limits = { cpu: job.limits.cpu / share, memoryMb: Math.floor(job.limits.memoryMb / share) };
+  const isSwarm = deps.swarmNode !== null;
+  const services = Object.entries(app.services).map(([name, service]) => {
+    const port = name === app.main.service ? options.port : null;
+    const labels = instanceLabels(deps, job, { service: name, port });
+    const own = {
+      image: images[name]?.[isSwarm ? 'image' : 'imageId'] ?? service.image,
+      ...interpolatedFields(service, job, port === null ? null : app.main.port),
+      ...(service.workingDir === null ? {} : { working_dir: service.workingDir }),
+      ...(service.user === null ? {} : { user: service.user }),
+      expose: service.expose.map(String),
+      volumes: service.volumes.map(({ volume, target, mode }) => `${volume}:${target}:${mode}`),
+      labels,
+      init: true,
+      cap_drop: ['ALL'],
+      cap_add: capabilities,
+      logging: { driver: logConfig.Type, options: logConfig.Config },
+    };
+    const rest = isSwarm
+      ? swarmFields(deps, { labels, limits, service, port, target: app.main.port })
+      : containerFields(deps, { limits, service, port, target: app.main.port });
+    return [name, { ...own, ...rest }];
+  });
+  return withoutReferences({
+    version: isSwarm ? '3.9' : '2.4',
+    services: Object.fromEntries(services),
+    volumes: Object.fromEntries(app.volumes.map((name) => [name, { name: `svc-${job.appId}-${name}` }])),
+  });
+}
+
+function interpolatedFields(
+  service: ComposeService,
+  job: StartJob,
+  port: number | null,
+): Record<string, unknown> {
+  const { command, entrypoint, environment, healthcheck } = service;
+  const fields = interpolateAll(
+    {
+      ...(command === null ? {} : { command }),
+      ...(entrypoint === null ? {} : { entrypoint }),
+      ...(healthcheck === null ? {} : { healthcheck }),
+      environment,
+    },
+    job.env,
+  );
+  return {
+    ...fields,
+    environment:
+      port === null
+        ? fields.environment
+        : { ...job.env, ...fields.environment, PORT: String(port), HOST: '0.0.0.0' },
+  };
+}
+
+interface ServiceShape {
+  limits: { cpu: number; memoryMb: number };
+  service: ComposeService;
+  port: number | null;
+  target: number;
+}
+
+function containerFields({ publish }: DockerDeps, { limits, service, port, target }: ServiceShape) {
+  const conditions = Object.entries(service.dependsOn).map(([name, condition]) => [name, { condition }]);
+  return {
+    depends_on: Object.fromEntries(conditions),
+    mem_limit: `${limits.memoryMb}m`,
+    memswap_limit: `${limits.memoryMb}m`,
+    cpus: limits.cpu,
+    pids_limit: pidsMax,
+    security_opt: ['no-new-privileges:true'],
+    restart: `on-failure:${restartsMax}`,
+    ...(port === null ? {} : { ports: [`${publish.ip}:${port}:${target}`] }),
+  };
+}
+
+function swarmFields(deps: DockerDeps, shape: ServiceShape & { labels: Record<string, string> }) {
+  const { limits, port, target, labels } = shape;
+  return {
+    depends_on: Object.keys(shape.service.dependsOn),
+    deploy: {
+      replicas: 1,
+      labels,
+      placement: { constraints: [`node.id==${deps.swarmNode}`] },
+      resources: {
+        limits: { memory: `${limits.memoryMb}M`, cpus: String(limits.cpu), pids: pidsMax },
+      },
+      restart_policy: { condition: 'on-failure', delay: '1s', max_attempts: restartsMax },
+      update_config: { order: 'start-first' },
+    },
+    ...(port === null ? {} : { ports: [{ target, published: port, protocol: 'tcp', mode: 'host' }] }),
+  };
+}
+
+export async function findComposeTool({
+  path,
+  isSwarm,
+}: {
+  path: string;
+  isSwarm: boolean;
+}): Promise<readonly string[] | null> {
+  const docker = findProgram('docker', path);
+  if (isSwarm) return docker === null ? null : [docker];
+  if (docker !== null) {
+    const { status } = await runProgram(docker, ['compose', 'version'], { env: { PATH: path, HOME: '/' } });
+    if (status === 0) return [docker, 'compose'];
+  }
+  const own = findProgram('docker-compose', path);
+  return own === null ? null : [own];
+}
+
+function findProgram(name: string, path: string): string | null {
+  return (
+    path
+      .split(delimiter)
+      .map((folder) => join(folder, name))
+      .find(existsSync) ?? null
+  );
 }

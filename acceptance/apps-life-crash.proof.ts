@@ -1,0 +1,3 @@
+import { appsLifeCrash } from './suites/apps-life-crash.ts';
+
+appsLifeCrash({ killsCount: 20 });

@@ -1,0 +1,3 @@
+import { authorization } from './suites/authorization.ts';
+
+authorization({ executes: 'all', nth: 1 });

@@ -1,0 +1,3 @@
+import { bootstrapCrash, crashSteps } from './suites/bootstrap-crash.ts';
+
+bootstrapCrash({ steps: crashSteps, killsPerStep: 2 });

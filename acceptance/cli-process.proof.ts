@@ -1,0 +1,3 @@
+import { cliProcess } from './suites/cli-process.ts';
+
+cliProcess({ nth: 1 });

@@ -1,0 +1,3 @@
+import { cliSuite } from './suites/cli.ts';
+
+cliSuite({ nth: 1 });

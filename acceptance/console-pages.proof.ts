@@ -1,0 +1,3 @@
+import { consolePagesSuite } from './suites/console-pages.ts';
+
+consolePagesSuite({ oneOf: 1 });

@@ -1,0 +1,3 @@
+import { deploymentsDocker } from './suites/deployments-docker.ts';
+
+deploymentsDocker({ nth: 1 });

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import pg from 'pg';
+import { admin, svcFor } from './support/commands.ts';
+import { newTenant } from './support/people.ts';
+import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
+import { startServer } from './support/server.ts';
+
+if (needsPostgres15) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBe(true));
+
+describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
+  let postgres: Postgres15;
+  beforeAll(async () => {
+    postgres = await startPostgres15();
+  });
+  afterAll(() => postgres.stop());
+
+  async function newDatabase(): Promise<string> {
+    const name = `db_${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
+    await query(postgres.url('postgres'), `create database ${name}`);
+    return postgres.url(name);
+  }
+
+  test('the server starts, seeds, and the first admin logs in', async () => {
+    const server = await startServer({ env: { SVC_DATABASE_URL: await newDatabase() } });
+    const svc = svcFor(server);
+    expect((await svc(['login', '--local'])).code).toBe(0);
+    expect((await svc(['whoami', '--json'])).json()).toMatchObject({
+      user: { email: 'admin@demo.localhost' },
+    });
+    expect((await svc(['grants', 'mine', '--json'])).json<unknown>()).toEqual([]);
+    expect(await admin<{ ok: boolean }>(server, ['doctor'])).toMatchObject({ ok: true });
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('three servers that start at once share one database and seed it once', async () => {
+    const env = { SVC_DATABASE_URL: await newDatabase() };
+    const servers = await Promise.all([1, 2, 3].map(() => startServer({ env })));
+    expect(servers.filter((server) => server.output().includes('Created tenant'))).toHaveLength(1);
+    const t = await newTenant(servers[0]);
+    for (const server of servers) {
+      const answer = await fetch(`${server.baseUrl}${t.base}/me/grants`, {
+        headers: { authorization: `Bearer ${t.member.token}` },
+      });
+      expect(answer.status).toBe(200);
+    }
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+
+  test('one Idempotency-Key sent to two servers at once has one effect', async () => {
+    const env = { SVC_DATABASE_URL: await newDatabase() };
+    const [one, other] = await Promise.all([startServer({ env }), startServer({ env })]);
+    const t = await newTenant(one);
+    for (let round = 0; round < 10; round++) {
+      const headers = {
+        authorization: `Bearer ${t.admin.token}`,
+        'content-type': 'application/json',
+        'idempotency-key': Bun.randomUUIDv7(),
+      };
+      const body = JSON.stringify({ name: `round ${round}`, kind: 'http' });
+      const answers = await Promise.all(
+        [one, other].map((server) =>
+          fetch(`${server.baseUrl}${t.base}/connectors`, { method: 'POST', headers, body }),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([]);
+      expect(statuses).toContain(201);
+    }
+    expect((await t.admin.call('GET', `${t.base}/connectors`)).body.total).toBe(10);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+
+  test('the end of all database connections causes 503 at most, never a wrong response or the end of the server', async () => {
+    const url = await newDatabase();
+    const server = await startServer({ env: { SVC_DATABASE_URL: url } });
+    const t = await newTenant(server);
+    await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' });
+    const statuses = new Map<number, number>();
+    let stopped = false;
+    const load = Array.from({ length: 6 }, async () => {
+      while (!stopped) {
+        const { status, body } = await t.admin.call('GET', `${t.base}/connectors`);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status === 200) expect(body.total).toBe(1);
+      }
+    });
+    for (let round = 0; round < 20; round++) {
+      await query(
+        url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await Bun.sleep(50); // The pace of the fault, not a wait for something.
+    }
+    await ready(server.baseUrl);
+    stopped = true;
+    await Promise.all(load);
+    expect([...statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect(statuses.get(200)).toBeGreaterThan(0);
+    const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'two', kind: 'http' });
+    expect(made.status).toBe(201);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('the role that serves rows has no access to the control plane', async () => {
+    const url = await newDatabase();
+    const server = await startServer({ env: { SVC_DATABASE_URL: url } });
+    const [role] = await query<{ rolname: string }>(
+      url,
+      "select rolname from pg_roles where rolname like 'svc_rows%' and has_database_privilege(rolname, current_database(), 'connect')",
+    );
+    expect(role?.rolname).toBeTruthy();
+    const [rights] = await query<{ may: boolean }>(
+      url,
+      `select has_schema_privilege('${role!.rolname}', 'svc', 'usage') as may`,
+    );
+    expect(rights?.may).toBe(false);
+    await server.stop();
+  });
+});
+
+async function ready(baseUrl: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; (await fetch(`${baseUrl}/readyz`)).status !== 200; ) {
+    if (Date.now() > deadline) throw new Error('The server did not become ready again.');
+  }
+}
+
+async function query<T extends pg.QueryResultRow>(url: string, text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

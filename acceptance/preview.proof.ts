@@ -1,0 +1,3 @@
+import { preview } from './suites/preview.ts';
+
+preview({ nth: 1 });

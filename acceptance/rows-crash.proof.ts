@@ -1,0 +1,3 @@
+import { rowsCrash } from './suites/rows-crash.ts';
+
+rowsCrash({ killsCount: 12, rounds: 60, readsPerRound: 2 });

@@ -1,0 +1,3 @@
+import { rowsDdl } from './suites/rows-ddl.ts';
+
+rowsDdl({ roundsCount: 40 });

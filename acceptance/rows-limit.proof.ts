@@ -1,0 +1,3 @@
+import { rowsLimit } from './suites/rows-limit.ts';
+
+rowsLimit({ batchesAtOnce: 20 });

@@ -1,0 +1,3 @@
+import { rowsModel } from './suites/rows-model.ts';
+
+rowsModel({ queriesCount: 5_000 });

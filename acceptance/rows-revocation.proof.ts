@@ -1,0 +1,3 @@
+import { rowsRevocation } from './suites/rows-revocation.ts';
+
+rowsRevocation({ clientsCount: 50 });

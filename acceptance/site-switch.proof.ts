@@ -1,0 +1,3 @@
+import { siteSwitch } from './suites/site-switch.ts';
+
+siteSwitch({ roundsCount: 12 });

@@ -1,0 +1,3 @@
+import { storageCrash } from './suites/storage-crash.ts';
+
+storageCrash({ killsCount: 12 });

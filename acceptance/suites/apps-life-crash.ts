@@ -1,0 +1,146 @@
+import { expect, test } from 'bun:test';
+import { openServerDatabase } from '../support/database.ts';
+import { newRandom } from '../support/random.ts';
+import { rowsWorld, Tally } from '../support/rows.ts';
+import { type RunningServer, startEmbedded } from '../support/server.ts';
+
+import { until } from '../support/until.ts';
+
+export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
+  const peopleCount = 4;
+
+  /** What the server says of an app after a move, if it said anything. */
+  interface Seen {
+    id: string;
+    slug: string;
+    /** Of moves that were answered; the one under way when the server died may have been made or not. */
+    record: 'active' | 'archived' | 'deleted' | 'purged';
+    certain: boolean;
+  }
+
+  const recordAfter: Readonly<Record<string, Seen['record']>> = {
+    'apps.create': 'active',
+    'apps.archive': 'archived',
+    'apps.reactivate': 'active',
+    'apps.delete': 'deleted',
+    'apps.purge': 'purged',
+  };
+
+  test('kill -9 amid deletions, restores and purges leaves an app either way, as the audit says, with its schema or without', async () => {
+    const random = newRandom();
+    let server = await startEmbedded();
+    const ground = await rowsWorld(server);
+    const { base } = ground.tenant;
+    const statuses = new Tally();
+    const apps: Seen[] = [];
+    let [over, moves] = [false, 0];
+
+    /** Null when the server was away; then it is not known whether it was done. */
+    const send = async (method: string, path: string, body?: unknown) => {
+      const answer = await ground.owner.call(method, path, body).catch(() => null);
+      statuses.add(answer ? answer.status : 'no answer');
+      if (answer && answer.status < 500) return answer;
+      await until('the server is back', () => isReady(server), 60_000);
+      return null;
+    };
+    const life = async () => {
+      while (!over) {
+        const name = `Mortal ${Bun.randomUUIDv7().slice(-12)}`;
+        const made = await send('POST', `${base}/apps`, { name });
+        if (made?.status !== 201) continue;
+        const app: Seen = { id: made.body.id, slug: made.body.slug, record: 'active', certain: true };
+        apps.push(app);
+        await send('POST', `${base}/apps/${app.id}/tables`, { name: 'kept', columns: ['n:int'] });
+        await send('POST', `/data/${ground.tenant.id}/${app.id}/kept`, { n: 1 });
+        for (const move of random.pick(lives)) {
+          const path = `${base}/apps/${app.id}`;
+          const moved = await (move === 'delete' ? send('DELETE', path) : send('POST', `${path}/${move}`));
+          app.certain = moved !== null;
+          if (moved === null) break;
+          // What was under way when the server died may have been made: a move that follows finds it so.
+          if (moved.status === 200) app.record = moved.body.removed ? 'purged' : moved.body.record;
+          moves++;
+        }
+      }
+    };
+    const people = Array.from({ length: peopleCount }, life);
+    const wrong: string[] = [];
+    let purged = 0;
+    for (let kill = 1; kill <= killsCount; kill++) {
+      const wanted = moves + 5 + random.below(20);
+      await until('some moves were made', async () => moves >= wanted, 60_000);
+      await Bun.sleep(random.below(40));
+      server.signal('SIGKILL');
+      await server.exited;
+      server = await startEmbedded({ dataDir: server.dataDir, port: server.port });
+      if (kill === killsCount) over = true;
+    }
+    await Promise.all(people);
+    const found = await judge(server);
+    wrong.push(...found.wrong);
+    for (const app of apps.filter(({ certain }) => certain)) {
+      const is = found.records.get(app.id) ?? 'purged';
+      if (is === 'purged') purged++;
+      if (is !== app.record) wrong.push(`${app.slug} was answered ${app.record} and is ${is}`);
+    }
+    console.log(
+      `apps life crash: seed ${random.seed}; ${killsCount} kills, ${apps.length} apps, ${moves} moves answered, ${purged} purged; wrong: ${wrong.length}; ${statuses}`,
+    );
+    expect(wrong).toEqual([]);
+    // Few kills may leave no time for a purge.
+    if (killsCount >= 10) expect(purged).toBeGreaterThan(0);
+    expect(statuses.except(200, 201, 404, 409, 503, 'no answer')).toEqual([]);
+    await server.stop();
+  }, 1_800_000);
+
+  const lives = [
+    ['delete', 'restore', 'delete', 'purge'],
+    ['archive', 'delete', 'restore', 'reactivate', 'delete', 'purge'],
+    ['delete', 'purge'],
+    ['delete', 'restore', 'archive'],
+  ] as const;
+
+  const isReady = (server: RunningServer) =>
+    fetch(`${server.baseUrl}/readyz`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+
+  /** What is stored against what the audit tells, and against which schemas there are. */
+  async function judge(server: RunningServer): Promise<{ wrong: string[]; records: Map<string, string> }> {
+    const database = openServerDatabase(server);
+    const stored = await database.query('select id, slug, record, deleted_from from svc.apps');
+    const records = new Map(stored.map(({ id, record }) => [String(id), String(record)]));
+    const wrong: string[] = [];
+    const told = new Map<string, { record: string; before: string }>();
+    const entries = await database.query(
+      `select target_id as id, action from svc.audit_entries
+     where target_kind = 'app' and action like 'apps.%' order by tenant_id, seq`,
+    );
+    for (const { id, action } of entries as { id: string; action: string }[]) {
+      const last = told.get(id) ?? { record: '', before: '' };
+      const record = action === 'apps.restore' ? last.before : recordAfter[action];
+      if (record === undefined) continue;
+      told.set(id, { record, before: action === 'apps.delete' ? last.record : '' });
+    }
+    for (const [id, { record }] of told) {
+      const is = records.get(id) ?? 'purged';
+      if (is !== record) wrong.push(`${id} is ${is}, and the audit says ${record}`);
+    }
+    const names = async (text: string) => (await database.query(text)).map(({ name }) => String(name));
+    const schemas = new Set(
+      await names(`select nspname as name from pg_namespace where nspname like 'app\\_%'`),
+    );
+    const wanted = new Set(
+      await names(`select distinct 'app_' || replace(app_id::text, '-', '') as name from svc.app_tables`),
+    );
+    for (const name of schemas.symmetricDifference(wanted)) wrong.push(`${name} is there without the other`);
+    const kept = new Set(await names(`select name from svc.reserved_names where kind = 'subdomain'`));
+    const purgedNames = await names(
+      `select target_name as name from svc.audit_entries where action = 'apps.purge'`,
+    );
+    for (const name of purgedNames) if (!kept.has(name)) wrong.push(`the subdomain ${name} is not kept`);
+    await database.close();
+    return { wrong, records };
+  }
+}

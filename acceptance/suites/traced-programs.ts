@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { root } from '../support/server.ts';
+
+const program = '/usr/bin/strace';
+export const hasStrace = existsSync(program);
+export const needsStrace = /\bstrace\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
+
+/** The server, with each program that it or anything below it starts written to a file. It keeps its own process id. */
+export function tracedServer(file: string): string[] {
+  const how = [
+    '-D',
+    '-f',
+    '-qq',
+    '--seccomp-bpf',
+    '-e',
+    'trace=execve',
+    '-e',
+    'signal=none',
+    '-xx',
+    '-s',
+    '65536',
+  ];
+  return [program, ...how, '-o', file, process.execPath, join(root, 'server/src/main.ts')];
+}
+
+export interface Started {
+  program: string;
+  argv: string[];
+  /** Whether it was there. */
+  isStarted: boolean;
+}
+
+export function startedPrograms(file: string): Started[] {
+  return readFileSync(file, 'latin1')
+    .split('\n')
+    .flatMap((line) => {
+      const [, path, list, rest] = /^\d+ +execve\("([^"]*)", \[([^\]]*)\](.*)$/.exec(line) ?? [];
+      if (path === undefined || list === undefined) return [];
+      const argv = [...list.matchAll(/"([^"]*)"(\.\.\.)?/g)];
+      if (argv.some(([, , more]) => more)) throw new Error('An argument was longer than what is traced.');
+      const isStarted = !/ = -1 /.test(rest ?? '');
+      return [{ program: textOf(path), argv: argv.map(([, hex = '']) => textOf(hex)), isStarted }];
+    });
+}
+
+const textOf = (hex: string) => Buffer.from(hex.replaceAll('\\x', ''), 'hex').toString();
+
+/**
+ * Where such a value stands in the arguments of a program otherwise than it may; null: nowhere. It may be an argument
+ * behind `--`, or one that a shell is given beside its text, which is fixed.
+ */
+export function misplaced({ argv }: Started, isSuch: (argument: string) => boolean): string | null {
+  for (const [at, argument] of argv.entries()) {
+    if (!isSuch(argument)) continue;
+    const before = argv.slice(0, at);
+    const texts = before.flatMap((each, k) => (/^-\w*c$/.test(each) && isShell(argv[k - 1]) ? [k + 1] : []));
+    if (texts.includes(at)) return `in the text of a shell: ${argument}`;
+    if (texts.length > 0 || before.includes('--') || before.includes('--end-of-options')) continue;
+    return `as argument ${at} of ${argv.join(' ')}`;
+  }
+  return null;
+}
+
+const isShell = (name = '') => /^(?:ba|da|z|k|a)?sh$/.test(basename(name));

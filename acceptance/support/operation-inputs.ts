@@ -1,0 +1,219 @@
+import { staticSource, uploadSource } from './apps.ts';
+import type { Letter } from './document.ts';
+import type { Fixture, Params } from './fixtures.ts';
+import * as fixtures from './fixtures.ts';
+import { type Person, uniqueName } from './people.ts';
+import type { World } from './world.ts';
+
+/** What a call needs to pass every check but the authorization. */
+export interface CallInput {
+  params: Params;
+  body?: unknown;
+}
+
+type Body = object | ((params: Params, world: World, owner: Person) => unknown);
+
+interface OperationInput {
+  fixture: Fixture;
+  body?: Body;
+  /** Whose records the call is about: O's, the same for every caller or new for each, or the caller's own. */
+  owner: 'O' | 'O, for each caller' | 'caller';
+}
+
+const nothing: Fixture = () => ({});
+/** Records of O. */
+const of = (fixture: Fixture, body?: Body): OperationInput => ({ fixture, body, owner: 'O' });
+const inTenant = (body?: Body) => of(nothing, body);
+const forEach = (fixture: Fixture, body?: Body): OperationInput => ({
+  fixture,
+  body,
+  owner: 'O, for each caller',
+});
+const own = (fixture: Fixture, body?: Body): OperationInput => ({ fixture, body, owner: 'caller' });
+const withParams =
+  (fixture: Fixture, more: Params): Fixture =>
+  async (...args) => ({ ...(await fixture(...args)), ...more });
+
+/** Co-owners do not see a deleted app: that they may not restore it shows at an active one. */
+const deletedApp: Fixture = (world, owner, letter) =>
+  fixtures.appIn(letter === 'C' ? 'active' : 'deleted')(world, owner);
+
+/** Who has no role in an app sees the runs that they started. */
+const visibleRun: Fixture = async (world, owner, letter) => {
+  const params = await fixtures.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
+  const coOwners = `${world.tenant.base}/apps/${params.newApp}/co-owners`;
+  if (letter === 'C') await owner.call('POST', coOwners, { user_id: world.people.C.id });
+  return params;
+};
+
+/** By the ids of the OpenAPI document, several where they share an input. Each call creates new records. */
+const sharedInputs: Readonly<Record<string, OperationInput>> = {
+  'me.get sessions.list tenants.list tenants.get members.list audit.list pats.list': inTenant(),
+  'connectors.list presets.list grants.mine grants.terms grants.list policies.list': inTenant(),
+  'categories.list resourcePresets.list templates.list notifications.list apps.list': inTenant(),
+  'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list': inTenant(),
+  'gitHost.accounts gitHost.startLink gitHost.installations': inTenant(),
+  'sessions.revoke': own(fixtures.session),
+  'tenants.update': inTenant(() => ({ name: uniqueName('Tenant') })),
+  'members.set': of(fixtures.userOutsideTenant, { role: 'tenant_member' }),
+  'members.remove': of(fixtures.userInTenant),
+  'audit.listOfApp apps.get apps.openapi apps.metrics coOwners.list domains.list': of(fixtures.sharedApp),
+  'rawDb.get storage.status git.status tables.list': of(fixtures.sharedApp),
+  'pats.create': inTenant(() => ({ name: uniqueName('token') })),
+  'pats.revoke': own(fixtures.pat),
+  'connectors.create': inTenant(() => ({ name: uniqueName('connector'), kind: 'http' })),
+  'connectors.get connectors.delete': of(fixtures.connector),
+  'connectors.update': of(fixtures.connector, { description: 'changed' }),
+  'presets.create': inTenant(() => ({ name: uniqueName('preset'), actions: ['read'] })),
+  'presets.get presets.delete': of(fixtures.preset),
+  'presets.update': of(fixtures.preset, { actions: ['read', 'export'] }),
+  'grants.create': of(fixtures.connector, ({ connectorID }, { people }) => ({
+    subject_id: people.M.id,
+    connector_id: connectorID,
+    preset_id: 'reader',
+  })),
+  'grants.get': of(fixtures.grant),
+  'grants.replaceScope': of(fixtures.grant, ['sales', 'hr/people']),
+  'grants.revoke': of(fixtures.grant, { reason: 'over' }),
+  'access.check': own(fixtures.connector, ({ connectorID }, _, { id }) => ({
+    subject_id: id,
+    connector_id: connectorID,
+    action: 'read',
+  })),
+  'policies.create': inTenant(() => ({ name: uniqueName('policy') })),
+  'policies.get policies.delete': of(fixtures.policy),
+  'policies.replace': of(fixtures.policy, () => ({
+    name: uniqueName('policy'),
+    row_filter: 'region=eq.eu',
+  })),
+  'policies.update': of(fixtures.policy, { enabled: false }),
+  'categories.create': inTenant(() => ({ name: uniqueName('category') })),
+  'categories.get categories.delete': of(fixtures.category),
+  'categories.update': of(fixtures.category, { description: 'changed', display_order: 3 }),
+  'templates.create': inTenant(async (_, world) => ({
+    ...(await fixtures.pageRepo(world, world.people.A)),
+    name: 'A page',
+  })),
+  'templates.delete': of(fixtures.template),
+  'notifications.read': own(fixtures.notification, (params) => ({ ids: [params.notification] })),
+  'icons.preCreate': inTenant({ slug: 'yet-to-be', content_type: 'image/png' }),
+  'icons.sign': of(fixtures.sharedApp, { content_type: 'image/webp', variant: 'dark' }),
+
+  'apps.search': of(() => ({ '?q': 'pet shop' })),
+  'apps.checkAvailability': of(() => ({ '?slug': 'pet-shop' })),
+  'apps.create': inTenant(() => ({ name: uniqueName('app') })),
+  'apps.update': of(fixtures.privateApp, () => ({ summary: uniqueName('about') })),
+  'apps.logs deployments.list deployments.get deployments.logs': of(fixtures.supersededDeployment),
+  'deployments.grantUpload deployments.rollback env.list': of(fixtures.supersededDeployment),
+  'apps.archive apps.delete': of(fixtures.appIn('active')),
+  'apps.reactivate': of(fixtures.appIn('archived')),
+  'apps.suspend': of(fixtures.appIn('running')),
+  'apps.resume': of(fixtures.appIn('suspended')),
+  'apps.restore apps.purge': forEach(deletedApp),
+  'apps.fork': of(fixtures.sharedTemplate, ({ template }, { app }) => ({
+    source: app.id,
+    slug: uniqueName('b'),
+    template,
+  })),
+  'bootstraps.start': of(fixtures.sharedTemplate, ({ template }) => ({ template, slug: uniqueName('b') })),
+  'bootstraps.get': forEach(visibleRun),
+  'bootstraps.cancel': own(fixtures.bootstrapRun),
+  'coOwners.add appMembers.add': of(fixtures.privateApp, (_, { people }) => ({ user_id: people.M.id })),
+  // C, who calls too, then removes themself.
+  'coOwners.remove': of(async (world, owner) => ({
+    ...(await fixtures.privateApp(world, owner)),
+    userID: world.people.C.id,
+  })),
+  'ownership.transfer': of(fixtures.privateApp, (_, { people }) => ({ to: people.M.id })),
+  'appMembers.list inspectionConsent.get inspections.list rawDb.enable': of(fixtures.privateApp),
+  'storage.enable sites.get sites.enableStaging releases.list': of(fixtures.privateApp),
+  'appMembers.remove': of(fixtures.appWithMember),
+  // Every owner may revoke; `owners.test.ts` tests who may grant.
+  'inspectionConsent.set': of(fixtures.appWithConsent, { granted: false }),
+  'inspections.create': of(fixtures.appWithConsent, { what: 'tables', reason: 'a look' }),
+  'publications.request': of(fixtures.releaseIn('active'), { visibility: 'public', note: 'please look' }),
+  'publications.listOfApp sites.unpublish': of(fixtures.releaseIn('active')),
+  'publications.get publications.approve publications.withdraw': forEach(fixtures.publicationRequest),
+  'publications.reject': forEach(fixtures.publicationRequest, { reason: 'the prices are wrong' }),
+  'domains.add': of(fixtures.domain, () => ({ host: fixtures.newHost() })),
+  'domains.get domains.remove domains.verify': of(fixtures.domain),
+  'rawDb.rotate rawDb.disable': of(fixtures.appWithRawDb),
+  'storage.list': of(fixtures.appWithObject),
+  'storage.getUrl storage.delete': of(withParams(fixtures.appWithObject, { '?key': 'a/b.txt' })),
+  'storage.signUpload': of(fixtures.appWithObject, { key: 'new.txt' }),
+  'storage.copy': of(fixtures.appWithObject, { from: 'a/b.txt', to: 'copy.txt' }),
+
+  'gitHost.unlink': own(fixtures.gitAccount),
+  'gitHost.pollLink': own(fixtures.deviceCode, ({ code }) => ({ device_code: code })),
+  'gitHost.repositories': own(fixtures.installation),
+  'gitHost.complete': own(fixtures.begunConnection, ({ state }) => ({ state })),
+  'gitHost.detect': own(async (world, owner) => ({
+    '?repo': (await fixtures.pageRepo(world, owner)).repo,
+  })),
+  'git.connect': forEach(
+    async (world, owner, letter) => ({
+      ...(await fixtures.privateApp(world, owner)),
+      repo: (await fixtures.emptyRepository(world, world.ownerFor(letter))).repo,
+    }),
+    ({ repo }) => ({ repo }),
+  ),
+  'git.begin': of(fixtures.privateApp, {}),
+  'git.update': of(fixtures.connectedApp, { branch: 'other' }),
+  'git.disconnect': of(fixtures.connectedApp),
+  'deployments.create': of(fixtures.supersededDeployment, async ({ app }, { tenant }, owner) => ({
+    upload_id: await uploadSource({ base: `${tenant.base}/apps/${app}`, owner }, staticSource()),
+  })),
+  'deployments.cancel': of(fixtures.queuedDeployment),
+  'env.change': of(fixtures.supersededDeployment, { set: { GREETING: 'hello' } }),
+
+  'sites.set': of(fixtures.privateApp, { spa: true }),
+  'sites.disableStaging releases.requestPromotion': of(fixtures.releaseIn('staged')),
+  // The site of the whole internet exists for everybody.
+  'sites.startAuth': inTenant(async (_, world) => ({ target: await fixtures.siteUrl(world, 'internet') })),
+  'releases.get releases.files releases.diff releases.activate': of(fixtures.releaseIn('finalized')),
+  'releases.revoke': of(fixtures.releaseIn('finalized')),
+  // Reviewers read staged releases.
+  'releases.file': of(withParams(fixtures.releaseIn('staged'), { '?path': 'index.html' })),
+  'releases.create': of(fixtures.privateApp, {
+    files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }],
+  }),
+  'releases.grantUpload releases.finalize': of(fixtures.releaseIn('draft')),
+  'releases.stage': of(fixtures.releaseIn('stageable')),
+  'releases.rollback': of(fixtures.releaseIn('superseded')),
+  'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
+
+  'tables.create': of(fixtures.privateApp, fixtures.tableBody),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
+  'tables.update': of(fixtures.table, { description: 'changed' }),
+  'columns.add': of(fixtures.table, { name: 'colour', type: 'text', nullable: true }),
+  'columns.update': of(withParams(fixtures.table, { column: 'age' }), { default: '3' }),
+  'columns.drop': of(withParams(fixtures.table, { column: 'age' })),
+  'indexes.add': of(fixtures.table, { columns: ['age'] }),
+  'indexes.drop': of(withParams(fixtures.table, { index: 'name_key' })),
+  'tableGrants.issue': of(fixtures.table, fixtures.tableGrantBody),
+  'tableGrants.revoke': of(fixtures.tableGrant),
+  'rows.get rows.delete': of(fixtures.row),
+  'rows.insert': of(fixtures.table, fixtures.rowBody),
+  'rows.update': of(fixtures.row, { age: 4 }),
+};
+
+const inputs: Readonly<Record<string, OperationInput>> = Object.fromEntries(
+  Object.entries(sharedInputs).flatMap(([ids, input]) => ids.split(' ').map((id) => [id, input])),
+);
+
+export const knownOperations: readonly string[] = Object.keys(inputs);
+
+/** Whether callers of the operation need records of their own. */
+export const differsByCaller = (id: string) => inputs[id]?.owner !== 'O';
+
+export async function newCallInput(id: string, world: World, letter: Letter): Promise<CallInput> {
+  const input = inputs[id];
+  if (!input) throw new Error(`${id} has no input in the tests.`);
+  const owner = input.owner === 'caller' ? world.ownerFor(letter) : world.people.O;
+  const params = await input.fixture(world, owner, letter);
+  const { body } = input;
+  return {
+    params: { tenantID: world.tenant.id, tenant: world.tenant.id, ...params },
+    body: typeof body === 'function' ? await body(params, world, owner) : body,
+  };
+}

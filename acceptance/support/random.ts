@@ -1,0 +1,39 @@
+/** Seeded pseudo-random numbers; SVC_TEST_SEED repeats a failure. */
+export interface Random {
+  readonly seed: number;
+  /** An integer from 0 to the bound, exclusive. */
+  below(bound: number): number;
+  chance(probability: number): boolean;
+  pick<T>(items: readonly T[]): T;
+  /** That many items, each at most once. */
+  some<T>(items: readonly T[], count: number): T[];
+  times<T>(count: number, make: (at: number) => T): T[];
+}
+
+export function newRandom(
+  seed = Number(process.env.SVC_TEST_SEED) || Math.trunc(Math.random() * 2 ** 31),
+): Random {
+  let state = seed | 0;
+  // Mulberry32.
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const below = (bound: number) => Math.floor(next() * bound);
+  return {
+    seed,
+    below,
+    chance: (probability) => next() < probability,
+    pick: (items) => items[below(items.length)]!,
+    some: (items, count) => {
+      const left = [...items];
+      return Array.from(
+        { length: Math.min(count, left.length) },
+        () => left.splice(below(left.length), 1)[0]!,
+      );
+    },
+    times: (count, make) => Array.from({ length: count }, (_, at) => make(at)),
+  };
+}

@@ -1,0 +1,149 @@
+import {
+  createPat,
+  listPats,
+  listSessions,
+  patActions,
+  patLifeDaysDefault,
+  patLifeDaysMax,
+  revokePat,
+  revokeSession,
+} from '@svc/contract/identity.ts';
+import { listNotifications, notificationIdsMax, readNotifications } from '@svc/contract/notifications.ts';
+import { defineCommand } from '../command.ts';
+import { pageFlags } from '../inputs/common.ts';
+import { patView } from '../views/access.ts';
+
+export const notificationsList = defineCommand({
+  words: 'notifications list',
+  summary: 'List your notifications, newest first',
+  kind: 'read',
+  flags: {
+    unread: { type: 'boolean', summary: 'Only unread notifications' },
+    cursor: {
+      type: 'string',
+      placeholder: 'cursor',
+      summary: 'Continue after next_cursor of the previous page',
+    },
+    'per-page': pageFlags['per-page'],
+    all: { type: 'boolean', excludes: ['cursor'], summary: 'Fetch all pages' },
+  },
+  endpoint: listNotifications,
+  input: ({ flags }) => ({
+    query: {
+      unread: flags.unread ? ('true' as const) : undefined,
+      cursor: flags.cursor,
+      per_page: flags['per-page'],
+    },
+  }),
+  view: { columns: ['id', 'created_at', 'kind', 'app_slug', 'title', 'read_at'] },
+  examples: { '--unread': 'List unread notifications' },
+});
+
+export const notificationsRead = defineCommand({
+  words: 'notifications read',
+  summary: 'Mark notifications as read',
+  kind: 'mutate',
+  positionals: [
+    {
+      name: 'notifications',
+      summary: `Ids, at most ${notificationIdsMax}`,
+      optional: true,
+      repeated: true,
+    },
+  ],
+  flags: { all: { type: 'boolean', summary: 'All notifications so far' } },
+  oneRequired: [['notifications', 'all']],
+  check: ({ flags, positionals }) =>
+    flags.all && positionals.notifications.length > 0 ? '--all and ids cannot be combined.' : undefined,
+  endpoint: readNotifications,
+  input: ({ flags, positionals }) => ({
+    body: flags.all ? { all: true as const } : { ids: positionals.notifications },
+  }),
+  examples: {
+    '--all --execute': 'Mark all as read',
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Preview it',
+  },
+});
+
+export const sessionsList = defineCommand({
+  words: 'sessions list',
+  summary: 'List your sessions: browsers and command-line logins',
+  kind: 'read',
+  flags: pageFlags,
+  endpoint: listSessions,
+  view: { columns: ['id', 'kind', 'client', 'created_at', 'expires_at', 'current'] },
+  examples: { '': 'List where you are signed in' },
+});
+
+export const sessionsRevoke = defineCommand({
+  words: 'sessions revoke',
+  summary: 'End one of your sessions; its tokens stop working at once',
+  kind: 'mutate',
+  positionals: [{ name: 'session', summary: 'Session id, from svc sessions list' }],
+  endpoint: revokeSession,
+  examples: { '7Hq2mXc0 --execute': 'Sign out a lost laptop' },
+});
+
+export const patsList = defineCommand({
+  words: 'pats list',
+  summary: 'List your personal access tokens',
+  kind: 'read',
+  flags: {
+    everyone: { type: 'boolean', summary: 'Tokens of all users; tenant admins only' },
+    ...pageFlags,
+  },
+  endpoint: listPats,
+  input: ({ flags }) => ({ query: { all: flags.everyone ? ('true' as const) : undefined } }),
+  view: patView,
+  examples: { '': 'List your tokens without their secrets' },
+});
+
+export const patsCreate = defineCommand({
+  words: 'pats create',
+  summary: 'Create a personal access token for the data API',
+  description:
+    'The secret is printed once and not stored. Pass it to programs as SVC_API_KEY, never in code.',
+  kind: 'mutate',
+  flags: {
+    name: { type: 'string', required: true, summary: 'Name that describes its use' },
+    actions: { type: 'list', values: patActions, summary: 'Allowed actions (read)' },
+    app: {
+      type: 'list',
+      placeholder: 'app',
+      summary: 'Only these apps, by id or slug (all your apps)',
+    },
+    'expires-in-days': {
+      type: 'integer',
+      min: 1,
+      max: patLifeDaysMax,
+      summary: `Lifetime in days (${patLifeDaysDefault})`,
+    },
+  },
+  endpoint: createPat,
+  input: ({ flags }) => ({
+    body: {
+      name: flags.name,
+      actions: flags.actions,
+      apps: flags.app,
+      expires_in_days: flags['expires-in-days'],
+    },
+  }),
+  present: (ctx, pat) => {
+    ctx.note('The secret is shown only once. Store it safely.');
+    return pat;
+  },
+  view: { columns: [], fields: ['id', 'name', 'actions', 'apps', 'expires_at', 'secret'] },
+  examples: {
+    '--name ci --actions read,write --app shop --execute': 'A token for one app',
+    '--name report --expires-in-days 7 --execute --json': 'A short-lived token, as JSON',
+  },
+});
+
+export const patsRevoke = defineCommand({
+  words: 'pats revoke',
+  summary: 'Revoke a personal access token',
+  kind: 'mutate',
+  positionals: [{ name: 'pat', summary: 'Token id, from svc pats list' }],
+  endpoint: revokePat,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Revoke it' },
+});

@@ -1,0 +1,134 @@
+import {
+  archiveApp,
+  deleteApp,
+  deletedAppsKeptDays,
+  purgeApp,
+  reactivateApp,
+  restoreApp,
+  resumeApp,
+  suspendApp,
+} from '@svc/contract/app-life.ts';
+import { namesReservedDays } from '@svc/contract/apps.ts';
+import { lifecycleResult } from '../../apps/lifecycle.ts';
+import { defineCommand } from '../../command.ts';
+import { sanitize } from '../../framework/text.ts';
+import { appPositional } from '../../inputs/common.ts';
+
+export const appsArchive = defineCommand({
+  words: 'apps archive',
+  summary: 'Stop and archive an app',
+  description: 'Its rows can still be read. Nothing else changes until svc apps reactivate.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: archiveApp,
+  ...lifecycleResult,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Archive it',
+  },
+});
+
+export const appsReactivate = defineCommand({
+  words: 'apps reactivate',
+  summary: 'Reactivate an archived app',
+  description:
+    'The app does not start: if it was running when it was archived, it is suspended, and svc apps resume starts it.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: reactivateApp,
+  ...lifecycleResult,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Reactivate it',
+  },
+});
+
+export const appsSuspend = defineCommand({
+  words: 'apps suspend',
+  summary: 'Stop a running app',
+  description: 'Rows and settings are not affected. svc apps resume starts it again.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: suspendApp,
+  ...lifecycleResult,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Suspend it',
+  },
+});
+
+export const appsResume = defineCommand({
+  words: 'apps resume',
+  summary: 'Run a suspended app again',
+  description:
+    'Deploys the last successful deployment again, with the current environment variables, and waits for it. Exits ' +
+    'with 9 if it fails, which leaves the app suspended, and with 10 if --timeout passes.',
+  timeoutDefault: '20m',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: resumeApp,
+  text: lifecycleResult.text,
+  settle: async (ctx, result, { params }) => {
+    const { waitForResume } = await import('../../deploy/follow-deployment.ts');
+    return waitForResume(ctx, result, params);
+  },
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Run it again',
+  },
+});
+
+export const appsDelete = defineCommand({
+  words: 'apps delete',
+  summary: 'Delete an app; it can be restored until it is purged',
+  description:
+    'The app is no longer served, everybody is signed out of it, and its URLs return 404. Its owners and tenant ' +
+    `admins can still see its record. For ${deletedAppsKeptDays} days svc apps restore brings it back; then it is ` +
+    'purged.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: deleteApp,
+  ...lifecycleResult,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Delete it',
+  },
+});
+
+export const appsRestore = defineCommand({
+  words: 'apps restore',
+  summary: 'Restore a deleted app',
+  description:
+    'The app is restored with its rows, but does not run until svc apps resume. Users must sign in again.',
+  kind: 'mutate',
+  positionals: [appPositional],
+  endpoint: restoreApp,
+  ...lifecycleResult,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Bring it back',
+  },
+});
+
+export const appsPurge = defineCommand({
+  words: 'apps purge',
+  summary: 'Permanently remove a deleted app and all its data',
+  description:
+    'The preview lists what would be lost. The slug becomes available at once; the subdomain stays reserved for the ' +
+    `tenant for ${namesReservedDays} days.`,
+  kind: 'mutate',
+  confirm: 'typed',
+  positionals: [appPositional],
+  endpoint: purgeApp,
+  text: ({ slug, removed }) => {
+    const lines = Object.entries(removed).filter(([, count]) => count > 0);
+    const width = Math.max(0, ...lines.map(([name]) => name.length));
+    const named = lines.map(([name, count]) => `  ${name.replaceAll('_', ' ').padEnd(width)}  ${count}\n`);
+    return [
+      `${sanitize(slug)} is purged.\n`,
+      ...(named.length === 0 ? [] : ['Also removed:\n']),
+      ...named,
+    ].join('');
+  },
+  examples: { 'pet-shop --execute --yes': 'Purge it without confirmation' },
+});

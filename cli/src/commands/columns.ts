@@ -1,0 +1,140 @@
+import {
+  addColumn,
+  addIndex,
+  dropColumn,
+  dropIndex,
+  listIndexes,
+  updateColumn,
+} from '@svc/contract/tables.ts';
+import { defineCommand } from '../command.ts';
+import { appFlag, pageFlags } from '../inputs/common.ts';
+import {
+  checkColumns,
+  columnPlaceholder,
+  columnPositional,
+  columnTypesNote,
+  tablePositional,
+} from '../inputs/table.ts';
+import { tableIndexView, tableView } from '../views/tables.ts';
+
+export const tablesColumnsAdd = defineCommand({
+  words: 'tables columns add',
+  summary: 'Add a column to a table',
+  description: `${columnTypesNote} Existing rows get the default; without one, the column must be nullable.`,
+  kind: 'mutate',
+  positionals: [tablePositional],
+  flags: {
+    ...appFlag,
+    column: { type: 'string', required: true, placeholder: columnPlaceholder, summary: 'Column' },
+  },
+  check: ({ flags }) => checkColumns([flags.column]),
+  endpoint: addColumn,
+  input: ({ flags }) => ({ body: flags.column }),
+  view: tableView,
+  examples: {
+    'pets --app shop --column colour:text:nullable --execute': 'Add one',
+    'pets --app shop --column seen_at:timestamptz:2026-01-31T00:00:00Z --execute':
+      'With a default, which may contain colons',
+  },
+});
+
+export const tablesColumnsRename = defineCommand({
+  words: 'tables columns rename',
+  summary: 'Rename a column; its values stay',
+  kind: 'mutate',
+  positionals: [tablePositional, columnPositional],
+  flags: {
+    ...appFlag,
+    to: { type: 'string', required: true, placeholder: 'name', summary: 'New name' },
+  },
+  endpoint: updateColumn,
+  input: ({ flags }) => ({ body: { name: flags.to } }),
+  view: tableView,
+  examples: { 'pets age --app shop --to years --execute': 'Rename it' },
+});
+
+export const tablesColumnsUpdate = defineCommand({
+  words: 'tables columns update',
+  summary: 'Change whether a column is nullable, or its default',
+  description: 'A new default applies to new rows; existing rows do not change.',
+  kind: 'mutate',
+  positionals: [tablePositional, columnPositional],
+  flags: {
+    ...appFlag,
+    nullable: { type: 'boolean', summary: 'Allow null; --nullable=false requires a value' },
+    default: { type: 'string', placeholder: 'value', excludes: ['no-default'], summary: 'New default' },
+    'no-default': { type: 'boolean', summary: 'Remove the default' },
+  },
+  check: ({ flags }) =>
+    flags.nullable === undefined && flags.default === undefined && !flags['no-default']
+      ? 'Give --nullable, --default or --no-default.'
+      : undefined,
+  endpoint: updateColumn,
+  input: ({ flags }) => ({
+    body: { nullable: flags.nullable, default: flags['no-default'] ? null : flags.default },
+  }),
+  view: tableView,
+  examples: {
+    'pets age --app shop --nullable --execute': 'Allow null',
+    'pets kind --app shop --default dog --execute': 'Change the default',
+  },
+});
+
+export const tablesColumnsDrop = defineCommand({
+  words: 'tables columns drop',
+  summary: 'Drop a column with its values and indexes',
+  kind: 'mutate',
+  positionals: [tablePositional, columnPositional],
+  flags: appFlag,
+  endpoint: dropColumn,
+  examples: { 'pets age --app shop --execute': 'Drop it' },
+});
+
+export const tablesIndexesList = defineCommand({
+  words: 'tables indexes list',
+  summary: 'List the indexes and unique constraints of a table',
+  kind: 'read',
+  positionals: [tablePositional],
+  flags: { ...appFlag, ...pageFlags },
+  endpoint: listIndexes,
+  view: tableIndexView,
+  examples: { 'pets --app shop': 'For one table' },
+});
+
+export const tablesIndexesAdd = defineCommand({
+  words: 'tables indexes add',
+  summary: 'Add an index or a unique constraint to a table',
+  description:
+    'Rows can be read but not written while the index is built. An index over a single jsonb column supports the ' +
+    'filter cs.',
+  kind: 'mutate',
+  positionals: [tablePositional],
+  flags: {
+    ...appFlag,
+    column: {
+      type: 'list',
+      required: true,
+      placeholder: 'column',
+      summary: 'Columns, in this order',
+    },
+    unique: { type: 'boolean', summary: 'Reject rows with the same values' },
+    name: { type: 'string', placeholder: 'name', summary: 'Name (derived from the columns)' },
+  },
+  endpoint: addIndex,
+  input: ({ flags }) => ({ body: { columns: flags.column, unique: flags.unique, name: flags.name } }),
+  view: tableIndexView,
+  examples: {
+    'pets --app shop --column kind,age --execute': 'For filters and sorting',
+    'pets --app shop --column chip --unique --execute': 'One pet per chip',
+  },
+});
+
+export const tablesIndexesDrop = defineCommand({
+  words: 'tables indexes drop',
+  summary: 'Drop an index or a unique constraint',
+  kind: 'mutate',
+  positionals: [tablePositional, { name: 'index', summary: 'Index name or id' }],
+  flags: appFlag,
+  endpoint: dropIndex,
+  examples: { 'pets chip_key --app shop --execute': 'By its name' },
+});

@@ -1,0 +1,195 @@
+import {
+  checkAccess,
+  createGrant,
+  getGrant,
+  grantStatuses,
+  listGrants,
+  listMyGrants,
+  replaceGrantScope,
+  revokeGrant,
+  scopeEntriesMax,
+} from '@svc/contract/grants.ts';
+import { defineCommand } from '../command.ts';
+import { pageFlags } from '../inputs/common.ts';
+import { grantView } from '../views/access.ts';
+
+export const grantsMine = defineCommand({
+  words: 'grants mine',
+  summary: 'List your own active grants, newest first',
+  kind: 'read',
+  endpoint: listMyGrants,
+  view: grantView,
+  examples: { '--json': 'List what you may use, as JSON' },
+});
+
+export const grantsList = defineCommand({
+  words: 'grants list',
+  summary: "List the tenant's grants, newest first",
+  kind: 'read',
+  flags: {
+    status: { type: 'enum', values: grantStatuses, summary: 'Only grants with this status' },
+    subject: {
+      type: 'string',
+      placeholder: 'user',
+      summary: 'Only grants of this user, by id or e-mail address',
+    },
+    connector: {
+      type: 'string',
+      placeholder: 'connector',
+      summary: 'Only grants on this connector, by id or slug',
+    },
+    policy: {
+      type: 'string',
+      placeholder: 'policy',
+      summary: 'Only grants with this access policy, by id',
+    },
+    ...pageFlags,
+  },
+  endpoint: listGrants,
+  input: ({ flags }) => ({
+    query: {
+      status: flags.status,
+      subject_id: flags.subject,
+      connector_id: flags.connector,
+      policy_id: flags.policy,
+    },
+  }),
+  view: grantView,
+  examples: {
+    '--status active --all': 'List every active grant',
+    '--connector warehouse --json': 'List who may use a connector',
+  },
+});
+
+export const grantsGet = defineCommand({
+  words: 'grants get',
+  summary: 'Show one grant',
+  kind: 'read',
+  positionals: [{ name: 'grant', summary: 'Grant id' }],
+  endpoint: getGrant,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Show one grant with all its fields' },
+});
+
+export const grantsCreate = defineCommand({
+  words: 'grants create',
+  summary: 'Allow a user to use a connector with a preset, within a scope',
+  description:
+    'Without --scope the grant covers the whole connector. --expires-in counts from the time the command runs, so use ' +
+    '--expires-at with --plan.',
+  kind: 'mutate',
+  flags: {
+    subject: {
+      type: 'string',
+      required: true,
+      placeholder: 'user',
+      summary: 'User id or e-mail address',
+    },
+    connector: { type: 'string', required: true, placeholder: 'connector', summary: 'Connector id or slug' },
+    preset: {
+      type: 'string',
+      required: true,
+      placeholder: 'preset',
+      summary: 'reader, writer, admin or a preset of the tenant',
+    },
+    policy: { type: 'list', placeholder: 'policy', summary: 'Access policy ids' },
+    scope: {
+      type: 'list',
+      placeholder: 'path',
+      summary: `schema or schema/table, at most ${scopeEntriesMax}`,
+    },
+    reason: { type: 'string', summary: 'Reason, for later readers' },
+    'expires-at': { type: 'time', summary: 'Expiry time, RFC 3339', excludes: ['expires-in'] },
+    'expires-in': { type: 'duration', min: '1s', summary: 'Lifetime, such as 12h or 30d' },
+  },
+  endpoint: createGrant,
+  input: ({ flags, now }) => ({
+    body: {
+      subject_id: flags.subject,
+      connector_id: flags.connector,
+      preset_id: flags.preset,
+      policy_ids: flags.policy,
+      scope_resource_paths: flags.scope,
+      reason: flags.reason,
+      expires_at: flags['expires-in'] === undefined ? flags['expires-at'] : after(now, flags['expires-in']),
+    },
+  }),
+  view: grantView,
+  examples: {
+    '--subject ada@example.com --connector warehouse --preset reader --scope sales,hr/people':
+      'Preview a grant on one schema and one table',
+    '--subject ada@example.com --connector warehouse --preset reader --expires-in 30d --execute':
+      'Grant access for 30 days',
+  },
+});
+
+function after(now: Date, ms: number): string {
+  return new Date(now.getTime() + ms).toISOString();
+}
+
+export const grantsRevoke = defineCommand({
+  words: 'grants revoke',
+  summary: 'Permanently revoke a grant',
+  kind: 'mutate',
+  positionals: [{ name: 'grant', summary: 'Grant id' }],
+  flags: { reason: { type: 'string', summary: 'Reason, for later readers' } },
+  endpoint: revokeGrant,
+  input: ({ flags }) => ({ body: flags.reason === undefined ? undefined : { reason: flags.reason } }),
+  examples: {
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Preview it',
+    "0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --reason 'left the team' --execute": 'Revoke it',
+  },
+});
+
+export const grantsScopeSet = defineCommand({
+  words: 'grants scope set',
+  summary: 'Replace the scope of a grant',
+  kind: 'mutate',
+  positionals: [
+    { name: 'grant', summary: 'Grant id' },
+    {
+      name: 'paths',
+      summary: `New scope: schema or schema/table, at most ${scopeEntriesMax}`,
+      optional: true,
+      repeated: true,
+    },
+  ],
+  flags: { clear: { type: 'boolean', summary: 'Cover the whole connector again' } },
+  oneRequired: [['paths', 'clear']],
+  check: ({ flags, positionals }) =>
+    flags.clear && positionals.paths.length > 0 ? '--clear and paths cannot be combined.' : undefined,
+  endpoint: replaceGrantScope,
+  input: ({ positionals }) => ({ body: positionals.paths }),
+  examples: {
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c sales hr/people --execute': 'One schema and one table only',
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --clear': 'Preview a scope of the whole connector',
+  },
+});
+
+export const accessCheck = defineCommand({
+  words: 'access check',
+  summary: 'Check whether a user may do something, and by which grants',
+  kind: 'read',
+  flags: {
+    subject: { type: 'string', required: true, placeholder: 'user', summary: 'User id or e-mail address' },
+    connector: { type: 'string', required: true, placeholder: 'connector', summary: 'Connector id or slug' },
+    action: { type: 'string', required: true, placeholder: 'action', summary: 'Such as read or write' },
+    'resource-path': {
+      type: 'string',
+      placeholder: 'path',
+      summary: 'schema or schema/table (the whole connector)',
+    },
+  },
+  endpoint: checkAccess,
+  input: ({ flags }) => ({
+    body: {
+      subject_id: flags.subject,
+      connector_id: flags.connector,
+      action: flags.action,
+      resource_path: flags['resource-path'],
+    },
+  }),
+  examples: {
+    '--subject ada@example.com --connector warehouse --action read --resource-path hr/people':
+      'Check whether Ada may read this table',
+  },
+});

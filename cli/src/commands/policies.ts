@@ -1,0 +1,80 @@
+import {
+  createPolicy,
+  deletePolicy,
+  getPolicy,
+  listPolicies,
+  updatePolicy,
+} from '@svc/contract/access-policies.ts';
+import { defineCommand } from '../command.ts';
+import { checkAnyField, pageFlags } from '../inputs/common.ts';
+import { readDocument } from '../inputs/document.ts';
+import { checkMasks, policyBody, policyFlags } from '../inputs/policy.ts';
+import { policyView } from '../views/access.ts';
+
+export const policiesList = defineCommand({
+  words: 'policies list',
+  summary: "List the tenant's access policies",
+  kind: 'read',
+  flags: {
+    connector: {
+      type: 'string',
+      placeholder: 'connector',
+      summary: 'Only policies of this connector, by id or slug',
+    },
+    ...pageFlags,
+  },
+  endpoint: listPolicies,
+  input: ({ flags }) => ({ query: { connector_id: flags.connector } }),
+  view: policyView,
+  examples: { '--connector warehouse': 'List the policies of one connector' },
+});
+
+export const policiesGet = defineCommand({
+  words: 'policies get',
+  summary: 'Show one access policy',
+  kind: 'read',
+  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  endpoint: getPolicy,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c -o yaml': 'Print it as YAML, to edit and send back' },
+});
+
+export const policiesCreate = defineCommand({
+  words: 'policies create',
+  summary: 'Create an access policy',
+  kind: 'mutate',
+  flags: policyFlags,
+  oneRequired: [['name', 'from-file']],
+  check: ({ flags }) => checkMasks(flags),
+  endpoint: createPolicy,
+  input: async ({ tenant, flags, ctx }) => {
+    const body = policyBody(flags, await readDocument(ctx, flags['from-file']));
+    return { params: { tenantID: tenant }, body: { ...body, name: body.name ?? '' } };
+  },
+  examples: {
+    "--name 'own region' --connector warehouse --row-filter region=eq.eu --execute": 'Only some rows',
+    '--name masked --columns-mode deny --columns salary --mask \'email:partial:{"keep":2}\'':
+      'Hide one column, mask another',
+    '--from-file policy.yaml --execute': 'From a file',
+  },
+});
+
+export const policiesUpdate = defineCommand({
+  words: 'policies update',
+  summary: 'Update fields of an access policy',
+  kind: 'mutate',
+  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  flags: policyFlags,
+  check: ({ flags }) => checkAnyField(flags) ?? checkMasks(flags),
+  endpoint: updatePolicy,
+  input: async ({ flags, ctx }) => ({ body: policyBody(flags, await readDocument(ctx, flags['from-file'])) }),
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --enabled=false --execute': 'Disable it' },
+});
+
+export const policiesDelete = defineCommand({
+  words: 'policies delete',
+  summary: 'Delete an access policy that no active grant uses',
+  kind: 'mutate',
+  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  endpoint: deletePolicy,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Delete it' },
+});

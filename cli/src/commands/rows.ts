@@ -1,0 +1,212 @@
+import { countCap, countModes, pageMax } from '@svc/contract/rows.ts';
+import {
+  countRows,
+  deleteRow,
+  getRow,
+  insertRows,
+  listRows,
+  updateRow,
+} from '@svc/contract/rows-endpoints.ts';
+import { defineCommand, objectSchema } from '../command.ts';
+import { appFlag, pageFlags } from '../inputs/common.ts';
+import { listMany, listPage } from '../rows/list-rows.ts';
+import {
+  changeRow,
+  checkFilters,
+  filterFlags,
+  idPositional,
+  readRowData,
+  rowDataFlags,
+  rowOutput,
+  rowQuery,
+  rowQueryFlags,
+  rowsCredential,
+  rowsOutput,
+  rowsResult,
+  tablePositional,
+} from '../rows/row-command.ts';
+import { openRows, type QueryPair } from '../rows/rows-client.ts';
+
+export const rowsList = defineCommand({
+  words: 'rows list',
+  summary: 'List the rows of a table',
+  description: rowsCredential,
+  kind: 'read',
+  credential: 'login_or_pat',
+  calls: `${listRows.method} ${listRows.path}`,
+  positionals: [tablePositional],
+  flags: {
+    ...rowQueryFlags,
+    ...pageFlags,
+    page: { ...pageFlags.page, max: pageMax, excludes: ['cursor'] },
+    cursor: {
+      type: 'string',
+      placeholder: 'cursor',
+      summary: 'Continue after next_cursor of the previous page',
+    },
+    limit: {
+      type: 'integer',
+      min: 1,
+      excludes: ['page', 'per-page', 'all'],
+      summary: 'Maximum number of rows, over as many pages as needed',
+    },
+  },
+  check: ({ flags }) => checkFilters(flags),
+  run: async (ctx, { flags, positionals }) => {
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const begin: QueryPair[] = flags.cursor === undefined ? [] : [['cursor', flags.cursor]];
+    const query = [...rowQuery(flags), ...begin];
+    const limit = flags.limit ?? (flags.all ? Number.POSITIVE_INFINITY : undefined);
+    if (limit !== undefined) return listMany(ctx, rows, { query, limit });
+    const page: QueryPair[] = flags.page === undefined ? [] : [['page', String(flags.page)]];
+    const size = flags['per-page'];
+    const perPage: QueryPair[] = size === undefined ? [] : [['per_page', String(size)]];
+    return listPage(ctx, rows, [...query, ...page, ...perPage]);
+  },
+  output: rowsOutput,
+  examples: {
+    "pets --app shop --filter age=gt.3 --filter 'kind=in.(cat,dog)' --sort -age,name":
+      'Matching rows in order',
+    "pets --app shop --filter 'or=(age.gt.3,name.is.null)' --select id,name --all -o jsonl":
+      'Every row that matches one of two conditions, one per line',
+    'pets --app shop --limit 500 --json': 'The first 500 rows',
+  },
+});
+
+export const rowsGet = defineCommand({
+  words: 'rows get',
+  summary: 'Show one row',
+  description: rowsCredential,
+  kind: 'read',
+  credential: 'login_or_pat',
+  calls: `${getRow.method} ${getRow.path}`,
+  positionals: [tablePositional, idPositional],
+  flags: {
+    ...appFlag,
+    select: rowQueryFlags.select,
+    'with-etag': {
+      type: 'boolean',
+      summary: 'Print {"etag":…,"row":{…}} with the ETag for rows update --if-match',
+    },
+  },
+  run: async (ctx, { flags, positionals }) => {
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const { body, headers } = await rows.call({ of: { id: positionals.id }, query: rowQuery(flags) });
+    const row = body as Record<string, unknown>;
+    const value = flags['with-etag'] ? { etag: headers.get('etag'), row } : row;
+    return { ...rowsResult(ctx, value, []), view: { columns: [] } };
+  },
+  output: rowOutput,
+  examples: {
+    'pets 0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --app shop': 'By its id',
+    'pets 7 --app shop --with-etag --json': 'With its ETag, for a safe update',
+  },
+});
+
+export const rowsInsert = defineCommand({
+  words: 'rows insert',
+  summary: 'Insert one row',
+  description: rowsCredential,
+  kind: 'mutate',
+  credential: 'login_or_pat',
+  calls: `${insertRows.method} ${insertRows.path}`,
+  positionals: [tablePositional],
+  flags: { ...appFlag, ...rowDataFlags },
+  oneRequired: [['data', 'from-file']],
+  run: async (ctx, { flags, positionals }) => {
+    const body = await readRowData(ctx, flags);
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    return changeRow(ctx, rows, { method: 'POST', body }, (answer) => rowsResult(ctx, answer.body, []));
+  },
+  output: rowOutput,
+  examples: {
+    'pets --app shop --data \'{"name":"Rex","age":3}\' --execute': 'Insert one row',
+    'pets --app shop --from-file pet.json': 'Preview an insert from a file',
+  },
+});
+
+export const rowsUpdate = defineCommand({
+  words: 'rows update',
+  summary: 'Update columns of one row',
+  description: rowsCredential,
+  kind: 'mutate',
+  credential: 'login_or_pat',
+  calls: `${updateRow.method} ${updateRow.path}`,
+  positionals: [tablePositional, idPositional],
+  flags: {
+    ...appFlag,
+    ...rowDataFlags,
+    'if-match': {
+      type: 'string',
+      placeholder: 'etag',
+      summary: 'Fail if the row has changed: the etag of rows get --with-etag',
+    },
+  },
+  oneRequired: [['data', 'from-file']],
+  run: async (ctx, { flags, positionals }) => {
+    const body = await readRowData(ctx, flags);
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const etag = flags['if-match'];
+    const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoted(etag) };
+    const call = { method: 'PATCH', of: { id: positionals.id }, body, headers } as const;
+    return changeRow(ctx, rows, call, (answer) => rowsResult(ctx, answer.body, []));
+  },
+  output: rowOutput,
+  examples: {
+    'pets 7 --app shop --data \'{"age":4}\' --execute': 'Update one column',
+    'pets 7 --app shop --data \'{"age":4}\' --if-match 9b74c9 --execute': 'Only if nobody has changed it',
+  },
+});
+
+/** Shells remove the quotes of an ETag. */
+function quoted(etag: string): string {
+  return etag === '*' || etag.includes('"') ? etag : `"${etag}"`;
+}
+
+export const rowsDelete = defineCommand({
+  words: 'rows delete',
+  summary: 'Permanently delete one row',
+  description: rowsCredential,
+  kind: 'mutate',
+  credential: 'login_or_pat',
+  calls: `${deleteRow.method} ${deleteRow.path}`,
+  positionals: [tablePositional, idPositional],
+  flags: appFlag,
+  run: async (ctx, { flags, positionals }) => {
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const call = { method: 'DELETE', of: { id: positionals.id } } as const;
+    return changeRow(ctx, rows, call, () => ({ value: { deleted: true, id: positionals.id } }));
+  },
+  output: objectSchema({ deleted: { const: true }, id: 'string' }),
+  examples: { 'pets 7 --app shop --execute': 'Delete it' },
+});
+
+export const rowsCount = defineCommand({
+  words: 'rows count',
+  summary: 'Count the rows of a table, or those that match',
+  description: rowsCredential,
+  kind: 'read',
+  credential: 'login_or_pat',
+  calls: `${countRows.method} ${countRows.path}`,
+  positionals: [tablePositional],
+  flags: {
+    ...filterFlags,
+    mode: {
+      type: 'enum',
+      values: countModes,
+      summary: `exact; capped stops at ${countCap}; estimated uses statistics (exact)`,
+    },
+  },
+  check: ({ flags }) => checkFilters(flags),
+  run: async (ctx, { flags, positionals }) => {
+    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const mode: QueryPair[] = flags.mode === undefined ? [] : [['count', flags.mode]];
+    const { body } = await rows.call({ of: 'count', query: [...rowQuery(flags), ...mode] });
+    return { value: body, text: () => `${(body as { count: number }).count}\n` };
+  },
+  output: objectSchema({ count: 'integer', mode: 'string' }, ['mode']),
+  examples: {
+    'pets --app shop --filter age=gte.3': 'Count matching rows',
+    'pets --app shop --mode estimated': 'Get an estimate',
+  },
+});

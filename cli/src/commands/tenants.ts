@@ -1,0 +1,110 @@
+import { tenantRoles } from '@svc/contract/identity.ts';
+import { resourceTiers } from '@svc/contract/limits.ts';
+import {
+  getTenant,
+  listMembers,
+  listTenants,
+  removeMember,
+  setMember,
+  updateTenant,
+} from '@svc/contract/tenants.ts';
+import { defineCommand, objectSchema } from '../command.ts';
+import { pageFlags } from '../inputs/common.ts';
+import { memberView, tenantView } from '../views/access.ts';
+
+export const tenantsList = defineCommand({
+  words: 'tenants list',
+  summary: 'List the tenants that you are a member of',
+  kind: 'read',
+  flags: pageFlags,
+  endpoint: listTenants,
+  view: tenantView,
+  examples: { '': 'List your tenants and your role in each' },
+});
+
+export const tenantsGet = defineCommand({
+  words: 'tenants get',
+  summary: 'Show the active tenant, or the one given with --tenant',
+  kind: 'read',
+  endpoint: getTenant,
+  examples: { '--tenant demo': 'Show a tenant' },
+});
+
+export const tenantsUpdate = defineCommand({
+  words: 'tenants update',
+  summary: "Change the tenant's name or the largest tier of its apps",
+  description:
+    'Apps with a larger tier keep it until another is chosen; the preview shows how many there are.',
+  kind: 'mutate',
+  flags: {
+    name: { type: 'string', summary: 'New name' },
+    'max-resource-tier': { type: 'enum', values: resourceTiers, summary: 'Largest tier of an app' },
+  },
+  oneRequired: [['name', 'max-resource-tier']],
+  endpoint: updateTenant,
+  input: ({ flags }) => ({ body: { name: flags.name, max_resource_tier: flags['max-resource-tier'] } }),
+  examples: {
+    "--name 'Acme Ltd' --execute": 'Rename the active tenant',
+    '--max-resource-tier M': 'Preview the effect of a smaller limit',
+  },
+});
+
+export const tenantsUse = defineCommand({
+  words: 'tenants use',
+  summary: 'Set the active tenant of the profile',
+  description: 'Stored in the profile on this machine. --tenant and SVC_TENANT override it.',
+  kind: 'local',
+  positionals: [{ name: 'tenant', summary: 'Tenant slug or id' }],
+  output: objectSchema({
+    profile: 'string',
+    tenant: objectSchema({ id: 'string', slug: 'string', name: 'string', role: 'string' }),
+  }),
+  run: async (ctx, { positionals }) => {
+    const session = await ctx.session();
+    const found = await session.client.call(getTenant, { params: { tenantID: positionals.tenant } });
+    const { setActiveTenant } = await import('../session/profile-store.ts');
+    await setActiveTenant(ctx, found);
+    const { id, slug, name, role } = found;
+    return {
+      value: { profile: session.profile, tenant: { id, slug, name, role } },
+      text: () => `${slug} is now the active tenant of profile ${session.profile}.\n`,
+    };
+  },
+  examples: { demo: 'Work in tenant demo from now on' },
+});
+
+export const membersList = defineCommand({
+  words: 'members list',
+  summary: 'List the members of the tenant with their roles',
+  kind: 'read',
+  flags: {
+    q: { type: 'string', placeholder: 'text', summary: 'Part of a name or of an e-mail address' },
+    ...pageFlags,
+  },
+  endpoint: listMembers,
+  input: ({ flags }) => ({ query: { q: flags.q } }),
+  view: memberView,
+  examples: { '--all': 'List all members' },
+});
+
+export const membersSet = defineCommand({
+  words: 'members set',
+  summary: "Add a user to the tenant, or change a member's role",
+  kind: 'mutate',
+  positionals: [{ name: 'user', summary: 'User id' }],
+  flags: { role: { type: 'enum', values: tenantRoles, required: true, summary: 'Role in the tenant' } },
+  endpoint: setMember,
+  input: ({ flags }) => ({ body: { role: flags.role } }),
+  examples: {
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --role tenant_admin --execute': 'Make a member an admin',
+  },
+});
+
+export const membersRemove = defineCommand({
+  words: 'members remove',
+  summary: 'Remove a member from the tenant; access ends at once',
+  kind: 'mutate',
+  positionals: [{ name: 'user', summary: 'User id' }],
+  endpoint: removeMember,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Remove a member' },
+});

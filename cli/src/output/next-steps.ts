@@ -1,0 +1,304 @@
+import type { ErrorCode } from '@svc/contract/error-codes.ts';
+import { sanitize } from '../framework/text.ts';
+import { loginCommand } from '../session/request.ts';
+import { quote } from './plan.ts';
+
+const unknownApp =
+  'Check the app and the tenant (svc whoami); svc apps list shows the apps that you can see.';
+const unknownTenant = 'Check the tenant; svc tenants list shows yours.';
+
+const steps: Record<ErrorCode, string> = {
+  validation_failed: 'Fix the values; see svc <command> --help.',
+  malformed_json: 'Fix the JSON.',
+  unknown_parameter: 'Remove the parameter; it is not a column, or the server is older than svc.',
+  unknown_column: 'Check the spelling; svc tables get <table> --app <app> shows the columns.',
+  invalid_cursor: 'Start again without --cursor.',
+  ambiguous_credentials: 'Unset SVC_TOKEN or SVC_API_KEY.',
+  unauthenticated: 'Run svc login.',
+  login_required: 'Run svc login; a personal access token is only valid for the data API.',
+  forbidden: 'Another role or ownership is required; svc whoami shows your role in each tenant.',
+  cross_site_request: 'Send a token instead of a cookie.',
+  url_expired: 'Run the command again, or get a new URL with svc apps storage get-url.',
+  self_approval: 'Ask another tenant admin to approve it.',
+  self_review: 'Ask a tenant admin other than the requester.',
+  not_in_manifest: 'Deploy again; the files have changed since the release was created.',
+  not_found: 'Check the id and the tenant (svc whoami); the list command shows what exists.',
+  method_not_allowed: 'Check SVC_BASE_URL, and that svc and the server have the same version.',
+  misdirected_request:
+    'Check SVC_BASE_URL; the server responds to its configured hosts only (SVC_EXTRA_HOSTS).',
+  request_timeout: 'Try again; on a slow connection, send less at a time.',
+  invalid_state_transition: 'Check its current state with the get command.',
+  immutable_field: 'Do not change this field, or create a new object with the new value.',
+  visibility_widen_not_allowed:
+    'Only a narrower visibility is allowed here; svc publish requests a wider one.',
+  policy_in_use: 'svc grants list shows the grants; revoke those that use the policy first.',
+  connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
+  preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',
+  preset_built_in: 'Create a preset of your own with svc presets create.',
+  grant_not_active: 'Create a new grant with svc grants create.',
+  table_busy: 'Try again in a moment.',
+  not_null_violation: 'Add a default, make the column nullable, or update the rows first.',
+  column_in_use: 'Keep the column, or move the rows to a table without it.',
+  app_not_active: 'The app is read-only; its owners and admins can run svc apps reactivate <app> --execute.',
+  slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',
+  subdomain_taken: 'Choose another subdomain; svc apps check-availability --subdomain <name> suggests some.',
+  nothing_deployed: 'Deploy it first.',
+  no_successful_deployment: 'Deploy it first.',
+  deploy_in_progress: 'Wait until the deployment ends.',
+  not_wider: 'svc apps get <app> shows the visibility; svc apps update --visibility narrows it.',
+  request_open:
+    'svc review history --app <app> shows it; svc review withdraw <request> --execute withdraws it.',
+  stale_deployment:
+    'Request a review of the current deployment: svc publish --app <app> --visibility <visibility> --execute.',
+  settled: 'svc review get <request> shows its result; svc publish requests another review.',
+  app_suspended: 'svc apps resume <app> --execute runs it again.',
+  no_source: 'Connect a repository with svc apps git connect, or deploy a folder: svc deploy --from-dir .',
+  not_cancelable: 'svc deployments get <id> --app <app> shows its status.',
+  artifact_expired: 'Deploy that commit again: svc deploy --app <app> --ref <commit>.',
+  runtime_unsupported:
+    'Ask the operator which runtime is in use (SVC_RUNTIME), or use another deploy method.',
+  git_account_required: 'Run svc git-host link.',
+  installation_missing: 'Install the git host app for that owner; svc apps git connect shows the URL.',
+  already_connected: 'Disconnect it first with svc apps git disconnect --app <app> --execute.',
+  not_connected: 'Connect a repository with svc apps git connect --app <app> --repo <owner/name>.',
+  repo_exists: 'Choose another name with --repo-name.',
+  device_code_expired: 'Run the command again without --device-code and --resume-last for a new code.',
+  access_denied: 'Run the command again, and approve the code.',
+  code_not_readable: 'Ask its owners, or use --template.',
+  installation_mismatch:
+    'Remove --installation-id; svc git-host installations repos shows the accessible repositories.',
+  app_unreachable: 'svc logs --app <app> shows the log of the app.',
+  app_starting: 'Try again in a moment; svc deployments list --app <app> shows the status.',
+  app_timeout: 'svc logs --app <app> shows the log of the app.',
+  git_host_unavailable: 'Try again; the operator can run svc-admin doctor.',
+  not_deleted: 'Delete it first with svc apps delete <app> --execute.',
+  storage_not_enabled: 'Enable it with svc apps storage enable --app <app> --execute.',
+  release_not_draft: 'Create a new release: svc apps static deploy --app <app>.',
+  release_incomplete:
+    'Upload the missing files: svc apps static deploy --app <app> with the same folder resumes.',
+  release_not_finalized:
+    'Finalize it with svc apps static releases finalize --release-id <id> --app <app> --execute.',
+  release_revoked: 'Choose another release; svc apps static releases list --app <app> shows them.',
+  release_active:
+    'Activate another release first, or stop serving: svc apps static site unpublish --app <app>.',
+  staging_disabled: 'Enable it with svc apps static site staging enable --app <app> --execute.',
+  not_staged: 'Stage it with svc apps static releases stage --release-id <id> --app <app> --execute.',
+  promotion_pending:
+    'The pending request must be decided first; svc apps static site get --app <app> shows it.',
+  promotion_required:
+    'svc apps static releases stage --release-id <id> --app <app> --execute, then promote-request; a tenant admin approves it.',
+  staging_changed: 'Review the staged release, and request its promotion again.',
+  not_pending: 'svc apps static site get --app <app> shows the staged release and open requests.',
+  not_rollback_target: 'svc apps static releases list --app <app> shows the superseded releases.',
+  nothing_active: 'Deploy first: svc apps static deploy --app <app>.',
+  already_attached: 'svc apps domains list --app <app> shows it; continue with svc apps domains verify.',
+  host_active_elsewhere: 'Remove the host from the other app, or publish the TXT record and verify again.',
+  already_uploaded: 'Get a new URL: svc apps sign-icon-upload.',
+  unique_violation: 'Choose another name.',
+  raw_db_unavailable: "Ask the operator; the server's log has the details.",
+  consent_required: "Ask the app's owner to run svc apps inspection-consent set --app <app> --granted.",
+  last_admin: 'Make another member tenant_admin first: svc members set.',
+  limit_reached: 'Delete what is no longer needed.',
+  idempotency_in_progress: 'Wait a moment, then check the result.',
+  plan_stale: 'Preview again, and execute with the new --plan.',
+  precondition_failed: 'Read the object again, then repeat the change.',
+  payload_too_large: 'Send less at a time.',
+  uri_too_long: 'Use fewer or shorter conditions.',
+  unsupported_media_type: 'Check that svc and the server have the same version.',
+  range_not_satisfiable: 'Request a smaller range, or the whole object.',
+  idempotency_mismatch: 'Run the command again.',
+  invalid_path: 'Rename the file, or remove it from the folder.',
+  path_collision: 'Rename one of the two files.',
+  digest_mismatch: 'Deploy again; a file changed while it was uploaded.',
+  host_reserved: 'Choose a host of your own domain.',
+  resource_tier_exceeded: 'Choose a smaller tier; svc apps resource-presets shows the allowed tiers.',
+  rate_limited: 'Wait a moment, then try again.',
+  internal: 'Report the request id to the operator.',
+  unavailable: 'Try again in a moment.',
+  query_timeout: 'Request less at a time, or add an index: svc tables indexes add.',
+};
+
+const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
+  apps: {
+    not_found: unknownApp,
+    forbidden: 'Ask the owner of the app; owners and admins see it with svc apps co-owners list --app <app>.',
+  },
+  'apps suspend': { invalid_state_transition: 'An archived app is not running.' },
+  'apps resume': {
+    invalid_state_transition: 'Reactivate it first with svc apps reactivate <app> --execute.',
+    resource_tier_exceeded:
+      'Choose a smaller tier with svc apps update <app> --resource-tier, or ask a tenant admin for more.',
+  },
+  'apps templates': {
+    not_found: 'Check the id and the tenant; svc apps templates list shows the templates.',
+    forbidden: 'Ask a tenant admin; svc members list shows who they are.',
+  },
+  'apps templates add': {
+    not_found:
+      'Check the tenant and the repository, its ref and path; svc git-host installations repos shows the accessible repositories.',
+  },
+  'apps purge': {
+    not_found: 'It may already be purged; svc apps list --deleted shows deleted apps.',
+    table_busy: 'A table is still in use, for example by an export; try again in a moment.',
+  },
+  rows: {
+    unique_violation: 'Use another value, or update the existing row; rows import has --on-conflict.',
+    not_found: 'Check the app, the table and the id; svc tables list --app <app> shows the tables.',
+    forbidden: 'Ask an owner of the app to run svc tables grants issue.',
+  },
+  'rows import': {
+    validation_failed: 'Nothing was stored. Fix the named lines, then run the same command again.',
+    unique_violation: 'Nothing was stored. Use --on-conflict and --resolution for existing rows.',
+  },
+  tables: {
+    not_found: 'Check the names and the tenant (svc whoami); svc tables list --app <app> shows the tables.',
+  },
+  'apps storage': {
+    not_found: 'Check the app and the key; svc apps storage ls --app <app> shows the keys.',
+    forbidden: 'Ask an owner of the app; admins cannot read objects.',
+    limit_reached: 'Delete what is no longer needed: svc apps storage rm.',
+    app_not_active: 'Objects are read-only; ask an owner to reactivate the app.',
+    payload_too_large: 'Store it in parts.',
+  },
+  'apps bootstrap': { not_found: 'Check the template and the tenant; svc apps templates list shows them.' },
+  'apps bootstrap-status': {
+    not_found: 'Check the id and the tenant; a run is visible to the user who started it.',
+  },
+  'apps bootstrap-cancel': {
+    not_found: 'Check the id and the tenant; only the user who started a run can cancel it.',
+    invalid_state_transition: 'svc apps bootstrap-status <id> shows how it ended.',
+  },
+  'apps git': {
+    not_found:
+      'Check the app and the repository; svc git-host installations repos shows the accessible repositories.',
+  },
+  'apps detect': {
+    not_found:
+      'Check owner, name, ref and path; svc git-host installations repos shows the accessible repositories.',
+  },
+  deploy: { not_found: unknownApp },
+  env: { not_found: unknownApp },
+  logs: {
+    not_found:
+      'Check the app (svc apps list) and the deployment: svc deployments list --app <app> shows the deployments.',
+  },
+  metrics: { not_found: unknownApp },
+  open: { not_found: unknownApp },
+  tenants: { not_found: unknownTenant },
+  deployments: {
+    not_found: 'Check the app and the id; svc deployments list --app <app> shows the deployments.',
+    not_rollback_target:
+      'svc deployments list --app <app> shows them; choose a superseded one that is retained.',
+  },
+  'git-host accounts': { not_found: 'svc git-host accounts list shows the ids.' },
+  'git-host complete': {
+    not_found: 'Start again with svc apps git connect; a state works once, for 15 minutes.',
+  },
+  'apps domains': {
+    not_found: 'Check the app and the id; svc apps domains list --app <app> shows the domains.',
+  },
+  'apps static': {
+    limit_reached:
+      'Finalize or discard drafts: svc apps static releases revoke --release-id <id> --app <app> --execute.',
+  },
+  'apps static releases': {
+    not_found: 'Check the app and the release; svc apps static releases list --app <app> shows the releases.',
+  },
+  'apps static releases promote-reject': {
+    self_approval:
+      'To withdraw the request, stage another release, or run svc apps static site staging disable --app <app> --execute.',
+  },
+  review: {
+    not_found: 'Check the id and the tenant (svc whoami); svc review history --app <app> shows the requests.',
+  },
+  'review reject': {
+    self_review: 'To withdraw it, run svc review withdraw <request> --execute.',
+  },
+  publish: {
+    not_found: unknownApp,
+    stale_deployment:
+      'svc deployments list --app <app> shows the live deployment, which is the default of --deployment-id.',
+  },
+  'tables grants issue': {
+    unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',
+  },
+  'tables indexes add': {
+    unique_violation: 'Choose another name; if rows share a value, update them or remove --unique.',
+  },
+};
+
+const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> = {
+  SVC_API_KEY: {
+    unauthenticated:
+      'SVC_API_KEY is wrong, revoked or expired. Create another with svc pats create, or unset it and run svc login.',
+    forbidden:
+      'The token in SVC_API_KEY or its issuer is not allowed to do this; svc pats create --actions read,write creates a token with more rights.',
+  },
+  SVC_TOKEN: {
+    unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',
+  },
+};
+
+export type Credential = 'SVC_API_KEY' | 'SVC_TOKEN';
+
+export interface FailedCall {
+  words: string;
+  credential: Credential | null;
+  app: string | undefined;
+  profile: string | undefined;
+  baseUrl: string | undefined;
+}
+
+export function nextStep(
+  code: ErrorCode,
+  asked: FailedCall,
+  retryAfterSeconds: number | null = null,
+): string | undefined {
+  if (retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`;
+  const step = code === 'not_found' ? notFoundStep(asked) : findStep(code, asked);
+  return step === undefined ? undefined : fillPlaceholders(step, asked);
+}
+
+function findStep(code: ErrorCode, { words, credential }: FailedCall): string | undefined {
+  const signed = credential === null ? undefined : stepsByCredential[credential][code];
+  return signed ?? stepForWords(words, code) ?? steps[code];
+}
+
+/** Listings of a tenant, for which "not found" means the tenant. */
+const tenantListings = / (list|mine|owned|received|workspace|discover|search)$/;
+
+function notFoundStep(asked: FailedCall): string | undefined {
+  const { words, app, baseUrl } = asked;
+  // A server has no base path.
+  if (baseUrl !== undefined && (URL.parse(baseUrl)?.pathname ?? '/') !== '/')
+    return `Check SVC_BASE_URL: it must not have a path, and it is ${baseUrl}.`;
+  if (app === undefined && tenantListings.test(words)) return unknownTenant;
+  const step = findStep('not_found', asked);
+  return step?.includes(`svc ${words} `)
+    ? 'Check the app and the tenant; svc apps list and svc tenants list show yours.'
+    : step;
+}
+
+function fillPlaceholders(step: string, { words, app, profile }: FailedCall): string {
+  return step
+    .replaceAll('<command>', words)
+    .replaceAll('svc login', loginCommand(profile))
+    .replaceAll('<app>', (place) => (app === undefined ? place : quote(sanitize(app))));
+}
+
+function stepForWords(words: string, code: ErrorCode): string | undefined {
+  const parts = words.split(' ');
+  for (let length = parts.length; length > 0; length -= 1) {
+    const step = stepsByWords[parts.slice(0, length).join(' ')]?.[code];
+    if (step !== undefined) return step;
+  }
+  return undefined;
+}
+
+export function envCredential(
+  env: Readonly<Record<string, string | undefined>>,
+  words: string,
+): Credential | null {
+  if (env.SVC_TOKEN) return 'SVC_TOKEN';
+  return env.SVC_API_KEY && words.startsWith('rows ') ? 'SVC_API_KEY' : null;
+}

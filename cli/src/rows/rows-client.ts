@@ -1,0 +1,50 @@
+import { isRowSegment, tablePath } from '@svc/contract/row-path.ts';
+import { createRowsClient, type RowsClient as TableClient } from '@svc/sdk/rows.ts';
+import type { Ctx } from '../context.ts';
+import { usageError } from '../framework/errors.ts';
+
+export type { QueryPair, RowAnswer, RowCall } from '@svc/sdk/rows.ts';
+
+export interface RowsClient extends TableClient {
+  ref: TableRef;
+}
+
+export interface TableRef {
+  baseUrl: string;
+  tenant: string;
+  app: string;
+  table: string;
+}
+
+export async function openRows(
+  ctx: Ctx,
+  { app, table }: { app: string; table: string },
+): Promise<RowsClient> {
+  const session = await ctx.session();
+  const tenant = await rowsTenant(ctx, session.credential);
+  const ref: TableRef = { baseUrl: session.baseUrl, tenant, app, table };
+  const client = createRowsClient({
+    url: ref.baseUrl + tablePath(tenant, app, table),
+    fetch: session.send,
+    fetchStream: session.open,
+  });
+  return {
+    ref,
+    call: async (call) => {
+      if (typeof call.of === 'object' && !isRowSegment(call.of.id))
+        throw usageError(`A URL cannot end with the id \`${call.of.id}\`.`);
+      return client.call(call);
+    },
+    open: client.open,
+  };
+}
+
+/** A token cannot list tenants. */
+async function rowsTenant(ctx: Ctx, credential: string): Promise<string> {
+  const { resolveTenant, explicitTenant } = await import('../session/tenant.ts');
+  if (credential !== 'SVC_API_KEY') return resolveTenant(ctx);
+  const { tenant } = await ctx.session();
+  const known = (await explicitTenant(ctx)) ?? tenant?.id;
+  if (known !== undefined) return known;
+  throw usageError('With SVC_API_KEY the tenant must be given.', 'Pass --tenant, or set SVC_TENANT.');
+}

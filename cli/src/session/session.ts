@@ -1,0 +1,132 @@
+import { type Client, createClient } from '@svc/contract/client.ts';
+import type { Command } from '../command.ts';
+import type { Ctx } from '../context.ts';
+import { CliError, usageError } from '../framework/errors.ts';
+import {
+  type Config,
+  type Credentials,
+  configDir,
+  configFile,
+  credentialsFile,
+  isSameServer,
+  parseBaseUrl,
+  profileName,
+  readProfiles,
+  type StoredLogin,
+  type StoredTenant,
+} from './profile.ts';
+import { loginCommand, openRequest, request } from './request.ts';
+
+export interface Session {
+  configDir: string;
+  profile: string;
+  baseUrl: string;
+  tenant: StoredTenant | null;
+  credential: 'SVC_TOKEN' | 'SVC_API_KEY' | 'stored' | 'none';
+  client: Client;
+  send(url: string, init: RequestInit): Promise<Response>;
+  open(url: string, init: RequestInit): Promise<Response>;
+}
+
+const baseUrlDefault = 'http://localhost:4400';
+/** Avoids that the token expires during a request. */
+const renewBeforeExpiryMs = 30_000;
+
+export async function openSession(ctx: Ctx, accepts: Command['credential']): Promise<Session> {
+  const { env } = ctx.io;
+  const apiKey = accepts === 'login_or_pat' ? env.SVC_API_KEY : undefined;
+  if (apiKey && env.SVC_TOKEN) throw twoCredentialsError();
+  const dir = configDir(env);
+  const [config, credentials] = await Promise.all([
+    readProfiles<Config>(dir, configFile),
+    env.SVC_TOKEN || apiKey ? null : readProfiles<Credentials>(dir, credentialsFile),
+  ]);
+  const profile = profileName(ctx.globals.profile, config);
+  const stored = config.profiles[profile];
+  const baseUrl = env.SVC_BASE_URL
+    ? parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
+    : (stored?.base_url ?? baseUrlDefault);
+  const login = credentials?.profiles[profile] ?? null;
+  const holder: LoginHolder = { dir, profile, baseUrl, login };
+  const credential = () => (apiKey ? { 'x-api-key': apiKey } : bearer(ctx, holder));
+  const sendBy = async (how: typeof request, url: string, init: RequestInit) =>
+    send(ctx, holder, how, url, {
+      ...init,
+      headers: { ...(init.headers as Headers), ...(await credential()) },
+    });
+  return {
+    configDir: dir,
+    profile,
+    baseUrl,
+    tenant: stored?.tenant && isSameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
+    credential: env.SVC_TOKEN ? 'SVC_TOKEN' : apiKey ? 'SVC_API_KEY' : login === null ? 'none' : 'stored',
+    client: createClient({
+      baseUrl,
+      credential,
+      fetch: (url, init) => send(ctx, holder, request, url, init),
+    }),
+    send: (url, init) => sendBy(request, url, init),
+    open: (url, init) => sendBy(openRequest, url, init),
+  };
+}
+
+interface LoginHolder {
+  dir: string;
+  profile: string;
+  baseUrl: string;
+  login: StoredLogin | null;
+}
+
+type Headers = Record<string, string>;
+
+function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
+  const { env } = ctx.io;
+  if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
+  const { login } = holder;
+  if (login === null) throw notLoggedInError(ctx, holder);
+  // Never send a login to another server, whoever set SVC_BASE_URL.
+  if (!isSameServer(login.base_url, holder.baseUrl)) {
+    throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
+      next: `Run ${loginCommand(ctx.globals.profile)} with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,
+    });
+  }
+  const leftMs = Date.parse(login.expires_at) - ctx.io.now().getTime();
+  return leftMs < renewBeforeExpiryMs
+    ? renew(ctx, holder, login)
+    : { authorization: `Bearer ${login.access_token}` };
+}
+
+/** Renews the login once on 401: the clock may be wrong, or the server has ended the token. */
+function send(
+  ctx: Ctx,
+  holder: LoginHolder,
+  how: typeof request,
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  return how(ctx, url, init).then((response) => {
+    const { login } = holder;
+    if (response.status !== 401 || ctx.io.env.SVC_TOKEN || login?.refresh_token === undefined)
+      return response;
+    return renew(ctx, holder, login).then((renewed) =>
+      how(ctx, url, { ...init, headers: { ...(init.headers as Headers), ...renewed } }),
+    );
+  });
+}
+
+async function renew(ctx: Ctx, holder: LoginHolder, used: StoredLogin): Promise<Headers> {
+  const { renewLogin } = await import('./renew-login.ts');
+  holder.login = await renewLogin(ctx, { dir: holder.dir, profile: holder.profile, used });
+  return { authorization: `Bearer ${holder.login.access_token}` };
+}
+
+function twoCredentialsError(): CliError {
+  return usageError('SVC_TOKEN and SVC_API_KEY are both set.', 'Unset one of them.');
+}
+
+function notLoggedInError(ctx: Ctx, holder: LoginHolder): CliError {
+  const pat = ctx.io.env.SVC_API_KEY ? ' The token in SVC_API_KEY is only valid for the data API.' : '';
+  return new CliError('not_logged_in', `You are not logged in at ${holder.baseUrl}.${pat}`, {
+    next: `Run ${loginCommand(ctx.globals.profile)}.`,
+  });
+}

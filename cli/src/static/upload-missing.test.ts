@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'bun:test';
+import { createByteLimiter } from './upload-missing.ts';
+
+/** Begins a piece of work of some bytes; `end` ends it. */
+function begin(room: ReturnType<typeof createByteLimiter>, bytes: number) {
+  const ended = Promise.withResolvers<void>();
+  const work = { isBegun: false, end: ended.resolve, done: Promise.resolve() };
+  work.done = room.hold(bytes, () => {
+    work.isBegun = true;
+    return ended.promise;
+  });
+  return work;
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a byte budget', () => {
+  test('is granted in order, and never exceeded', async () => {
+    const room = createByteLimiter(10);
+    const works = [6, 4, 5, 1].map((bytes) => begin(room, bytes));
+    const begun = async () => {
+      await settled();
+      return works.map(({ isBegun }) => isBegun);
+    };
+    expect(await begun()).toEqual([true, true, false, false]);
+    works[1]?.end();
+    expect(await begun()).toEqual([true, true, false, false]);
+    works[0]?.end();
+    expect(await begun()).toEqual([true, true, true, true]);
+    for (const { end } of works) end();
+    await Promise.all(works.map(({ done }) => done));
+  });
+
+  test('is granted alone to work that is larger than the budget', async () => {
+    const room = createByteLimiter(10);
+    const [small, large] = [begin(room, 1), begin(room, 50)];
+    await settled();
+    expect([small.isBegun, large.isBegun]).toEqual([true, false]);
+    small.end();
+    await settled();
+    expect(large.isBegun).toBe(true);
+  });
+
+  test('is released when the work fails', async () => {
+    const room = createByteLimiter(10);
+    const failing = room.hold(10, () => Promise.reject(new Error('no')));
+    expect(failing).rejects.toThrow('no');
+    expect(await room.hold(10, async () => 'yes')).toBe('yes');
+  });
+});

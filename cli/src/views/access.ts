@@ -1,0 +1,34 @@
+import type { View } from '../command.ts';
+
+export const categoryView: View = {
+  columns: ['id', 'slug', 'name', 'display_order', 'color', 'description'],
+};
+
+export const connectorView: View = { columns: ['id', 'slug', 'name', 'kind', 'description'] };
+
+export const grantView: View = {
+  columns: ['id', 'subject_id', 'connector_id', 'preset_id', 'scope_resource_paths', 'status', 'expires_at'],
+};
+
+export const memberView: View = { columns: ['user_id', 'email', 'name', 'role', 'status', 'since'] };
+
+export const patView: View = {
+  columns: ['id', 'name', 'hint', 'actions', 'apps', 'status', 'expires_at', 'last_used_at'],
+};
+
+export const policyView: View = {
+  columns: [
+    'id',
+    'name',
+    'connector_id',
+    'resource_path',
+    'actions',
+    'row_filter',
+    'columns.mode',
+    'enabled',
+  ],
+};
+
+export const presetView: View = { columns: ['id', 'name', 'actions', 'built_in', 'description'] };
+
+export const tenantView: View = { columns: ['id', 'slug', 'name', 'role', 'max_resource_tier'] };

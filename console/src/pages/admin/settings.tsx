@@ -1,0 +1,56 @@
+import { Select, Stack, TextInput } from '@mantine/core';
+import type { Answer } from '@svc/contract/endpoint.ts';
+import { resourceTiers } from '@svc/contract/limits.ts';
+import { getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
+import { useTenant } from '../../api/me.ts';
+import { useEndpoint } from '../../api/use-endpoint.ts';
+import { CopyText } from '../../components/buttons.tsx';
+import { DetailTable } from '../../components/data-table.tsx';
+import { FormCard } from '../../components/form-card.tsx';
+import { QueryView } from '../../components/query-view.tsx';
+import { useForm } from '../../components/use-form.ts';
+
+export default function SettingsTab() {
+  const { id } = useTenant();
+  const answer = useEndpoint(getTenant, { params: { tenantID: id } });
+  return (
+    <QueryView answer={answer}>{(tenant) => <SettingsForm key={tenant.id} tenant={tenant} />}</QueryView>
+  );
+}
+
+function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.shape>> }) {
+  const { name, max_resource_tier } = tenant;
+  const record = { name, max_resource_tier };
+  const form = useForm(updateTenant, record, {
+    title: 'Update the tenant',
+    verb: 'Save',
+    done: 'Settings saved.',
+    input: (body) => ({ params: { tenantID: tenant.id }, body }),
+  });
+  return (
+    <Stack maw={720}>
+      <FormCard title="Tenant" form={form} submit="Save settings">
+        <TextInput
+          {...form.field('name')}
+          description="The name that people see. The slug in URLs does not change."
+          maxLength={tenantNameCharsMax}
+          required
+        />
+        <Select
+          {...form.field('max_resource_tier')}
+          label="Largest resource tier"
+          description="Checked when a tier is chosen; apps with a larger tier keep it."
+          data={[...resourceTiers]}
+          allowDeselect={false}
+        />
+      </FormCard>
+      <DetailTable
+        label="The tenant in commands"
+        details={{
+          Slug: <CopyText value={tenant.slug} label="tenant slug" />,
+          Id: <CopyText value={tenant.id} label="tenant id" />,
+        }}
+      />
+    </Stack>
+  );
+}

@@ -1,8 +1,0 @@
-import type { Answer } from '@svc/contract/endpoint.ts';
-import type { getPublication } from '@svc/contract/review.ts';
-
-export type RequestView = Answer<NonNullable<typeof getPublication.shape>>;
-
-export function hasPending(requests: readonly Pick<RequestView, 'status'>[]): boolean {
-  return requests.some(({ status }) => status === 'pending');
-}

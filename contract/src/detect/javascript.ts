@@ -1,0 +1,245 @@
+import { manifestPathPattern } from '../manifest.ts';
+import { detectGenerator, findPages } from './other-languages.ts';
+import { type BuildSettings, type Detected, type Evidence, unknownSettings } from './settings.ts';
+import type { SourceFiles } from './source-files.ts';
+
+interface Package {
+  scripts: Readonly<Record<string, string>>;
+  dependencies: ReadonlySet<string>;
+  main: string | null;
+  packageManager: string | null;
+}
+
+type Result = { serves: string } | { runs: string | null };
+
+interface Framework {
+  package: string;
+  name: string;
+  result: (source: Source) => Result | null | Promise<Result | null>;
+}
+
+interface Source {
+  files: SourceFiles;
+  found: Package;
+}
+
+const serves = (folder: string) => () => ({ serves: folder });
+const runs = (command: string | null) => () => ({ runs: command });
+/** Beside a program of its own, a bundler is a tool of that program. */
+const bundles = (folder: string, tool?: string) => async (source: Source) =>
+  startsServer(source.found) ? null : { serves: (tool && (await outDir(source.files, tool))) || folder };
+
+/** The first dependency found counts: frameworks come before what they are built on. */
+const frameworks: readonly Framework[] = [
+  {
+    package: 'next',
+    name: 'nextjs',
+    result: async ({ files }) =>
+      /\boutput\s*:\s*['"`]export['"`]/.test(await configText(files, 'next'))
+        ? { serves: 'out' }
+        : { runs: 'next start' },
+  },
+  {
+    package: 'nuxt',
+    name: 'nuxt',
+    result: ({ found }) =>
+      /\bgenerate\b/.test(found.scripts.build ?? '')
+        ? { serves: '.output/public' }
+        : { runs: 'node .output/server/index.mjs' },
+  },
+  { package: '@remix-run/serve', name: 'remix', result: runs('remix-serve build/server/index.js') },
+  {
+    package: '@react-router/serve',
+    name: 'react-router',
+    result: runs('react-router-serve build/server/index.js'),
+  },
+  { package: '@sveltejs/adapter-static', name: 'sveltekit', result: serves('build') },
+  { package: '@sveltejs/kit', name: 'sveltekit', result: runs('node build') },
+  { package: '@astrojs/node', name: 'astro', result: runs('node dist/server/entry.mjs') },
+  {
+    package: 'astro',
+    name: 'astro',
+    result: async ({ files }) => ({ serves: (await outDir(files, 'astro')) ?? 'dist' }),
+  },
+  { package: '@docusaurus/core', name: 'docusaurus', result: serves('build') },
+  { package: 'gatsby', name: 'gatsby', result: serves('public') },
+  { package: '@11ty/eleventy', name: 'eleventy', result: serves('_site') },
+  {
+    package: 'vitepress',
+    name: 'vitepress',
+    result: ({ found: { scripts } }) => {
+      const root = /\bvitepress build\s+([\w./-]+)/.exec(scripts.build ?? scripts['docs:build'] ?? '')?.[1];
+      return { serves: inside(`${root ?? '.'}/.vitepress/dist`) ?? '.vitepress/dist' };
+    },
+  },
+  { package: '@angular/core', name: 'angular', result: serves('dist') },
+  { package: '@nestjs/core', name: 'nestjs', result: runs('node dist/main.js') },
+  { package: 'react-scripts', name: 'react', result: bundles('build') },
+  { package: '@vue/cli-service', name: 'vue', result: bundles('dist') },
+  { package: 'vite', name: 'vite', result: bundles('dist', 'vite') },
+  { package: 'parcel', name: 'parcel', result: bundles('dist') },
+  ...['fastify', 'express', 'hono', 'koa', '@hapi/hapi', 'restify', 'polka'].map((name) => ({
+    package: name,
+    name: name.replace(/^@hapi\//, ''),
+    result: runs(null),
+  })),
+];
+
+const uiLibraries = ['react', 'vue', 'svelte', 'preact'] as const;
+
+export async function detectJavaScript(files: SourceFiles): Promise<Detected | null> {
+  const text = await files.read('package.json');
+  const found = text === null ? null : parsePackage(text);
+  if (!found) return null;
+  const manager = findManager(files, found);
+  const source = { files, found };
+  const match = await findFramework(source);
+  const common: BuildSettings = {
+    ...unknownSettings,
+    language: files.paths.has('tsconfig.json') ? 'typescript' : 'javascript',
+    framework: match && frameworkName(match.framework, found),
+    install_command: manager.install,
+    build_command: found.scripts.build === undefined ? null : `${manager.name} run build`,
+  };
+  const says = match ? `depends on ${match.framework.package}` : 'declares a JavaScript package';
+  const lockEvidence: Evidence[] = manager.file
+    ? [{ file: manager.file, says: `is the lock file of ${manager.name}` }]
+    : [];
+  const evidence: Evidence[] = [{ file: 'package.json', says }, ...lockEvidence];
+  const program = programOptions(source, { manager, common, result: match?.result ?? { runs: null } });
+  const packageManager = manager.name;
+  if (match) {
+    if ('runs' in match.result) return { options: orUnstarted(program, common), packageManager, evidence };
+    const site: BuildSettings = { ...common, deploy_method: 'static', output_dir: match.result.serves };
+    // A start script of a site generator is a development server, or serves the same files.
+    return { options: [site, ...program], packageManager, evidence };
+  }
+  const generated = detectGenerator(files);
+  if (generated) return generated;
+  const isBuilt = found.scripts.build !== undefined;
+  const pages = startsServer(found) ? null : findPages(files, isBuilt ? 'below_the_root' : 'anywhere');
+  if (!pages) {
+    const options = isBuilt ? orUnstarted(program, common) : program;
+    return { options, packageManager, evidence };
+  }
+  const site: BuildSettings = { ...common, deploy_method: 'static', output_dir: pages.folder };
+  return { options: [site, ...program], packageManager, evidence: [pages.evidence, ...evidence] };
+}
+
+function orUnstarted(program: BuildSettings[], common: BuildSettings): BuildSettings[] {
+  return program.length > 0 ? program : [common];
+}
+
+async function findFramework(source: Source): Promise<{ framework: Framework; result: Result } | null> {
+  for (const framework of frameworks) {
+    if (!source.found.dependencies.has(framework.package)) continue;
+    const result = await framework.result(source);
+    if (result !== null) return { framework, result };
+  }
+  return null;
+}
+
+function programOptions(
+  source: Source,
+  { manager, common, result }: { manager: Manager; common: BuildSettings; result: Result },
+): BuildSettings[] {
+  const { scripts } = source.found;
+  const script = scripts.start === undefined ? null : `${manager.name} run start`;
+  const command = 'runs' in result ? result.runs : null;
+  const start = script ?? (command === null ? mainCommand(source) : inPackage(manager, command));
+  return start === null ? [] : [{ ...common, deploy_method: 'docker', start_command: start }];
+}
+
+function frameworkName({ name }: Framework, { dependencies }: Package): string {
+  return name === 'vite' ? (uiLibraries.find((library) => dependencies.has(library)) ?? name) : name;
+}
+
+function startsServer({ scripts }: Package): boolean {
+  return /^(?:[A-Z_]+=\S+\s+)*(?:node|bun|deno|tsx|ts-node|nodemon)\b/.test(scripts.start ?? '');
+}
+
+function mainCommand({ files, found: { main, scripts } }: Source): string | null {
+  const isPresent = (file: string) => files.paths.has(file.replace(/^\.\//, ''));
+  if (main !== null && isShellSafe(main) && (isPresent(main) || scripts.build !== undefined))
+    return `node ${main}`;
+  const file = ['server.js', 'server.mjs', 'index.js', 'index.mjs', 'app.js', 'main.js'].find(isPresent);
+  return file === undefined ? null : `node ${file}`;
+}
+
+const isShellSafe = (file: string) => /^[\w./@-]+$/.test(file) && !file.startsWith('-');
+
+interface Manager {
+  name: 'npm' | 'pnpm' | 'yarn' | 'bun';
+  install: string;
+  file: string | null;
+}
+
+const lockFiles: readonly (Manager & { file: string })[] = [
+  { name: 'pnpm', install: 'pnpm install --frozen-lockfile', file: 'pnpm-lock.yaml' },
+  { name: 'yarn', install: 'yarn install --frozen-lockfile', file: 'yarn.lock' },
+  { name: 'bun', install: 'bun install --frozen-lockfile', file: 'bun.lock' },
+  { name: 'bun', install: 'bun install --frozen-lockfile', file: 'bun.lockb' },
+  { name: 'npm', install: 'npm ci', file: 'package-lock.json' },
+  { name: 'npm', install: 'npm ci', file: 'npm-shrinkwrap.json' },
+];
+
+function findManager({ paths }: SourceFiles, { packageManager }: Package): Manager {
+  const declared = (['npm', 'pnpm', 'yarn', 'bun'] as const).find((name) =>
+    packageManager?.startsWith(`${name}@`),
+  );
+  const locked = lockFiles.find(({ file, name }) => paths.has(file) && (declared ?? name) === name);
+  const name = declared ?? 'npm';
+  return locked ?? { name, install: `${name} install`, file: null };
+}
+
+function inPackage({ name }: Manager, command: string): string {
+  if (command.startsWith('node ')) return command;
+  return name === 'npm' ? `npx --no-install ${command}` : `${name} exec ${command}`;
+}
+
+const configNames = (tool: string) => ['js', 'mjs', 'cjs', 'ts', 'mts'].map((end) => `${tool}.config.${end}`);
+
+async function configText(files: SourceFiles, tool: string): Promise<string> {
+  const name = configNames(tool).find((each) => files.paths.has(each));
+  return (name === undefined ? null : await files.read(name)) ?? '';
+}
+
+async function outDir(files: SourceFiles, tool: string): Promise<string | null> {
+  const folder = /\boutDir\s*:\s*['"`]([^'"`$]+)['"`]/.exec(await configText(files, tool))?.[1];
+  return folder === undefined ? null : inside(folder);
+}
+
+function inside(path: string): string | null {
+  const short = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
+  return manifestPathPattern.test(short) ? short : null;
+}
+
+function parsePackage(text: string): Package | null {
+  let data: unknown;
+  try {
+    data = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return null;
+  }
+  if (!isObject(data)) return null;
+  const scripts = Object.entries(objectOrEmpty(data.scripts)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1].trim() !== '',
+  );
+  const dependencies = [data.dependencies, data.devDependencies].flatMap((part) =>
+    Object.keys(objectOrEmpty(part)),
+  );
+  return {
+    scripts: Object.fromEntries(scripts),
+    dependencies: new Set(dependencies),
+    main: textOrNull(data.main),
+    packageManager: textOrNull(data.packageManager),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const objectOrEmpty = (value: unknown) => (isObject(value) ? value : {});
+const textOrNull = (value: unknown) =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

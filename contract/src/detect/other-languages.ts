@@ -1,0 +1,152 @@
+import { type BuildSettings, type Detected, type Evidence, unknownSettings } from './settings.ts';
+import type { SourceFiles } from './source-files.ts';
+
+export async function detectOther(files: SourceFiles): Promise<Detected | null> {
+  for (const detect of [detectGenerator, python, go, ruby, php, rust, java, plainSite]) {
+    const result = await detect(files);
+    if (result) return result;
+  }
+  return null;
+}
+
+function detected(
+  settings: Partial<BuildSettings>,
+  evidence: Evidence,
+  packageManager: string | null = null,
+): Detected {
+  return { options: [{ ...unknownSettings, ...settings }], packageManager, evidence: [evidence] };
+}
+
+const generators: readonly { file: string; name: string; build: string; folder: string }[] = [
+  { file: 'hugo.toml', name: 'hugo', build: 'hugo', folder: 'public' },
+  { file: 'hugo.yaml', name: 'hugo', build: 'hugo', folder: 'public' },
+  { file: 'mkdocs.yml', name: 'mkdocs', build: 'mkdocs build', folder: 'site' },
+  { file: 'book.toml', name: 'mdbook', build: 'mdbook build', folder: 'book' },
+  { file: '_config.yml', name: 'jekyll', build: 'bundle exec jekyll build', folder: '_site' },
+];
+
+export function detectGenerator({ paths }: SourceFiles): Detected | null {
+  const generator = generators.find(({ file }) => paths.has(file));
+  if (!generator) return null;
+  const { file, name, build, folder } = generator;
+  const settings = {
+    deploy_method: 'static',
+    language: 'html',
+    framework: name,
+    build_command: build,
+    output_dir: folder,
+  } as const;
+  return detected(settings, { file, says: `configures ${name}` });
+}
+
+async function python(files: SourceFiles): Promise<Detected | null> {
+  const file = ['requirements.txt', 'pyproject.toml', 'Pipfile'].find((name) => files.paths.has(name));
+  if (!file) return null;
+  const text = (await files.read(file)) ?? '';
+  const module = ['main', 'app', 'wsgi', 'server'].find((name) => files.paths.has(`${name}.py`));
+  const framework = ['django', 'fastapi', 'flask'].find((name) =>
+    new RegExp(`\\b${name}\\b`, 'i').test(text),
+  );
+  const starts: Readonly<Record<string, string | null>> = {
+    django: files.paths.has('manage.py') ? 'python manage.py runserver 0.0.0.0:$PORT --noreload' : null,
+    fastapi: module ? `python -m uvicorn ${module}:app --host 0.0.0.0 --port $PORT` : null,
+    flask: module ? `python -m flask --app ${module} run --host 0.0.0.0 --port $PORT` : null,
+  };
+  const start = framework ? starts[framework] : module ? `python ${module}.py` : null;
+  const install = {
+    'requirements.txt': 'python -m pip install -r requirements.txt',
+    Pipfile: 'pipenv install',
+  };
+  const settings = {
+    language: 'python',
+    framework: framework ?? null,
+    install_command: install[file as keyof typeof install] ?? 'python -m pip install .',
+    start_command: start ?? null,
+  } as const;
+  const says = framework ? `names ${framework}` : 'declares a Python project';
+  return detected(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
+}
+
+async function go(files: SourceFiles): Promise<Detected | null> {
+  if (!files.paths.has('go.mod')) return null;
+  const settings = { language: 'go', build_command: 'go build -o app .', start_command: './app' } as const;
+  return detected(settings, { file: 'go.mod', says: 'declares a Go module' }, 'go');
+}
+
+async function ruby(files: SourceFiles): Promise<Detected | null> {
+  const text = await files.read('Gemfile');
+  if (text === null) return null;
+  const isRails = /^\s*gem\s+['"]rails['"]/m.test(text);
+  const settings = {
+    language: 'ruby',
+    framework: isRails ? 'rails' : null,
+    install_command: 'bundle install',
+    start_command: isRails
+      ? 'bundle exec rails server -b 0.0.0.0 -p $PORT'
+      : files.paths.has('config.ru')
+        ? 'bundle exec rackup -o 0.0.0.0 -p $PORT'
+        : null,
+  } as const;
+  return detected(
+    settings,
+    { file: 'Gemfile', says: isRails ? 'names rails' : 'declares a Ruby project' },
+    'bundler',
+  );
+}
+
+async function php(files: SourceFiles): Promise<Detected | null> {
+  const file = ['composer.json', 'index.php', 'public/index.php'].find((name) => files.paths.has(name));
+  if (!file) return null;
+  const root = files.paths.has('public/index.php') ? 'public' : '.';
+  const settings = {
+    language: 'php',
+    install_command: file === 'composer.json' ? 'composer install --no-dev' : null,
+    start_command: `php -S 0.0.0.0:$PORT -t ${root}`,
+  } as const;
+  return detected(
+    settings,
+    { file, says: 'belongs to a PHP project' },
+    file === 'composer.json' ? 'composer' : null,
+  );
+}
+
+async function rust(files: SourceFiles): Promise<Detected | null> {
+  const text = await files.read('Cargo.toml');
+  if (text === null) return null;
+  const name = /^\s*name\s*=\s*"([\w-]+)"/m.exec(text)?.[1];
+  const settings = {
+    language: 'rust',
+    build_command: 'cargo build --release',
+    start_command: name ? `./target/release/${name}` : null,
+  } as const;
+  return detected(settings, { file: 'Cargo.toml', says: 'declares a Rust crate' }, 'cargo');
+}
+
+async function java(files: SourceFiles): Promise<Detected | null> {
+  const file = ['pom.xml', 'build.gradle', 'build.gradle.kts'].find((name) => files.paths.has(name));
+  if (!file) return null;
+  const maven = file === 'pom.xml';
+  const build = maven ? 'mvn -q package -DskipTests' : 'gradle build -x test';
+  const settings = { language: 'java', build_command: build } as const;
+  return detected(settings, { file, says: 'declares a Java project' }, maven ? 'maven' : 'gradle');
+}
+
+const pageFolders = ['dist', 'build', 'out', '_site', 'public', 'site', 'www'] as const;
+
+export function findPages(
+  { paths }: SourceFiles,
+  where: 'anywhere' | 'below_the_root' = 'anywhere',
+): { folder: string; evidence: Evidence } | null {
+  const folders = where === 'anywhere' ? ['.', ...pageFolders] : pageFolders;
+  const folder = folders.find((name) => paths.has(indexPath(name)));
+  if (folder === undefined) return null;
+  return { folder, evidence: { file: indexPath(folder), says: 'is a page to serve as it is' } };
+}
+
+const indexPath = (folder: string) => (folder === '.' ? 'index.html' : `${folder}/index.html`);
+
+function plainSite(files: SourceFiles): Detected | null {
+  const pages = findPages(files);
+  if (!pages) return null;
+  return detected({ deploy_method: 'static', language: 'html', output_dir: pages.folder }, pages.evidence);
+}

@@ -1,0 +1,141 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Glob } from 'bun';
+import { type FailedTest, failedTests } from './failed-tests.ts';
+
+export const root = resolve(import.meta.dir, '..');
+
+export interface Outcome {
+  name: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+  exitCode: number;
+  seconds: number;
+  failures: readonly FailedTest[];
+}
+
+export function testFiles(
+  ending: 'test' | 'proof',
+  folders = '{contract,server,cli,sdk,console,scripts,acceptance}',
+) {
+  const found = [...new Glob(`${folders}/**/*.${ending}.{ts,tsx}`).scanSync(root)];
+  return found
+    .filter((path) => !path.includes('node_modules/'))
+    .map((path) => `./${path}`)
+    .sort();
+}
+
+/**
+ * Tests wait about as much as they compute, so there are more processes than cores. The files of one process share
+ * its servers.
+ */
+export async function runTests(
+  name: string,
+  files: readonly string[],
+  options: { processes: number; testMsMax: number; args?: readonly string[] },
+): Promise<Outcome> {
+  const started = performance.now();
+  const folder = mkdtempSync(join(memoryFolder(), 'svc-run-'));
+  // Apps run as other users and must be able to traverse the folder.
+  chmodSync(folder, 0o711);
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      'test',
+      `--parallel=${Math.min(options.processes, files.length)}`,
+      '--no-isolate',
+      '--timings=scripts/test-timings.json',
+      `--timeout=${options.testMsMax}`,
+      ...(options.args ?? []),
+      ...files,
+    ],
+    {
+      cwd: root,
+      env: { ...process.env, SVC_TEST_FOLDER: folder, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+      stdout: 'inherit',
+      stderr: 'pipe',
+      stdin: 'ignore',
+    },
+  );
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stderr) {
+    process.stderr.write(chunk);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  const exitCode = await child.exited;
+  await removeFolder(folder);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
+  const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
+  const count = (word: string) => Number(plain.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0);
+  return {
+    name,
+    passed: count('pass'),
+    failed: count('fail'),
+    skipped: count('skip'),
+    exitCode,
+    seconds: secondsSince(started),
+    failures: failedTests(plain),
+  };
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  const isInUse = () => readdirSync(folder).some((name) => name.startsWith('svc-acceptance-'));
+  for (const deadline = Date.now() + 30_000; isInUse() && Date.now() < deadline; ) await Bun.sleep(50);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function memoryFolder(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
+}
+
+export async function runTool(name: string, command: readonly string[]): Promise<Outcome> {
+  const started = performance.now();
+  const child = Bun.spawn([join(root, 'node_modules', '.bin', command[0] ?? ''), ...command.slice(1)], {
+    cwd: root,
+    stdout: 'inherit',
+    stderr: 'inherit',
+    stdin: 'ignore',
+  });
+  const exitCode = await child.exited;
+  return {
+    name,
+    passed: exitCode === 0 ? 1 : 0,
+    failed: exitCode === 0 ? 0 : 1,
+    skipped: 0,
+    exitCode,
+    seconds: secondsSince(started),
+    failures: [],
+  };
+}
+
+export function runLinters(): Promise<Outcome[]> {
+  return Promise.all([
+    runTool('types', ['tsc', '--noEmit', '-p', '.']),
+    runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
+  ]);
+}
+
+function secondsSince(started: number): number {
+  return Math.round((performance.now() - started) / 100) / 10;
+}
+
+export function finish(outcomes: readonly Outcome[]): never {
+  const sum = (key: 'passed' | 'failed' | 'skipped') =>
+    outcomes.reduce((total, outcome) => total + outcome[key], 0);
+  const failures = outcomes.flatMap((outcome) => outcome.failures);
+  for (const { name, text } of failures) console.log(`\nfailed: ${name}\n${text}`);
+  console.log(failures.length > 1 ? `\n${failures.map(({ name }) => `failed: ${name}`).join('\n')}\n` : '');
+  for (const { name, passed, failed, skipped, seconds, exitCode } of outcomes) {
+    const crashed = exitCode !== 0 && failed === 0 ? `, ended with ${exitCode}` : '';
+    console.log(`${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s${crashed}`);
+  }
+  const crashes = outcomes.filter((outcome) => outcome.exitCode !== 0 && outcome.failed === 0).length;
+  console.log(`${sum('passed')} passed, ${sum('failed') + crashes} failed, ${sum('skipped')} skipped`);
+  process.exit(outcomes.some((outcome) => outcome.exitCode !== 0) ? 1 : 0);
+}

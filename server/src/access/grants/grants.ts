@@ -1,0 +1,174 @@
+import type {
+  checkAccess as checkAccessShape,
+  createGrant as createGrantShape,
+  listGrants as shape,
+} from '@svc/contract/grants.shapes.ts';
+import type { z } from 'zod';
+import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
+import { pageWindow, toPage } from '../../core/paging.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { isDeepEqual, isUuid } from '../../core/values.ts';
+import { findMember, lockMemberForShare } from '../../people/tenants/members.ts';
+import { describeConnectors, findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
+import { loadPolicyFacts, lockPoliciesForShare } from '../policies/policies.ts';
+import { actionsByPreset, describePresets, lockPresetForShare } from '../presets/presets.ts';
+import { canReplaceScope, decideAccess } from './rules.ts';
+import {
+  findGrantRow,
+  type GrantRow,
+  grantRecord,
+  insertGrantRow,
+  listActiveGrantRows,
+  listGrantRows,
+  lockGrantRow,
+  updateGrantRow,
+} from './store.ts';
+
+export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.query>) {
+  const subjectId = query.subject_id && (await resolveSubject(ctx, query.subject_id));
+  const connectorId = query.connector_id && (await resolveConnector(ctx, query.connector_id));
+  // An unknown name matches no grant.
+  if (subjectId === null || connectorId === null) return toPage(query, [], 0);
+  const filter = { status: query.status, subjectId, connectorId, policyId: query.policy_id };
+  const { rows, total } = await listGrantRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
+  return toPage(query, rows.map(grantRecord), total);
+}
+
+/** By id also for former members, whose grants are still listed. */
+async function resolveSubject(ctx: TenantCtx, ref: string): Promise<string | null> {
+  return isUuid(ref) ? ref.toLowerCase() : ((await findMember(ctx.db, ctx.tenant.id, ref))?.userId ?? null);
+}
+
+async function resolveConnector(ctx: TenantCtx, ref: string): Promise<string | null> {
+  return isUuid(ref) ? ref : findConnectorId(ctx.db, ctx.tenant.id, ref);
+}
+
+export async function listMyGrants(ctx: TenantCtx) {
+  return (await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId)).map(grantRecord);
+}
+
+/** Only connectors and presets that the caller's own grants reference. */
+export async function getMyGrantTerms(ctx: TenantCtx) {
+  const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId);
+  const ids = (column: 'connector_id' | 'preset_id') => [...new Set(rows.map((row) => row[column]))];
+  return {
+    connectors: await describeConnectors(ctx.db, ctx.tenant.id, ids('connector_id')),
+    presets: await describePresets(ctx.db, ctx.tenant.id, ids('preset_id')),
+  };
+}
+
+export async function getGrant(ctx: TenantCtx, input: { grantId: string }) {
+  return grantRecord(orNotFound(await findGrantRow(ctx.db, ctx.tenant.id, input.grantId)));
+}
+
+export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof createGrantShape.body>) {
+  if (input.subject_kind !== 'user')
+    throw validationError('subject_kind', 'must be `user`; other kinds are reserved');
+  const subject = await lockMemberForShare(ctx.db, ctx.tenant.id, input.subject_id);
+  if (!subject) throw validationError('subject_id', 'is not a member of this tenant', 'unknown_subject');
+  // Share locks: what the grant references cannot be deleted before the transaction ends.
+  const connectorId = await lockConnectorForShare(ctx.db, ctx.tenant.id, input.connector_id);
+  if (!connectorId)
+    throw validationError('connector_id', 'is not a connector of this tenant', 'unknown_connector');
+  const presetId = await lockPresetForShare(ctx.db, ctx.tenant.id, input.preset_id);
+  if (!presetId) throw validationError('preset_id', 'is not a preset of this tenant', 'unknown_preset');
+  const unknown = await lockPoliciesForShare(ctx.db, ctx.tenant.id, input.policy_ids);
+  if (unknown.length > 0)
+    throw validationError('policy_ids', `unknown: ${unknown.join(', ')}`, 'unknown_policy');
+
+  const row: GrantRow = {
+    id: ctx.newId(),
+    tenant_id: ctx.tenant.id,
+    subject_id: subject.userId,
+    subject_kind: input.subject_kind,
+    connector_id: connectorId,
+    preset_id: presetId,
+    policy_ids: input.policy_ids,
+    scope_resource_paths: input.scope_resource_paths,
+    status: 'active',
+    reason: input.reason,
+    source: input.source,
+    granted_by: ctx.caller.userId,
+    granted_at: ctx.now,
+    expires_at: parseExpiry(input.expires_at, ctx.now),
+    revoked_by: '',
+    revoked_at: null,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+  };
+  await insertGrantRow(ctx.db, row);
+  ctx.audit({
+    action: 'grants.create',
+    target: { kind: 'grant', id: row.id, name: subject.email },
+    before: null,
+    after: {
+      subject_id: row.subject_id,
+      connector_id: row.connector_id,
+      preset_id: row.preset_id,
+      policy_ids: row.policy_ids,
+      scope_resource_paths: row.scope_resource_paths,
+      reason: row.reason,
+      source: row.source,
+      expires_at: row.expires_at?.toISOString() ?? '',
+    },
+  });
+  if (row.scope_resource_paths.length === 0)
+    ctx.warn('The grant has no scope: it covers the whole connector.');
+  return grantRecord(row);
+}
+
+function parseExpiry(text: string, now: Date): Date | null {
+  if (text === '') return null;
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) throw validationError('expires_at', 'is not a valid time');
+  if (at <= now) throw validationError('expires_at', 'must be in the future');
+  return at;
+}
+
+export async function replaceGrantScope(ctx: TenantMutationCtx, input: { grantId: string; scope: string[] }) {
+  const row = orNotFound(await lockGrantRow(ctx.db, ctx.tenant.id, input.grantId));
+  if (!canReplaceScope(row.status)) throw fail('grant_not_active', { detail: `The grant is ${row.status}.` });
+  ctx.audit({
+    action: 'grants.replaceScope',
+    target: { kind: 'grant', id: row.id, name: row.subject_id },
+    before: { scope_resource_paths: row.scope_resource_paths },
+    after: { scope_resource_paths: input.scope },
+  });
+  if (input.scope.length === 0) ctx.warn('An empty scope covers the whole connector.');
+  if (isDeepEqual(row.scope_resource_paths, input.scope)) return grantRecord(row);
+  const set = { scope_resource_paths: input.scope, updated_at: ctx.now };
+  await updateGrantRow(ctx.db, row.id, set);
+  return grantRecord({ ...row, ...set });
+}
+
+/** Checked before any lookup: whether another subject or connector exists must not be revealed. */
+export function requireAdminOrSelf(ctx: TenantCtx, { subject_id }: { subject_id: string }): void {
+  const isAdmin = ctx.tenant.role === 'tenant_admin';
+  const isSelf = [ctx.caller.userId, ctx.caller.email.toLowerCase()].includes(subject_id.toLowerCase());
+  if (!isAdmin && !isSelf)
+    throw fail('forbidden', { detail: 'Only admins can check the access of other members.' });
+}
+
+export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAccessShape.body>) {
+  requireAdminOrSelf(ctx, input);
+  const subject = await findMember(ctx.db, ctx.tenant.id, input.subject_id);
+  const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
+  // A former or suspended member has no access, whatever was granted.
+  if (subject?.status !== 'active' || !connectorId) {
+    return { allowed: false, grant_ids: [], policy_ids: [], reason: 'no_active_grant' as const };
+  }
+  const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, subject.userId);
+  const actions = await actionsByPreset(ctx.db, ctx.tenant.id);
+  const grants = rows.map((row) => ({
+    id: row.id,
+    connectorId: row.connector_id,
+    actions: actions.get(row.preset_id) ?? [],
+    scope: row.scope_resource_paths,
+    policyIds: row.policy_ids,
+  }));
+  const policies = await loadPolicyFacts(ctx.db, ctx.tenant.id, [
+    ...new Set(rows.flatMap((row) => row.policy_ids)),
+  ]);
+  const request = { connectorId, action: input.action, resourcePath: input.resource_path };
+  return decideAccess(request, grants, policies);
+}

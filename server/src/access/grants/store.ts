@@ -1,0 +1,120 @@
+import type { Grant } from '@svc/contract/grants.shapes.ts';
+import type { GrantStatus } from '@svc/contract/grants.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { z } from 'zod';
+import type { Db, Tx } from '../../core/db.ts';
+import { fetchPage, type PageWindow } from '../../core/paging.ts';
+
+type GrantRecord = z.output<typeof Grant>;
+type GrantTimes = 'granted_at' | 'expires_at' | 'revoked_at' | 'created_at' | 'updated_at';
+
+export interface GrantRow extends Omit<GrantRecord, GrantTimes> {
+  granted_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+type Tables = { grants: GrantRow };
+
+/**
+ * Expiry is evaluated on read by the database's clock, whether or not the job has recorded it. A grant ends at
+ * `expires_at`, not after it.
+ */
+const isOverdue = sql<boolean>`(expires_at is not null and expires_at <= clock_timestamp())`;
+const statusNow = sql<GrantStatus>`case when status = 'active' and ${isOverdue} then 'expired' else status end`;
+const isActiveNow = sql<boolean>`status = 'active' and not ${isOverdue}`;
+const hasPolicy = (policyId: string) => sql<boolean>`policy_ids @> array[${policyId}::text]`;
+
+export async function listActiveGrantRows(db: Db, tenantId: string, subjectId: string): Promise<GrantRow[]> {
+  return newestFirst(selectActive(db, tenantId, subjectId)).execute();
+}
+
+export function listGrantRows(
+  db: Db,
+  tenantId: string,
+  filter: { status?: GrantStatus; subjectId?: string; connectorId?: string; policyId?: string },
+  window: PageWindow,
+) {
+  let query = newestFirst(selectGrants(db, tenantId));
+  if (filter.status !== undefined) query = query.where(statusNow, '=', filter.status);
+  if (filter.subjectId !== undefined) query = query.where('subject_id', '=', filter.subjectId);
+  if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
+  if (filter.policyId !== undefined) query = query.where(hasPolicy(filter.policyId));
+  return fetchPage(query, window);
+}
+
+export function findGrantRow(db: Db, tenantId: string, id: string): Promise<GrantRow | undefined> {
+  return selectGrants(db, tenantId).where('id', '=', id).executeTakeFirst();
+}
+
+/** The status is evaluated after the lock is acquired. */
+export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promise<GrantRow | undefined> {
+  await selectGrants(tx, tenantId).where('id', '=', id).forUpdate().execute();
+  return findGrantRow(tx, tenantId, id);
+}
+
+/** Grants that ended while waiting for the lock are left out. */
+export function lockActiveGrantRows(tx: Tx, tenantId: string, subjectId: string): Promise<GrantRow[]> {
+  return selectActive(tx, tenantId, subjectId).orderBy('id').forUpdate().execute();
+}
+
+export async function insertGrantRow(tx: Tx, row: GrantRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('grants').values(row).execute();
+}
+
+export async function updateGrantRow(tx: Tx, id: string, set: Partial<GrantRow>): Promise<void> {
+  await tx.withTables<Tables>().updateTable('grants').set(set).where('id', '=', id).execute();
+}
+
+/** Skips rows that are locked by others; the next run expires them. */
+export function lockOverdueGrantRows(tx: Tx, tenantId: string, limit: number): Promise<GrantRow[]> {
+  return selectGrants(tx, tenantId)
+    .where('status', '=', 'active')
+    .where(isOverdue)
+    .orderBy('expires_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+}
+
+export async function listTenantsWithOverdueGrants(db: Db): Promise<string[]> {
+  const rows = await db
+    .withTables<Tables>()
+    .selectFrom('grants')
+    .select('tenant_id')
+    .distinct()
+    .where('status', '=', 'active')
+    .where(isOverdue)
+    .execute();
+  return rows.map((row) => row.tenant_id);
+}
+
+/** The contract has no nulls: unset fields are empty strings. */
+export function grantRecord(row: GrantRow): GrantRecord {
+  return {
+    ...row,
+    granted_at: row.granted_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? '',
+    revoked_at: row.revoked_at?.toISOString() ?? '',
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function selectGrants(db: Db, tenantId: string) {
+  const query = db.withTables<Tables>().selectFrom('grants').where('tenant_id', '=', tenantId);
+  return query.selectAll().select(statusNow.as('status'));
+}
+
+function selectActive(db: Db, tenantId: string, subjectId: string) {
+  return selectGrants(db, tenantId)
+    .where('subject_id', '=', subjectId)
+    .where('subject_kind', '=', 'user')
+    .where(isActiveNow);
+}
+
+function newestFirst<O>(query: SelectQueryBuilder<Tables, 'grants', O>) {
+  return query.orderBy('granted_at', 'desc').orderBy('id', 'desc');
+}

@@ -1,0 +1,164 @@
+import type {
+  createPolicy as createPolicyShape,
+  listPolicies as shape,
+  updatePolicy as updatePolicyShape,
+} from '@svc/contract/access-policies.shapes.ts';
+import { FilterError, parseRowFilter } from '@svc/contract/filter.ts';
+import type { z } from 'zod';
+import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import { pageWindow, toPage } from '../../core/paging.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { isDeepEqual } from '../../core/values.ts';
+import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
+import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
+import { refuseWhileGranted } from '../usage.ts';
+import { auditedFields, duplicates, hiddenMaskColumns } from './rules.ts';
+import {
+  deletePolicyRow,
+  findPolicyRow,
+  findPolicyRows,
+  insertPolicyRow,
+  isPolicyNameInUse,
+  listPolicyRows,
+  lockPolicyRow,
+  lockPolicyRowsForShare,
+  type PolicyFields,
+  type PolicyRow,
+  policyRecord,
+  updatePolicyRow,
+} from './store.ts';
+
+const auditTarget = ({ id, name }: PolicyRow) => ({ kind: 'policy', id, name });
+
+export async function listPolicies(ctx: TenantCtx, query: z.output<typeof shape.query>) {
+  const ref = query.connector_id;
+  const connectorId = ref === undefined ? undefined : await findConnectorId(ctx.db, ctx.tenant.id, ref);
+  if (connectorId === null) return toPage(query, [], 0);
+  const { rows, total } = await listPolicyRows(ctx.db, ctx.tenant.id, { connectorId }, pageWindow(query));
+  return toPage(query, rows.map(policyRecord), total);
+}
+
+export async function getPolicy(ctx: TenantCtx, input: { policyId: string }) {
+  return policyRecord(orNotFound(await findPolicyRow(ctx.db, ctx.tenant.id, input.policyId)));
+}
+
+export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeof createPolicyShape.body>) {
+  const fields = { ...input, connector_id: await resolveConnector(ctx, input.connector_id) };
+  await checkPolicy(ctx, fields, null);
+  const row: PolicyRow = {
+    id: ctx.newId(),
+    tenant_id: ctx.tenant.id,
+    ...fields,
+    version: 1,
+    created_by: ctx.caller.userId,
+    created_at: ctx.now,
+    updated_by: ctx.caller.userId,
+    updated_at: ctx.now,
+  };
+  await insertPolicyRow(ctx.db, row);
+  ctx.audit({ action: 'policies.create', target: auditTarget(row), before: null, after: auditedFields(row) });
+  return policyRecord(row);
+}
+
+/** Serves PATCH (some fields) and PUT (all fields). */
+export async function updatePolicy(
+  ctx: TenantMutationCtx,
+  input: { policyId: string; set: z.output<typeof updatePolicyShape.body>; ifMatch: string | undefined },
+) {
+  const row = await lockPolicy(ctx, input);
+  const { connector_id: connector, ...rest } = input.set;
+  const fields: PolicyFields = {
+    ...row,
+    ...rest,
+    connector_id: connector === undefined ? row.connector_id : await resolveConnector(ctx, connector),
+  };
+  await checkPolicy(ctx, fields, row);
+  const [before, after] = [auditedFields(row), auditedFields(fields)];
+  ctx.audit({ action: 'policies.update', target: auditTarget(row), before, after });
+  if (isDeepEqual(before, after)) return policyRecord(row);
+  const next = {
+    ...row,
+    ...fields,
+    version: row.version + 1,
+    updated_by: ctx.caller.userId,
+    updated_at: ctx.now,
+  };
+  await updatePolicyRow(ctx.db, next);
+  return policyRecord(next);
+}
+
+export async function deletePolicy(
+  ctx: TenantMutationCtx,
+  input: { policyId: string; ifMatch: string | undefined },
+): Promise<undefined> {
+  // The lock waits for grants that are being created with the policy, so that the check below sees them.
+  const row = await lockPolicy(ctx, input);
+  await refuseWhileGranted(ctx, 'policy', row.id);
+  await deletePolicyRow(ctx.db, row.id);
+  ctx.audit({ action: 'policies.delete', target: auditTarget(row), before: auditedFields(row), after: null });
+}
+
+async function lockPolicy(
+  ctx: TenantMutationCtx,
+  input: { policyId: string; ifMatch: string | undefined },
+): Promise<PolicyRow> {
+  const row = orNotFound(await lockPolicyRow(ctx.db, ctx.tenant.id, input.policyId));
+  if (!matchesIfMatch(input.ifMatch, versionEtag(row))) throw fail('precondition_failed');
+  return row;
+}
+
+async function checkPolicy(
+  ctx: TenantMutationCtx,
+  fields: PolicyFields,
+  before: PolicyFields | null,
+): Promise<void> {
+  // An unchanged filter is not checked again, so that a policy with an invalid one can still be disabled.
+  if (fields.row_filter !== before?.row_filter) checkRowFilter(fields.row_filter);
+  const masks = fields.masks.map((mask) => mask.column);
+  for (const [field, problem, columns] of [
+    ['columns', 'duplicate', duplicates(fields.columns.names)],
+    ['masks', 'hidden by `columns`', hiddenMaskColumns(fields)],
+    ['masks', 'duplicate', duplicates(masks)],
+  ] as const)
+    if (columns.length > 0) throw validationError(field, `${problem}: ${columns.join(', ')}`);
+  if (fields.name !== before?.name && (await isPolicyNameInUse(ctx.db, ctx.tenant.id, fields.name)))
+    throw fail('unique_violation', { detail: `A policy named ${fields.name} already exists.` });
+}
+
+function checkRowFilter(text: string): void {
+  try {
+    parseRowFilter(text);
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    throw validationError('row_filter', `is invalid at ${JSON.stringify(error.field)}: ${error.detail}`);
+  }
+}
+
+/** `''` means any connector. */
+async function resolveConnector(ctx: TenantMutationCtx, ref: string): Promise<string | null> {
+  if (ref === '') return null;
+  const id = await lockConnectorForShare(ctx.db, ctx.tenant.id, ref);
+  if (!id) throw validationError('connector_id', 'is not a connector of this tenant', 'unknown_connector');
+  return id;
+}
+
+/** Returns the ids that do not exist; the others cannot be deleted before the transaction ends. */
+export async function lockPoliciesForShare(
+  tx: Tx,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const existing = new Set((await lockPolicyRowsForShare(tx, tenantId, ids)).map((row) => row.id));
+  return ids.filter((id) => !existing.has(id));
+}
+
+export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly string[]) {
+  return (await findPolicyRows(db, tenantId, ids)).map((row) => ({
+    id: row.id,
+    connectorId: row.connector_id,
+    resourcePath: row.resource_path,
+    actions: row.actions,
+    enabled: row.enabled,
+  }));
+}

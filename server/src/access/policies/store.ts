@@ -1,0 +1,88 @@
+import type { AccessPolicy } from '@svc/contract/access-policies.shapes.ts';
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import type { Db, Tx } from '../../core/db.ts';
+import { fetchPage, type PageWindow } from '../../core/paging.ts';
+
+export type PolicyRecord = z.output<typeof AccessPolicy>;
+
+export interface PolicyRow extends Omit<PolicyRecord, 'connector_id' | 'created_at' | 'updated_at'> {
+  connector_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+type Tables = { access_policies: PolicyRow };
+
+export type PolicyFields = Omit<
+  PolicyRow,
+  'id' | 'tenant_id' | 'version' | 'created_by' | 'created_at' | 'updated_by' | 'updated_at'
+>;
+
+export function listPolicyRows(
+  db: Db,
+  tenantId: string,
+  filter: { connectorId?: string },
+  window: PageWindow,
+) {
+  let query = selectPolicies(db, tenantId).orderBy('name');
+  if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
+  return fetchPage(query, window);
+}
+
+export function findPolicyRow(db: Db, tenantId: string, id: string): Promise<PolicyRow | undefined> {
+  return selectPolicies(db, tenantId).where('id', '=', id).executeTakeFirst();
+}
+
+export function lockPolicyRow(tx: Tx, tenantId: string, id: string): Promise<PolicyRow | undefined> {
+  return selectPolicies(tx, tenantId).where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export function findPolicyRows(db: Db, tenantId: string, ids: readonly string[]): Promise<PolicyRow[]> {
+  return selectByIds(db, tenantId, ids).execute();
+}
+
+/** Locks in id order to avoid deadlocks between grants with the same policies. */
+export function lockPolicyRowsForShare(tx: Tx, tenantId: string, ids: readonly string[]) {
+  return selectByIds(tx, tenantId, ids).forKeyShare().execute();
+}
+
+export async function isPolicyNameInUse(db: Db, tenantId: string, name: string): Promise<boolean> {
+  const row = await selectPolicies(db, tenantId).where('name', '=', name).executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertPolicyRow(tx: Tx, row: PolicyRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('access_policies').values(toStored(row)).execute();
+}
+
+export async function updatePolicyRow(tx: Tx, row: PolicyRow): Promise<void> {
+  const update = tx.withTables<Tables>().updateTable('access_policies').set(toStored(row));
+  await update.where('id', '=', row.id).execute();
+}
+
+export async function deletePolicyRow(tx: Tx, id: string): Promise<void> {
+  await sql`delete from svc.access_policies where id = ${id}`.execute(tx);
+}
+
+export function policyRecord(row: PolicyRow): PolicyRecord {
+  return {
+    ...row,
+    connector_id: row.connector_id ?? '',
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function selectPolicies(db: Db, tenantId: string) {
+  return db.withTables<Tables>().selectFrom('access_policies').selectAll().where('tenant_id', '=', tenantId);
+}
+
+function selectByIds(db: Db, tenantId: string, ids: readonly string[]) {
+  return selectPolicies(db, tenantId).where(sql<boolean>`id = any(${ids}::uuid[])`).orderBy('id');
+}
+
+/** The driver sends a bare array as a PostgreSQL array; jsonb columns need text. */
+function toStored(row: PolicyRow): PolicyRow {
+  const json = (value: unknown) => sql`${JSON.stringify(value)}::jsonb` as never;
+  return { ...row, columns: json(row.columns), masks: json(row.masks) };
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  createWriteStream,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
+import { type ClientBase, escapeIdentifier as ident } from 'pg';
+import { validationError } from '../../core/problem.ts';
+import { copyOut } from './copy-out.ts';
+import type { FileEntry } from './data-files.ts';
+import { type Manifest, schemaPath, tablePath } from './manifest.ts';
+import { dumpSchema, listAppSchemas, listTables, type TableFacts } from './snapshot.ts';
+
+export async function writeArchive(
+  target: { file: string; onInterrupt(undo: () => void): () => void },
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const file = resolve(target.file);
+  checkTarget(file);
+  removeStalePartials(file);
+  const partial = `${file}.partial-${process.pid}`;
+  const remove = () => rmSync(partial, { force: true });
+  const forget = target.onInterrupt(remove);
+  try {
+    await pipeline(bytes, createGzip({ level: 4 }), createWriteStream(partial, { flags: 'wx', mode: 0o600 }));
+    const { size } = statSync(partial);
+    syncToDisk(partial);
+    renameSync(partial, file);
+    syncToDisk(dirname(file));
+    return size;
+  } catch (error) {
+    remove();
+    throw error;
+  } finally {
+    forget();
+  }
+}
+
+function checkTarget(file: string): void {
+  const folder = statSync(dirname(file), { throwIfNoEntry: false });
+  if (!folder?.isDirectory()) throw validationError('to', `folder ${dirname(file)} does not exist`);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw validationError('to', `${file} is a folder`);
+}
+
+function removeStalePartials(file: string): void {
+  for (const name of readdirSync(dirname(file))) {
+    const [, start, pid] = /^(.+)\.partial-(\d+)$/.exec(name) ?? [];
+    if (start === basename(file) && !isRunning(Number(pid)))
+      rmSync(join(dirname(file), name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+export function syncToDisk(path: string): void {
+  // Windows cannot open folders.
+  if (process.platform === 'win32' && statSync(path).isDirectory()) return;
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+export function tarEntry(path: string, content: Uint8Array, modified: Date): FileEntry {
+  return { path, kind: 'file', mode: 0o600, modified, size: content.byteLength, content: [content] };
+}
+
+export async function* schemaEntries(
+  client: ClientBase,
+  { rowsRole, at, manifest }: { rowsRole: string; at: Date; manifest: Manifest },
+): AsyncGenerator<FileEntry> {
+  for (const schema of await listAppSchemas(client)) {
+    const { dump, leftOut } = await dumpSchema(client, { schema, rowsRole });
+    const text = Buffer.from(`${JSON.stringify(dump, null, 1)}\n`);
+    manifest.schemas.push({ name: schema, sha256: createHash('sha256').update(text).digest('hex') });
+    manifest.left_out.push(...leftOut);
+    yield tarEntry(schemaPath(schema), text, at);
+  }
+}
+
+export async function* tableEntries(
+  client: ClientBase,
+  { includes, at, manifest }: { includes: (table: TableFacts) => boolean; at: Date; manifest: Manifest },
+): AsyncGenerator<FileEntry> {
+  for (const table of (await listTables(client)).filter(includes)) {
+    const sum = createHash('sha256');
+    const columns = table.columns.map(ident).join(', ');
+    const copy = copyOut(client, `copy ${qualifiedName(table)} (${columns}) to stdout`);
+    let bytes = 0;
+    let piece = 0;
+    for await (const part of copy) {
+      sum.update(part);
+      bytes += part.length;
+      yield tarEntry(tablePath(table, piece++), part, at);
+    }
+    manifest.tables.push({ ...table, rows: copy.rows(), bytes, sha256: sum.digest('hex') });
+  }
+}
+
+export async function readSequences(
+  client: ClientBase,
+  includes: (sequence: { schema: string }) => boolean,
+): Promise<Manifest['sequences']> {
+  const { rows } = await client.query<{ schema: string; name: string }>(
+    `select n.nspname as schema, c.relname as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'S' order by 1, 2`,
+  );
+  const found: Manifest['sequences'] = [];
+  for (const sequence of rows.filter(includes)) {
+    const state = await client.query<{ last_value: string; is_called: boolean }>(
+      `select last_value::text, is_called from ${qualifiedName(sequence)}`,
+    );
+    const [{ last_value, is_called } = { last_value: '1', is_called: false }] = state.rows;
+    found.push({ ...sequence, last_value, is_called });
+  }
+  return found;
+}
+
+export function qualifiedName({ schema, name }: { schema: string; name: string }): string {
+  return `${ident(schema)}.${ident(name)}`;
+}
+
+export async function* tarBytes(entries: AsyncIterable<FileEntry>): AsyncGenerator<Uint8Array> {
+  for await (const { path, kind, mode, modified, size, content } of entries) {
+    const [name, type] = kind === 'folder' ? [`${path}/`, '5'] : [path, '0'];
+    yield* tarHeaderBlocks({ name, type, size, mode, modified });
+    let written = 0;
+    for await (const chunk of content) {
+      written += chunk.byteLength;
+      yield chunk;
+    }
+    if (written !== size) throw new Error(`${path} changed while it was read.`);
+    yield tarPadding(size);
+  }
+  yield tarEnd();
+}

@@ -1,0 +1,192 @@
+import { usageError } from '@svc/cli/framework/errors.ts';
+import { tableLines } from '@svc/cli/framework/layout.ts';
+import { cellText, sanitize } from '@svc/cli/framework/text.ts';
+import type { tenantRoles } from '@svc/contract/identity.ts';
+import type { resourceTiers } from '@svc/contract/limits.ts';
+import { type Ctx, platformTenantId } from '../../core/context.ts';
+import { runAsOperator } from '../../core/mutation.ts';
+import { fail } from '../../core/problem.ts';
+import { issueAccessToken } from '../../identity/sessions/issue-token.ts';
+import { setMember } from '../../people/tenants/members.ts';
+import { createTenant, findTenant, listTenants, updateTenant } from '../../people/tenants/tenants.ts';
+import {
+  activateUser,
+  createUser,
+  findUser,
+  listUsers,
+  setPassword,
+  suspendUser,
+} from '../../people/users/users.ts';
+import type { AdminCtx, Result } from '../command.ts';
+import { type System, withSystem, withSystemOrNew } from '../system.ts';
+
+type Tier = (typeof resourceTiers)[number];
+
+export async function runCreateTenant(
+  ctx: AdminCtx,
+  args: { positionals: { slug: string }; flags: { name?: string; 'max-resource-tier'?: Tier } },
+): Promise<Result> {
+  const { name, 'max-resource-tier': maxResourceTier } = args.flags;
+  const { slug } = args.positionals;
+  const tenant = await withSystemOrNew(ctx, (system) =>
+    asPlatform(system, 'tenants.create', (operator) =>
+      createTenant(operator, { slug, name, maxResourceTier }),
+    ),
+  );
+  return { json: { ...tenant }, text: `Created tenant ${tenant.slug} (${tenant.id}).\n` };
+}
+
+export async function runUpdateTenant(
+  ctx: AdminCtx,
+  args: { positionals: { tenant: string }; flags: { name?: string; 'max-resource-tier'?: Tier } },
+): Promise<Result> {
+  const { name, 'max-resource-tier': maxResourceTier } = args.flags;
+  const tenant = await withSystem(ctx, async (system) => {
+    const { id } = await requireTenant(system, args.positionals.tenant);
+    return runAsOperator(system, { name: 'tenants.update', auditTenantId: id }, (operator) =>
+      updateTenant(operator, { tenantId: id, name, maxResourceTier }),
+    );
+  });
+  return {
+    json: { ...tenant },
+    text: `Updated tenant ${tenant.slug}: name ${tenant.name}, largest tier ${tenant.max_resource_tier}.\n`,
+  };
+}
+
+export async function runListTenants(ctx: AdminCtx): Promise<Result> {
+  const items = await withSystem(ctx, listTenants);
+  return listResult(['slug', 'name', 'max_resource_tier', 'created_at', 'id'], items);
+}
+
+export async function runListUsers(ctx: AdminCtx): Promise<Result> {
+  const items = await withSystem(ctx, listUsers);
+  return listResult(['email', 'name', 'status', 'id'], items);
+}
+
+function listResult(columns: readonly string[], items: readonly object[]): Result {
+  const grid = {
+    titles: columns.map((column) => column.replaceAll('_', ' ').toUpperCase()),
+    keep: columns.map(() => true),
+    rows: items.map((item) => columns.map((column) => cellText(Reflect.get(item, column)))),
+  };
+  const lines = tableLines(grid, { width: null, colour: false, unicode: true }) ?? [];
+  return { json: { items, total: items.length }, text: `${lines.join('\n')}\n` };
+}
+
+export async function runCreateUser(
+  ctx: AdminCtx,
+  args: { positionals: { email: string }; flags: { name?: string; 'password-stdin'?: boolean } },
+): Promise<Result> {
+  const { name, 'password-stdin': fromStdin } = args.flags;
+  const { email } = args.positionals;
+  const password = fromStdin ? await readPassword(ctx) : undefined;
+  const user = await withSystemOrNew(ctx, (system) =>
+    asPlatform(system, 'users.create', (operator) => createUser(operator, { email, name, password })),
+  );
+  return { json: { ...user }, text: `Created user ${user.email} (${user.id}).\n` };
+}
+
+interface UserArgs {
+  positionals: { user: string };
+}
+
+export async function runSuspendUser(ctx: AdminCtx, args: UserArgs): Promise<Result> {
+  const user = await changeUser(ctx, args.positionals.user, 'users.suspend', suspendUser);
+  return { json: { ...user }, text: `Suspended ${user.email}; all sessions have ended.\n` };
+}
+
+export async function runActivateUser(ctx: AdminCtx, args: UserArgs): Promise<Result> {
+  const user = await changeUser(ctx, args.positionals.user, 'users.activate', activateUser);
+  return { json: { ...user }, text: `Activated ${user.email}.\n` };
+}
+
+export async function runSetPassword(
+  ctx: AdminCtx,
+  { positionals, flags }: UserArgs & { flags: { 'password-stdin'?: boolean } },
+): Promise<Result> {
+  if (!flags['password-stdin'])
+    throw usageError(
+      '--password-stdin is required.',
+      'Write the password to standard input: arguments are visible to other users of this machine.',
+    );
+  const password = await readPassword(ctx);
+  const { id, email } = await changeUser(
+    ctx,
+    positionals.user,
+    'users.set-password',
+    async (operator, user) => {
+      await setPassword(operator, { userId: user.id, password });
+      return user;
+    },
+  );
+  return { json: { id, email }, text: `Set the password of ${email}; all sessions have ended.\n` };
+}
+
+export async function runSetMember(
+  ctx: AdminCtx,
+  { flags }: { flags: { tenant: string; user: string; role: (typeof tenantRoles)[number] | 'none' } },
+): Promise<Result> {
+  const { role } = flags;
+  const { tenant, user } = await withSystem(ctx, async (system) => {
+    const found = {
+      tenant: await requireTenant(system, flags.tenant),
+      user: await requireUser(system, flags.user),
+    };
+    await runAsOperator(system, { name: 'members.set', auditTenantId: found.tenant.id }, (operator) =>
+      setMember(operator, { tenantId: found.tenant.id, userId: found.user.id, role }),
+    );
+    return found;
+  });
+  const state = role === 'none' ? `is no longer a member of ${tenant.slug}` : `is ${role} of ${tenant.slug}`;
+  return { json: { tenant_id: tenant.id, user_id: user.id, role }, text: `${user.email} ${state}.\n` };
+}
+
+const ttlMsDefault = 3_600_000;
+
+export async function runIssueToken(
+  ctx: AdminCtx,
+  { flags }: { flags: { user: string; ttl?: number } },
+): Promise<Result> {
+  const ttlSeconds = Math.ceil((flags.ttl ?? ttlMsDefault) / 1000);
+  const { token, expiresAt } = await changeUser(ctx, flags.user, 'tokens.issue', (operator, { userId }) =>
+    issueAccessToken(operator, { userId, ttlSeconds }),
+  );
+  return { json: { access_token: token, expires_at: expiresAt.toISOString() }, text: `${token}\n` };
+}
+
+type Operator = Parameters<Parameters<typeof runAsOperator>[2]>[0];
+
+async function changeUser<T>(
+  ctx: AdminCtx,
+  ref: string,
+  operation: string,
+  change: (operator: Operator, user: { userId: string; id: string; email: string }) => Promise<T>,
+): Promise<T> {
+  return withSystem(ctx, async (system) => {
+    const { id, email } = await requireUser(system, ref);
+    return asPlatform(system, operation, (operator) => change(operator, { userId: id, id, email }));
+  });
+}
+
+function asPlatform<T>(system: System, name: string, work: (operator: Operator) => Promise<T>): Promise<T> {
+  return runAsOperator(system, { name, auditTenantId: platformTenantId }, work);
+}
+
+async function requireUser(ctx: Pick<Ctx, 'db'>, ref: string) {
+  const user = await findUser(ctx, { ref });
+  if (!user) throw fail('not_found', { detail: `There is no user ${sanitize(ref)}.` });
+  return user;
+}
+
+async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
+  const tenant = await findTenant(ctx, { ref });
+  if (!tenant) throw fail('not_found', { detail: `There is no tenant ${sanitize(ref)}.` });
+  return tenant;
+}
+
+async function readPassword(ctx: AdminCtx): Promise<string> {
+  const text = (await ctx.stdin()).replace(/\r?\n$/, '');
+  if (text === '') throw usageError('There is no password on standard input.');
+  if (/[\r\n]/.test(text)) throw usageError('The password on standard input has more than one line.');
+  return text;
+}

@@ -1,0 +1,130 @@
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { localLoginFile } from '@svc/contract/identity.ts';
+import type { Config } from '../../config.ts';
+import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
+import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
+import { hasTable } from '../system.ts';
+import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
+
+const mebibyte = 1024 * 1024;
+const freeBytesMin = 100 * mebibyte;
+const freeBytesEnough = 1024 * mebibyte;
+const secretFiles = ['postgres.json', 'raw/postgres.json', localLoginFile, 'audit-anchors.jsonl'];
+
+export const dataDir = configCheck('data dir', async ({ dataDir: folder }) => {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!found) return warning(`${folder} does not exist yet.`, 'The first start of the server creates it.');
+  if (!found.isDirectory()) return problem(`${folder} is not a folder.`, 'Set SVC_DATA_DIR to a folder.');
+  return checkMode(folder, found.mode) ?? checkSecrets(folder) ?? freeSpace(folder);
+});
+
+function checkMode(folder: string, mode: number): Finding | null {
+  if (mode & 0o022) return problem(`Other users may write into ${folder}.`, `chmod go-w ${folder}`);
+  if (mode & 0o044) return warning(`Other users may list ${folder}.`, `chmod go-r ${folder}`);
+  return null;
+}
+
+function checkSecrets(folder: string): Finding | null {
+  const open = secretFiles
+    .map((name) => join(folder, name))
+    .filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
+  if (open.length === 0) return null;
+  return problem(`Other users may read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`);
+}
+
+function freeSpace(folder: string): Finding {
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const detail = `${folder}: ${Math.floor(free / mebibyte)} MiB free.`;
+  if (free < freeBytesMin) return problem(detail, 'Free disk space: a full disk stops all writes.');
+  if (free < freeBytesEnough) return warning(detail, 'Free disk space soon.');
+  return ok(detail);
+}
+
+export const address = configCheck('address', checkAddress);
+
+async function checkAddress({ host, port, baseUrl }: Config): Promise<Finding> {
+  const url = new URL(baseUrl);
+  const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(url.hostname);
+  const detail = `Listens on ${host}:${port}, public URL ${baseUrl}.`;
+  if (isLocal && host !== '127.0.0.1' && host !== 'localhost' && host !== '::1') {
+    return warning(
+      `${detail} The port is reachable from other machines, but the public URL is local.`,
+      'Set SVC_BASE_URL to the public URL of the server.',
+    );
+  }
+  if (isLocal && url.protocol === 'http:' && Number(url.port || 80) !== port) {
+    return warning(`${detail} The ports differ.`, 'Leave SVC_BASE_URL unset, or name the same port.');
+  }
+  if (!isLocal && url.protocol === 'http:') {
+    return warning(
+      `${detail} Passwords and tokens travel unencrypted.`,
+      'Use a TLS proxy, and set SVC_BASE_URL to the https URL.',
+    );
+  }
+  if (port < 1024 && process.getuid?.() !== 0) {
+    return warning(`${detail} Ports below 1024 need privileges.`, 'Set SVC_PORT to a higher port.');
+  }
+  return ok(detail);
+}
+
+const readyMsMax = 3_000;
+
+/** Only a warning, because the server may be stopped on purpose. */
+export const server = configCheck('server', async ({ baseUrl }) => {
+  try {
+    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(readyMsMax) });
+    await answer.body?.cancel();
+    if (answer.ok) return ok(`A server is ready on ${baseUrl}.`);
+    return warning(`${baseUrl}/readyz returns ${answer.status}.`, "See the server's log.");
+  } catch (error) {
+    return warning(`No server responds on ${baseUrl}: ${errorText(error)}`, 'Start it with npm start.');
+  }
+});
+
+const differenceMsOk = 2_000;
+const differenceMsMax = 30_000;
+
+export const clock = databaseCheck('clock', async ({ control }) => {
+  const sentAt = Date.now();
+  const { rows } = await control.pool.query<{ ms: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  );
+  const localMs = (sentAt + Date.now()) / 2;
+  const difference = Math.round(Math.abs((rows[0]?.ms ?? 0) - localMs));
+  const detail = `This machine and the database differ by ${difference} ms.`;
+  const hint = 'Synchronize both with NTP.';
+  if (difference > differenceMsMax) return problem(detail, hint);
+  return difference > differenceMsOk ? warning(detail, hint) : ok(detail);
+});
+
+/** Does not start the runtime, which the server may be using. */
+export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir }) => {
+  const { ok: isOk, detail } =
+    chosen.kind === 'docker'
+      ? await checkEngine(chosen.docker)
+      : await checkProcessRuntime({ ...chosen, dataDir });
+  return isOk
+    ? ok(detail)
+    : warning(detail, 'Apps cannot be deployed without it; sites and rows are still served.');
+});
+
+export const otherRuntime = databaseCheck('apps of another runtime', async ({ config, control }) => {
+  if (!(await hasTable(control.pool, 'svc.deployments'))) return ok('No app has been deployed.');
+  const { rows } = await control.pool.query<{ name: string; runtime: string }>(
+    `select t.slug || '/' || a.slug as name, d.runtime
+     from svc.apps a join svc.deployments d on d.id = a.live_deployment_id join svc.tenants t on t.id = a.tenant_id
+     where a.record = 'active' and a.runtime = 'running' and d.method <> 'static' and d.runtime <> $1
+     order by 1 limit $2`,
+    [config.runtime.kind, shownMax + 1],
+  );
+  if (rows.length === 0) return ok(`All live apps run on ${config.runtime.kind}.`);
+  const names = rows.slice(0, shownMax).map(({ name }) => name);
+  return warning(
+    `Built for another runtime, and not running: ${names.join(', ')}${rows.length > shownMax ? ' …' : ''}.`,
+    `Ask their owners to deploy again, or set SVC_RUNTIME back to ${rows[0]?.runtime}.`,
+  );
+});
+
+const shownMax = 20;

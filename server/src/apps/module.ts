@@ -1,0 +1,85 @@
+import { createTaggedCache } from '../core/cache.ts';
+import type { DriverDeps } from '../drivers/deps.ts';
+import type { MailConfig } from '../drivers/mail/mail.ts';
+import { openSmtpMail } from '../drivers/mail/smtp-mail.ts';
+import { under } from '../http/front.ts';
+import type { Module } from '../http/module.ts';
+import { onPerson } from '../people/person-events.ts';
+import { onApp } from './app-events.ts';
+import { categoryRoutes } from './categories/routes.ts';
+import { createIcons, iconsPrefix, purgeIcons, removeIconObjects } from './icons/icons.ts';
+import { iconRoutes } from './icons/routes.ts';
+import { deleteOrphanedIconObjects, deleteUnusedIcons } from './icons/sweep-icons.ts';
+import { mailNotification } from './notifications/mail-notification.ts';
+import { deleteOldNotifications, notifyFormerAdmin } from './notifications/notifications.ts';
+import { notificationRoutes } from './notifications/routes.ts';
+import { mailTopic } from './notifications/rules.ts';
+import { createAppAccess } from './record/app-access.ts';
+import { warnAboutAppsAboveTier } from './record/apps.ts';
+import { detachCategory } from './record/detach-category.ts';
+import { deleteExpiredNames } from './record/names-store.ts';
+import { endRolesOfUser } from './record/people.ts';
+import { purgeDueApps } from './record/purge.ts';
+import { createAppRoutes } from './record/routes.ts';
+
+import { resourcePresetRoutes } from './resource-presets/routes.ts';
+
+export interface AppsServices {
+  appAccess: ReturnType<typeof createAppAccess>;
+}
+
+type AppsDeps = DriverDeps & { config: { mail: MailConfig | null } };
+
+export const apps: Module = {
+  name: 'apps',
+  open: ({ db, invalidation }: DriverDeps): AppsServices => ({
+    appAccess: createAppAccess({ db, cache: createTaggedCache(invalidation, { entriesMax: 10_000 }) }),
+  }),
+  routes: ({ config, urlKey }) => [
+    ...notificationRoutes,
+    ...createAppRoutes(config),
+    ...categoryRoutes,
+    ...resourcePresetRoutes,
+    ...iconRoutes({ baseUrl: config.baseUrl, key: urlKey }),
+  ],
+  handlers: (deps: DriverDeps) => [
+    {
+      matches: under(iconsPrefix),
+      handle: createIcons({ ...deps, signer: { baseUrl: deps.config.baseUrl, key: deps.urlKey } }),
+    },
+  ],
+  effects: ({ db, log, now, objects, config }: AppsDeps) => ({
+    'icons.remove': removeIconObjects({ objects }),
+    'categories.detach': detachCategory({ db }),
+    [mailTopic]: mailNotification({
+      db,
+      log,
+      now,
+      baseUrl: config.baseUrl,
+      mail: config.mail && openSmtpMail(config.mail),
+    }),
+  }),
+  jobs: (deps: DriverDeps) => [
+    { name: 'icons.sweep', cron: '47 * * * *', run: () => deleteUnusedIcons(deps) },
+    {
+      name: 'icons.objects',
+      cron: '57 4 * * *',
+      run: () => deleteOrphanedIconObjects({ ...deps, now: deps.now() }),
+    },
+    { name: 'apps.purge', cron: '37 * * * *', run: () => purgeDueApps(deps) },
+    {
+      name: 'notifications.sweep',
+      cron: '47 3 * * *',
+      run: async () => void (await deleteOldNotifications(deps.db, { now: deps.now() })),
+    },
+    { name: 'names.forget', cron: '27 3 * * *', run: () => deleteExpiredNames(deps.db) },
+  ],
+  subscriptions: () => [
+    onApp({ purged: async (ctx, app) => ({ removed: await purgeIcons(ctx, app) }) }),
+    onPerson({
+      roleChanged: notifyFormerAdmin,
+      leftTenant: endRolesOfUser,
+      maxTierChanged: warnAboutAppsAboveTier,
+    }),
+  ],
+};

@@ -1,0 +1,167 @@
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import type { Notification, listNotifications as shape } from '@svc/contract/notifications.shapes.ts';
+import { type NotificationKind, notificationDaysKept } from '@svc/contract/notifications.ts';
+import type { z } from 'zod';
+import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { fail } from '../../core/problem.ts';
+import { daysAfter, isUuid } from '../../core/values.ts';
+import type { RoleChange } from '../../people/person-events.ts';
+import { filterActiveMembers } from '../../people/tenants/members.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
+import { filterActiveUsers } from '../../people/users/users.ts';
+import { type AppName, loadAppNames } from '../app-names.ts';
+import { cutText, cutTitle, isSentToFormerMembers, mailTopic } from './rules.ts';
+import {
+  type CursorPosition,
+  countUnread,
+  deleteNotificationRowsBefore,
+  insertNotificationRows,
+  listNotificationRows,
+  markRead,
+  type NotificationRow,
+} from './store.ts';
+
+/** Newest first. Notifications are only appended, so a cursor stays valid. */
+export async function listNotifications(
+  ctx: TenantCtx,
+  query: z.output<typeof shape.query>,
+): Promise<z.output<typeof shape.answer>> {
+  const reader = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
+  const found = await listNotificationRows(ctx.db, reader, {
+    which: query.unread === 'true' ? 'unread' : 'all',
+    before: query.cursor === undefined ? null : readCursor(query.cursor),
+    limit: query.per_page + 1,
+  });
+  const rows = found.slice(0, query.per_page);
+  const last = found.length > query.per_page ? rows.at(-1) : undefined;
+  const appIds = rows.flatMap(({ app_id }) => app_id ?? []);
+  const apps = await loadAppNames(ctx.db, reader.tenantId, appIds);
+  return {
+    items: rows.map((row) => notificationRecord(row, apps)),
+    unread: await countUnread(ctx.db, reader),
+    next_cursor: last ? formatCursor(last) : null,
+  };
+}
+
+function notificationRecord(
+  { tenant_id: _tenant, user_id: _user, ...row }: NotificationRow,
+  apps: ReadonlyMap<string, AppName>,
+): z.output<typeof Notification> {
+  return {
+    ...row,
+    app_slug: apps.get(row.app_id ?? '')?.slug ?? null,
+    created_at: row.created_at.toISOString(),
+    read_at: row.read_at?.toISOString() ?? null,
+  };
+}
+
+export async function readNotifications(
+  ctx: TenantMutationCtx,
+  { ids }: { ids: readonly string[] | 'all' },
+): Promise<{ changed: number; unread: number }> {
+  const reader = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
+  const changed = await markRead(ctx.db, reader, { ids, at: ctx.now });
+  const unread = await countUnread(ctx.db, reader);
+  ctx.audit({
+    action: 'notifications.read',
+    target: { kind: 'user', id: ctx.caller.userId, name: ctx.caller.email },
+    // With explicit ids, new notifications do not change the plan; with "all" they do, because the caller has
+    // not seen them.
+    before: { unread: changed },
+    after: { unread: 0 },
+  });
+  ctx.invalidate(notificationsTag(ctx.caller.userId));
+  return { changed, unread };
+}
+
+function formatCursor({ created_at, id }: Pick<NotificationRow, 'created_at' | 'id'>): string {
+  return Buffer.from(`${created_at.getTime()} ${id}`).toString('base64url');
+}
+
+function readCursor(cursor: string): CursorPosition {
+  const [, time, id] = /^(\d{1,14}) (.+)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  if (id === undefined || !isUuid(id)) throw fail('invalid_cursor');
+  return { at: new Date(Number(time)), id };
+}
+
+/** Older events are in the audit log. */
+export async function deleteOldNotifications(db: Db, { now }: { now: Date }): Promise<number> {
+  return deleteNotificationRowsBefore(db, daysAfter(now, -notificationDaysKept));
+}
+
+export interface NotificationInput {
+  tenantId: string;
+  kind: NotificationKind;
+  appId: string | null;
+  /** Duplicates are ignored; users who may not see the notification are skipped. */
+  userIds: readonly string[];
+  /** One line: also the subject of the e-mail. */
+  title: string;
+  text: string;
+  /** A console path that starts with `/`. */
+  path: string;
+}
+
+/**
+ * Notifies users of a change in this transaction; nothing is sent for a preview. Each e-mail is an outbox
+ * effect.
+ */
+export async function notify(
+  ctx: Pick<MutationCtx, 'db' | 'now' | 'newId' | 'enqueue' | 'invalidate'>,
+  { tenantId, kind, appId, userIds, title, text, path }: NotificationInput,
+): Promise<void> {
+  const recipients = await filterRecipients(ctx.db, { tenant_id: tenantId, kind }, [...new Set(userIds)]);
+  const rows: NotificationRow[] = recipients.map((userId) => ({
+    id: ctx.newId(),
+    tenant_id: tenantId,
+    user_id: userId,
+    app_id: appId,
+    kind,
+    title: cutTitle(title),
+    text: cutText(text),
+    path,
+    created_at: ctx.now,
+    read_at: null,
+  }));
+  await insertNotificationRows(ctx.db, rows);
+  for (const row of rows) {
+    ctx.enqueue(mailTopic, { tenantId, notificationId: row.id });
+    ctx.invalidate(notificationsTag(row.user_id));
+  }
+}
+
+/** Active members of the tenant; for "removed from the tenant", any active user. */
+export function filterRecipients(
+  db: Db,
+  { tenant_id, kind }: Pick<NotificationRow, 'tenant_id' | 'kind'>,
+  userIds: readonly string[],
+): Promise<string[]> {
+  return isSentToFormerMembers(kind)
+    ? filterActiveUsers(db, userIds)
+    : filterActiveMembers(db, tenant_id, userIds);
+}
+
+/** Notifies a person who is no longer a tenant admin: others may now decide alone. */
+export async function notifyFormerAdmin(
+  ctx: MutationCtx,
+  { tenantId, userId, before, after }: RoleChange,
+): Promise<void> {
+  if (before !== 'tenant_admin' || after === 'tenant_admin' || userId === ctx.caller.userId) return;
+  const tenant = await findTenant(ctx, { ref: tenantId });
+  if (!tenant) return;
+  await notify(ctx, {
+    tenantId,
+    appId: null,
+    kind: 'role_changed',
+    userIds: [userId],
+    title: `You are no longer an admin of ${tenant.name}`,
+    text: after
+      ? `${ctx.caller.email} changed your role. You are still a member.`
+      : `${ctx.caller.email} removed you from the tenant.`,
+    // A person who left the tenant has no page in it.
+    path: after ? consolePaths.apps(tenant.slug) : consolePaths.home,
+  });
+}
+
+const notificationsTag = (userId: string) => `notifications:${userId}`;

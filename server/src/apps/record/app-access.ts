@@ -1,0 +1,76 @@
+import type { AppRelation } from '@svc/contract/endpoint.ts';
+import type { TaggedCache } from '../../core/cache.ts';
+import {
+  type AppAccess,
+  type AppCtx,
+  type AppMutationCtx,
+  type Caller,
+  satisfiesRelation,
+  type TenantAccess,
+} from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { fail } from '../../core/problem.ts';
+import { appTag, userTag } from '../../core/tags.ts';
+import { isUuid } from '../../core/values.ts';
+import { findMember } from '../../people/tenants/members.ts';
+import { findApp, findAppOrDeleted } from './find-app.ts';
+import { isVisibleTo } from './rules.ts';
+import { type AppRow, findAppRowForUser, lockAppRow } from './store.ts';
+
+/** Resolves an app and the caller's relation to it; null for a missing app and for one the caller cannot see. */
+export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppAccess> }) {
+  return (
+    tenant: Pick<TenantAccess, 'id' | 'role'>,
+    ref: string,
+    caller: Pick<Caller, 'userId'>,
+  ): Promise<AppAccess | null> => {
+    // The role is part of the key: an admin sees apps that a member does not.
+    const key = `${tenant.id} ${tenant.role} ${caller.userId} ${isUuid(ref) ? ref.toLowerCase() : ref}`;
+    return cache.get(key, async () => {
+      const app = await findAppOrDeleted(db, tenant, { ref, caller });
+      return app ? { value: app, tags: [appTag(app.id), userTag(caller.userId)] } : null;
+    });
+  };
+}
+
+/**
+ * Checks access again inside a transaction after a wait. Takes no lock: access that was revoked ends at once
+ * and does not wait for concurrent changes.
+ */
+export async function recheckApp(
+  { db, tenant: { id }, app: { id: ref }, caller }: Pick<AppCtx, 'db' | 'tenant' | 'app' | 'caller'>,
+  { required }: { required: 'owners' | 'owners_or_admin' },
+): Promise<AppAccess> {
+  const member = await findMember(db, id, caller.userId);
+  if (member?.status !== 'active') throw fail('not_found');
+  const app = await findApp(db, { id, role: member.role }, { ref, caller });
+  if (!app) throw fail('not_found');
+  if (!satisfiesRelation(required, app, member)) throw fail('forbidden');
+  return app;
+}
+
+export type LockedApp = AppRow & { relation: AppAccess['relation']; callerRole: TenantAccess['role'] };
+
+/**
+ * Locks the app and checks the caller's relation again: ownership may have changed while waiting for the lock.
+ * `any` also finds deleted apps. The operator, who executes what was authorized earlier, keeps the rights of
+ * its context.
+ */
+export async function lockAppFor(
+  ctx: AppMutationCtx,
+  { required, records = 'present' }: { required: AppRelation; records?: 'present' | 'any' },
+): Promise<LockedApp> {
+  const { db, tenant, caller } = ctx;
+  if (!(await lockAppRow(db, tenant.id, ctx.app.id, records))) throw fail('not_found');
+  const app = await findAppRowForUser(db, tenant.id, caller.userId, ctx.app.id, records);
+  if (!app) throw fail('not_found');
+  let locked: LockedApp = { ...app, relation: ctx.app.relation, callerRole: tenant.role };
+  if (caller.kind !== 'operator') {
+    const member = await findMember(db, tenant.id, caller.userId);
+    const isVisible = member?.status === 'active' && isVisibleTo(app.visibility, app.relation, member.role);
+    if (!isVisible) throw fail('not_found');
+    locked = { ...app, callerRole: member.role };
+  }
+  if (!satisfiesRelation(required, locked, { role: locked.callerRole })) throw fail('forbidden');
+  return locked;
+}

@@ -1,0 +1,16 @@
+/** Columns of an app that other slices read and write. */
+export {
+  assignRuntimeNumber,
+  findOrigin,
+  listIconIdsInUse,
+  markDeployed,
+  markResumed,
+  markReviewed,
+  markUndeployed,
+  nextDeploymentSeq,
+  recordOrigin,
+  resetReviewStatus,
+  setAppIcon,
+  setLiveDeployment,
+  widenApp,
+} from './status-store.ts';

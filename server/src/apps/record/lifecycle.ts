@@ -1,0 +1,150 @@
+import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
+import { type AppMove, moveApp as nextState } from '@svc/contract/app-states.ts';
+import type { AppMutationCtx } from '../../core/context.ts';
+import { mergePlanParts, type PlanPart } from '../../core/events.ts';
+import { fail } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
+import { daysAfter } from '../../core/values.ts';
+import { type AppRef, publishAppEvent } from '../app-events.ts';
+import { type LockedApp, lockAppFor } from './app-access.ts';
+import { checkTier } from './apps.ts';
+import { findRecordBeforeDeletion } from './lifecycle-store.ts';
+import { type AppRecord, appRecord } from './rules.ts';
+import { type AppChange, updateAppRow } from './store.ts';
+
+type MovedApp = AppRecord & { changed?: false };
+
+interface AppMoveOptions {
+  move: Exclude<AppMove, 'purge'>;
+  /**
+   * Checks what the state table cannot know and runs side effects. `set`: further columns to write, where `runtime`
+   * overrides the table's value; `before` and `after`: further fields of the plan and the audit entry.
+   */
+  onMove?: (app: LockedApp) => Promise<Partial<PlanPart> & { set?: AppChange }>;
+  /** Runs on a repeated move: redoes what was undone since. Returns audit fields. */
+  onRepeat?: (app: LockedApp) => Promise<PlanPart | null>;
+}
+
+/** Authorizes the caller and moves the app by the contract's state table, under the app's row lock. */
+async function moveApp(ctx: AppMutationCtx, { move, onMove, onRepeat }: AppMoveOptions): Promise<MovedApp> {
+  const app =
+    move === 'delete' || move === 'restore'
+      ? await lockAppFor(ctx, { required: 'representative_or_admin', records: 'any' })
+      : await lockAppFor(ctx, { required: 'owners_or_admin' });
+  const { record, runtime } = app;
+  const recordBefore =
+    record === 'deleted' ? await findRecordBeforeDeletion(ctx.db, ctx.tenant.id, app.id) : undefined;
+  const moved = nextState(move, app, recordBefore);
+  const audited = {
+    action: `apps.${move}`,
+    appId: app.id,
+    target: { kind: 'app', id: app.id, name: app.slug },
+  };
+  if (moved.kind === 'refused') throw fail(moved.code, { detail: `The app is ${stateText(app)}.` });
+  if (moved.kind !== 'moves') {
+    const done = (await onRepeat?.(app)) ?? null;
+    ctx.audit({ ...audited, before: done?.before ?? {}, after: done?.after ?? {} });
+    return done ? appRecord(app) : { ...appRecord(app), changed: false };
+  }
+  const { set, before, after } = (await onMove?.(app)) ?? {};
+  const to = { ...moved.to, runtime: set?.runtime ?? moved.to.runtime };
+  const row = await updateAppRow(ctx.db, ctx.tenant.id, app.id, { ...set, ...to, updated_at: ctx.now });
+  ctx.audit({ ...audited, before: { record, runtime, ...before }, after: { ...to, ...after } });
+  ctx.invalidate(appTag(app.id));
+  return appRecord(row);
+}
+
+export const toAppRef = (app: LockedApp): AppRef => ({
+  tenantId: app.tenant_id,
+  appId: app.id,
+  slug: app.slug,
+});
+
+function stateText({ record, runtime }: Pick<LockedApp, 'record' | 'runtime'>): string {
+  if (record !== 'active') return record;
+  return { none: 'active and not deployed', running: 'running', suspended: 'suspended' }[runtime];
+}
+
+/** An archived app's rows are read-only, and nobody can sign in to it. */
+export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  return moveApp(ctx, {
+    move: 'archive',
+    onMove: async (app) => ({
+      ...mergePlanParts(await publishAppEvent(ctx, 'archived', toAppRef(app))),
+      set: { archived_at: ctx.now },
+    }),
+  });
+}
+
+/** Does not start the app: what was running when it was archived is suspended. */
+export function reactivateApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  return moveApp(ctx, { move: 'reactivate', onMove: async () => ({ set: { archived_at: null } }) });
+}
+
+export function suspendApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  return moveApp(ctx, {
+    move: 'suspend',
+    onMove: async (app) => {
+      await publishAppEvent(ctx, 'suspended', toAppRef(app));
+      return {};
+    },
+    // An app that is suspended and about to resume stays suspended.
+    onRepeat: async (app) => (await publishAppEvent(ctx, 'suspended', toAppRef(app)))[0] ?? null,
+  });
+}
+
+/**
+ * A refusal leaves the app suspended: the tenant's maximum tier may have been lowered since the app last ran. An app
+ * that has more than static files is deployed again, and runs when that deployment is live.
+ */
+export async function resumeApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  let isDeploying = false;
+  const moved = await moveApp(ctx, {
+    move: 'resume',
+    onMove: async (app) => {
+      if (!app.is_deployed) throw fail('no_successful_deployment');
+      await checkTier(ctx, app.resource_preset);
+      const [deployment] = await publishAppEvent(ctx, 'resumed', toAppRef(app));
+      if (!deployment) return {};
+      isDeploying = !deployment.isNew;
+      ctx.warn(`The app runs once deployment #${deployment.seq} is live.`);
+      const after = deployment.isNew ? { deployment: `#${deployment.seq}` } : {};
+      return { set: { runtime: 'suspended' }, after };
+    },
+  });
+  return isDeploying ? { ...moved, changed: false } : moved;
+}
+
+/** Reversible until the purge, except that all users of the app are signed out. */
+export function deleteApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  return moveApp(ctx, {
+    move: 'delete',
+    onMove: async (app) => {
+      const { before, after } = mergePlanParts(await publishAppEvent(ctx, 'deleted', toAppRef(app)));
+      ctx.warn(
+        `The app can be restored for ${deletedAppsKeptDays} days with svc apps restore ${app.slug} --execute; then it is purged.`,
+      );
+      ctx.warn('All users of the app are signed out and must sign in again after a restore.');
+      const set: AppChange = {
+        deleted_from: app.record === 'archived' ? 'archived' : 'active',
+        deleted_at: ctx.now,
+        purge_after: daysAfter(ctx.now, deletedAppsKeptDays),
+      };
+      // Days, not the date: a preview and its execution must have the same fingerprint.
+      return { set, before, after: { ...after, purged_after_days: deletedAppsKeptDays } };
+    },
+  });
+}
+
+/** The app comes back with its rows. It is not started, and its users sign in again. */
+export function restoreApp(ctx: AppMutationCtx): Promise<MovedApp> {
+  return moveApp(ctx, {
+    move: 'restore',
+    onMove: async (app) => {
+      await publishAppEvent(ctx, 'restored', toAppRef(app));
+      const { deleted_at, purge_after } = app;
+      const set = { deleted_from: null, deleted_at: null, purge_after: null };
+      return { set, before: { deleted_at, purge_after } };
+    },
+  });
+}

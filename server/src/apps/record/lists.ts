@@ -1,0 +1,172 @@
+import type {
+  discoverApps as discoverAppsShape,
+  searchApps as searchAppsShape,
+  listApps as shape,
+} from '@svc/contract/app-lists.shapes.ts';
+import { searchHitsMax } from '@svc/contract/app-lists.ts';
+import { visibilities } from '@svc/contract/apps.ts';
+import type { z } from 'zod';
+import type { TenantCtx } from '../../core/context.ts';
+import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
+import { validationError } from '../../core/problem.ts';
+import { daysAfter, nilUuid, sha256 } from '../../core/values.ts';
+import { findUsers } from '../../people/users/users.ts';
+import { findCategory } from '../categories/categories.ts';
+import { formatCursor, readCursor } from './list-cursor.ts';
+import { type AppQuery, listAppRows, listAppsSharedWith, type VisibilityFilter } from './list-store.ts';
+import { appListItem, isVisibleTo } from './rules.ts';
+import { searchWords } from './search-sql.ts';
+
+export async function listApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
+  const isAdmin = ctx.tenant.role === 'tenant_admin';
+  const deleted = query.deleted === 'true';
+  const listQuery: AppQuery = {
+    tenantId: ctx.tenant.id,
+    visible: await callerVisibility(ctx),
+    sort: resolveSort(query),
+    q: query.q === undefined ? undefined : searchWords(query.q),
+    filter: {
+      record: deleted ? ['deleted'] : ['active', 'archived'],
+      // A deleted app is listed for its representative owner and the admins.
+      ownerId: deleted && !isAdmin ? ctx.caller.userId : undefined,
+      deploymentStatus: mergeFilterValues(query.status, query.status_in),
+      operatingStatus: mergeFilterValues(query.operating_status, query.operating_status_in),
+      reviewStatus: mergeFilterValues(query.review_status, query.review_status_in),
+      visibility: query.visibility,
+      categoryId: await categoryFilter(ctx, query.category_id),
+    },
+  };
+  return listByCursor(ctx, listQuery, query);
+}
+
+export async function searchApps(ctx: TenantCtx, query: z.output<typeof searchAppsShape.query>) {
+  const listQuery: AppQuery = {
+    tenantId: ctx.tenant.id,
+    visible: await callerVisibility(ctx),
+    sort: query.sort,
+    q: searchWords(query.q),
+    filter: {
+      record: ['active', 'archived'],
+      deploymentStatus: mergeFilterValues(query.status, query.status_in),
+      visibility: query.visibility,
+      categoryId: await categoryFilter(ctx, query.category),
+    },
+  };
+  const per_page = query.limit ?? query.per_page;
+  const { items, capped, next_cursor } = await listByCursor(ctx, listQuery, { ...query, per_page });
+  return { items, capped, next_cursor };
+}
+
+/** By page or by cursor; a cursor skips and repeats nothing when apps change between pages. */
+async function listByCursor(
+  ctx: TenantCtx,
+  listQuery: AppQuery,
+  query: { q?: string; cursor?: string; page?: number; per_page: number },
+) {
+  const listing = [ctx.tenant.id, listQuery.sort, sha256(query.q ?? '')];
+  const after = readCursor(listing, query);
+  const paged = { page: query.page ?? 1, per_page: query.per_page };
+  const { limit, offset } = pageWindow(paged);
+  const window = { limit: limit + 1, offset: after ? 0 : offset, after };
+  const { rows, total } = await listAppRows(ctx.db, listQuery, window);
+  const items = rows.slice(0, limit);
+  return {
+    ...toPage(paged, items.map(appListItem), total),
+    capped: isCapped(listQuery, total),
+    next_cursor: rows.length > limit ? formatCursor(listing, items.at(-1)) : null,
+  };
+}
+
+/** True when a search may have left out weaker matches; absent otherwise. */
+function isCapped({ q }: AppQuery, total: number): true | undefined {
+  return q && total >= searchHitsMax ? true : undefined;
+}
+
+/** Relevance is the default for a search and invalid without one. */
+function resolveSort({ q, sort }: { q?: string; sort?: AppQuery['sort'] }): AppQuery['sort'] {
+  if (q === undefined && sort === 'relevance') throw validationError('sort', 'can be relevance only with q');
+  return sort ?? (q === undefined ? 'slug' : 'relevance');
+}
+
+function mergeFilterValues(one?: string, many?: readonly string[]): string[] | undefined {
+  if (one === undefined && many === undefined) return undefined;
+  return [one ?? [], many ?? []].flat();
+}
+
+/**
+ * Active apps that are visible beyond their owners, and to the caller. An admin's right to see every app does
+ * not count.
+ */
+export async function discoverApps(ctx: TenantCtx, query: z.output<typeof discoverAppsShape.query>) {
+  const paged = { page: query.page, per_page: query.limit ?? query.per_page };
+  const { created_within_days: days } = query;
+  const listQuery: AppQuery = {
+    tenantId: ctx.tenant.id,
+    visible: await relationVisibility(ctx),
+    sort: query.sort === undefined && query.q === undefined ? '-created_at' : resolveSort(query),
+    q: query.q === undefined ? undefined : searchWords(query.q),
+    filter: {
+      record: ['active'],
+      isShared: true,
+      categoryId: await categoryFilter(ctx, query.category),
+      createdSince: days === undefined ? undefined : daysAfter(ctx.now, -days),
+    },
+  };
+  const { rows, total } = await listAppRows(ctx.db, listQuery, pageWindow(paged));
+  const owners = await findUsers(ctx, { ids: [...new Set(rows.map(({ owner_id }) => owner_id))] });
+  const items = rows.map((row) => ({
+    ...appListItem(row),
+    owner_name: owners.get(row.owner_id)?.name ?? '',
+  }));
+  return { ...toPage(paged, items, total), capped: isCapped(listQuery, total) };
+}
+
+type OwnRelation = 'owner' | 'co_owner' | 'member';
+
+/** An invitation to an app that is private now is not listed. */
+export async function listOwnApps(
+  ctx: TenantCtx,
+  { relations, query }: { relations: readonly OwnRelation[]; query: PageQuery },
+) {
+  const { userId } = ctx.caller;
+  const shared = (await listAppsSharedWith(ctx.db, ctx.tenant.id, userId)).filter(
+    ({ relation, visibility }) =>
+      relations.includes(relation) && isVisibleTo(visibility, relation, 'tenant_member'),
+  );
+  const relationOf = new Map<string, OwnRelation>(shared.map(({ id, relation }) => [id, relation]));
+  const listQuery: AppQuery = {
+    tenantId: ctx.tenant.id,
+    visible: 'all',
+    sort: 'slug',
+    filter: {
+      record: ['active', 'archived'],
+      ownerId: relations.includes('owner') ? userId : undefined,
+      ids: [...relationOf.keys()],
+    },
+  };
+  const { rows, total } = await listAppRows(ctx.db, listQuery, pageWindow(query));
+  const items = rows.map((row) => ({ ...appListItem(row), relation: relationOf.get(row.id) ?? 'owner' }));
+  return toPage(query, items, total);
+}
+
+/** An unknown category matches no app. */
+async function categoryFilter(ctx: TenantCtx, ref: string | undefined): Promise<string | undefined> {
+  if (ref === undefined) return undefined;
+  return (await findCategory(ctx.db, ctx.tenant.id, ref))?.id ?? nilUuid;
+}
+
+async function callerVisibility(ctx: TenantCtx): Promise<VisibilityFilter> {
+  return ctx.tenant.role === 'tenant_admin' ? 'all' : relationVisibility(ctx);
+}
+
+/** By visibility and relation only, without the admin's right to see every app. */
+async function relationVisibility({ db, tenant, caller }: TenantCtx): Promise<VisibilityFilter> {
+  const shared = await listAppsSharedWith(db, tenant.id, caller.userId);
+  return {
+    open: visibilities.filter((visibility) => isVisibleTo(visibility, 'none', 'tenant_member')),
+    ownerId: caller.userId,
+    ids: shared
+      .filter((app) => isVisibleTo(app.visibility, app.relation, 'tenant_member'))
+      .map(({ id }) => id),
+  };
+}

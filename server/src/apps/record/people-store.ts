@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import type { AppRef } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import type { AppMemberRecord } from './rules.ts';
+import type { AppRow } from './store.ts';
+
+export type InvitedRole = 'co_owner' | 'member';
+
+export interface AppPerson {
+  user_id: string;
+  role: AppMemberRecord['role'];
+  since: Date;
+}
+
+const tables = { co_owner: sql`svc.app_co_owners`, member: sql`svc.app_members` };
+/** Written out: the test of table owners searches the text for these statements. */
+const insertInto = {
+  co_owner: sql`insert into svc.app_co_owners`,
+  member: sql`insert into svc.app_members`,
+};
+
+/**
+ * The owner, co-owners, then members, each group in order of addition; empty for a deleted app. One statement, so
+ * that a concurrent role change lists nobody twice.
+ */
+export async function listAppPeople(db: Db, { tenantId, appId }: AppRef): Promise<AppPerson[]> {
+  const { rows } = await sql<AppPerson>`
+    select p.user_id, p.role, p.since
+    from svc.apps a cross join lateral (
+      select a.owner_id as user_id, 'owner' as role, a.owner_since as since, 1 as position
+      union all select c.user_id, 'co_owner', c.created_at, 2 from svc.app_co_owners c where c.app_id = a.id
+      union all select m.user_id, 'member', m.created_at, 3 from svc.app_members m where m.app_id = a.id) p
+    where a.tenant_id = ${tenantId} and a.id = ${appId} and a.record <> 'deleted'
+    order by p.position, p.since, p.user_id`.execute(db);
+  return rows;
+}
+
+export async function insertPersonRow(
+  tx: Tx,
+  role: InvitedRole,
+  row: { appId: string; userId: string; addedBy: string; now: Date },
+): Promise<void> {
+  await sql`${insertInto[role]} (app_id, user_id, added_by, created_at)
+    values (${row.appId}, ${row.userId}, ${row.addedBy}, ${row.now})`.execute(tx);
+}
+
+/** Returns false when the user did not have the role. */
+export async function deletePersonRow(
+  tx: Tx,
+  role: InvitedRole,
+  { tenantId, appId, userId }: AppRef & { userId: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    delete from ${tables[role]} p using svc.apps a
+    where a.id = p.app_id and a.tenant_id = ${tenantId} and p.app_id = ${appId} and p.user_id = ${userId}
+    returning p.app_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/**
+ * Includes deleted apps; returns the affected apps. No app is locked: adding a person locks the app and then
+ * waits for the membership, which the caller has locked.
+ */
+export async function deletePersonRowsOfUser(
+  tx: Tx,
+  role: InvitedRole,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<Pick<AppRow, 'id' | 'slug'>[]> {
+  const { rows } = await sql<Pick<AppRow, 'id' | 'slug'>>`
+    with deleted as (
+      delete from ${tables[role]} p using svc.apps a
+      where a.id = p.app_id and a.tenant_id = ${tenantId} and p.user_id = ${userId}
+      returning a.id, a.slug)
+    select id, slug from deleted order by id`.execute(tx);
+  return rows;
+}
+
+export async function saveOwner(
+  tx: Tx,
+  { tenantId, appId, userId, now }: AppRef & { userId: string; now: Date },
+): Promise<void> {
+  await sql`
+    update svc.apps set owner_id = ${userId}, owner_since = ${now}, updated_at = ${now}
+    where tenant_id = ${tenantId} and id = ${appId}`.execute(tx);
+}

@@ -1,0 +1,180 @@
+import { App } from '@svc/contract/apps.shapes.ts';
+import { type GeneratedAlways, sql } from 'kysely';
+import type { z } from 'zod';
+import type { AppAccess, Ctx } from '../../core/context.ts';
+import { type Db, sqlState, type Tx } from '../../core/db.ts';
+import { isUuid } from '../../core/values.ts';
+import { currentCategory } from '../categories/current-category.ts';
+
+type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
+export interface AppRow extends Omit<z.output<typeof App>, Times> {
+  is_deployed: boolean;
+  owner_since: Date;
+  archived_at: Date | null;
+  deleted_at: Date | null;
+  purge_after: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+export type AppRowForUser = AppRow & Pick<AppAccess, 'relation'>;
+/** Generated columns. */
+type Derived = 'deployment_status' | 'operating_status';
+export type NewAppRow = Omit<AppRow, Derived>;
+type AppTable = NewAppRow & { [K in Derived]: GeneratedAlways<AppRow[K]> };
+type Tables = { apps: AppTable };
+
+/** A deleted app keeps its slug and is found only by restore and purge. */
+const present = ['active', 'archived'] as const;
+const any = [...present, 'deleted'] as const;
+type Records = 'present' | 'any';
+
+/** The fields of the contract, and the state that only the server reads. */
+const contractColumns = (Object.keys(App.shape) as (keyof typeof App.shape)[]).flatMap((name) =>
+  name === 'category_id' ? [] : (`apps.${name}` as const),
+);
+export const appColumns = [
+  ...contractColumns,
+  currentCategory.as('category_id'),
+  'apps.is_deployed',
+  'apps.owner_since',
+  'apps.archived_at',
+] as const;
+
+export function findAppRow(
+  db: Db,
+  tenantId: string,
+  ref: string,
+  records: Records = 'present',
+): Promise<AppRow | undefined> {
+  return selectByRef(db, tenantId, ref, records).select(appColumns).executeTakeFirst();
+}
+
+export function findAppRowForUser(
+  db: Db,
+  tenantId: string,
+  userId: string,
+  ref: string,
+  records: Records = 'present',
+): Promise<AppRowForUser | undefined> {
+  return selectByRef(db, tenantId, ref, records)
+    .select(appColumns)
+    .select(
+      sql<AppAccess['relation']>`case
+        when apps.owner_id = ${userId} then 'owner'
+        when exists (select from svc.app_co_owners c where c.app_id = apps.id and c.user_id = ${userId}) then 'co_owner'
+        when exists (select from svc.app_members m where m.app_id = apps.id and m.user_id = ${userId}) then 'member'
+        else 'none' end`.as('relation'),
+    )
+    .executeTakeFirst();
+}
+
+interface AppById {
+  id: string;
+  tenantId: string;
+  slug: string;
+  subdomain: string | null;
+  name: string;
+  ownerId: string;
+  visibility: AppAccess['visibility'];
+  record: AppAccess['record'];
+  runtime: AppRow['runtime'];
+}
+
+export async function findAppById({ db }: Pick<Ctx, 'db'>, { id }: { id: string }): Promise<AppById | null> {
+  if (!isUuid(id)) return null;
+  const { rows } = await sql<AppById>`
+    select id, tenant_id as "tenantId", slug, subdomain, name, owner_id as "ownerId", visibility, record, runtime
+    from svc.apps where id = ${id} and record in ('active', 'archived')`.execute(db);
+  return rows[0] ?? null;
+}
+
+export async function findAppBySubdomain({ db }: Pick<Ctx, 'db'>, { subdomain }: { subdomain: string }) {
+  const { rows } = await sql<{ id: string }>`
+    select id from svc.apps where subdomain = ${subdomain} and record in ('active', 'archived')`.execute(db);
+  return rows[0]?.id ?? null;
+}
+
+export async function listOwnedAppIds(db: Db, tenantId: string, { userId }: { userId: string }) {
+  const { rows } = await sql<{ id: string }>`
+    select id from svc.apps
+    where tenant_id = ${tenantId} and record in ('active', 'archived') and (owner_id = ${userId}
+      or exists (select from svc.app_co_owners c where c.app_id = apps.id and c.user_id = ${userId}))`.execute(
+    db,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Serializes changes of the app; rows that reference it are not blocked. */
+export function lockAppRow(
+  tx: Tx,
+  tenantId: string,
+  id: string,
+  records: Records = 'present',
+): Promise<AppRow | undefined> {
+  return selectByRef(tx, tenantId, id, records).select(appColumns).forNoKeyUpdate().executeTakeFirst();
+}
+
+/** Undefined when the slug or the subdomain is in use. */
+export function insertAppRow(tx: Tx, row: NewAppRow): Promise<AppRow | undefined> {
+  return tx
+    .withTables<Tables>()
+    .insertInto('apps')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(appColumns)
+    .executeTakeFirst();
+}
+
+export type AppChange = Partial<NewAppRow> & { deleted_from?: 'active' | 'archived' | null };
+
+/** Of these columns only the subdomain can conflict with another app; see `isSubdomainTaken`. */
+export function updateAppRow(tx: Tx, tenantId: string, id: string, set: AppChange): Promise<AppRow> {
+  return tx
+    .withTables<{ apps: AppTable & Pick<AppChange, 'deleted_from'> }>()
+    .updateTable('apps')
+    .set(set)
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .returning(appColumns)
+    .executeTakeFirstOrThrow();
+}
+
+export function isSubdomainTaken(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
+/** Counts deleted apps too: a restored app has the tier it had before. */
+export async function countAppsWithTier(
+  db: Db,
+  tenantId: string,
+  tiers: readonly AppRow['resource_preset'][],
+): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from svc.apps
+    where tenant_id = ${tenantId} and record <> 'purged' and resource_preset = any(${[...tiers]})`.execute(
+    db,
+  );
+  return rows[0]?.total ?? 0;
+}
+
+/** Returns whether there may be more. `updated_at` of the apps stays. */
+export async function removeAppsFromCategory(
+  db: Db,
+  tenantId: string,
+  { categoryId, appsMax }: { categoryId: string; appsMax: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`update svc.apps set category_id = null
+    where tenant_id = ${tenantId} and id in (
+      select id from svc.apps where tenant_id = ${tenantId} and category_id = ${categoryId}
+      limit ${appsMax} for no key update)`.execute(db);
+  return numAffectedRows === BigInt(appsMax);
+}
+
+function selectByRef(db: Db, tenantId: string, ref: string, records: Records) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('apps')
+    .where('apps.tenant_id', '=', tenantId)
+    .where('apps.record', 'in', records === 'any' ? any : present)
+    .where(isUuid(ref) ? 'apps.id' : 'apps.slug', '=', ref);
+}

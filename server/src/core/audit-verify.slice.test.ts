@@ -1,0 +1,28 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnchorWriter, readAnchors } from './audit-verify.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-anchors-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the anchors file has the newest head of each tenant and stays short', () => {
+  const file = join(folder, 'many.jsonl');
+  const write = createAnchorWriter(file);
+  for (let seq = 1; seq <= 2_500; seq++)
+    for (const tenantId of ['a', 'b']) write({ tenantId, seq, hash: `h${seq}` });
+  const newest = new Map(readAnchors(file).map((anchor) => [anchor.tenantId, anchor.seq]));
+  expect([...newest]).toEqual([
+    ['a', 2_500],
+    ['b', 2_500],
+  ]);
+  expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThan(1_100);
+});
+
+test('a last line that a crash cut short is skipped', () => {
+  const file = join(folder, 'cut.jsonl');
+  writeFileSync(file, '{"tenantId":"a","seq":1,"hash":"x"}\n{"tenantId":"a","se');
+  createAnchorWriter(file)({ tenantId: 'a', seq: 2, hash: 'y' });
+  expect(readAnchors(file).map(({ seq }) => seq)).toEqual([1, 2]);
+});

@@ -1,0 +1,120 @@
+import type { AppRelation } from '@svc/contract/endpoint.ts';
+import type { Logger } from 'pino';
+import type { Db, Tx } from './db.ts';
+import type { EventSource } from './events.ts';
+
+export interface Ctx {
+  db: Db;
+  now: Date;
+  requestId: string;
+  log: Logger;
+  caller: Caller;
+}
+
+export interface TenantCtx extends Ctx {
+  tenant: TenantAccess;
+}
+
+export interface AppCtx extends TenantCtx {
+  app: AppAccess;
+}
+
+export interface MutationCtx extends Ctx {
+  db: Tx;
+  newId(): string;
+  audit(change: AuditedChange): void;
+  /** Runs after the commit, at least once. */
+  enqueue(topic: string, payload: Record<string, unknown>): void;
+  invalidate(tag: string): void;
+  warn(text: string): void;
+  events: EventSource;
+  rows: RowTransaction;
+}
+
+export interface RowTransaction {
+  /** A second transaction where the tables are on another server; committed just before the main one. */
+  tx(): Promise<Tx>;
+  /** The role that serves rows and needs access to new tables; null where the same role creates them. */
+  role: string | null;
+}
+
+export type TenantMutationCtx = MutationCtx & TenantCtx;
+export type AppMutationCtx = MutationCtx & AppCtx;
+
+export interface Caller {
+  /** `login`: an access token. `session`: a browser cookie. `pat`: rows only. `operator`: on the server machine. */
+  kind: 'login' | 'session' | 'pat' | 'operator';
+  userId: string;
+  email: string;
+  name: string;
+  credentialId: string;
+  expiresAt: Date;
+  scope?: TokenScope;
+  /** The app that acts for the signed-in user; the control plane refuses such a caller. */
+  throughApp?: string;
+}
+
+export interface TokenScope {
+  tenantId: string;
+  actions: readonly ('read' | 'write')[];
+  /** Empty means every app of the issuer. */
+  apps: readonly string[];
+}
+
+export interface TenantAccess {
+  id: string;
+  slug: string;
+  name: string;
+  role: 'tenant_member' | 'tenant_admin';
+}
+
+export interface AppAccess {
+  id: string;
+  slug: string;
+  name: string;
+  ownerId: string;
+  visibility: 'private' | 'invite_only' | 'public' | 'internet';
+  /** A deleted app is visible only to its owner and to admins, and only to endpoints that declare it. */
+  record: 'active' | 'archived' | 'deleted';
+  relation: 'owner' | 'co_owner' | 'member' | 'none';
+}
+
+export interface AuditedChange {
+  action: string;
+  appId?: string;
+  target: { kind: string; id: string; name: string };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+export const platformTenantId = '00000000-0000-0000-0000-000000000000';
+
+export interface AppRef {
+  tenantId: string;
+  appId: string;
+}
+
+export const appRef = ({ tenant, app }: { tenant: { id: string }; app: { id: string } }): AppRef => ({
+  tenantId: tenant.id,
+  appId: app.id,
+});
+
+export function satisfiesRelation(
+  required: AppRelation,
+  { relation }: Pick<AppAccess, 'relation'>,
+  { role }: Pick<TenantAccess, 'role'>,
+): boolean {
+  const isOwner = ownsApp(relation);
+  return {
+    visible: true,
+    owner: relation === 'owner',
+    owners: isOwner,
+    owners_or_admin: isOwner || role === 'tenant_admin',
+    admin: role === 'tenant_admin',
+    representative_or_admin: relation === 'owner' || role === 'tenant_admin',
+  }[required];
+}
+
+export function ownsApp(relation: AppAccess['relation']): boolean {
+  return relation === 'owner' || relation === 'co_owner';
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test';
+import { createLog } from './log.ts';
+
+function logged(entry: object, text = 'x'): string {
+  const lines: string[] = [];
+  createLog({ level: 'info', write: (line) => lines.push(line) }).info(entry, text);
+  return lines.join('');
+}
+
+test('secrets are redacted by field name at any depth', () => {
+  const secret = 'hunter2hunter2';
+  const line = logged({
+    password: secret,
+    headers: { Authorization: `Bearer ${secret}`, 'x-api-key': secret, cookie: secret },
+    request: { body: { refresh_token: secret, list: [{ token: secret }] } },
+  });
+  expect(line).not.toContain(secret);
+  expect(line).toContain('[redacted]');
+});
+
+test('tokens and passwords inside longer texts are redacted', () => {
+  const line = logged(
+    { err: new Error('connect to postgresql://svc_control:s3cr3tpw@/svc failed') },
+    'sent svcpat_0123456789abcdefghijABCDEFGHIJ012345 and Bearer abc.def-ghi to /cb?code=topsecret1&x=1',
+  );
+  for (const secret of ['s3cr3tpw', 'svcpat_0123', 'abc.def-ghi', 'topsecret1'])
+    expect(line).not.toContain(secret);
+});

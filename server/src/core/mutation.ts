@@ -1,0 +1,175 @@
+import type { Plan } from '@svc/contract/plan.ts';
+import { CompiledQuery } from 'kysely';
+import type { Logger } from 'pino';
+import { appendAudit, transactionTime } from './audit.ts';
+import type { AuditedChange, Caller, Ctx, MutationCtx, RowTransaction } from './context.ts';
+import { type Db, isRetryable, type Tx } from './db.ts';
+import type { EventSource } from './events.ts';
+import { claimKey, type IdempotentRequest, type StoredResponse, storeResponse } from './idempotency.ts';
+import { notifySql } from './invalidation.ts';
+import type { Outbox, QueuedEffect } from './outbox.ts';
+import { fieldChanges, makePlan } from './plan.ts';
+import { fail } from './problem.ts';
+
+export interface MutationRequest {
+  mode: 'preview' | 'execute';
+  operation: { id: string; irreversible: boolean };
+  auditTenantId: string;
+  deadline?: AbortSignal;
+  ifPlan?: string;
+  idempotency?: IdempotentRequest;
+  beforeReplay?: (ctx: MutationCtx) => Promise<void>;
+  useCase: (ctx: MutationCtx) => Promise<StoredResponse>;
+}
+
+export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
+  db: Db;
+  outbox: Outbox;
+  rows?: RowDatabase;
+  onCommitted?: (tag: string) => void;
+  events: EventSource;
+}
+
+export interface RowDatabase {
+  db: Db | null;
+  role: string | null;
+}
+
+export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done'; response: StoredResponse };
+
+const attemptsMax = 3;
+
+/**
+ * The only way to change anything. Preview, audit, idempotency, effects and invalidation follow from what the
+ * use case records.
+ */
+export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
+  for (let attempt = 1; ; attempt++) {
+    const tx = await base.db.startTransaction().execute();
+    let rowsTx: Tx | null = null;
+    const tags = new Set<string>();
+    const rows: RowTransaction = {
+      role: base.rows?.role ?? null,
+      tx: async () => {
+        if (!base.rows?.db) return tx;
+        rowsTx ??= await base.rows.db.startTransaction().execute();
+        return rowsTx;
+      },
+    };
+    try {
+      const result = await runOnce(base, tx, rows, tags, request);
+      // The client has already received a timeout, so nothing may be committed.
+      if (request.deadline?.aborted) throw fail('query_timeout');
+      for (const each of [rowsTx, tx])
+        await endTransaction(each, result.kind === 'previewed' ? 'rollback' : 'commit');
+      if (result.kind === 'done') for (const tag of tags) base.onCommitted?.(tag);
+      return result;
+    } catch (error) {
+      for (const each of [rowsTx, tx]) await endTransaction(each, 'rollback').catch(() => {});
+      if (isRetryable(error) && attempt < attemptsMax) continue;
+      throw error;
+    }
+  }
+}
+
+async function endTransaction(tx: Tx | null, how: 'commit' | 'rollback'): Promise<void> {
+  if (!tx || tx.isCommitted || tx.isRolledBack) return;
+  await (how === 'commit' ? tx.commit() : tx.rollback()).execute();
+}
+
+async function runOnce(
+  base: MutationBase,
+  tx: Tx,
+  rows: RowTransaction,
+  tags: Set<string>,
+  request: MutationRequest,
+): Promise<MutationResult> {
+  const now = await transactionTime(tx);
+  // A preview has no effect that could happen twice, so it neither replays nor stores a response.
+  const idempotency = request.mode === 'execute' ? request.idempotency : undefined;
+  const stored = idempotency ? await claimKey(tx, idempotency) : null;
+
+  const ids = new Set<string>();
+  const changes: AuditedChange[] = [];
+  const effects: QueuedEffect[] = [];
+  const warnings: string[] = [];
+  const newId = () => {
+    const id = Bun.randomUUIDv7();
+    ids.add(id);
+    return id;
+  };
+  const ctx: MutationCtx = {
+    db: tx,
+    now,
+    requestId: base.requestId,
+    log: base.log,
+    caller: base.caller,
+    newId,
+    audit: (change) => void changes.push(change),
+    enqueue: (topic, payload) => void effects.push({ id: Bun.randomUUIDv7(), topic, payload }),
+    invalidate: (tag) => void tags.add(tag),
+    warn: (text) => void warnings.push(text),
+    events: base.events,
+    rows,
+  };
+  if (stored) {
+    await request.beforeReplay?.(ctx);
+    return { kind: 'done', response: stored };
+  }
+  const response = await request.useCase(ctx);
+
+  const plan = makePlan(request.operation, changes, warnings, { ids, now });
+  if (request.mode === 'preview') return { kind: 'previewed', plan };
+  if (request.ifPlan !== undefined && request.ifPlan !== plan.fingerprint) throw fail('plan_stale');
+
+  for (const tag of tags) await tx.executeQuery(CompiledQuery.raw(notifySql, [tag]));
+  const actor = { kind: base.caller.kind, id: base.caller.userId, name: base.caller.email };
+  const head = await appendAudit(
+    tx,
+    { tenantId: request.auditTenantId, at: now, actor, requestId: base.requestId },
+    changes.filter((change) => fieldChanges(change).length > 0),
+  );
+  if (head) effects.push({ id: Bun.randomUUIDv7(), topic: 'audit.anchor', payload: { ...head } });
+  await base.outbox.add(tx, now, effects);
+  if (idempotency) await storeResponse(tx, idempotency, response);
+  return { kind: 'done', response };
+}
+
+export interface OperatorDeps {
+  db: Db;
+  outbox: Outbox;
+  log: Logger;
+  rows?: RowDatabase;
+  events: EventSource;
+}
+
+export async function runAsOperator<T>(
+  deps: OperatorDeps,
+  change: { name: string; auditTenantId: string; requestId?: string },
+  useCase: (ctx: MutationCtx) => Promise<T>,
+): Promise<T> {
+  let value: { is: T } | undefined;
+  await runMutation(
+    { ...deps, caller: operatorCaller, requestId: change.requestId ?? Bun.randomUUIDv7() },
+    {
+      mode: 'execute',
+      operation: { id: change.name, irreversible: false },
+      auditTenantId: change.auditTenantId,
+      useCase: async (ctx) => {
+        value = { is: await useCase(ctx) };
+        return { status: 200, headers: {}, body: '' };
+      },
+    },
+  );
+  if (!value) throw new Error(`${change.name} returned without running its use case.`);
+  return value.is;
+}
+
+const operatorCaller: Caller = {
+  kind: 'operator',
+  userId: 'operator',
+  email: 'operator',
+  name: 'operator',
+  credentialId: '',
+  expiresAt: new Date(8.64e15),
+};

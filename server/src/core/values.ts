@@ -1,0 +1,29 @@
+import { uuidPattern } from '@svc/contract/limits.ts';
+
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+    return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+export function isDeepEqual(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+export function sha256(text: string | Uint8Array): string {
+  return Bun.SHA256.hash(text, 'hex');
+}
+
+/** Tells ids from slugs: the contract forbids slugs that look like a UUID. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+export const nilUuid = '00000000-0000-0000-0000-000000000000';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export function daysAfter(from: Date, days: number): Date {
+  return new Date(from.getTime() + days * dayMs);
+}

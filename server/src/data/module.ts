@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
+import { objectsPrefix } from '@svc/contract/storage.ts';
+import { onApp } from '../apps/app-events.ts';
+import { createTaggedCache } from '../core/cache.ts';
+import { loadOrCreateKey } from '../core/seal.ts';
+import type { DriverDeps } from '../drivers/deps.ts';
+import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
+import { createRowPool } from '../drivers/row-database/row-pool.ts';
+import { under } from '../http/front.ts';
+import type { FastPathHandler } from '../http/handlers.ts';
+import type { Module } from '../http/module.ts';
+import type { IdentityServices } from '../identity/module.ts';
+import type { PeopleServices } from '../people/module.ts';
+import { onPerson } from '../people/person-events.ts';
+
+import { inspectionRoutes } from './inspection/routes.ts';
+import { documentRoutes } from './openapi/routes.ts';
+import {
+  closeRawDatabase,
+  installationId,
+  publishRawDatabases,
+  purgeRawDatabase,
+  reconcileRawDb,
+  reopenRawDatabase,
+  resizeRawDatabase,
+} from './raw-databases/lifecycle.ts';
+import { rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
+
+import { rawDbRoutes } from './raw-databases/routes.ts';
+import { createRowsHandler } from './rows/handler.ts';
+import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
+import { createTableAccess } from './rows/table-access.ts';
+import { createObjectsHandler } from './storage/objects-handler.ts';
+import { storageRoutes } from './storage/routes.ts';
+import { createIssuerAccess } from './storage/signed-urls.ts';
+import { deleteAppObjects, deleteUnusedBlob, enableStorageForApp, purgeStorage } from './storage/storage.ts';
+import { deleteStaleUploads } from './storage/uploads.ts';
+import { dropAppTables } from './tables/drop-app-tables.ts';
+import { revokePrincipalGrants } from './tables/grants.ts';
+import { tableRoutes } from './tables/routes.ts';
+
+export interface DataServices {
+  rawDatabases: RawDatabases;
+  issuerAccess: ReturnType<typeof createIssuerAccess>;
+  rowsFastPath: FastPathHandler;
+}
+
+type DataDeps = DriverDeps &
+  PeopleServices &
+  IdentityServices & { config: { dataDatabaseUrl: string | undefined; rawDatabaseUrl: string | undefined } };
+
+export const data: Module = {
+  name: 'data',
+  async open(deps: DataDeps): Promise<DataServices> {
+    const { config, database, db, log, rows, invalidation, onStop } = deps;
+    await createDataSchema({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
+    const rawDatabases = openRawDatabases(config, database, { installation: await installationId(db), log });
+    onStop(rawDatabases.close);
+    await publishRawDatabases({ db, raw: rawDatabases });
+    const rowDb = createRowPool({
+      url: database.rowsUrl,
+      statementMsMax: rowStatementMsMax,
+      transactionStatementMsMax: batchStatementMsMax,
+    });
+    onStop(() => rowDb.close());
+    const tableAccess = createTableAccess({
+      db,
+      cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+      tenantAccess: deps.tenantAccess,
+    });
+    const newKey = async () => randomBytes(32).toString('base64url');
+    const cursorKey = await loadOrCreateKey(db, 'rows.cursor_key', newKey);
+    return {
+      rawDatabases,
+      issuerAccess: createIssuerAccess({
+        db,
+        cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
+      }),
+      rowsFastPath: createRowsHandler({ rowDb, findCredential: deps.findCredential, tableAccess, cursorKey }),
+    };
+  },
+  routes: ({ config, urlKey, rawDatabases }: DataDeps & DataServices) => [
+    ...inspectionRoutes,
+    ...tableRoutes,
+    ...storageRoutes({ baseUrl: config.baseUrl, urlKey }),
+    ...rawDbRoutes({ raw: rawDatabases }),
+    ...documentRoutes({ baseUrl: config.baseUrl }),
+  ],
+  handlers: (deps: DataDeps & DataServices) => [
+    { matches: under(objectsPrefix), handle: createObjectsHandler(deps) },
+  ],
+  effects: ({ db, objects, rawDatabases }: DataDeps & DataServices) => ({
+    'rawDb.settle': reconcileRawDb({ db, raw: rawDatabases }),
+    'storage.discardBlob': deleteUnusedBlob({ db, objects }),
+    'storage.discardApp': deleteAppObjects({ db, objects }),
+  }),
+  jobs: (deps: DriverDeps) => [
+    {
+      name: 'storage.forgetUploads',
+      cron: '7,37 * * * *',
+      run: () => deleteStaleUploads(deps, { now: deps.now() }),
+    },
+    { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => deleteExpiredRowKeys(deps.rows.db ?? deps.db) },
+  ],
+  subscriptions: () => [
+    onPerson({
+      leftTenant: async (ctx, { tenantId, user }) => {
+        const principal = { type: 'user', id: user.id } as const;
+        for (const change of await revokePrincipalGrants(ctx, tenantId, principal)) ctx.audit(change);
+        await rotateRawDbsKnownTo(ctx, { tenantId, userId: user.id });
+      },
+    }),
+    onApp({
+      created: async (ctx, { appId, slug, hasStorage }) => {
+        if (hasStorage) await enableStorageForApp(ctx, { id: appId, slug });
+      },
+      deleted: async (ctx, app) => {
+        await closeRawDatabase(ctx, app);
+        return { before: {}, after: {} };
+      },
+      restored: (ctx, app) => reopenRawDatabase(ctx, app),
+      resized: (ctx, app) => resizeRawDatabase(ctx, app),
+      ownerRemoved: (ctx, { tenantId, appId, userId }) =>
+        rotateRawDbsKnownTo(ctx, { tenantId, appId, userId }),
+      purged: async (ctx, app) => {
+        const changes = await revokePrincipalGrants(ctx, app.tenantId, { type: 'app', id: app.appId });
+        const { databases } = await purgeRawDatabase(ctx, app);
+        const { objects, bytes } = await purgeStorage(ctx, app);
+        const { tables, rows, grants } = await dropAppTables(ctx, app);
+        return {
+          removed: { tables, rows, table_grants: grants + changes.length, databases, objects, bytes },
+          changes,
+        };
+      },
+    }),
+  ],
+};

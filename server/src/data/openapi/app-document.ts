@@ -1,0 +1,194 @@
+import { rowContract } from '@svc/contract/all.ts';
+import { describeColumnType } from '@svc/contract/columns.ts';
+import {
+  type Json,
+  previewSchema,
+  problemSchema,
+  securityOf,
+  securitySchemes,
+} from '@svc/contract/openapi-parts.ts';
+import { batchSchema, operatorForms, type RowTerms, rowOperation } from '@svc/contract/openapi-rows.ts';
+import { sha256 } from '../../core/values.ts';
+import type { RowAccess } from '../rows/access-rules.ts';
+import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
+import { columnExample, columnSchema, exampleCondition, inputColumnSchema } from './column-schema.ts';
+
+export interface DescribedTable {
+  catalogue: TableCatalogue;
+  description: string;
+  access: RowAccess;
+}
+
+export type AppDocument = ReturnType<typeof appDocument>;
+
+export function appDocument(
+  baseUrl: string,
+  tenant: { slug: string },
+  app: { slug: string; name: string },
+  tables: readonly DescribedTable[],
+) {
+  const responses: Json = {};
+  const paths: Record<string, Json> = {};
+  for (const table of tables) {
+    const terms = rowTerms(table);
+    for (const entry of rowContract) {
+      const { id, path, method, kind, summary, authority } = entry.endpoint;
+      if (kind === 'read' ? !table.access.read : !table.access.write) continue;
+      const { name } = table.catalogue;
+      const [, action = ''] = id.split('.');
+      const own = path.includes('{id}') ? [idParameter(table.catalogue)] : [];
+      const operation = rowOperation(entry, { ...terms, params: own });
+      const concrete = path
+        .replace('{tenant}', tenant.slug)
+        .replace('{app}', app.slug)
+        .replace('{table}', name);
+      paths[concrete] = {
+        ...paths[concrete],
+        [method.toLowerCase()]: {
+          operationId: `${name}.${action}`,
+          tags: [name],
+          summary,
+          security: securityOf(authority.credential),
+          ...shareErrorResponses(action, operation, responses),
+        },
+      };
+    }
+  }
+  const content = {
+    servers: [{ url: baseUrl }],
+    tags: tables.map((table) => ({ name: table.catalogue.name, description: tableSummary(table) })),
+    paths,
+    components: {
+      securitySchemes: securitySchemes(baseUrl),
+      parameters: Object.assign({}, ...tables.map(columnParameters)) as Json,
+      responses,
+      schemas: Object.assign(
+        { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
+        ...tables.map(tableSchemas),
+      ) as Json,
+    },
+  };
+  // A content hash tells clients when to generate code again.
+  const version = sha256(JSON.stringify([app.name, content])).slice(0, 12);
+  const info = { title: app.name, version, description: documentDescription };
+  return { openapi: '3.1.0', info, ...content };
+}
+
+const documentDescription = [
+  'Rows of the tables that you have access to. Errors are RFC 9457 problems; compare their `code`.',
+  'To filter by a column, use its name as a parameter: `age=3`, or with an operator `age=gt.3`; `not.` before the',
+  'operator negates it. A value that does not start with an operator and a dot is literal. Operators:',
+  ...Object.values(operatorForms).map((form) => `- ${form}`),
+].join('\n');
+
+function tableSummary({ description, access }: DescribedTable): string {
+  const rights = [access.read ? 'read' : '', access.write ? 'write' : ''].filter((right) => right !== '');
+  return `${description === '' ? '' : `${description}\n\n`}You may ${rights.join(' and ')} rows.`;
+}
+
+function shareErrorResponses(action: string, operation: Json, responses: Json): Json {
+  const own = Object.entries(operation.responses as Record<string, Json>).map(([status, response]) => {
+    if (Number(status) < 400) return [status, response];
+    responses[`${action}.${status}`] = response;
+    return [status, { $ref: `#/components/responses/${action}.${status}` }];
+  });
+  return { ...operation, responses: Object.fromEntries(own) };
+}
+
+function rowTerms({ catalogue, access }: DescribedTable): Omit<RowTerms, 'params'> {
+  const { name, columns, idColumn } = catalogue;
+  const ref = (kind: string) => ({ $ref: `#/components/schemas/${name}${kind}` });
+  const plain = columns.filter(({ role }) => role === 'plain');
+  const [first = idColumn] = plain;
+  const examples = (chosen: readonly CatalogueColumn[]) =>
+    Object.fromEntries(chosen.map((column) => [column.name, columnExample(column)]));
+  const names = [...new Set([idColumn.name, first.name])];
+  return {
+    row: access.read ? ref('Row') : null,
+    selected: access.read ? ref('Selected') : null,
+    insert: ref('Insert'),
+    update: ref('Update'),
+    columns: columns.map((column) => ({ $ref: `#/components/parameters/${name}.${column.name}` })),
+    examples: {
+      row: examples(columns),
+      insert: examples(columns.filter((column) => column.role === 'plain' || isRequired(column))),
+      update: examples(plain.slice(0, 1)),
+      query: {
+        select: names.join(','),
+        sort: `-${first.name}`,
+        filter: [`${first.name}=${exampleCondition(first)}`],
+        or: [`(${names.map((column) => `${column}.is.not_null`).join(',')})`],
+      },
+    },
+  };
+}
+
+function tableSchemas({ catalogue, access }: DescribedTable): Json {
+  const { name, columns } = catalogue;
+  const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
+    Object.fromEntries(chosen.map((column) => [column.name, schema(column)]));
+  const inserted = columns.filter(({ role }) => {
+    if (role === 'created_at' || role === 'updated_at') return false;
+    // Callers limited to their own rows cannot set another owner.
+    return role !== 'owner' || access.ownRowsOf === null;
+  });
+  const changeable = columns.filter(({ role }) => role === 'plain');
+  const schemas: Json = {};
+  if (access.read) {
+    const all = properties(columns, columnSchema);
+    schemas[`${name}Row`] = {
+      type: 'object',
+      required: columns.map((column) => column.name),
+      properties: all,
+    };
+    schemas[`${name}Selected`] = {
+      type: 'object',
+      description: 'All columns, or those in `select` under their aliases.',
+      properties: all,
+    };
+  }
+  if (access.write) {
+    schemas[`${name}Insert`] = {
+      type: 'object',
+      required: inserted.filter(isRequired).map((column) => column.name),
+      properties: properties(inserted, inputColumnSchema),
+      additionalProperties: false,
+    };
+    schemas[`${name}Update`] = {
+      type: 'object',
+      properties: properties(changeable, columnSchema),
+      additionalProperties: false,
+    };
+  }
+  return schemas;
+}
+
+function isRequired({ role, nullable, default: rule }: CatalogueColumn): boolean {
+  return (role === 'id' || role === 'plain') && !nullable && rule === null;
+}
+
+function idParameter({ idColumn }: TableCatalogue): Json {
+  const { description: _, ...schema } = columnSchema(idColumn);
+  return { name: 'id', in: 'path', required: true, schema, example: columnExample(idColumn) };
+}
+
+function columnParameters({ catalogue, access }: DescribedTable): Json {
+  if (!access.read) return {};
+  return Object.fromEntries(
+    catalogue.columns.map((column) => [
+      `${catalogue.name}.${column.name}`,
+      {
+        name: column.name,
+        in: 'query',
+        required: false,
+        style: 'form',
+        explode: true,
+        schema: { type: 'array', items: { type: 'string' } },
+        description:
+          `Conditions on a column of type ${column.type}, all of which must hold; operators: ` +
+          `${describeColumnType(column.type).operators.join(', ')}.`,
+        example: [exampleCondition(column)],
+      },
+    ]),
+  );
+}

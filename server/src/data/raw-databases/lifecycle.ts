@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { rawDbConnectionsMax } from '@svc/contract/raw-db.ts';
+import { z } from 'zod';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import type { EffectHandler } from '../../core/outbox-worker.ts';
+import { loadOrCreateKey } from '../../core/seal.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
+import { unsealPassword } from './passwords.ts';
+import {
+  deleteRawDbRow,
+  findRawDbRowByName,
+  listRawDbLogins,
+  lockRawDbRow,
+  markRawDbReady,
+  type RawDbRow,
+  updateRawDbRow,
+  updateServerAddress,
+} from './store.ts';
+
+const Payload = z.object({ tenant_id: z.string(), database: z.string() });
+
+/**
+ * Brings PostgreSQL to the state in the row as it is now: effects may run late, twice and in any order. No
+ * row: drop.
+ */
+export function reconcileRawDb({ db, raw }: { db: Db; raw: RawDatabases }): EffectHandler {
+  return async (payload) => {
+    const { tenant_id: tenantId, database } = Payload.parse(payload);
+    await raw.withLock(database, async (locked) => {
+      const row = await findRawDbRowByName(db, tenantId, database);
+      if (!row || row.state === 'dropping') {
+        await locked.drop();
+        return deleteRawDbRow(db, tenantId, database);
+      }
+      if (row.is_closed) return locked.close();
+      await locked.ensure({
+        password: await unsealPassword(db, row),
+        connectionsMax: row.connections_max,
+        ifMissing: row.is_made ? 'fail' : 'create',
+        disconnectClients: row.state === 'creating',
+      });
+      await markRawDbReady(db, row);
+    });
+  };
+}
+
+/** Resolves the server's address even without databases, so that a preview never has to. */
+export async function publishRawDatabases({ db, raw }: { db: Db; raw: RawDatabases }): Promise<void> {
+  await updateServerAddress(db, await raw.address());
+  raw.registerLogins(await listRawDbLogins(db));
+}
+
+/** Key of the id that marks our databases. A restore deletes it, so that a copy never claims those of the original. */
+export const installationKey = 'raw_db.installation';
+
+export function installationId(db: Db): Promise<string> {
+  return loadOrCreateKey(db, installationKey, async () => randomBytes(12).toString('hex'));
+}
+
+export function closeRawDatabase(ctx: MutationCtx, app: AppRef): Promise<void> {
+  return changeRawDatabase(ctx, app, (row) => !row.is_closed && { is_closed: true });
+}
+
+export function reopenRawDatabase(ctx: MutationCtx, app: AppRef): Promise<void> {
+  return changeRawDatabase(ctx, app, (row) => row.is_closed && { is_closed: false, state: 'creating' });
+}
+
+export function resizeRawDatabase(
+  ctx: MutationCtx,
+  { preset, ...app }: AppRef & { preset: keyof typeof rawDbConnectionsMax },
+): Promise<void> {
+  const connections_max = rawDbConnectionsMax[preset];
+  return changeRawDatabase(ctx, app, (row) => row.connections_max !== connections_max && { connections_max });
+}
+
+async function changeRawDatabase(
+  ctx: MutationCtx,
+  { tenantId, appId }: AppRef,
+  change: (row: RawDbRow) => Partial<RawDbRow> | false,
+): Promise<void> {
+  const row = await lockRawDbRow(ctx.db, tenantId, appId);
+  const set = row && row.state !== 'dropping' && change(row);
+  if (!set) return;
+  await updateRawDbRow(ctx.db, tenantId, appId, set);
+  ctx.enqueue('rawDb.settle', { tenant_id: tenantId, database: row.database });
+}
+
+export async function purgeRawDatabase(
+  ctx: MutationCtx,
+  { tenantId, appId }: AppRef,
+): Promise<{ databases: 0 | 1 }> {
+  const row = await lockRawDbRow(ctx.db, tenantId, appId);
+  if (!row) return { databases: 0 };
+  await deleteRawDbRow(ctx.db, tenantId, row.database);
+  ctx.enqueue('rawDb.settle', { tenant_id: tenantId, database: row.database });
+  return { databases: 1 };
+}

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'bun:test';
+import type { TableGrantEntry } from '../tables/grants-store.ts';
+import { type AccessFacts, decideRowAccess, type RowAccess } from './access-rules.ts';
+
+const facts: AccessFacts = {
+  userId: 'u1',
+  role: 'tenant_member',
+  through: null,
+  scope: null,
+  app: { id: 'a1', relation: 'none', record: 'active', runtime: 'none' },
+  grants: [],
+  ownedApps: new Set(),
+};
+const grant = (
+  principalType: TableGrantEntry['principalType'],
+  principalId: string,
+  ...actions: TableGrantEntry['actions'][number][]
+): TableGrantEntry => ({ principalType, principalId, actions });
+const scope = (more: Partial<NonNullable<AccessFacts['scope']>> = {}) => ({
+  tenantId: 't1',
+  apps: [],
+  actions: ['read', 'write'] as ('read' | 'write')[],
+  ...more,
+});
+
+const all: RowAccess = { read: true, write: true, ownRowsOf: null };
+const own: RowAccess = { read: true, write: true, ownRowsOf: 'u1' };
+const ownReading: RowAccess = { read: true, write: false, ownRowsOf: 'u1' };
+const ownWriting: RowAccess = { read: false, write: true, ownRowsOf: 'u1' };
+const owner = { app: { ...facts.app, relation: 'owner' } } as const;
+const coOwner = { app: { ...facts.app, relation: 'co_owner' } } as const;
+const suspended = { app: { ...owner.app, runtime: 'suspended' } } as const;
+const archived = { app: { ...suspended.app, record: 'archived' } } as const;
+const seen = (appId: string) => ({ through: { appId, visible: true } });
+const everyone = grant('role', 'tenant_member', 'read', 'write');
+
+type Row = [who: string, facts: Partial<AccessFacts>, access: RowAccess | null];
+
+describe('by login', () => {
+  test.each<Row>([
+    ['the owner', owner, all],
+    ['a co-owner', coOwner, all],
+    ['an owner who also has a grant', { ...owner, grants: [grant('user', 'u1', 'read')] }, all],
+    ['a member without a grant', {}, null],
+    ['an admin without a grant', { role: 'tenant_admin' }, null],
+    ['a member by their own grant', { grants: [grant('user', 'u1', 'read')] }, ownReading],
+    ['a member by a grant to write', { grants: [grant('user', 'u1', 'write')] }, ownWriting],
+    ['a member where another has a grant', { grants: [grant('user', 'u2', 'read')] }, null],
+    ['a member by two grants', { grants: [grant('user', 'u1', 'write'), everyone] }, own],
+    ['a member by the role of members', { grants: [everyone] }, own],
+    ['an admin by the role of members', { role: 'tenant_admin', grants: [everyone] }, own],
+    ['a member by the role of admins', { grants: [grant('role', 'tenant_admin', 'read')] }, null],
+    [
+      'an admin by the role of admins',
+      { role: 'tenant_admin', grants: [grant('role', 'tenant_admin', 'read')] },
+      ownReading,
+    ],
+    [
+      'the owner of an app that has a grant',
+      { grants: [grant('app', 'a2', 'read')], ownedApps: new Set(['a2']) },
+      ownReading,
+    ],
+    [
+      'the owner of another app than the one that has a grant',
+      { grants: [grant('app', 'a2', 'read')], ownedApps: new Set(['a3']) },
+      null,
+    ],
+    ['a user whose id is the name of a role', { grants: [grant('user', 'tenant_member', 'read')] }, null],
+    ['a grant without actions', { grants: [grant('user', 'u1')] }, { ...ownReading, read: false }],
+  ])('%s', (_, given, access) => {
+    expect(decideRowAccess({ ...facts, ...given })).toEqual(access);
+  });
+});
+
+describe('through an app', () => {
+  test.each<Row>([
+    ['the table’s own, by anyone who sees it', seen('a1'), own],
+    ['the table’s own, by its owner', { ...seen('a1'), ...owner }, own],
+    [
+      'the table’s own, which they no longer see',
+      { through: { appId: 'a1', visible: false }, ...owner },
+      null,
+    ],
+    ['another app without a grant', seen('a2'), null],
+    ['another app without a grant, by the owner of the table', { ...seen('a2'), ...owner }, null],
+    ['another app with a grant', { ...seen('a2'), grants: [grant('app', 'a2', 'read')] }, ownReading],
+    [
+      'another app with a grant that they no longer see',
+      { through: { appId: 'a2', visible: false }, grants: [grant('app', 'a2', 'read')] },
+      null,
+    ],
+    ['another app, by a grant to the user', { ...seen('a2'), grants: [grant('user', 'u1', 'read')] }, null],
+    ['another app, by a grant to their role', { ...seen('a2'), grants: [everyone] }, null],
+    [
+      'another app, by a grant to a third one of theirs',
+      { ...seen('a2'), grants: [grant('app', 'a3', 'read')], ownedApps: new Set(['a3']) },
+      null,
+    ],
+  ])('%s', (_, given, access) => {
+    expect(decideRowAccess({ ...facts, ...given })).toEqual(access);
+  });
+});
+
+describe('by token', () => {
+  test.each<Row>([
+    ['of an owner: all rows', { ...owner, scope: scope() }, all],
+    ['of an owner, to read', { ...owner, scope: scope({ actions: ['read'] }) }, { ...all, write: false }],
+    ['of an owner, to write', { ...owner, scope: scope({ actions: ['write'] }) }, { ...all, read: false }],
+    ['of an owner, for nothing', { ...owner, scope: scope({ actions: [] }) }, null],
+    ['of an owner, for this app', { ...owner, scope: scope({ apps: ['a2', 'a1'] }) }, all],
+    ['of an owner, for another app', { ...owner, scope: scope({ apps: ['a2'] }) }, null],
+    ['of somebody without a grant', { scope: scope() }, null],
+    ['of somebody with a grant: own rows', { scope: scope(), grants: [everyone] }, own],
+    [
+      'to write, of somebody who may read',
+      { scope: scope({ actions: ['write'] }), grants: [grant('user', 'u1', 'read')] },
+      null,
+    ],
+    [
+      'to read, of somebody who may read and write',
+      { scope: scope({ actions: ['read'] }), grants: [everyone] },
+      ownReading,
+    ],
+    [
+      'of an owner, while the app is suspended: reading',
+      { ...suspended, scope: scope() },
+      { ...all, write: false },
+    ],
+    [
+      'to write, while the app is suspended: nothing, though the table is there',
+      { ...suspended, scope: scope({ actions: ['write'] }) },
+      { ...all, read: false, write: false },
+    ],
+    ['of none, while the app is suspended: the owner, logged in', suspended, all],
+    [
+      'of an owner, while the app is archived: as logged in, what is archived refuses',
+      { ...archived, scope: scope() },
+      all,
+    ],
+    [
+      'of an owner, to read, while the app is archived',
+      { ...archived, scope: scope({ actions: ['read'] }) },
+      { ...all, write: false },
+    ],
+  ])('%s', (_, given, access) => {
+    expect(decideRowAccess({ ...facts, ...given })).toEqual(access);
+  });
+});

@@ -1,0 +1,90 @@
+import { idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
+import type { Caller } from '../../core/context.ts';
+import { fail } from '../../core/problem.ts';
+import type { AppRows } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import type { Cursors } from './cursor.ts';
+import type { ExportLimit } from './export-rows.ts';
+import type { RequestBody } from './request-body.ts';
+import type { TableAccess } from './table-access.ts';
+
+export interface RowsCtx extends TableAccess {
+  caller: Caller;
+  rowDb: AppRows;
+  cursors: Cursors;
+  body: RequestBody;
+  exportLimit: ExportLimit;
+  request: Request;
+  path: string;
+  search: string;
+  extendTimeout(): void;
+  hasSameAccess(): Promise<boolean>;
+}
+
+export function jsonResponse(
+  status: number,
+  body: string | Uint8Array,
+  headers?: Record<string, string>,
+): FastPathResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+    body,
+  };
+}
+
+export function emptyResponse(status: number, headers: Record<string, string> = {}): FastPathResponse {
+  return { status, headers, body: null };
+}
+
+export interface RowsPath {
+  tenant: string;
+  app: string;
+  table: string;
+  tablePath: string;
+  rest: { kind: 'table' } | { kind: 'count' } | { kind: 'row'; id: string };
+}
+
+export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
+  const [, , tenant = '', app = '', table = '', last, ...more] = path.split('/');
+  if (tenant === '' || app === '' || table === '' || more.length > 0) return null;
+  const names = [tenant, app, table].map(decodeSegment);
+  const [tenantName, appName, tableName] = names;
+  if (!tenantName || !appName || !tableName) return 'malformed';
+  const ref = { tenant: tenantName, app: appName, table: tableName };
+  const tablePath = `/data/${tenant}/${app}/${table}`;
+  if (last === undefined) return { ...ref, tablePath, rest: { kind: 'table' } };
+  // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
+  if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
+  const id = decodeSegment(last);
+  if (id === null) return 'malformed';
+  return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };
+}
+
+function decodeSegment(segment: string): string | null {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}
+
+/** `Prefer: return=minimal, resolution=merge-duplicates`; unknown preferences are ignored (RFC 7240 §2). */
+export function parsePreferences(request: Request) {
+  const header = request.headers.get('prefer');
+  const preferences = header === null ? [] : header.split(/[,;]/).map((item) => item.trim().toLowerCase());
+  const ignores = preferences.includes('resolution=ignore-duplicates') ? ('ignore' as const) : null;
+  return {
+    isMinimal: preferences.includes('return=minimal'),
+    resolution: preferences.includes('resolution=merge-duplicates') ? ('merge' as const) : ignores,
+  };
+}
+
+export function parseIdempotencyKey(request: Request): string | null {
+  const key = request.headers.get('idempotency-key');
+  if (key === null || (key.length > 0 && key.length <= idempotencyKeyCharsMax)) return key;
+  throw fail('validation_failed', {
+    detail: `Idempotency-Key must have 1 to ${idempotencyKeyCharsMax} characters.`,
+  });
+}

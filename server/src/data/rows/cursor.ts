@@ -1,0 +1,51 @@
+import { timingSafeEqual } from 'node:crypto';
+import { fail } from '../../core/problem.ts';
+import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
+import type { RowTable } from './row-table.ts';
+
+export type Cursors = ReturnType<typeof createCursors>;
+
+const signatureBytes = 16;
+/** A longer key would make the URL too long: the next request reads it from the row instead. */
+const keyCharsMax = 512;
+const readFromRow = 1;
+
+export function createCursors(key: string) {
+  const sign = (payload: string) =>
+    new Bun.CryptoHasher('sha256', key).update(payload).digest().subarray(0, signatureBytes);
+  return {
+    write(plan: ListPlan, lastKeys: readonly (string | null)[]): string {
+      const keys = lastKeys.map((value, at) =>
+        value !== null && value.length > keyCharsMax && !isId(plan.table, plan.sort[at])
+          ? readFromRow
+          : value,
+      );
+      const payload = JSON.stringify([cursorScope(plan.table, plan.sort), ...keys]);
+      return `${Buffer.from(payload).toString('base64url')}.${sign(payload).toString('base64url')}`;
+    },
+    read(table: RowTable, token: string, sort: readonly PlannedSort[]): readonly AfterKey[] {
+      const [encoded = '', signature = '', ...rest] = token.split('.');
+      const payload = Buffer.from(encoded, 'base64url').toString('utf8');
+      const bytes = Buffer.from(signature, 'base64url');
+      if (rest.length > 0 || bytes.length !== signatureBytes || !timingSafeEqual(bytes, sign(payload))) {
+        throw fail('invalid_cursor');
+      }
+      const [scope, ...keys]: unknown[] = JSON.parse(payload);
+      if (scope !== cursorScope(table, sort) || keys.length !== sort.length) throw fail('invalid_cursor');
+      // The values need no check: they are signed, come from the database, and columns never change their type.
+      const id = keys[sort.findIndex((key) => isId(table, key))];
+      return keys.map((value) => {
+        if (value === readFromRow && typeof id === 'string') return { rowId: id };
+        return typeof value === 'string' ? value : null;
+      });
+    },
+  };
+}
+
+const isId = (table: RowTable, key: PlannedSort | undefined) => key?.column === table.catalogue.idColumn;
+
+/** Physical names: a cursor survives a rename, but not a new column under an old name. */
+function cursorScope(table: RowTable, sort: readonly PlannedSort[]): string {
+  const keys = sort.map(({ column, descending }) => `${descending ? '-' : ''}${column.physical}`);
+  return `${table.catalogue.id} ${keys.join(',')}`;
+}

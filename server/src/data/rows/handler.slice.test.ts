@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test';
+import { rowContract } from '@svc/contract/all.ts';
+import type { Endpoint } from '@svc/contract/endpoint.ts';
+import { parametersIn } from '@svc/contract/openapi-parts.ts';
+import { Failure } from '../../core/problem.ts';
+import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import { silentLog, testCaller } from '../../testing.ts';
+import type { RowAccess } from './access-rules.ts';
+import { createRowsHandler } from './handler.ts';
+import { parseQuery, type QueryUse } from './parse-query.ts';
+import { testTable } from './testing.ts';
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'] as const;
+
+/** The error of a call to an existing table with the given access. */
+async function callError(method: string, path: string, access: Partial<RowAccess> = {}): Promise<Failure> {
+  const table = testTable();
+  const rows = createRowsHandler({
+    rowDb: {} as RowPool,
+    findCredential: async () => ({ caller: testCaller(), pat: null }),
+    tableAccess: {
+      resolve: async () => ({
+        app: { id: '', slug: 'app', record: 'active' },
+        table,
+        access: { read: false, write: false, ownRowsOf: null, ...access },
+      }),
+      invalidate: () => {},
+    },
+    cursorKey: 'test',
+  });
+  const request = new Request(`http://svc.example.test${path}`, { method });
+  const failure = await rows
+    .answer(request, path, '', { requestId: 'test', log: silentLog, extendTimeout: () => {} })
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  if (failure instanceof Failure) return failure;
+  throw new Error(`${method} ${path} did not fail.`, { cause: failure });
+}
+
+const at = ({ path }: Pick<Endpoint, 'path'>) => path.replaceAll(/\{(\w+)\}/g, '$1');
+const paths = [...new Set(rowContract.map(({ endpoint }) => endpoint.path))];
+
+test('every row endpoint of the contract requires the right of its kind', async () => {
+  expect(rowContract.map(({ endpoint }) => endpoint.id).sort()).toEqual([
+    'rows.count',
+    'rows.delete',
+    'rows.get',
+    'rows.insert',
+    'rows.list',
+    'rows.update',
+  ]);
+  for (const { endpoint } of rowContract) {
+    const others = endpoint.kind === 'read' ? { write: true } : { read: true };
+    const { code } = await callError(endpoint.method, at(endpoint), others);
+    expect([endpoint.id, code]).toEqual([endpoint.id, 'forbidden']);
+  }
+});
+
+test('other methods are refused, and Allow lists the supported ones', async () => {
+  for (const path of paths) {
+    const known = rowContract.filter(({ endpoint }) => endpoint.path === path);
+    const allowed = known.map(({ endpoint }) => endpoint.method);
+    for (const method of methods.filter((it) => !allowed.some((known) => known === it))) {
+      const { code, headers } = await callError(method, at({ path }));
+      expect([method, path, code]).toEqual([method, path, 'method_not_allowed']);
+      expect(headers?.allow?.split(', ').sort()).toEqual([...allowed, 'HEAD'].sort());
+    }
+    // Of a GET without its body.
+    expect((await callError('HEAD', at({ path }))).code).toBe('forbidden');
+  }
+});
+
+test.each(['/data/', '/data/t', '/data/t/a', '/data/t/a/', '/data/t/a/b/', '/data/t/a/b/c/d', '/data//a/b'])(
+  '%s is not found, whatever the method',
+  async (path) => {
+    for (const method of [...methods, 'HEAD']) expect((await callError(method, path)).code).toBe('not_found');
+  },
+);
+
+test('the parser accepts exactly the query parameters of the contract', () => {
+  const uses: Record<string, QueryUse> = {
+    'rows.list': 'list',
+    'rows.count': 'count',
+    'rows.get': 'one',
+    'rows.insert': 'insert',
+    'rows.update': 'change',
+    'rows.delete': 'change',
+  };
+  const samples: Record<string, string> = {
+    select: 'a',
+    sort: '-a',
+    page: '1',
+    per_page: '1',
+    cursor: 'x',
+    count: 'exact',
+    filter: 'a=1',
+    or: '(a.eq.1)',
+    and: '(a.eq.1)',
+    not: '(a.eq.1)',
+    'not.and': '(a.eq.1)',
+    'not.or': '(a.eq.1)',
+    on_conflict: 'a',
+    dry_run: 'true',
+  };
+  for (const { endpoint, shape } of rowContract) {
+    const named = parametersIn('query', shape.query).map(({ name }) => String(name));
+    const described = [...named, ...(endpoint.kind === 'mutate' ? ['dry_run'] : [])];
+    const taken = Object.entries(samples).flatMap(([name, value]) => {
+      try {
+        parseQuery(`${name}=${value}`, uses[endpoint.id]!);
+        return [name];
+      } catch (error) {
+        if (error instanceof Failure && error.code === 'unknown_parameter') return [];
+        throw error;
+      }
+    });
+    expect([endpoint.id, taken.sort()]).toEqual([endpoint.id, described.sort()]);
+  }
+});

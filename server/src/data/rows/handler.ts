@@ -1,0 +1,212 @@
+import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/rows.ts';
+import type { Caller } from '../../core/context.ts';
+import { fail } from '../../core/problem.ts';
+import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
+import { createByteBudget } from '../../http/read-body.ts';
+import type { Credential } from '../../identity/credentials/find-credential.ts';
+import { deleteRow, updateRow } from './change-row.ts';
+import {
+  parseIdempotencyKey,
+  parsePreferences,
+  parseRowsPath,
+  type RowsCtx,
+  type RowsPath,
+} from './context.ts';
+import { createCursors } from './cursor.ts';
+import { createExportLimit, exportRows } from './export-rows.ts';
+import { getRow } from './get-row.ts';
+import { insertBatch } from './insert-batch.ts';
+import { insertRow, upsertRow } from './insert-row.ts';
+import { hasSeveralObjects } from './json-lines.ts';
+import { countRows, listRows } from './list-rows.ts';
+import { parseQuery } from './parse-query.ts';
+import { createRequestBody, type ReceivedBody } from './request-body.ts';
+import { isTableOutdated, rowError } from './row-errors.ts';
+import { createBatchLimit } from './store.ts';
+import type { TableAccess, TableAccessCache } from './table-access.ts';
+
+import { planUpsert } from './upsert-rows.ts';
+
+export interface RowsDeps {
+  rowDb: RowPool;
+  findCredential: (request: Request) => Promise<Credential | null>;
+  tableAccess: TableAccessCache;
+  cursorKey: string;
+}
+
+export const rowsPrefix = '/data/';
+/** Memory for all request bodies. A batch counts twice while it is stored. */
+const bodiesBytesMax = 32 * 1024 * 1024;
+const bodyWaitMsMax = 30_000;
+
+export function createRowsHandler(deps: RowsDeps): FastPathHandler {
+  const cursors = createCursors(deps.cursorKey);
+  const batchLimit = createBatchLimit(deps.rowDb);
+  const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
+  const exportLimit = createExportLimit();
+
+  return {
+    prefix: rowsPrefix,
+    async answer(request, path, search, { extendTimeout }) {
+      const rowsPath = parseRowsPath(path);
+      const caller = await authenticate(request);
+      if (rowsPath === 'malformed')
+        throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
+      if (!rowsPath) throw fail('not_found');
+      const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
+      try {
+        // An upload may take long: authorization is checked before it is read and once more afterwards.
+        if (request.method === 'POST' || request.method === 'PATCH') {
+          const access = await requireAccess(caller, rowsPath);
+          authorizeCall(access, request.method, rowsPath);
+          if (body.isJsonLines && request.method === 'POST') await body.countAsBatch(access.app.id);
+          await body.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
+          await authenticate(request);
+        }
+        return await retryIfOutdated(caller, rowsPath, (access) => {
+          authorizeCall(access, request.method, rowsPath);
+          return dispatch(
+            {
+              app: access.app,
+              table: access.table,
+              access: access.access,
+              caller,
+              rowDb: deps.rowDb.of(access.app.id),
+              cursors,
+              body,
+              exportLimit,
+              request,
+              path: rowsPath.tablePath,
+              search,
+              extendTimeout,
+              hasSameAccess: async () => {
+                const now =
+                  (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, rowsPath));
+                return !!now && hasSameView(now, access);
+              },
+            },
+            rowsPath,
+          );
+        });
+      } finally {
+        body.close();
+      }
+    },
+  };
+
+  async function authenticate(request: Request): Promise<Caller> {
+    const credential = await deps.findCredential(request);
+    if (!credential) throw fail('unauthenticated');
+    return credential.caller;
+  }
+
+  async function requireAccess(caller: Caller, path: RowsPath): Promise<TableAccess> {
+    const access = await deps.tableAccess.resolve(caller, path);
+    if (!access) throw fail('not_found');
+    return access;
+  }
+
+  async function retryIfOutdated(
+    caller: Caller,
+    path: RowsPath,
+    call: (access: TableAccess) => Promise<FastPathResponse>,
+  ): Promise<FastPathResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const access = await requireAccess(caller, path);
+      try {
+        return await call(access);
+      } catch (error) {
+        if (isTableOutdated(error) && attempt === 1) {
+          deps.tableAccess.invalidate(caller, path);
+          continue;
+        }
+        const failure = rowError(error, access.table);
+        if (failure) throw failure;
+        if (isTableOutdated(error)) throw fail('unavailable', {}, { cause: error });
+        throw error;
+      }
+    }
+  }
+}
+
+function hasSameView(now: TableAccess, before: TableAccess): boolean {
+  return (
+    now.access.read &&
+    now.access.ownRowsOf === before.access.ownRowsOf &&
+    now.table.catalogue.id === before.table.catalogue.id
+  );
+}
+
+function authorizeCall({ access, app }: TableAccess, method: string, { rest }: RowsPath): void {
+  if (!allowedMethods[rest.kind].includes(method)) {
+    throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
+  }
+  const isRead = method === 'GET' || method === 'HEAD';
+  // Not 404: callers with some access may know that the table exists.
+  if (isRead ? !access.read : !access.write) throw fail('forbidden');
+  if (!isRead && app.record === 'archived') throw fail('app_not_active');
+}
+
+async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathResponse> {
+  const { method } = ctx.request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (rest.kind === 'count') return countRows(ctx);
+  if (rest.kind === 'table') {
+    if (!isRead) return insertRows(ctx);
+    return prefersJsonLines(ctx.request) ? exportRows(ctx) : listRows(ctx);
+  }
+  if (isRead) return getRow(ctx, rest.id);
+  const { dryRun } = parseQuery(ctx.search, 'change');
+  if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
+  if (ctx.body.isJsonLines)
+    throw fail('unsupported_media_type', { detail: 'Send the update as one JSON object.' });
+  return updateRow(ctx, rest.id, ctx.body.received().text(), dryRun);
+}
+
+const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
+  table: ['GET', 'HEAD', 'POST'],
+  count: ['GET', 'HEAD'],
+  row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
+};
+
+function prefersJsonLines(request: Request): boolean {
+  const accept = request.headers.get('accept');
+  if (accept === null || !accept.includes(jsonLinesMediaType)) return false;
+  const weights = new Map(
+    accept.split(',').map((item) => {
+      const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      return [type, weight === undefined ? 1 : Number(weight.slice(2))] as const;
+    }),
+  );
+  const lines = weights.get(jsonLinesMediaType) ?? 0;
+  return lines > 0 && lines >= (weights.get('application/json') ?? 0);
+}
+
+async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
+  const query = parseQuery(ctx.search, 'insert');
+  const options = { dryRun: query.dryRun, key: parseIdempotencyKey(ctx.request) };
+  const upsert = planUpsert(ctx.table, query.onConflict, parsePreferences(ctx.request).resolution);
+  const batch = async (body: ReceivedBody) => {
+    await ctx.body.countAsBatch(ctx.app.id);
+    return insertBatch(ctx, body, { ...options, upsert });
+  };
+  const body = ctx.body.received();
+  if (ctx.body.isJsonLines) return batch(body);
+  const isLarge = body.size > rowBytesMax;
+  const text = isLarge ? readFirstLines(body) : body.text();
+  if (hasSeveralObjects(text)) return batch(body);
+  if (isLarge)
+    throw fail('payload_too_large', { detail: `The maximum size of a row is ${rowBytesMax} bytes.` });
+  return upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options);
+}
+
+function readFirstLines(body: ReceivedBody): string {
+  let text = '';
+  for (const piece of body.pieces()) {
+    text += piece;
+    if (text.trim().includes('\n')) break;
+  }
+  return text;
+}

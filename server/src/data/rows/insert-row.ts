@@ -1,0 +1,140 @@
+import { rowSegment } from '@svc/contract/row-path.ts';
+import { rowBytesMax } from '@svc/contract/rows.ts';
+import { assignedOnExecution, timeOfExecution } from '../../core/plan.ts';
+import { fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
+import type { Transaction } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import { emptyResponse, jsonResponse, parsePreferences, type RowsCtx } from './context.ts';
+import { parseReturnedRow, queryIn, queryRow, type ReturnedRow, rowEtag, whereRowId } from './get-row.ts';
+import { insertOperation, nextNumbers, textFillOptions } from './insert-batch.ts';
+import {
+  advanceSequenceSql,
+  fillDefaults,
+  highestNumber,
+  isProblems,
+  newVersion,
+  nextNumberSql,
+  parseRowObject,
+  type RowInput,
+  rowProblemsError,
+} from './parse-row.ts';
+import { type PlannedCondition, whereOwnRows } from './plan.ts';
+import { createOutput } from './row-table.ts';
+import { insertSql, oneSql } from './sql.ts';
+import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
+import { ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
+
+export async function insertRow(
+  ctx: RowsCtx,
+  body: string,
+  options: { dryRun: boolean; key: string | null },
+) {
+  if (Buffer.byteLength(body) > rowBytesMax) throw fail('payload_too_large');
+  const input = parseRowObject(ctx.table, body, 0, body.length);
+  if (isProblems(input)) throw rowProblemsError(input);
+  const filled = fillDefaults(ctx.table, input, {
+    userId: ctx.caller.userId,
+    access: ctx.access,
+    now: { sql: 'now()' },
+    nextNumber: () => ({ sql: nextNumberSql(ctx.table) }),
+  });
+  if (isProblems(filled)) throw rowProblemsError(filled);
+  const isMinimal = parsePreferences(ctx.request).isMinimal || !ctx.access.read;
+  const isSingleStatement = !options.dryRun && options.key === null && ifPlanHeader(ctx.request) === null;
+  const output = isMinimal && isSingleStatement ? createOutput([]) : ctx.table.all;
+  const statement = insertSql(
+    ctx.table,
+    ctx.table.catalogue.columns.map((column, at) => ({ column, value: filled[at] ?? null })),
+    newVersion(),
+    output,
+  );
+  const idAt = ctx.table.catalogue.columns.indexOf(ctx.table.catalogue.idColumn);
+  const number = highestNumber(ctx.table, [input[idAt]]);
+  if (isSingleStatement) {
+    const row = await queryRow(queryIn(ctx, 'write'), statement, output, 2);
+    if (number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [number]);
+    return insertResponse(ctx, row, isMinimal);
+  }
+  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
+    const row = await queryRow(tx.query, statement, output, 2);
+    if (number !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [number]);
+    return mode === 'preview' ? previewInsert(ctx, input, row) : insertResponse(ctx, row, isMinimal);
+  });
+}
+
+function insertResponse(ctx: RowsCtx, row: ReturnedRow | null, isMinimal: boolean) {
+  const [id, version] = row?.rest ?? [];
+  if (!row || !id || !version) throw new Error('The insert returned no row.');
+  const headers = { location: `${ctx.path}/${rowSegment(id)}`, etag: rowEtag(ctx.table, version) };
+  return isMinimal ? emptyResponse(201, headers) : jsonResponse(201, row.json, headers);
+}
+
+/** Generated values are replaced by placeholders, so that equal previews have equal fingerprints. */
+function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow | null) {
+  const after = parseReturnedRow(row);
+  for (const [at, column] of ctx.table.catalogue.columns.entries()) {
+    if (input[at] !== undefined || !column.default) continue;
+    if (column.default.kind === 'now') after[column.name] = timeOfExecution;
+    else if (column.default.kind !== 'literal') after[column.name] = assignedOnExecution;
+  }
+  for (const { role, name } of ctx.table.catalogue.columns) {
+    if (role === 'created_at' || role === 'updated_at') after[name] = timeOfExecution;
+  }
+  return previewResponse(ctx, insertOperation, { id: '', before: null, after });
+}
+
+export async function upsertRow(
+  ctx: RowsCtx,
+  body: string,
+  options: { dryRun: boolean; key: string | null; upsert: Upsert },
+): Promise<FastPathResponse> {
+  const { columns, idColumn } = ctx.table.catalogue;
+  const input = parseRowObject(ctx.table, body, 0, body.length);
+  if (isProblems(input)) throw rowProblemsError(input);
+  const numbers = await nextNumbers(ctx, [{ row: input }]);
+  const values = fillDefaults(ctx.table, input, textFillOptions(ctx, numbers));
+  if (isProblems(values)) throw rowProblemsError(values);
+  const rows = new UpsertRows(ctx, options.upsert);
+  rows.add(undefined, values, input);
+  const number = highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]);
+  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
+    const stored = await rows.store(tx);
+    if (mode === 'preview') {
+      const { inserted, updated } = stored;
+      return previewResponse(ctx, insertOperation, { id: '', before: null, after: { inserted, updated } });
+    }
+    if (number !== null) await tx.query(advanceSequenceSql(ctx.table), [number]);
+    return upsertResponse(ctx, tx, stored, conflictKey(ctx, options.upsert, values));
+  });
+}
+
+function conflictKey({ table, access }: RowsCtx, { on }: Upsert, values: readonly (string | null)[]) {
+  const { columns } = table.catalogue;
+  const tests = on.map((column): PlannedCondition => {
+    const value = values[columns.indexOf(column)] ?? '';
+    return { kind: 'test', negated: false, column, op: 'eq', value };
+  });
+  return [...tests, ...whereOwnRows(table, access.ownRowsOf)];
+}
+
+async function upsertResponse(
+  ctx: RowsCtx,
+  tx: Transaction,
+  { inserted, ids }: UpsertResult,
+  key: readonly PlannedCondition[],
+): Promise<FastPathResponse> {
+  const [id] = ids;
+  const { all, catalogue } = ctx.table;
+  const where = id === undefined ? key : whereRowId(ctx, String(id));
+  const row = await queryRow(tx.query, oneSql(ctx.table, all, where), all, 1);
+  // Callers who may not see the existing row do not learn its id.
+  if (!row || (inserted === 0 && !ctx.access.read)) return emptyResponse(204);
+  const headers = {
+    location: `${ctx.path}/${rowSegment(String(id ?? parseReturnedRow(row)[catalogue.idColumn.name]))}`,
+    etag: rowEtag(ctx.table, row.rest[0] ?? ''),
+  };
+  if (parsePreferences(ctx.request).isMinimal || !ctx.access.read)
+    return emptyResponse(inserted > 0 ? 201 : 204, headers);
+  return jsonResponse(inserted > 0 ? 201 : 200, row.json, headers);
+}

@@ -1,0 +1,175 @@
+import { scanObject } from '@svc/contract/json.ts';
+import type { ProblemItem } from '@svc/contract/problem.ts';
+import { fail } from '../../core/problem.ts';
+import { type CatalogueColumn, physicalSequenceName } from '../tables/catalogue.ts';
+import { parseJson } from '../tables/values.ts';
+import type { RowAccess } from './access-rules.ts';
+import type { RowTable } from './row-table.ts';
+
+export type RowInput = (string | null | undefined)[];
+
+export type RowProblem = Pick<ProblemItem, 'column' | 'code' | 'detail'>;
+
+export function parseRowObject(
+  table: RowTable,
+  text: string,
+  start: number,
+  end: number,
+): RowInput | RowProblem[] {
+  const input: RowInput = new Array(table.catalogue.columns.length);
+  let errors: RowProblem[] | null = null;
+  const malformed = scanObject(text, start, end, (key, rawStart, rawEnd) => {
+    const position = table.positions.get(key);
+    if (position === undefined) {
+      errors ??= [];
+      const detail = 'is not a column of this table';
+      errors.push({ column: key.slice(0, 63), code: 'unknown_column', detail });
+      return;
+    }
+    const result = parseJson(position.type, text.slice(rawStart, rawEnd));
+    if (result.ok) {
+      // The last of duplicate keys wins.
+      input[position.at] = result.value;
+      return;
+    }
+    errors ??= [];
+    errors.push({ column: key, code: 'invalid_value', detail: result.detail });
+  });
+  if (malformed !== null) return [{ code: 'malformed_json', detail: malformed }];
+  return errors ?? input;
+}
+
+export interface FillOptions<N> {
+  userId: string;
+  access: RowAccess;
+  now: N;
+  nextNumber: () => N;
+}
+
+export function fillDefaults<N extends string | { sql: string }>(
+  table: RowTable,
+  input: RowInput,
+  options: FillOptions<N>,
+): (string | null | N)[] | RowProblem[] {
+  const { columns } = table.catalogue;
+  const filled: (string | null | N)[] = new Array(columns.length);
+  let errors: RowProblem[] | null = null;
+  for (let at = 0; at < columns.length; at++) {
+    const column = columns[at];
+    if (!column) continue;
+    const value = input[at];
+    const problem = columnProblem(column, value, options);
+    if (problem) {
+      errors ??= [];
+      errors.push({ column: column.name, ...problem });
+    } else filled[at] = value === undefined ? defaultValue(column, options) : value;
+  }
+  return errors ?? filled;
+}
+
+function columnProblem(
+  column: CatalogueColumn,
+  value: string | null | undefined,
+  { userId, access }: FillOptions<unknown>,
+): Omit<RowProblem, 'column'> | null {
+  if (value === undefined) return isOptional(column) ? null : columnProblems.required;
+  if (column.role === 'created_at' || column.role === 'updated_at') return columnProblems.readOnly;
+  if (column.role === 'owner' && access.ownRowsOf !== null && value !== userId) return columnProblems.owner;
+  if (value === null) return column.nullable ? null : columnProblems.notNull;
+  // Not addressable: in a URL path these mean other resources.
+  if (column.role === 'id' && value.length <= 2 && /^\.{0,2}$/.test(value)) return columnProblems.id;
+  return null;
+}
+
+const columnProblems = {
+  required: { code: 'required', detail: 'is required' },
+  readOnly: { code: 'read_only', detail: 'is set by the service' },
+  owner: { code: 'read_only', detail: 'is set to the user who inserts the row' },
+  notNull: { code: 'not_null', detail: 'must not be null' },
+  id: { code: 'invalid_value', detail: 'must not be empty, a dot or two dots' },
+} as const;
+
+function isOptional({ role, default: rule, nullable }: CatalogueColumn): boolean {
+  return role === 'created_at' || role === 'updated_at' || role === 'owner' || rule !== null || nullable;
+}
+
+function defaultValue<N extends string | { sql: string }>(
+  { role, default: rule }: CatalogueColumn,
+  options: FillOptions<N>,
+): string | null | N {
+  if (role === 'created_at' || role === 'updated_at') return options.now;
+  if (role === 'owner') return options.userId;
+  switch (rule?.kind) {
+    case undefined:
+      return null;
+    case 'literal':
+      return rule.text;
+    case 'now':
+      return options.now;
+    case 'random_uuid':
+      return crypto.randomUUID();
+    case 'uuid_v7':
+      return Bun.randomUUIDv7();
+    case 'sequence':
+      return options.nextNumber();
+  }
+}
+
+export function isProblems(row: readonly unknown[]): row is RowProblem[] {
+  const [first] = row;
+  return typeof first === 'object' && first !== null && 'code' in first;
+}
+
+export function parseChanges(
+  table: RowTable,
+  text: string,
+): { column: CatalogueColumn; value: string | null }[] {
+  const input = parseRowObject(table, text, 0, text.length);
+  if (isProblems(input)) throw rowProblemsError(input);
+  const errors: RowProblem[] = [];
+  const changes: { column: CatalogueColumn; value: string | null }[] = [];
+  for (const [at, column] of table.catalogue.columns.entries()) {
+    const value = input[at];
+    if (value === undefined) continue;
+    if (column.role !== 'plain') {
+      errors.push({ column: column.name, code: 'read_only', detail: 'cannot be changed' });
+    } else if (value === null && !column.nullable) {
+      errors.push({ column: column.name, code: 'not_null', detail: 'must not be null' });
+    } else changes.push({ column, value });
+  }
+  if (errors.length > 0) throw rowProblemsError(errors);
+  return changes;
+}
+
+export function rowProblemsError(errors: readonly (RowProblem & { line?: number })[]) {
+  const [first] = errors;
+  const code =
+    first?.code === 'unknown_column' || first?.code === 'malformed_json' ? first.code : 'validation_failed';
+  const line = first?.line === undefined ? '' : `line ${first.line}: `;
+  const name = first?.column === undefined ? '' : `${first.column} `;
+  return fail(code, { detail: `${line}${name}${first?.detail ?? ''}`, errors: [...errors] });
+}
+
+const sequenceName = ({ catalogue }: RowTable) =>
+  `"${catalogue.schema}"."${physicalSequenceName(catalogue.id)}"`;
+
+export const nextNumberSql = (table: RowTable) => `nextval('${sequenceName(table)}')`;
+
+/** After explicit ids were inserted, the sequence continues beyond them. */
+export const advanceSequenceSql = (table: RowTable) =>
+  `select setval('${sequenceName(table)}', $1::int8)::text from ${sequenceName(table)} where last_value < $1::int8`;
+
+export function highestNumber(table: RowTable, ids: readonly (string | null | undefined)[]): string | null {
+  if (table.catalogue.idColumn.default?.kind !== 'sequence') return null;
+  let highest = 0n;
+  for (const id of ids) if (typeof id === 'string' && BigInt(id) > highest) highest = BigInt(id);
+  return highest > 0n ? String(highest) : null;
+}
+
+let versionCounter = 0;
+
+/** Unique, so that a new row under the id of a deleted one has another ETag. */
+export function newVersion(): string {
+  versionCounter = (versionCounter + 1) % 1000;
+  return `${Date.now()}${String(versionCounter).padStart(3, '0')}`;
+}

@@ -1,0 +1,45 @@
+import { sqlState } from '../../core/db.ts';
+import { type Failure, fail } from '../../core/problem.ts';
+import type { RowTable } from './row-table.ts';
+
+export function rowError(cause: unknown, table: RowTable, line?: number): Failure | null {
+  const code = sqlState(cause);
+  if (code === null) return null;
+  if (code === '23505') {
+    const columns = conflictColumns(cause, table);
+    const suffix = columns.length === 0 ? '' : ` for ${columns.join(', ')}`;
+    const item = { line, code: 'unique_violation', detail: 'already exists' };
+    const errors = columns.length === 0 ? [item] : columns.map((column) => ({ ...item, column }));
+    const detail = `A row with this value${suffix} already exists.`;
+    return fail('unique_violation', { detail, errors }, { cause });
+  }
+  // Two lines of a batch address one row with different texts, such as one instant with two offsets, or 0 and -0.
+  if (code === '21000') {
+    const detail = 'addresses the same row as another line';
+    const errors = [{ line, code: 'duplicate_in_batch', detail }];
+    return fail('validation_failed', { detail: `A line ${detail}.`, errors }, { cause });
+  }
+  // Valid values that PostgreSQL cannot store: a JSON number out of range, a text too long for its index, a row too wide
+  // for a page.
+  if (/^22/.test(code) || code === '54000' || code === '54001') {
+    const detail = code === '54000' ? 'is too large for the database or for an index' : 'cannot be stored';
+    const errors = [{ line, code: 'invalid_value', detail }];
+    return fail('validation_failed', { detail: `A value ${detail}.`, errors }, { cause });
+  }
+  return null;
+}
+
+/** The cached catalogue does not fit the table any more: missing names, or a column that is now required. */
+export function isTableOutdated(error: unknown): boolean {
+  const code = sqlState(error);
+  return (
+    code !== null && ['42703', '42P01', '0A000', '3F000', '42804', '23502', '26000', '42P10'].includes(code)
+  );
+}
+
+function conflictColumns(error: unknown, table: RowTable): string[] {
+  const constraint = error instanceof Error && 'constraint' in error ? error.constraint : null;
+  const index = table.catalogue.unique.find(({ physical }) => physical === constraint);
+  if (index) return index.columns.map(({ name }) => name);
+  return typeof constraint === 'string' && constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+}

@@ -1,0 +1,112 @@
+import { idempotencyKeptHours } from '@svc/contract/limits.ts';
+import { batchRequestsPerMinuteMax } from '@svc/contract/rows.ts';
+import { sql } from 'kysely';
+import { escapeIdentifier as ident } from 'pg';
+import type { Db } from '../../core/db.ts';
+import {
+  type IdempotentRequest,
+  idempotencyKeyHash,
+  openResponse,
+  type StoredResponse,
+  sealResponse,
+} from '../../core/idempotency.ts';
+import { withSchemaLock } from '../../core/migrate.ts';
+import { fail } from '../../core/problem.ts';
+import { withClient } from '../../drivers/database/connect.ts';
+import type { RowPool, Transaction } from '../../drivers/row-database/row-pool.ts';
+
+/** These tables (idempotency keys, batch times) need neither migrations nor backups. */
+export async function createDataSchema(options: { url: string; role: string | null }): Promise<void> {
+  await withClient(options.url, (client) =>
+    withSchemaLock(client, async () => {
+      await client.query(tablesSql);
+      if (options.role !== null) await client.query(grantsSql(ident(options.role)));
+    }),
+  );
+}
+
+const tablesSql = `
+  create schema if not exists svc_data;
+  create table if not exists svc_data.idempotency_keys (
+    caller_id    text not null,
+    key_hash     text not null,
+    request_hash text not null,
+    answer       bytea not null,
+    created_at   timestamptz not null default now(),
+    primary key (caller_id, key_hash)
+  );
+  create index if not exists idempotency_keys_age on svc_data.idempotency_keys (created_at);
+  -- The times of an app's batches in the last minute.
+  create table if not exists svc_data.batch_times (
+    app_id uuid primary key,
+    times  timestamptz[] not null
+  )`;
+
+const grantsSql = (role: string) => `
+  grant usage on schema svc_data to ${role};
+  grant select, insert, update, delete on all tables in schema svc_data to ${role}`;
+
+export async function deleteExpiredRowKeys(rowsDb: Db): Promise<void> {
+  await sql`delete from svc_data.idempotency_keys
+    where created_at < now() - make_interval(hours => ${idempotencyKeptHours})`.execute(rowsDb);
+}
+
+/** Keys are in the data database, so that rows and key are committed together. */
+export async function runOnce(
+  tx: Transaction,
+  request: IdempotentRequest,
+  work: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
+  const keyHash = idempotencyKeyHash(request);
+  // Held until the end of the transaction. A parallel request with the key fails instead of waiting.
+  const lock = await tx.query('select pg_try_advisory_xact_lock(hashtextextended($1, 0))::text', [keyHash]);
+  if (lock.rows[0]?.[0] !== 'true') throw fail('idempotency_in_progress');
+  const stored = await tx.query(
+    `select request_hash, encode(answer, 'base64') from svc_data.idempotency_keys
+      where caller_id = $1 and key_hash = $2 and created_at > now() - make_interval(hours => ${idempotencyKeptHours})`,
+    [request.callerId, keyHash],
+  );
+  const [requestHash, response] = stored.rows[0] ?? [];
+  if (response) {
+    if (requestHash !== request.requestHash) throw fail('idempotency_mismatch');
+    return openResponse(Buffer.from(response, 'base64'), request.key);
+  }
+  const result = await work();
+  await tx.query(
+    `insert into svc_data.idempotency_keys (caller_id, key_hash, request_hash, answer) values ($1, $2, $3, decode($4, 'base64'))
+      on conflict (caller_id, key_hash) do update
+      set request_hash = excluded.request_hash, answer = excluded.answer, created_at = now()`,
+    [request.callerId, keyHash, request.requestHash, sealResponse(result, request.key).toString('base64')],
+  );
+  return result;
+}
+
+export type BatchLimit = (appId: string) => Promise<void>;
+
+/** Outside the batch's transaction, so that batches do not wait for each other. */
+export function createBatchLimit(rowDb: RowPool): BatchLimit {
+  return async (appId) => {
+    const { rows } = await rowDb.of(appId).run('write', recordBatchSql, [appId]);
+    if (rows.length > 0) return;
+    const oldest = await rowDb.of(appId).run('read', retryAfterSql, [appId]);
+    const seconds = Math.max(1, Math.ceil(Number(oldest.rows[0]?.[0] ?? 1)));
+    throw fail('rate_limited', {
+      detail: `An app may send ${batchRequestsPerMinuteMax} batches per minute.`,
+      headers: { 'retry-after': String(seconds) },
+    });
+  };
+}
+
+const withinMinute =
+  "array(select t from unnest(b.times) t where t > clock_timestamp() - interval '1 minute')";
+
+/** Returns no row when the limit is reached. The lock on the app's row serializes parallel requests. */
+const recordBatchSql = `
+  insert into svc_data.batch_times as b (app_id, times) values ($1::uuid, array[clock_timestamp()])
+  on conflict (app_id) do update set times = ${withinMinute} || clock_timestamp()
+  where cardinality(${withinMinute}) < ${batchRequestsPerMinuteMax}
+  returning 1::text`;
+
+const retryAfterSql = `
+  select extract(epoch from min(t) + interval '1 minute' - clock_timestamp())::text
+  from svc_data.batch_times b, unnest(b.times) t where b.app_id = $1::uuid and t > clock_timestamp() - interval '1 minute'`;

@@ -1,0 +1,76 @@
+import type { AuditedChange } from '../../core/context.ts';
+import { sqlState } from '../../core/db.ts';
+import { makePlan } from '../../core/plan.ts';
+import { fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
+import type { Transaction } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import { jsonResponse, type RowsCtx } from './context.ts';
+import { runOnce } from './store.ts';
+
+type WriteMode = 'preview' | 'execute';
+type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>;
+
+export function runWrite(
+  ctx: RowsCtx,
+  options: { dryRun: boolean; key: string | null; bodyHash: () => string },
+  work: WriteWork,
+): Promise<FastPathResponse> {
+  return ctx.rowDb.transaction(async (tx) => {
+    if (options.dryRun) return { end: 'rollback', value: await work(tx, 'preview') };
+    const plan = ifPlanHeader(ctx.request);
+    // Preview and execution use one snapshot, set before the key lookup, which is already a read.
+    if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
+    const execute = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
+    if (options.key === null) return { end: 'commit', value: await execute() };
+    const request = {
+      callerId: ctx.caller.userId,
+      key: options.key,
+      requestHash: sha256(
+        `${ctx.request.method} ${ctx.path}?${ctx.search}\n${ctx.request.headers.get('prefer') ?? ''}\n${options.bodyHash()}`,
+      ),
+    };
+    const response = await runOnce(tx, request, async () => {
+      const { status, headers, body } = await execute();
+      return { status, headers, body: bodyText(body) };
+    });
+    return { end: 'commit', value: { ...response, body: response.body === '' ? null : response.body } };
+  });
+}
+
+export function ifPlanHeader(request: Request): string | null {
+  return request.headers.get('if-plan')?.replace(/^"|"$/g, '') ?? null;
+}
+
+async function executeIfUnchanged(
+  tx: Transaction,
+  fingerprint: string,
+  work: WriteWork,
+): Promise<FastPathResponse> {
+  try {
+    await tx.query('savepoint previewed', []);
+    const { plan } = JSON.parse(bodyText((await work(tx, 'preview')).body));
+    await tx.query('rollback to savepoint previewed', []);
+    if (plan.fingerprint !== fingerprint) throw fail('plan_stale');
+    return await work(tx, 'execute');
+  } catch (error) {
+    if (sqlState(error) === '40001') throw fail('plan_stale', {}, { cause: error });
+    throw error;
+  }
+}
+
+function bodyText(body: FastPathResponse['body']): string {
+  if (body === null || body instanceof ReadableStream) return '';
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+}
+
+export function previewResponse(
+  ctx: RowsCtx,
+  operation: { id: string; irreversible: boolean },
+  { id, before, after }: Pick<AuditedChange, 'before' | 'after'> & { id: string },
+) {
+  const target = { kind: 'row', id, name: `${ctx.app.slug}/${ctx.table.catalogue.name}` };
+  const changes = [{ action: operation.id, target, before, after }];
+  const plan = makePlan(operation, changes, [], { ids: new Set(), now: new Date(0) });
+  return jsonResponse(200, JSON.stringify({ dry_run: true, plan }));
+}

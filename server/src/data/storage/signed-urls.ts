@@ -1,0 +1,102 @@
+import { objectsPrefix } from '@svc/contract/storage.ts';
+import { findApp } from '../../apps/record/find-app.ts';
+import type { TaggedCache } from '../../core/cache.ts';
+import {
+  type AppAccess,
+  type AppCtx,
+  type AppRef,
+  type Caller,
+  satisfiesRelation,
+  type TenantAccess,
+} from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import type { MutationBase } from '../../core/mutation.ts';
+import { appTag, userTag } from '../../core/tags.ts';
+import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import { signUrlToken, type UrlClaims } from '../../http/signed-url.ts';
+import { findMember } from '../../people/tenants/members.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
+import { fileName } from './rules.ts';
+
+interface CommonClaims extends UrlClaims {
+  tenant: string;
+  /** The app's id: its slug may later belong to another app. */
+  app: string;
+  key: string;
+  issuer: string;
+}
+export type DownloadClaims = CommonClaims & { purpose: 'object.get' };
+export type UploadClaims = CommonClaims & {
+  purpose: 'object.put';
+  content_type: string;
+  size?: number;
+};
+export type ObjectClaims = DownloadClaims | UploadClaims;
+
+export interface UrlSigning {
+  baseUrl: string;
+  urlKey: string;
+}
+
+type SignedObject =
+  | Pick<DownloadClaims, 'purpose' | 'key'>
+  | Pick<UploadClaims, 'purpose' | 'key' | 'content_type' | 'size'>;
+
+export function signObjectUrl(
+  { now, tenant, app, caller }: AppCtx,
+  { baseUrl, urlKey }: UrlSigning,
+  { expires_in, ...object }: SignedObject & { expires_in: number },
+): { url: string; expires_at: string } {
+  const { expires, expires_at } = urlExpiry(now, expires_in);
+  const claims = { ...object, tenant: tenant.id, app: app.id, issuer: caller.userId, expires };
+  const name = encodeURIComponent(fileName(object.key));
+  return { url: `${baseUrl}${objectsPrefix}${signUrlToken(urlKey, claims)}/${name}`, expires_at };
+}
+
+export function urlExpiry(now: Date, seconds: number): { expires: number; expires_at: string } {
+  const expires = Math.floor(now.getTime() / 1000) + seconds;
+  return { expires, expires_at: new Date(expires * 1000).toISOString() };
+}
+
+export interface Issuer {
+  caller: Caller;
+  tenant: TenantAccess;
+  app: AppAccess;
+}
+
+export interface ObjectsDeps extends Pick<MutationBase, 'outbox' | 'onCommitted' | 'events'> {
+  db: Db;
+  objects: ObjectStore;
+  urlKey: string;
+  now: () => Date;
+  issuerAccess: (claims: ObjectClaims) => Promise<Issuer | null>;
+}
+
+export function createIssuerAccess({ db, cache }: { db: Db; cache: TaggedCache<Issuer> }) {
+  return ({ tenant, app, issuer }: Pick<ObjectClaims, 'tenant' | 'app' | 'issuer'>): Promise<Issuer | null> =>
+    cache.get(`${tenant} ${app} ${issuer}`, async () => {
+      const value = await findIssuer(db, { tenantId: tenant, appId: app, userId: issuer });
+      return value && { value, tags: [appTag(value.app.id), userTag(value.caller.userId)] };
+    });
+}
+
+async function findIssuer(
+  db: Db,
+  { tenantId, appId, userId }: AppRef & { userId: string },
+): Promise<Issuer | null> {
+  const found = await findTenant({ db }, { ref: tenantId });
+  const member = found && (await findMember(db, found.id, userId));
+  if (!found || member?.status !== 'active') return null;
+  const { id, slug, name } = found;
+  const tenant: TenantAccess = { id, slug, name, role: member.role };
+  const caller: Caller = {
+    kind: 'login',
+    userId,
+    email: member.email,
+    name: member.email,
+    credentialId: '',
+    expiresAt: new Date(0),
+  };
+  const app = await findApp(db, tenant, { ref: appId, caller });
+  return app && satisfiesRelation('owners', app, tenant) ? { caller, tenant, app } : null;
+}

@@ -1,0 +1,62 @@
+import type { ColumnSpec } from '@svc/contract/column-spec.ts';
+import type { InspectedTable } from '@svc/contract/inspection.shapes.ts';
+import type * as shapes from '@svc/contract/tables.shapes.ts';
+import type { z } from 'zod';
+import type { AppMutationCtx, AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { updateColumn } from './columns.ts';
+import { addIndex } from './indexes.ts';
+import { columnSpec, indexRecord, tableRecord } from './rules.ts';
+import { type ColumnRow, listAllTableRows, type TableRow } from './store.ts';
+import { createTable } from './tables.ts';
+
+export type TableDefinition = z.output<typeof shapes.createTable.body> & {
+  renames?: readonly { from: string; to: string }[];
+  indexes?: readonly z.output<typeof shapes.addIndex.body>[];
+};
+
+export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDefinition[]> {
+  return (await listAllTableRows(db, app)).map((row) => ({
+    ...describeTable(row),
+    columns: row.columns.flatMap((column) => declaredColumns(row, column)),
+    renames: row.columns
+      .filter((column) => isRenamed(row, column))
+      .map((column) => ({ from: column.role, to: column.name })),
+  }));
+}
+
+function describeTable(row: TableRow): z.output<typeof InspectedTable> {
+  const { name, description, owner_column, columns } = tableRecord(row);
+  const indexes = row.indexes.map((index) => {
+    const { name, columns, unique } = indexRecord(row, index);
+    return { name, columns, unique };
+  });
+  return { name, description, owner_column, columns, indexes };
+}
+
+function declaredColumns(row: TableRow, column: ColumnRow): ColumnSpec[] {
+  const { role, name, type, default_text } = column;
+  if (role === 'plain') return [columnSpec(column)];
+  if (role === 'id') return type === 'uuid' && default_text === null ? [] : [columnSpec(column)];
+  if (name === role || isRenamed(row, column)) return [];
+  return [{ ...columnSpec(column), default: 'now()' }];
+}
+
+function isRenamed({ columns }: TableRow, { role, name }: ColumnRow): boolean {
+  if (role === 'plain' || role === 'id' || name === role) return false;
+  return !columns.some((other) => other.name === role);
+}
+
+export async function createTableFromDefinition(
+  ctx: AppMutationCtx,
+  { renames = [], indexes = [], ...table }: TableDefinition,
+): Promise<void> {
+  await createTable(ctx, table);
+  for (const { from, to } of renames)
+    await updateColumn(ctx, { table: table.name, column: from, set: { name: to } });
+  for (const index of indexes) await addIndex(ctx, { table: table.name, index });
+}
+
+export async function describeTables(db: Db, app: AppRef): Promise<z.output<typeof InspectedTable>[]> {
+  return (await listAllTableRows(db, app)).map(describeTable);
+}

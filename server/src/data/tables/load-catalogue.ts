@@ -1,0 +1,70 @@
+import type { AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import {
+  type CatalogueColumn,
+  physicalColumnName,
+  physicalIndexName,
+  physicalSchemaName,
+  physicalTableName,
+  type TableCatalogue,
+} from './catalogue.ts';
+import { listAppGrantEntries, type TableGrantEntry } from './grants-store.ts';
+import { findTableRow, listAllTableRows, type TableRow } from './store.ts';
+import { columnDefault } from './values.ts';
+
+export async function loadCatalogue(db: Db, app: AppRef, name: string): Promise<TableCatalogue | null> {
+  const row = await findTableRow(db, app, name);
+  return row ? tableCatalogue(row) : null;
+}
+
+function tableCatalogue(row: TableRow): TableCatalogue {
+  const byNumber = new Map<number, CatalogueColumn>(
+    row.columns.map((column) => [
+      column.number,
+      {
+        name: column.name,
+        physical: physicalColumnName(column.number),
+        type: column.type,
+        nullable: column.nullable,
+        default: columnDefault(column),
+        role: column.number === row.owner_column ? 'owner' : column.role,
+      },
+    ]),
+  );
+  const columns = [...byNumber.values()];
+  const idColumn = columns.find((column) => column.role === 'id');
+  if (!idColumn) throw new Error(`Table ${row.id} has no id column.`);
+  const columnsByNumber = (numbers: readonly number[]) =>
+    numbers.flatMap((number) => byNumber.get(number) ?? []);
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    appId: row.app_id,
+    name: row.name,
+    schema: physicalSchemaName(row.app_id),
+    table: physicalTableName(row.id),
+    version: row.version,
+    columns,
+    idColumn,
+    owner: columns.find((column) => column.role === 'owner') ?? null,
+    unique: row.indexes
+      .filter((index) => index.is_unique)
+      .map((index) => ({ physical: physicalIndexName(index.id), columns: columnsByNumber(index.columns) })),
+  };
+}
+
+interface AppTable {
+  catalogue: TableCatalogue;
+  description: string;
+  grants: readonly TableGrantEntry[];
+}
+
+export async function loadAppTables(db: Db, app: AppRef): Promise<AppTable[]> {
+  const rows = await listAllTableRows(db, app);
+  const grants = Map.groupBy(await listAppGrantEntries(db, app), ({ table_id }) => table_id);
+  return rows.map((row) => ({
+    catalogue: tableCatalogue(row),
+    description: row.description,
+    grants: grants.get(row.id) ?? [],
+  }));
+}

@@ -1,0 +1,25 @@
+import * as shapes from '@svc/contract/tables.shapes.ts';
+import * as endpoints from '@svc/contract/tables.ts';
+import { type Route, routes } from '../../http/router.ts';
+import { addColumn, dropColumn, updateColumn } from './columns.ts';
+import { issueTableGrant, listTableGrants, revokeTableGrant } from './grants.ts';
+import { addIndex, dropIndex, listIndexes } from './indexes.ts';
+import { createTable, dropTable, getTable, listTables, updateTable } from './tables.ts';
+
+export const tableRoutes: Route[] = routes(endpoints, shapes, {
+  listTables: (ctx, { query }) => listTables(ctx, query),
+  createTable: (ctx, { body }) => createTable(ctx, body),
+  getTable: (ctx, { params: { table } }) => getTable(ctx, { table }),
+  updateTable: (ctx, { params: { table }, body }) => updateTable(ctx, { table, set: body }),
+  dropTable: (ctx, { params: { table } }) => dropTable(ctx, { table }),
+  addColumn: (ctx, { params: { table }, body }) => addColumn(ctx, { table, column: body }),
+  updateColumn: (ctx, { params: { table, column }, body }) => updateColumn(ctx, { table, column, set: body }),
+  dropColumn: (ctx, { params: { table, column } }) => dropColumn(ctx, { table, column }),
+  listIndexes: (ctx, { params: { table }, query }) => listIndexes(ctx, { table, query }),
+  addIndex: (ctx, { params: { table }, body }) => addIndex(ctx, { table, index: body }),
+  dropIndex: (ctx, { params: { table, index } }) => dropIndex(ctx, { table, index }),
+  listTableGrants: (ctx, { params: { table }, query }) => listTableGrants(ctx, { table, query }),
+  issueTableGrant: (ctx, { params: { table }, body }) => issueTableGrant(ctx, { table, grant: body }),
+  revokeTableGrant: (ctx, { params: { table, grantID } }) =>
+    revokeTableGrant(ctx, { table, grantId: grantID }),
+});

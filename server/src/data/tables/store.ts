@@ -1,0 +1,179 @@
+import type { ColumnType } from '@svc/contract/columns.ts';
+import { sql } from 'kysely';
+import type { AppRef } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import type { PageWindow } from '../../core/paging.ts';
+import { isUuid } from '../../core/values.ts';
+
+interface StoredTable {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  name: string;
+  description: string;
+  owner_column: number | null;
+  version: number;
+  columns_made: number;
+  attributes_made: number;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface ColumnRow {
+  number: number;
+  name: string;
+  type: ColumnType;
+  nullable: boolean;
+  default_text: string | null;
+  role: 'id' | 'created_at' | 'updated_at' | 'plain';
+}
+
+export interface IndexRow {
+  id: string;
+  name: string;
+  columns: number[];
+  is_unique: boolean;
+  /** ISO 8601. */
+  created_at: string;
+}
+
+export interface TableRow extends StoredTable {
+  columns: ColumnRow[];
+  indexes: IndexRow[];
+}
+
+type TableKey = { tenant_id: string; table_id: string };
+type Tables = {
+  app_tables: StoredTable;
+  app_table_columns: ColumnRow & TableKey;
+  app_table_indexes: Omit<IndexRow, 'created_at'> & TableKey & { created_at: Date };
+};
+
+export async function listTableRows(db: Db, app: AppRef, window: PageWindow) {
+  const rows = await tableRowsQuery(db, app)
+    .orderBy('name')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute();
+  return { rows, total: await countTables(db, app) };
+}
+
+export function listAllTableRows(db: Db, app: AppRef): Promise<TableRow[]> {
+  return tableRowsQuery(db, app).orderBy('name').execute();
+}
+
+export async function countTables(db: Db, app: AppRef): Promise<number> {
+  const { total } = await tablesQuery(db, app)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+export function findTableRow(db: Db, app: AppRef, ref: string): Promise<TableRow | undefined> {
+  return tableRowsQuery(db, app)
+    .where(isUuid(ref) ? 'id' : 'name', '=', ref)
+    .executeTakeFirst();
+}
+
+export async function lockTableRow(tx: Tx, app: AppRef, ref: string): Promise<TableRow | undefined> {
+  const locked = await tablesQuery(tx, app)
+    .select('id')
+    .where(isUuid(ref) ? 'id' : 'name', '=', ref)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  // Read after locking: a statement that waited for the lock still sees the columns of its earlier snapshot.
+  return locked && findTableRow(tx, app, locked.id);
+}
+
+export async function lockAppTableRows(tx: Tx, app: AppRef) {
+  return tablesQuery(tx, app).select(['id', 'app_id', 'name']).orderBy('id').forUpdate().execute();
+}
+
+/** One table creation per app at a time, so that the limit is exact and the schema is created once. */
+export async function lockTableCreation(tx: Tx, appId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`svc tables of ${appId}`}, 0))`.execute(tx);
+}
+
+export async function insertTableRow(tx: Tx, { columns, indexes, ...row }: TableRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('app_tables').values(row).execute();
+  await insertColumnRows(tx, row, columns);
+}
+
+type TableId = Pick<StoredTable, 'tenant_id' | 'id'>;
+
+export async function updateTableRow(
+  tx: Tx,
+  { tenant_id, id }: TableId,
+  set: Partial<StoredTable>,
+): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('app_tables')
+    .set(set)
+    .where((e) => e.and({ tenant_id, id }))
+    .execute();
+}
+
+export async function deleteTableRow(tx: Tx, { tenant_id, id }: TableId): Promise<void> {
+  await sql`delete from svc.app_tables where tenant_id = ${tenant_id} and id = ${id}`.execute(tx);
+}
+
+export async function insertColumnRows(
+  tx: Tx,
+  { tenant_id, id }: TableId,
+  columns: readonly ColumnRow[],
+): Promise<void> {
+  const rows = columns.map((column) => ({ ...column, tenant_id, table_id: id }));
+  await tx.withTables<Tables>().insertInto('app_table_columns').values(rows).execute();
+}
+
+export async function updateColumnRow(
+  tx: Tx,
+  { tenant_id, id }: TableId,
+  { number, ...set }: Pick<ColumnRow, 'number' | 'name' | 'nullable' | 'default_text'>,
+): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('app_table_columns')
+    .set(set)
+    .where((e) => e.and({ tenant_id, table_id: id, number }))
+    .execute();
+}
+
+export async function deleteColumnRow(tx: Tx, { tenant_id, id }: TableId, number: number): Promise<void> {
+  await sql`delete from svc.app_table_columns
+    where tenant_id = ${tenant_id} and table_id = ${id} and number = ${number}`.execute(tx);
+}
+
+export async function insertIndexRow(
+  tx: Tx,
+  { tenant_id, id }: TableId,
+  index: Omit<IndexRow, 'created_at'> & { created_at: Date },
+): Promise<void> {
+  const row = { ...index, tenant_id, table_id: id };
+  await tx.withTables<Tables>().insertInto('app_table_indexes').values(row).execute();
+}
+
+export async function deleteIndexRows(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
+  await sql`delete from svc.app_table_indexes
+    where tenant_id = ${tenantId} and id = any (${ids})`.execute(tx);
+}
+
+function tablesQuery(db: Db, { tenantId, appId }: AppRef) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('app_tables')
+    .where((e) => e.and({ tenant_id: tenantId, app_id: appId }));
+}
+
+function tableRowsQuery(db: Db, app: AppRef) {
+  return tablesQuery(db, app).selectAll().select([columnsJson, indexesJson]);
+}
+
+const columnsJson = sql<ColumnRow[]>`(
+  select coalesce(jsonb_agg(to_jsonb(c) - 'tenant_id' - 'table_id' order by c.number), '[]')
+  from svc.app_table_columns c where c.table_id = app_tables.id)`.as('columns');
+const indexesJson = sql<IndexRow[]>`(
+  select coalesce(jsonb_agg(to_jsonb(i) - 'tenant_id' - 'table_id' order by i.name), '[]')
+  from svc.app_table_indexes i where i.table_id = app_tables.id)`.as('indexes');

@@ -1,0 +1,146 @@
+import { tablesPerAppMax } from '@svc/contract/columns.ts';
+import type { createTable as shape, updateTable as updateTableShape } from '@svc/contract/tables.shapes.ts';
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import { recheckApp } from '../../apps/record/app-access.ts';
+import { type AppCtx, type AppMutationCtx, appRef } from '../../core/context.ts';
+import type { Tx } from '../../core/db.ts';
+import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
+import { fail, validationError } from '../../core/problem.ts';
+import { appTag, tableTag } from '../../core/tags.ts';
+import { isDeepEqual } from '../../core/values.ts';
+import { parseColumns } from './columns.ts';
+import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
+import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
+import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
+import { runStatements, withTableLock } from './physical-lock.ts';
+import {
+  ownerColumnProblem,
+  requireNotArchived,
+  tableAudit,
+  tableRecord,
+  withServiceColumns,
+} from './rules.ts';
+import {
+  type ColumnRow,
+  countTables,
+  deleteTableRow,
+  findTableRow,
+  insertTableRow,
+  listTableRows,
+  lockTableCreation,
+  type TableRow,
+} from './store.ts';
+
+export async function listTables(ctx: AppCtx, query: PageQuery) {
+  const { rows, total } = await listTableRows(ctx.db, appRef(ctx), pageWindow(query));
+  const grants = await countGrantsByTable(ctx.db, appRef(ctx));
+  const records = rows.map((row) => ({ ...tableRecord(row), grants: grants.get(row.id) ?? 0 }));
+  return toPage(query, records, total);
+}
+
+export async function getTable(ctx: AppCtx, input: { table: string }) {
+  return tableRecord(await requireTable(ctx, input.table));
+}
+
+export async function createTable(ctx: AppMutationCtx, input: z.output<typeof shape.body>) {
+  await lockTableCreation(ctx.db, ctx.app.id);
+  requireNotArchived(await recheckApp(ctx, { required: 'owners' }));
+  const declared = parseColumns(input.columns);
+  const columns = withServiceColumns(declared).map((column, at) => ({ number: at + 1, ...column }));
+  await requireFreeName(ctx, input.name);
+  if ((await countTables(ctx.db, appRef(ctx))) >= tablesPerAppMax) {
+    throw fail('limit_reached', { detail: `An app can have at most ${tablesPerAppMax} tables.` });
+  }
+  const row: TableRow = {
+    id: ctx.newId(),
+    tenant_id: ctx.tenant.id,
+    app_id: ctx.app.id,
+    name: input.name,
+    description: input.description,
+    owner_column: ownerColumnNumber(columns, input.owner_column),
+    version: 1,
+    columns_made: columns.length,
+    attributes_made: columns.length,
+    created_by: ctx.caller.userId,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+    columns,
+    indexes: [],
+  };
+  await insertTableRow(ctx.db, row);
+  await runStatements(await ctx.rows.tx(), createTableSql(row, ctx.rows.role));
+  auditTable(ctx, 'tables.create', row, null, tableAudit(row));
+  ctx.invalidate(appTag(ctx.app.id));
+  ctx.invalidate(tableTag(row.id));
+  return tableRecord(row);
+}
+
+async function requireFreeName(ctx: AppMutationCtx, name: string): Promise<void> {
+  if (await findTableRow(ctx.db, appRef(ctx), name)) {
+    throw fail('unique_violation', { detail: `Table ${name} already exists.` });
+  }
+}
+
+function ownerColumnNumber(columns: readonly ColumnRow[], ownerColumn: string | null): number | null {
+  if (ownerColumn === null) return null;
+  const column = columns.find(({ name }) => name === ownerColumn);
+  const problem = ownerColumnProblem(column);
+  if (problem !== null) throw validationError('owner_column', problem);
+  return column?.number ?? null;
+}
+
+export async function updateTable(
+  ctx: AppMutationCtx,
+  input: { table: string; set: z.output<typeof updateTableShape.body> },
+) {
+  const row = await lockTable(ctx, input.table);
+  const before = { name: row.name, description: row.description };
+  const after = { name: input.set.name ?? row.name, description: input.set.description ?? row.description };
+  auditTable(ctx, 'tables.update', row, before, after);
+  if (isDeepEqual(before, after)) return tableRecord(row);
+  if (after.name !== before.name) {
+    await requireFreeName(ctx, after.name);
+    ctx.invalidate(appTag(ctx.app.id));
+  }
+  return tableRecord({ ...row, ...after, ...(await saveTableChange(ctx, row, after)) });
+}
+
+export async function dropTable(ctx: AppMutationCtx, input: { table: string }): Promise<undefined> {
+  const row = await lockTable(ctx, input.table);
+  const grants = await listTableGrantRows(ctx.db, ctx.tenant.id, row.id);
+  await deleteTableRow(ctx.db, row);
+  ctx.invalidate(appTag(ctx.app.id));
+  ctx.invalidate(tableTag(row.id));
+  await withTableLock(ctx, { table: row, block: 'everyone' }, []);
+  const tx = await ctx.rows.tx();
+  const lost = {
+    ...tableAudit(row),
+    ...(grants.length > 0 && { grants: grants.map(formatGrant) }),
+    rows: await countLostRows(tx, qualifiedTable(row)),
+  };
+  auditTable(ctx, 'tables.drop', row, lost, null);
+  await runStatements(tx, dropTableSql(row));
+}
+
+const formatGrant = ({ principal_type, principal_id, actions }: TableGrantRow) =>
+  `${principal_type} ${principal_id}: ${actions.join(', ')}`;
+
+const countedMax = 10_000;
+/** Counting happens under the lock, so larger tables use the planner's estimate. */
+const countedBytesMax = 32 * 1024 * 1024;
+
+async function countLostRows(tx: Tx, table: string): Promise<number | string> {
+  const sizes = await sql<{ bytes: number; estimate: number }>`
+    select pg_relation_size(oid)::float8 as bytes, reltuples::float8 as estimate
+    from pg_class where oid = to_regclass(${sql.lit(table)})`.execute(tx);
+  const [size] = sizes.rows;
+  if (!size) return 0;
+  if (size.bytes > countedBytesMax) return size.estimate > 0 ? `about ${size.estimate}` : 'many';
+  const counted = await sql<{ rows: number }>`
+    select count(*)::int as rows from (select from ${sql.raw(table)} limit ${countedMax + 1}) as counted`.execute(
+    tx,
+  );
+  const rows = counted.rows[0]?.rows ?? 0;
+  return rows > countedMax ? `at least ${countedMax}` : rows;
+}

@@ -1,0 +1,84 @@
+import type { InvalidValue, ParsedValue } from '@svc/contract/column-values.ts';
+import { type ColumnType, columnDefaultBytesMax, describeColumnType } from '@svc/contract/columns.ts';
+import type { ColumnDefault } from './catalogue.ts';
+import type { ColumnRow } from './store.ts';
+
+export type ParsedText = ParsedValue;
+export type ParsedJson = { readonly ok: true; readonly value: string | null } | InvalidValue;
+
+export function parseText(type: ColumnType, text: string): ParsedText {
+  return describeColumnType(type).parse(text);
+}
+
+/** A value in a query string, where the `+` of an unencoded offset has become a space. */
+export function parseUrlText(type: ColumnType, text: string): ParsedText {
+  const { json, parse } = describeColumnType(type);
+  return parse(json === 'timestamp' ? text.replace(spaceBeforeOffset, '+') : text);
+}
+
+const spaceBeforeOffset = / (?=[0-9]{2}:[0-9]{2}$)/;
+
+/** `raw` is the exact JSON source of one value, so that no digit of a number is lost. */
+export function parseJson(type: ColumnType, raw: string): ParsedJson {
+  if (raw === 'null') return sqlNull;
+  const { json, parse } = describeColumnType(type);
+  switch (json) {
+    case 'string':
+      return isString(raw) ? parseString(raw, parse) : notString;
+    case 'token':
+    case 'timestamp':
+      return isString(raw) ? parseString(raw, parse) : parse('');
+    // Few JSON writers preserve a number beyond 2^53, hence the string.
+    case 'integer':
+      return isString(raw) ? parseString(raw, parse) : parse(raw);
+    case 'number':
+    case 'boolean':
+    case 'json':
+      return parse(raw);
+  }
+}
+
+const sqlNull: ParsedJson = Object.freeze({ ok: true, value: null });
+const notString: InvalidValue = Object.freeze({ ok: false, detail: 'must be a string' });
+const notJson: InvalidValue = Object.freeze({ ok: false, detail: 'must be valid JSON' });
+
+const isString = (raw: string) => raw.length >= 2 && raw.startsWith('"') && raw.endsWith('"');
+
+function parseString(raw: string, parse: (text: string) => ParsedText): ParsedText {
+  try {
+    return parse(JSON.parse(raw));
+  } catch {
+    return notJson;
+  }
+}
+
+const functionDefaults = {
+  'now()': { kind: 'now' },
+  'gen_random_uuid()': { kind: 'random_uuid' },
+} as const satisfies Record<string, ColumnDefault>;
+
+export function parseDefaultText(type: ColumnType, text: string): ReturnType<typeof parseText> {
+  if (Buffer.byteLength(text) > columnDefaultBytesMax) {
+    return { ok: false, detail: `must be at most ${columnDefaultBytesMax} bytes` };
+  }
+  if (describeColumnType(type).defaultFunction === text) return { ok: true, value: text };
+  const checked = parseText(type, text);
+  if (checked.ok && type === 'jsonb' && checked.value.trim() === 'null') {
+    return { ok: false, detail: 'must not be null; omit the default instead' };
+  }
+  return checked;
+}
+
+export function columnDefault({
+  role,
+  type,
+  default_text: text,
+}: Pick<ColumnRow, 'role' | 'type' | 'default_text'>): ColumnDefault | null {
+  if (text !== null) {
+    const { defaultFunction } = describeColumnType(type);
+    return defaultFunction === text ? functionDefaults[defaultFunction] : { kind: 'literal', text };
+  }
+  if (role !== 'id') return null;
+  if (type === 'uuid') return { kind: 'uuid_v7' };
+  return type === 'int' || type === 'bigint' ? { kind: 'sequence' } : null;
+}

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { sourceBytesMax } from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
+import { findActingOwner } from '../../apps/record/find-app.ts';
+import type { AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { Failure } from '../../core/problem.ts';
+import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
+import type { GitClient } from '../../drivers/git/git-client.ts';
+import type { Built } from '../../drivers/runtime/runtime.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
+import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
+import { platformEnv } from '../env/platform-env.ts';
+import { findConnection } from '../git-connections/connections.ts';
+import type { GitDeps } from '../git-connections/deps.ts';
+import { openRemote } from '../git-connections/repositories.ts';
+import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
+import type { SiteUrls } from '../static-sites/rules.ts';
+import {
+  advance,
+  type ClaimedWork,
+  createWorkFolder,
+  DeploymentFailure,
+  LeaseLost,
+  loadClaimedRow,
+  withLease,
+} from './claimed-work.ts';
+import { loadDeployedApp } from './deployment-record.ts';
+import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
+
+import { type DeploymentRow, toAppRef } from './store.ts';
+import { updateClaimedRow } from './work-store.ts';
+
+/** Fetches, detects and builds, always from the start. A site that is built again for its release keeps its state. */
+export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) {
+  const { deps, log, signal } = work;
+  if (before.source === 'artifact') {
+    const row = await advance(work, 'building', { state: 'built', step: null, built_at: new Date() });
+    return { row, site: null };
+  }
+  const { state } = before;
+  const into = join(await createWorkFolder(deps.workDir, work.claimed), 'source');
+  let row = await advance(work, state, { step: 'fetch' });
+  const fetched = await deps.source.fetch({ row, into, log: log.sink, signal });
+  row = await advance(work, state, { ...fetched, step: 'detect' });
+  const source = await deps.source.plan(into, { method: row.method });
+  const { plan, health, env, site } = source;
+  for (const line of source.notes) log.sink('platform', line);
+  const refused = await deps.runtime.refuses({ method: row.method, plan });
+  if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
+  if (source.wantsStorage) await enableStorage(work);
+  row = await advance(work, state, { step: 'build' });
+  const app = await loadDeployedApp(deps.db, work.claimed);
+  const own = await deps.environment.own(row);
+  const built = await deps.runtime.build({
+    ...toAppRef(row),
+    deploymentId: row.id,
+    number: app.number,
+    buildId: work.claimed.lease,
+    method: row.method,
+    plan,
+    sourceDir: into,
+    limits: app.limits,
+    log: log.sink,
+    signal,
+    env: { ...env, ...(await deps.environment.platform(row, 'build')), ...own },
+  });
+  if (work.canceled.aborted) await deps.runtime.discard(built.artifact);
+  signal.throwIfAborted();
+  return {
+    row: await saveBuilt(work, row, built, { health, env }),
+    site: built.filesDir === null ? null : { dir: built.filesDir, config: site },
+  };
+}
+
+function saveBuilt(
+  work: ClaimedWork,
+  { state }: DeploymentRow,
+  { artifact, digest }: Built,
+  startWith: NonNullable<DeploymentRow['start_with']>,
+): Promise<DeploymentRow> {
+  return advance(work, state, {
+    ...(state === 'building' ? { state: 'built' as const, step: null } : { step: 'switch' as const }),
+    runtime: work.deps.runtime.kind,
+    digest,
+    is_kept: true,
+    artifact,
+    start_with: startWith,
+    built_at: new Date(),
+  });
+}
+
+export type FetchDeps = UnpackDeps & { git: GitDeps; gitClient: GitClient };
+type Job = Parameters<DeploymentSource['fetch']>[0];
+
+/** A branch is fetched as it is now, so that a late webhook does not deploy an old commit. */
+export async function fetchSource(deps: FetchDeps, job: Job): Promise<FetchedSource> {
+  try {
+    return await (job.row.source === 'upload' ? unpack(deps, job) : checkOut(deps, job));
+  } catch (error) {
+    if (error instanceof SourceError) throw sourceError(error.message);
+    if (error instanceof Failure) throw sourceError(error.detail ?? error.message);
+    throw error;
+  }
+}
+
+async function unpack(deps: FetchDeps, { row, into, log, signal }: Job): Promise<FetchedSource> {
+  if (row.upload_id === null) throw sourceError('No source was uploaded.');
+  log('platform', 'Unpacking the source …');
+  await unpackUpload(deps, { ...toAppRef(row), uploadId: row.upload_id, into, signal });
+  return {};
+}
+
+async function checkOut(deps: FetchDeps, { row, into, log, signal }: Job): Promise<FetchedSource> {
+  const connection = await findConnection(deps.db, toAppRef(row));
+  if (!connection) throw sourceError('The repository was disconnected.');
+  const ref = row.ref ?? connection.branch;
+  const repo = `${connection.repo.owner}/${connection.repo.name}`;
+  log('platform', `Fetching ${ref} of ${repo} …`);
+  const from = await openRemote(deps.git, connection);
+  const { sha, message } = await deps.gitClient.checkOut({
+    from,
+    ref,
+    into,
+    signal,
+    bytesMax: sourceBytesMax,
+  });
+  const title = message.split('\n', 1)[0]?.slice(0, titleCharsMax) ?? '';
+  log('platform', `Commit ${sha.slice(0, 12)}: ${title}`);
+  return { repo, ref, commit_sha: sha, commit_message: title };
+}
+
+const titleCharsMax = 200;
+
+function sourceError(detail: string): DeploymentFailure {
+  return new DeploymentFailure('source_unavailable', 'fetch', detail);
+}
+
+export function deploymentEnvironment(db: Db, urls: SiteUrls): DeploymentEnvironment {
+  return {
+    snapshot: async (row) => sealEnv(db, { deploymentId: row.id, env: await loadEnv(db, toAppRef(row)) }),
+    own: async (row) => (row.env_sealed ? openEnv(db, { deploymentId: row.id, sealed: row.env_sealed }) : {}),
+    platform: async (row, purpose) => {
+      const target = { ...toAppRef(row), deploymentId: row.id, commit: row.commit_sha };
+      return (await platformEnv(db, urls, target))[purpose];
+    },
+  };
+}
+
+/** The app's variables of the first attempt: a deployment that is resumed uses the same. */
+export async function storedEnvironment(work: Pick<ClaimedWork, 'deps' | 'claimed'>) {
+  const { deps, claimed } = work;
+  const row = await loadClaimedRow(work);
+  if (row.env_sealed) return deps.environment.own(row);
+  const set = { env_sealed: await deps.environment.snapshot(row) };
+  if (!(await updateClaimedRow(deps.db, claimed, { from: row.state, set }))) throw new LeaseLost();
+  return deps.environment.own({ ...row, ...set });
+}
+
+/** Values to hide in logs; the log itself skips those that are too short. */
+export function secretValues(env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(env)
+    .filter(([name]) => !plainNames.test(name))
+    .map(([, value]) => value);
+}
+
+const plainNames = /^(?:SVC_.*|NODE_ENV)$/;
+
+export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId }: { uploadId: string }) {
+  const { rows } = await sql`
+    select from svc.deployment_uploads
+    where id = ${uploadId} and tenant_id = ${tenantId} and app_id = ${appId} and arrived_at is not null`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+/** For `svc.yaml` with a storage: whoever may deploy may enable it. */
+async function enableStorage(work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>): Promise<void> {
+  const { deps, claimed, log } = work;
+  if (await isStorageEnabled(deps.db, claimed)) return;
+  await withLease(work, 'storage.enable', async (ctx, { slug, row }) => {
+    const tenant = await findTenant(ctx, { ref: claimed.tenantId });
+    if (!tenant) throw new LeaseLost();
+    const userId = await findActingOwner(ctx.db, claimed, { requestedBy: row.created_by });
+    await enableStorageForApp(
+      {
+        ...ctx,
+        caller: { ...ctx.caller, userId },
+        tenant: { id: claimed.tenantId, slug: tenant.slug, name: tenant.name, role: 'tenant_member' },
+      },
+      { id: claimed.appId, slug },
+    );
+  });
+  log.sink('platform', 'Storage enabled, as svc.yaml requires.');
+}

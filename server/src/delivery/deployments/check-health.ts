@@ -1,0 +1,86 @@
+import type { InstanceState } from '../../drivers/runtime/runtime.ts';
+import { DeploymentFailure } from './claimed-work.ts';
+import type { InstanceRow } from './instances-store.ts';
+import { drainMsMax, drainMsMin } from './rules.ts';
+
+export interface HealthCheck {
+  address: string;
+  /** Null: any response below 500 is healthy. */
+  path: string | null;
+  timeoutMs: number;
+  getState: () => Promise<InstanceState>;
+  signal: AbortSignal;
+}
+
+export const probeEveryMs = 150;
+
+export const answerMsMax = 5_000;
+
+export const restartsMax = 3;
+
+export async function checkHealth(check: HealthCheck): Promise<void> {
+  const until = performance.now() + check.timeoutMs;
+  let last = 'The app does not listen on PORT.';
+  for (;;) {
+    check.signal.throwIfAborted();
+    const result = await probe(check);
+    const now = await check.getState();
+    // Read after the response, which another program could have sent while the app did not run.
+    if (result === 'healthy' && now.state === 'running') return;
+    if (result !== null && result !== 'healthy') last = result;
+    if (now.state === 'gone') throw unhealthyError('The app has exited.');
+    if (now.state === 'failed' || (now.state === 'restarting' && now.restarts >= restartsMax))
+      throw unhealthyError(`The app exits: ${now.detail}`);
+    if (performance.now() > until)
+      throw unhealthyError(
+        `The app was not healthy within ${Math.round(check.timeoutMs / 1_000)} s. ${last}`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
+  }
+}
+
+/** Null: no response. */
+export async function probe({ address, path, signal }: HealthCheck): Promise<'healthy' | string | null> {
+  try {
+    const response = await fetch(`http://${address}${path ?? '/'}`, {
+      redirect: 'manual',
+      headers: { 'user-agent': 'svc-health', connection: 'close' },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]),
+      // See `edge/proxy/pass-request.ts`.
+      proxy: false,
+    } as RequestInit);
+    await response.body?.cancel();
+    if (isHealthy(response.status, path)) return 'healthy';
+    return `${path ?? '/'} responds with ${response.status}.`;
+  } catch (error) {
+    return error instanceof Error && error.name === 'TimeoutError'
+      ? 'The app listens but does not respond.'
+      : null;
+  }
+}
+
+export function isHealthy(status: number, path: string | null): boolean {
+  return path === null ? status < 500 : status >= 200 && status < 400;
+}
+
+export function unhealthyError(detail: string): DeploymentFailure {
+  return new DeploymentFailure('health_check_failed', 'health', detail);
+}
+
+export interface Draining {
+  now: Date;
+  /** Requests of this server process to the address. */
+  inFlight: number;
+  /** `many`: requests of the other server processes are not known. */
+  processes: 'one' | 'many';
+}
+
+export function isDrained(
+  { draining_at, address }: Pick<InstanceRow, 'draining_at' | 'address'>,
+  { now, inFlight, processes }: Draining,
+): boolean {
+  if (address === null || draining_at === null) return true;
+  const elapsed = now.getTime() - draining_at.getTime();
+  if (elapsed >= drainMsMax) return true;
+  return processes === 'one' && elapsed >= drainMsMin && inFlight === 0;
+}

@@ -1,0 +1,82 @@
+import { address } from '@svc/contract/client.ts';
+import type { Deployment } from '@svc/contract/deployments.shapes.ts';
+import { readBuildLog } from '@svc/contract/deployments.ts';
+import { resourcesOf } from '@svc/contract/resource-presets.ts';
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import { assignRuntimeNumber } from '../../apps/record/app-status.ts';
+import type { AppRow } from '../../apps/record/find-app.ts';
+import type { AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
+import { type DeploymentRow, findDeploymentRow, listDeploymentRows } from './store.ts';
+
+export type DeploymentRecord = z.output<typeof Deployment>;
+
+export function deploymentRecord(
+  row: DeploymentRow,
+  { subdomain, urls }: { subdomain: string | null; urls: SiteUrls },
+): DeploymentRecord {
+  const { failure_code: code, failure_step: step, failure_detail: detail } = row;
+  return {
+    id: row.id,
+    app_id: row.app_id,
+    seq: row.seq,
+    kind: row.kind,
+    trigger: row.trigger,
+    state: row.state,
+    step: row.step,
+    method: row.method,
+    source: row.source,
+    repo: row.repo,
+    ref: row.ref,
+    commit: row.commit_sha,
+    commit_message: row.commit_message,
+    digest: row.digest,
+    rollback_of: row.rollback_of,
+    release_id: row.release_id,
+    failure: code && step ? { code, step, detail: detail ?? '', log_url: logUrl(row, urls) } : null,
+    kept: row.is_kept,
+    url: siteUrl(urls, subdomain, 'active'),
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    started_at: toIso(row.started_at),
+    built_at: toIso(row.built_at),
+    live_at: toIso(row.live_at),
+    ended_at: toIso(row.ended_at),
+  };
+}
+
+function logUrl({ tenant_id, app_id, id }: DeploymentRow, { baseUrl }: SiteUrls): string {
+  const params = { tenantID: tenant_id, app: app_id, deployment: id };
+  return `${baseUrl}${address(readBuildLog, { params })}`;
+}
+
+function toIso(time: Date | null): string | null {
+  return time?.toISOString() ?? null;
+}
+
+export type DeploymentStatus = Pick<
+  DeploymentRow,
+  'id' | 'seq' | 'state' | 'failure_code' | 'failure_detail' | 'ended_at'
+>;
+
+export function deploymentStatus(db: Db, appRef: AppRef, id: string): Promise<DeploymentStatus | undefined> {
+  return findDeploymentRow(db, appRef, id);
+}
+
+export async function newestDeploymentStatus(db: Db, appRef: AppRef): Promise<DeploymentStatus | undefined> {
+  const { rows } = await listDeploymentRows(db, appRef, { window: { limit: 1, offset: 0 } });
+  return rows[0];
+}
+
+export async function loadDeployedApp(db: Db, { tenantId, appId }: AppRef) {
+  const { rows } = await sql<{ slug: string; number: number | null; tier: AppRow['resource_preset'] }>`
+    select slug, runtime_number as number, resource_preset as tier from svc.apps
+    where tenant_id = ${tenantId} and id = ${appId}`.execute(db);
+  const row = rows[0];
+  if (!row) throw new Error('The app of a deployment does not exist.');
+  const { cpu, memory_mb: memoryMb } = resourcesOf[row.tier];
+  const number = row.number ?? (await assignRuntimeNumber(db, { tenantId, appId }));
+  return { slug: row.slug, number, limits: { cpu, memoryMb } };
+}

@@ -1,0 +1,48 @@
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import type { OperatorDeps } from '../../core/mutation.ts';
+import type { DeployMethod, LogSink, Runtime } from '../../drivers/runtime/runtime.ts';
+import type { SourcePlan } from '../detect/plan-source.ts';
+import type { LogSinks } from '../logs/log-sink.ts';
+import type { FolderRelease } from '../static-sites/deployment-releases.ts';
+import type { DeploymentRow } from './store.ts';
+
+export interface DeploymentDeps extends OperatorDeps {
+  runtime: Runtime;
+  /** Parent of one folder for each claimed deployment. */
+  workDir: string;
+  /** Builds use the CPU; waiting for a health check does not. */
+  concurrencyMax: { builds: number; all: number };
+  /** Replaces the limit of the rules in tests. */
+  releaseMsMax?: (row: DeploymentRow) => number;
+  logs: LogSinks;
+  source: DeploymentSource;
+  environment: DeploymentEnvironment;
+  sites: DeploymentSites;
+}
+
+export interface DeploymentSource {
+  /** Writes into an empty folder. Throws `DeploymentFailure` if there is no source. */
+  fetch(job: { row: DeploymentRow; into: string; log: LogSink; signal: AbortSignal }): Promise<FetchedSource>;
+  plan(sourceDir: string, options: { method: DeployMethod }): Promise<SourcePlan>;
+}
+
+export type FetchedSource = Partial<Pick<DeploymentRow, 'repo' | 'ref' | 'commit_sha' | 'commit_message'>>;
+
+export interface DeploymentEnvironment {
+  /** The app's current variables, sealed for this deployment. */
+  snapshot(row: DeploymentRow): Promise<Buffer>;
+  /** The app's variables from the deployment's snapshot. */
+  own(row: DeploymentRow): Promise<Record<string, string>>;
+  platform(row: DeploymentRow, purpose: 'build' | 'run'): Promise<Record<string, string>>;
+}
+
+export interface DeploymentSites {
+  /** Makes a release of a folder and activates it unless it needs a review. Repeatable for one deployment. */
+  release(row: DeploymentRow, built: BuiltSite, signal: AbortSignal): Promise<FolderRelease>;
+  reactivate(row: DeploymentRow, releaseId: string): Promise<FolderRelease>;
+}
+
+export interface BuiltSite {
+  dir: string;
+  config: SiteConfig | null;
+}

@@ -1,0 +1,122 @@
+import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/app-status.ts';
+import { findAppRow } from '../../apps/record/find-app.ts';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
+import { Failure } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
+import {
+  type FolderReleaseDeps,
+  releaseFromFolder,
+  runAsOwner,
+} from '../static-sites/deployment-releases.ts';
+import { publishLiveChange } from '../static-sites/live-events.ts';
+import { rollbackRelease } from '../static-sites/release-moves.ts';
+import { findReleaseRow } from '../static-sites/release-store.ts';
+import { releaseDigest } from '../static-sites/rules.ts';
+import { expireArtifacts } from './artifacts.ts';
+import { DeploymentFailure } from './claimed-work.ts';
+import type { DeploymentSites } from './deps.ts';
+import { deploymentName, workTag } from './rules.ts';
+import {
+  type DeploymentRow,
+  findDeploymentOfRelease,
+  findLiveDeploymentRow,
+  toAppRef,
+  updateDeploymentRow,
+} from './store.ts';
+
+/** Caller must hold the app's row lock. */
+export async function goLive(
+  ctx: MutationCtx,
+  { slug, row, releaseId = row.release_id }: { slug: string; row: DeploymentRow; releaseId?: string | null },
+): Promise<void> {
+  const appRef = toAppRef(row);
+  const before = await retireLive(ctx, appRef, { except: row.id });
+  await updateDeploymentRow(ctx.db, row, {
+    state: 'live',
+    step: null,
+    is_kept: true,
+    live_at: ctx.now,
+    ended_at: ctx.now,
+    lease_holder: null,
+    lease_until: null,
+    release_id: releaseId,
+  });
+  await setLiveDeployment(ctx, appRef, row.id);
+  await markDeployed(ctx, appRef);
+  if (row.kind === 'resume') await markResumed(ctx, appRef);
+  await expireArtifacts(ctx, appRef);
+  const publication = await publishLiveChange(ctx, appRef, {
+    kind: releaseId === null ? 'deployment' : 'release',
+    id: releaseId ?? row.id,
+  });
+  ctx.audit({
+    action: 'deployments.live',
+    appId: row.app_id,
+    target: { kind: 'deployment', id: row.id, name: deploymentName(slug, row) },
+    before: { state: row.state, live: before?.id ?? null, ...publication.before },
+    after: { state: 'live', live: row.id, digest: row.digest, ...publication.after },
+  });
+  ctx.invalidate(appTag(row.app_id));
+  ctx.invalidate(workTag);
+  ctx.invalidate(`logs:${row.id}`);
+}
+
+async function retireLive(ctx: MutationCtx, appRef: AppRef, { except }: { except?: string } = {}) {
+  const live = await findLiveDeploymentRow(ctx.db, appRef);
+  if (!live || live.id === except) return undefined;
+  await updateDeploymentRow(ctx.db, live, { state: 'superseded' });
+  return live;
+}
+
+/**
+ * Makes the deployment of an activated release live; a release without one leaves the app with no live deployment. Apps with
+ * a process are not affected. Caller must hold the app's row lock.
+ */
+export async function releaseBecameActive(
+  ctx: MutationCtx,
+  { releaseId, ...appRef }: AppRef & { releaseId: string },
+): Promise<void> {
+  const app = await findAppRow(ctx.db, appRef.tenantId, appRef.appId);
+  if (app?.deploy_method !== 'static') return;
+  const row = await findDeploymentOfRelease(ctx.db, appRef, releaseId);
+  if (row?.state === 'live') return;
+  if (row) return goLive(ctx, { slug: app.slug, row, releaseId });
+  if (!(await findLiveDeploymentRow(ctx.db, appRef))) return;
+  await retireLive(ctx, appRef);
+  await setLiveDeployment(ctx, appRef, null);
+}
+
+export function deploymentSites(deps: FolderReleaseDeps): DeploymentSites {
+  return {
+    release: (row, { dir, config }, signal) =>
+      releaseFromFolder(deps, {
+        ...toAppRef(row),
+        deploymentId: row.id,
+        createdBy: row.created_by,
+        dir,
+        signal,
+        config: config ?? {},
+      }),
+    async reactivate(row, releaseId) {
+      const appRef = toAppRef(row);
+      const release = await findReleaseRow(deps.db, appRef, releaseId);
+      if (!release) throw releaseError('The release is no longer stored.');
+      const activated = { releaseId, digest: releaseDigest(release) };
+      try {
+        await runAsOwner(deps, { ...appRef, createdBy: row.created_by }, 'releases.rollback', (ctx) =>
+          rollbackRelease(ctx, { id: releaseId }, deps),
+        );
+        return { ...activated, outcome: 'active' };
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        // The app became visible to more people since its review.
+        if (error.code === 'promotion_required') return { ...activated, outcome: 'finalized' };
+        throw releaseError(error.detail ?? error.message);
+      }
+    },
+  };
+}
+
+function releaseError(detail: string): DeploymentFailure {
+  return new DeploymentFailure('source_unavailable', 'switch', detail);
+}

@@ -1,0 +1,197 @@
+import { sql } from 'kysely';
+import type { Db } from '../../core/db.ts';
+import { validationError } from '../../core/problem.ts';
+import type { InstanceRef } from '../../drivers/runtime/runtime.ts';
+import type { RunMode } from '../../http/router.ts';
+import type { OpenLog } from '../logs/log-sink.ts';
+import { secretValues } from './build-deployment.ts';
+import { checkHealth } from './check-health.ts';
+import { DeploymentFailure, rejectOnAbort } from './claimed-work.ts';
+import { loadDeployedApp } from './deployment-record.ts';
+import type { DeploymentDeps } from './deps.ts';
+
+import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
+import { healthSettings } from './rules.ts';
+import { type DeploymentRow, findDeploymentRow } from './store.ts';
+
+/** The instances that this server process runs. */
+const serviceVariables = ['DATABASE_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
+
+export interface Instances {
+  isStarting(id: string): boolean;
+  /** Starts an instance whose row is `starting` and waits until it is healthy. A failure deletes the row. */
+  start(id: string, row: DeploymentRow, signal: AbortSignal): Promise<void>;
+  /** Continues the log of an instance that an earlier server process has started. */
+  resumeLog(instance: InstanceRow): Promise<void>;
+  /** Stops the instance, if it exists, and deletes its row. */
+  stop(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
+  stopOrphan(instance: InstanceRef): Promise<void>;
+  close(): Promise<void>;
+}
+
+const graceMs = 10_000;
+
+export function createInstances(
+  deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime' | 'logs' | 'environment'>,
+): Instances {
+  const { db, runtime } = deps;
+  const starting = new Set<string>();
+  const stopping = new Map<string, Promise<void>>();
+  const logs = new Map<string, OpenLog>();
+
+  async function startInRuntime(id: string, row: DeploymentRow, signal: AbortSignal) {
+    const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
+    if (!artifact) throw new DeploymentFailure('internal', 'start', 'The artifact does not exist.');
+    if (row.runtime !== runtime.kind)
+      throw new DeploymentFailure(
+        'runtime_unsupported',
+        'start',
+        'It was built for another runtime: deploy again.',
+      );
+    const app = await loadDeployedApp(db, { tenantId, appId });
+    const own = await deps.environment.own(row);
+    const given = await deps.environment.platform(row, 'run');
+    const platform = runtime.adaptVariables?.(given) ?? given;
+    const secrets = secretValues({ ...own, ...platform });
+    await logs.get(id)?.close();
+    const log = deps.logs.open({ appId, deploymentId, source: 'app', secrets });
+    logs.set(id, log);
+    return runtime.start({
+      instanceId: id,
+      tenantId,
+      appId,
+      deploymentId,
+      number: app.number,
+      limits: app.limits,
+      method: row.method,
+      artifact,
+      log: log.sink,
+      signal,
+      env: { ...start_with?.env, ...platform, ...own },
+      services: serviceVariables.flatMap((name) => platform[name] ?? []),
+    });
+  }
+
+  async function closeLog(id: string): Promise<void> {
+    const log = logs.get(id);
+    logs.delete(id);
+    await log?.close();
+  }
+
+  async function stopInRuntime(instance: InstanceRef): Promise<void> {
+    await runtime.stop(instance, { graceMs });
+    await closeLog(instance.instanceId);
+  }
+
+  /** Concurrent calls share one stop. */
+  function once(id: string, act: () => Promise<void>): Promise<void> {
+    const stop = stopping.get(id) ?? act().finally(() => stopping.delete(id));
+    stopping.set(id, stop);
+    return stop;
+  }
+
+  const stop: Instances['stop'] = ({ id, handle }) =>
+    once(id, async () => {
+      await stopInRuntime({ instanceId: id, handle: handle ?? {} });
+      await deleteInstanceRow(db, id);
+    });
+
+  async function resumeLog({ id, handle, tenant_id: tenantId, app_id: appId, deployment_id }: InstanceRow) {
+    if (!runtime.resumeLog || logs.has(id) || starting.has(id) || stopping.has(id)) return;
+    const row = await findDeploymentRow(db, { tenantId, appId }, deployment_id);
+    if (!row) return;
+    const own = await deps.environment.own(row);
+    const secrets = secretValues({ ...own, ...(await deps.environment.platform(row, 'run')) });
+    if (logs.has(id)) return;
+    const log = deps.logs.open({ appId, deploymentId: deployment_id, source: 'app', secrets });
+    logs.set(id, log);
+    await runtime.resumeLog({ instanceId: id, handle: handle ?? {} }, log.sink);
+  }
+
+  return {
+    isStarting: (id) => starting.has(id),
+    resumeLog,
+    stop,
+    stopOrphan: (instance) => once(instance.instanceId, () => stopInRuntime(instance)),
+    async start(id, row, signal) {
+      starting.add(id);
+      let handle: InstanceRef['handle'] = {};
+      try {
+        const started = await rejectOnAbort(startInRuntime(id, row, signal), signal);
+        handle = started.handle;
+        if (!(await saveStarted(db, { id, ...started })))
+          throw new DeploymentFailure('internal', 'start', 'The instance was stopped during its start.');
+        const getState = () => runtime.getState({ instanceId: id, handle });
+        await checkHealth({ address: started.address, ...healthSettings(row), getState, signal });
+      } catch (error) {
+        await stop({ id, handle }).catch((cause: unknown) =>
+          deps.log.warn({ err: cause, instance: id }, 'stop of an instance failed'),
+        );
+        throw error;
+      } finally {
+        starting.delete(id);
+      }
+    },
+    async close() {
+      await Promise.allSettled([...stopping.values()]);
+      await Promise.allSettled([...logs.keys()].map(closeLog));
+    },
+  };
+}
+
+export interface DeploymentRequest {
+  ref?: string | undefined;
+  /** `pending`: a preview before the upload. */
+  uploadId?: string | 'pending' | undefined;
+}
+
+export function deploymentRequest(
+  body: { ref?: string | undefined; upload_id?: string | undefined; upload_pending?: true | undefined },
+  { mode }: { mode: RunMode },
+): DeploymentRequest {
+  const { ref, upload_id: uploadId, upload_pending: isPending } = body;
+  if (isPending === undefined) return { ref, uploadId };
+  if (mode === 'execute')
+    throw validationError('upload_pending', 'is only for a dry run: upload the source first');
+  if (uploadId !== undefined)
+    throw validationError('upload_pending', 'is only for source that is not uploaded yet');
+  return { ref, uploadId: 'pending' };
+}
+
+interface ClaimedSample extends InstanceRef {
+  appId: string;
+  /** Identifies the sample: a result that arrives after a newer one began is ignored. */
+  sample: string;
+}
+
+/** Shorter than the interval between two samples, so that none is skipped. */
+const sampleGapSeconds = 8;
+
+/** Server processes may share an engine: one at a time samples an instance. */
+export async function claimSamples(db: Db, node: string): Promise<ClaimedSample[]> {
+  const { rows } = await sql<ClaimedSample>`
+    update svc.app_instances set sampled_at = clock_timestamp()
+    where id in (select id from svc.app_instances
+      where node = ${node} and handle is not null
+        and (sampled_at is null or sampled_at < clock_timestamp() - make_interval(secs => ${sampleGapSeconds}))
+      for update skip locked)
+    returning id as "instanceId", handle, app_id as "appId", sampled_at::text as sample`.execute(db);
+  return rows;
+}
+
+/** Returns the CPU time since the last sample of any server process; null if a newer sample began. Restarts count from 0. */
+export async function addCpuTime(
+  db: Db,
+  { instanceId, sample }: Pick<ClaimedSample, 'instanceId' | 'sample'>,
+  cpuMs: number,
+): Promise<number | null> {
+  const { rows } = await sql<{ more: number }>`
+    update svc.app_instances i set cpu_ms = ${Math.round(cpuMs)}
+    from (select id, cpu_ms from svc.app_instances
+      where id = ${instanceId} and sampled_at = ${sample}::timestamptz for update) before
+    where i.id = before.id
+    returning (case when i.cpu_ms >= before.cpu_ms then i.cpu_ms - before.cpu_ms else i.cpu_ms end)::float8 as more`.execute(
+    db,
+  );
+  return rows[0]?.more ?? null;
+}

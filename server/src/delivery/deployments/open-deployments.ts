@@ -1,0 +1,74 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Invalidation } from '../../core/invalidation.ts';
+import type { Runtime } from '../../drivers/runtime/runtime.ts';
+import { planSource } from '../detect/plan-source.ts';
+import type { LogSinks } from '../logs/log-sink.ts';
+import type { FolderReleaseDeps } from '../static-sites/deployment-releases.ts';
+import { deploymentEnvironment, type FetchDeps, fetchSource } from './build-deployment.ts';
+import { deleteOrphanedWorkFolders } from './claimed-work.ts';
+import type { DeploymentDeps } from './deps.ts';
+import { deploymentSites } from './go-live.ts';
+import { createInstances } from './instances.ts';
+import { deleteNodeInstances } from './instances-store.ts';
+import { createReconciler, type ReconcileOptions } from './reconcile.ts';
+import { workTag } from './rules.ts';
+import { createDeploymentWorker } from './worker.ts';
+
+const concurrencyMax = { builds: 2, all: 10 };
+
+export async function openDeployments(
+  options: FolderReleaseDeps &
+    FetchDeps & {
+      runtime: Runtime;
+      dataDir: string;
+      appsDomain: string;
+      logs: LogSinks;
+      invalidation: Pick<Invalidation, 'onChange'>;
+    } & ReconcileOptions,
+) {
+  const { db } = options;
+  const workDir = join(options.dataDir, 'runtime', 'work');
+  mkdirSync(workDir, { recursive: true, mode: 0o711 });
+  await deleteOrphanedWorkFolders(db, workDir);
+  return startDeployments(
+    {
+      ...options,
+      workDir,
+      concurrencyMax,
+      source: { fetch: (job) => fetchSource(options, job), plan: planSource },
+      environment: deploymentEnvironment(db, options),
+      sites: deploymentSites(options),
+    },
+    options,
+  );
+}
+
+/** The worker and the reconciler of one server process. */
+export function startDeployments(
+  deps: DeploymentDeps,
+  { invalidation, ...options }: { invalidation: Pick<Invalidation, 'onChange'> } & ReconcileOptions,
+) {
+  const { db, log, runtime } = deps;
+  const instances = createInstances(deps);
+  const worker = createDeploymentWorker(deps, instances);
+  const reconciler = createReconciler({ ...options, db, log, runtime }, instances);
+  invalidation.onChange((tag) => {
+    if (tag !== workTag && tag !== null) return;
+    worker.wake();
+    reconciler.wake();
+    worker
+      .checkCancelations()
+      .catch((error: unknown) => log.warn({ err: error }, 'check for cancelations failed'));
+  });
+  worker.start();
+  reconciler.start();
+  return {
+    async stop() {
+      await Promise.all([worker.stop(), reconciler.stop()]);
+      // Processes end with this server: stop routing requests to them.
+      if (runtime.kind === 'process') await deleteNodeInstances(db, runtime.node);
+      await instances.close();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { nextDeploymentSeq } from '../../apps/record/app-status.ts';
+import { lockApp } from '../../apps/record/find-app.ts';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
+import { fail } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
+import type { PushDeployments } from '../git-connections/deps.ts';
+import { discardTopic, endDeploymentRow } from './artifacts.ts';
+import { drainAppInstances } from './instances-store.ts';
+import { deploymentName, requireDeployable, workTag } from './rules.ts';
+import {
+  type DeploymentRow,
+  findNewestDeployment,
+  insertDeploymentRow,
+  listDeploymentRows,
+  listRowsWithArtifact,
+  lockOpenRows,
+  updateDeploymentRow,
+} from './store.ts';
+
+interface NewDeployment extends AppRef {
+  trigger: DeploymentRow['trigger'];
+  source: DeploymentRow['source'];
+  /** A branch, tag or commit; default: the connected branch. */
+  ref?: string | null | undefined;
+  /** `owner/name`, only for display: the source comes from the connection. */
+  repo?: string | null | undefined;
+  uploadId?: string | null | undefined;
+  createdBy: string | null;
+  kind?: DeploymentRow['kind'];
+  /** Fields of an earlier deployment whose artifact is started again. */
+  reuse?: Partial<DeploymentRow>;
+}
+
+/** Replaces queued deployments of the app; one that is already running finishes first. */
+export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): Promise<DeploymentRow> {
+  const { tenantId, appId, kind = 'deploy' } = input;
+  const appRef = { tenantId, appId };
+  const app = await lockApp(ctx.db, tenantId, appId);
+  if (!app) throw fail('not_found');
+  requireDeployable(app, kind);
+  for (const older of await lockOpenRows(ctx.db, appRef)) {
+    if (older.state !== 'queued') continue;
+    await endDeploymentRow(ctx, older, { state: 'skipped' });
+    ctx.warn(`Deployment #${older.seq} was still queued and is skipped.`);
+  }
+  const row = await insertDeploymentRow(ctx.db, {
+    ...input.reuse,
+    state: 'queued',
+    id: ctx.newId(),
+    tenant_id: tenantId,
+    app_id: appId,
+    seq: await nextDeploymentSeq(ctx.db, appRef),
+    kind,
+    trigger: input.trigger,
+    method: app.deploy_method,
+    source: input.source,
+    repo: input.repo ?? input.reuse?.repo ?? null,
+    ref: input.ref ?? input.reuse?.ref ?? null,
+    upload_id: input.uploadId ?? null,
+    created_by: input.createdBy,
+    created_at: ctx.now,
+  });
+  ctx.audit({
+    action: 'deployments.create',
+    appId,
+    target: { kind: 'deployment', id: row.id, name: deploymentName(app.slug, row) },
+    before: null,
+    after: {
+      app: app.slug,
+      seq: row.seq,
+      kind,
+      trigger: row.trigger,
+      method: row.method,
+      source: row.source,
+      repo: row.repo,
+      ref: row.ref,
+      rollback_of: row.rollback_of,
+    },
+  });
+  ctx.invalidate(workTag);
+  return row;
+}
+
+/** Passed to the webhook of git-connections, which must not import this slice. */
+export const pushDeployments: PushDeployments = {
+  findNewest: findNewestDeployment,
+  deploy: (ctx, push) => queueDeployment(ctx, { ...push, trigger: 'push', source: 'repository' }),
+};
+
+/**
+ * For an app that is suspended, archived or deleted: cancels open deployments and drains instances. Rejected during a
+ * release. Caller must hold the app's row lock.
+ */
+export async function stopDeployments(ctx: MutationCtx, { slug, ...appRef }: AppRef & { slug: string }) {
+  const open = await lockOpenRows(ctx.db, appRef);
+  const releasing = open.find(({ state }) => state === 'releasing');
+  if (releasing)
+    throw fail('deploy_in_progress', { detail: `${deploymentName(slug, releasing)} is being released.` });
+  for (const row of open) {
+    if (row.state === 'queued') await endDeploymentRow(ctx, row, { state: 'canceled' });
+    else await updateDeploymentRow(ctx.db, row, { cancel_asked: true });
+    ctx.warn(`Deployment #${row.seq} is canceled.`);
+  }
+  await drainAppInstances(ctx.db, appRef, { except: null });
+  ctx.invalidate(appTag(appRef.appId));
+  ctx.invalidate(workTag);
+  return { canceled: open.filter((row) => !row.cancel_asked).map(({ seq }) => seq) };
+}
+
+/** Must run before the app's rows are deleted. The reconciler stops instances without a row. */
+export async function discardDeployments(ctx: MutationCtx, appRef: AppRef): Promise<{ deployments: number }> {
+  for (const { runtime, artifact } of await listRowsWithArtifact(ctx.db, appRef)) {
+    if (runtime && artifact)
+      ctx.enqueue(discardTopic, { tenant_id: appRef.tenantId, app_id: appRef.appId, runtime, artifact });
+  }
+  ctx.invalidate(workTag);
+  const { total } = await listDeploymentRows(ctx.db, appRef, { window: { limit: 1, offset: 0 } });
+  return { deployments: total };
+}

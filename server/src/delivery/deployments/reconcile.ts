@@ -1,0 +1,229 @@
+import { CompiledQuery } from 'kysely';
+import { notifySql } from '../../core/invalidation.ts';
+import type { LeasedWorker } from '../../core/jobs.ts';
+import { appTag } from '../../core/tags.ts';
+import type { InstanceState } from '../../drivers/runtime/runtime.ts';
+import { type Draining, isDrained } from './check-health.ts';
+import type { DeploymentDeps } from './deps.ts';
+import type { Instances } from './instances.ts';
+import {
+  claimUnservedApp,
+  clearAddress,
+  confirmInstances,
+  deleteInstanceRow,
+  deleteLostInstances,
+  drainObsoleteInstances,
+  hasAnythingToRun,
+  type InstanceRow,
+  insertInstanceRow,
+  listNodeInstances,
+  listUnservedApps,
+  saveReady,
+  type UnservedApp,
+} from './instances-store.ts';
+import { restoreAddress } from './live-deployment.ts';
+import { releaseMsMax } from './rules.ts';
+import { findDeploymentRow } from './store.ts';
+
+export interface ReconcileOptions {
+  inFlight: (address: string) => number;
+  processes: Draining['processes'];
+  /** Called every ten seconds, to record what instances use. */
+  sample: () => Promise<void>;
+}
+
+const intervalMs = 2_000;
+/** While no app runs or should run. */
+const idleMs = 15_000;
+const confirmEveryMs = 5_000;
+const orphansEveryMs = 10_000;
+const sampleEveryMs = 10_000;
+const concurrentStartsMax = 4;
+/** A start that takes longer no longer counts towards the limit. */
+const startMsMax = 20_000;
+const backOffMs = { first: 5_000, max: 60_000 };
+
+/** Starts and stops instances of this node until they match the tables. */
+export function createReconciler(
+  deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime'> & ReconcileOptions,
+  instances: Instances,
+): LeasedWorker {
+  const { db, log, runtime } = deps;
+  const stopping = new AbortController();
+  const tasks = new Map<string, Promise<void>>();
+  /** By app, when its start began. */
+  const starts = new Map<string, number>();
+  const backOff = new Map<string, { until: number; ms: number }>();
+  const last = {
+    confirmed: Number.NEGATIVE_INFINITY,
+    orphans: Number.NEGATIVE_INFINITY,
+    sampled: Number.NEGATIVE_INFINITY,
+  };
+  let timer: Timer | undefined;
+  let round: Promise<unknown> | null = null;
+  let isWoken = false;
+
+  function wake(): void {
+    if (stopping.signal.aborted) return;
+    isWoken = true;
+    clearTimeout(timer);
+    round ??= reconcile().then((nextMs) => {
+      round = null;
+      if (isWoken) wake();
+      else if (!stopping.signal.aborted) timer = setTimeout(wake, nextMs);
+    });
+  }
+
+  /** Returns the delay until the next round. */
+  async function reconcile(): Promise<number> {
+    isWoken = false;
+    try {
+      for (const appId of await drainObsoleteInstances(db, runtime.node)) await invalidateApp(appId);
+      const rows = await listNodeInstances(db, runtime.node);
+      if (isDue('confirmed', confirmEveryMs)) await confirm(rows);
+      if (isDue('orphans', orphansEveryMs)) await stopOrphans();
+      if (isDue('sampled', sampleEveryMs)) background('sample', deps.sample);
+      for (const row of rows) if (row.state === 'draining') drain(row);
+      for (const app of await listUnservedApps(db, runtime.kind)) serve(app);
+      if (!(await hasAnythingToRun(db))) return idleMs;
+    } catch (error) {
+      if (!stopping.signal.aborted) log.warn({ err: error }, 'reconcile failed');
+    }
+    return intervalMs;
+  }
+
+  function isDue(what: keyof typeof last, everyMs: number): boolean {
+    const now = performance.now();
+    if (now - last[what] < everyMs) return false;
+    last[what] = now;
+    return true;
+  }
+
+  async function confirm(rows: readonly InstanceRow[]): Promise<void> {
+    const seen: { id: string; restarts: number }[] = [];
+    for (const row of rows) {
+      // The start confirms it. Without one the row stays unconfirmed, and the instance is replaced.
+      if (row.state === 'starting' && !instances.isStarting(row.id)) continue;
+      const now = await runtime.getState({ instanceId: row.id, handle: row.handle ?? {} });
+      if (now.state === 'running') await instances.resumeLog(row);
+      if (row.state === 'ready') await updateRouting(row, now);
+      if (now.state === 'running' || now.state === 'restarting' || instances.isStarting(row.id))
+        seen.push({ id: row.id, restarts: now.state === 'gone' ? 0 : now.restarts });
+      // In the background: an instance that does not stop must not delay the others.
+      else background(row.id, () => replace(row, now.state === 'gone' ? 'is gone' : now.detail));
+    }
+    await confirmInstances(db, runtime.node, seen);
+    await deleteLostInstances(db);
+  }
+
+  /** Stops routing to an instance that does not run, and resumes once it is healthy again. */
+  async function updateRouting(row: InstanceRow, now: InstanceState): Promise<void> {
+    const isSteady = now.state === 'running' && now.restarts === row.restarts;
+    if (row.address !== null && !isSteady) {
+      await clearAddress(db, row.id);
+      await invalidateApp(row.app_id);
+    }
+    if (now.state === 'running' && (row.address === null || !isSteady))
+      background(`route ${row.id}`, async () => {
+        if (await restoreAddress(deps, row, stopping.signal)) await invalidateApp(row.app_id);
+      });
+  }
+
+  /** Deletes the instance; the app is then listed as unserved and gets a new one. */
+  async function replace(row: InstanceRow, reason: string): Promise<void> {
+    log.info({ app: row.app_id, instance: row.id, reason }, 'instance replaced');
+    await instances.stop(row);
+    await deleteInstanceRow(db, row.id);
+    await invalidateApp(row.app_id);
+  }
+
+  /** Instances are listed before rows are read, because a row is written before its instance starts. */
+  async function stopOrphans(): Promise<void> {
+    const running = await runtime.list();
+    const known = new Set((await listNodeInstances(db, runtime.node)).map(({ id }) => id));
+    for (const instance of running)
+      if (!known.has(instance.instanceId))
+        background(instance.instanceId, () => instances.stopOrphan(instance));
+  }
+
+  function drain(row: InstanceRow): void {
+    const inFlight = row.address === null ? 0 : deps.inFlight(row.address);
+    if (isDrained(row, { now: new Date(), inFlight, processes: deps.processes }))
+      background(row.id, () => instances.stop(row));
+  }
+
+  function serve(app: UnservedApp): void {
+    const wait = backOff.get(app.appId);
+    if (wait && performance.now() < wait.until) return;
+    const now = performance.now();
+    if ([...starts.values()].filter((at) => now - at < startMsMax).length >= concurrentStartsMax) return;
+    if (!starts.has(app.appId)) starts.set(app.appId, now);
+    background(`serve ${app.appId}`, () => startApp(app).finally(() => starts.delete(app.appId)));
+  }
+
+  async function startApp(app: UnservedApp): Promise<void> {
+    const row = await findDeploymentRow(db, app, app.deploymentId);
+    if (!row) return;
+    const id = await claim(app);
+    if (id === null) return;
+    try {
+      const late = AbortSignal.timeout(releaseMsMax(row));
+      await instances.start(id, row, AbortSignal.any([stopping.signal, late]));
+      // False if the app was suspended or replaced meanwhile.
+      if (await saveReady(db, id)) await invalidateApp(app.appId);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      const ms = Math.min((backOff.get(app.appId)?.ms ?? backOffMs.first / 2) * 2, backOffMs.max);
+      backOff.set(app.appId, { until: performance.now() + ms, ms });
+      log.warn({ err: error, app: app.appId, retry_in_ms: ms }, 'start of an app failed');
+      return;
+    }
+    backOff.delete(app.appId);
+    wake();
+  }
+
+  async function claim(app: UnservedApp): Promise<string | null> {
+    const { tenantId, appId, deploymentId } = app;
+    const id = Bun.randomUUIDv7();
+    const isClaimed = await db.transaction().execute(async (tx) => {
+      if (!(await claimUnservedApp(tx, app))) return false;
+      const row = { id, tenant_id: tenantId, app_id: appId, deployment_id: deploymentId, node: runtime.node };
+      await insertInstanceRow(tx, row);
+      return true;
+    });
+    return isClaimed ? id : null;
+  }
+
+  function background(key: string, act: () => Promise<void>): void {
+    if (tasks.has(key) || stopping.signal.aborted) return;
+    const task = act()
+      .catch((error: unknown) => log.warn({ err: error, task: key }, 'reconcile task failed'))
+      .finally(() => tasks.delete(key));
+    tasks.set(key, task);
+  }
+
+  async function invalidateApp(appId: string): Promise<void> {
+    await db.executeQuery(CompiledQuery.raw(notifySql, [appTag(appId)]));
+  }
+
+  return {
+    start() {
+      runtime.onStateChange?.(() => {
+        last.confirmed = Number.NEGATIVE_INFINITY;
+        wake();
+      });
+      wake();
+    },
+    wake() {
+      // A deleted row leaves an orphan, which is stopped at once.
+      last.orphans = Number.NEGATIVE_INFINITY;
+      wake();
+    },
+    async stop() {
+      stopping.abort(new Error('The server is stopping.'));
+      clearTimeout(timer);
+      await round;
+      await Promise.allSettled([...tasks.values()]);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { lockApp } from '../../apps/record/find-app.ts';
+import { isActivatedAtOnce } from '../static-sites/deployment-releases.ts';
+import {
+  advance,
+  type ClaimedWork,
+  DeploymentFailure,
+  endDeployment,
+  LeaseLost,
+  withLease,
+} from './claimed-work.ts';
+import type { BuiltSite } from './deps.ts';
+
+import { goLive } from './go-live.ts';
+import {
+  deleteInstanceRow,
+  drainAppInstances,
+  insertInstanceRow,
+  listDeploymentInstances,
+  saveReady,
+} from './instances-store.ts';
+import { isOvertaken, releaseMsMax } from './rules.ts';
+import {
+  type DeploymentRow,
+  findDeploymentRow,
+  findLiveDeploymentRow,
+  toAppRef,
+  updateDeploymentRow,
+} from './store.ts';
+
+/**
+ * In the state `releasing` a deployment cannot be canceled, and its app cannot be archived or deleted. A site that needs a
+ * review stays `built`, because its release replaces nothing.
+ */
+export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'canceled' | 'skipped'> {
+  return withLease(work, 'deployments.release', async (ctx, { row }) => {
+    const appRef = toAppRef(row);
+    const app = await lockApp(ctx.db, appRef.tenantId, appRef.appId);
+    if (row.cancel_asked || app?.record !== 'active') return 'canceled';
+    if (app.runtime === 'suspended' && row.kind !== 'resume') return 'canceled';
+    if (isOvertaken(row, await findLiveDeploymentRow(ctx.db, appRef))) return 'skipped';
+    const isStatic = row.method === 'static';
+    const planned = {
+      ...appRef,
+      visibility: app.visibility,
+      deploymentId: row.id,
+      releaseId: row.release_id,
+    };
+    const isReleasing = !isStatic || (await isActivatedAtOnce(ctx.db, planned));
+    const set = {
+      state: isReleasing ? 'releasing' : row.state,
+      step: isStatic ? 'switch' : 'start',
+    } as const;
+    await updateDeploymentRow(ctx.db, row, set);
+    return { ...row, ...set };
+  });
+}
+
+/** Needs a limit because a release can be neither canceled nor stopped. */
+export async function releaseWithTimeout(
+  work: ClaimedWork,
+  row: DeploymentRow,
+  release: (work: ClaimedWork) => Promise<void>,
+): Promise<void> {
+  const { deps, claimed } = work;
+  const late = new AbortController();
+  const ms = (deps.releaseMsMax ?? releaseMsMax)(row);
+  const timer = setTimeout(() => late.abort(new Error('The release takes too long.')), ms);
+  try {
+    await release({ ...work, signal: AbortSignal.any([work.signal, late.signal]) });
+  } catch (error) {
+    if (!late.signal.aborted || work.signal.aborted || error instanceof LeaseLost) throw error;
+    const step = (await findDeploymentRow(deps.db, claimed, row.id))?.step ?? 'start';
+    throw new DeploymentFailure(
+      'release_timeout',
+      step,
+      `The release took longer than ${Math.round(ms / 1_000)} s.`,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export async function releaseStatic(work: ClaimedWork, row: DeploymentRow, site: BuiltSite | null) {
+  const { deps, log, claimed } = work;
+  const released = await makeRelease(work, row, site);
+  if (released.outcome === 'active') {
+    // Activating a release makes its deployment live, unless the release was already active before this attempt.
+    const now = await findDeploymentRow(deps.db, claimed, row.id);
+    if (now?.state !== 'live')
+      await withLease(work, 'deployments.live', (ctx, locked) =>
+        goLive(ctx, { ...locked, releaseId: released.releaseId }),
+      );
+    log.sink('platform', 'Released and live.');
+    return;
+  }
+  const next =
+    released.outcome === 'staged'
+      ? 'It is staged: request its promotion with svc apps static releases promote-request; another person approves it.'
+      : 'Other people can see the app, so a review is required: enable staging, stage the release and request its promotion.';
+  log.sink('platform', `Release ${released.releaseId} is created, but not active yet. ${next}`);
+  await endDeployment(work, { state: 'built', releaseId: released.releaseId });
+}
+
+function makeRelease({ deps, signal }: ClaimedWork, row: DeploymentRow, site: BuiltSite | null) {
+  if (row.source === 'artifact') {
+    if (row.release_id === null)
+      throw new Error('A static deployment without a release cannot be rolled back to.');
+    return deps.sites.reactivate(row, row.release_id);
+  }
+  if (!site) throw new Error('A static build returned no folder.');
+  return deps.sites.release(row, site, signal);
+}
+
+/** Starts an instance beside the live one, waits until it is healthy and then switches to it. */
+export async function releaseInstance(work: ClaimedWork, row: DeploymentRow): Promise<void> {
+  const { deps, instances, log, signal } = work;
+  await stopLeftoverInstances(work);
+  const id = Bun.randomUUIDv7();
+  const { tenant_id, app_id, id: deployment_id } = row;
+  await insertInstanceRow(deps.db, { id, tenant_id, app_id, deployment_id, node: deps.runtime.node });
+  log.sink('platform', 'Starting …');
+  await instances.start(id, row, signal);
+  await advance(work, 'releasing', { step: 'switch' });
+  await withLease(work, 'deployments.live', async (ctx, locked) => {
+    if (locked.row.state !== 'releasing' || !(await saveReady(ctx.db, id))) throw new LeaseLost();
+    await drainAppInstances(ctx.db, toAppRef(row), { except: deployment_id });
+    await goLive(ctx, locked);
+  });
+  log.sink('platform', 'Healthy and live.');
+}
+
+/** Instances of an earlier attempt. Those of other nodes are stopped there, because their row is gone. */
+async function stopLeftoverInstances({ deps, instances, claimed }: ClaimedWork): Promise<void> {
+  for (const instance of await listDeploymentInstances(deps.db, claimed.id)) {
+    if (instance.node === deps.runtime.node) await instances.stop(instance);
+    else await deleteInstanceRow(deps.db, instance.id);
+  }
+}

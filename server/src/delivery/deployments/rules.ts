@@ -1,0 +1,116 @@
+import {
+  artifactsKeptMax,
+  deploymentLeaseSeconds,
+  healthTimeoutSecondsDefault,
+} from '@svc/contract/deployments.ts';
+import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
+import type { AppRow } from '../../apps/record/find-app.ts';
+import { fail } from '../../core/problem.ts';
+import { canonicalJson } from '../../core/values.ts';
+import type { DeploymentRow } from './store.ts';
+
+/** Only a deployment of the kind `resume` may run in a suspended app. */
+export function requireDeployable(
+  { record, runtime }: Pick<AppRow, 'record' | 'runtime'>,
+  kind: DeploymentRow['kind'] = 'deploy',
+): void {
+  if (record !== 'active')
+    throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });
+  if (runtime === 'suspended' && kind !== 'resume') throw fail('app_suspended');
+}
+
+export function cancelOutcome({
+  state,
+  ended_at,
+  cancel_asked,
+}: Pick<DeploymentRow, 'state' | 'ended_at' | 'cancel_asked'>): 'ends' | 'requested' | 'same' | 'refused' {
+  if (state === 'canceled') return 'same';
+  if (state === 'queued') return 'ends';
+  // One that ended as `built` needs a review.
+  if (state === 'building' || (state === 'built' && ended_at === null))
+    return cancel_asked ? 'same' : 'requested';
+  return 'refused';
+}
+
+/** Why a deployment cannot be rolled back to; null: it can. */
+export function rollbackObstacle(
+  row: Pick<DeploymentRow, 'state' | 'live_at' | 'is_kept'>,
+): 'not_rollback_target' | 'artifact_expired' | null {
+  if (row.state !== 'superseded' || row.live_at === null) return 'not_rollback_target';
+  return row.is_kept ? null : 'artifact_expired';
+}
+
+/** Whether something newer is live; a rollback is meant to be older. */
+export function isOvertaken(
+  { seq, kind }: Pick<DeploymentRow, 'seq' | 'kind'>,
+  live: Pick<DeploymentRow, 'seq'> | undefined,
+): boolean {
+  return kind !== 'rollback' && live !== undefined && seq < live.seq;
+}
+
+type ArtifactRow = Pick<
+  DeploymentRow,
+  'id' | 'seq' | 'state' | 'is_kept' | 'artifact' | 'release_id' | 'ended_at' | 'live_at'
+>;
+
+/**
+ * Deployments whose artifact can be deleted. Artifacts of live and open deployments stay, and of the others the newest that
+ * were live or need a review. Deployments that share an artifact count once.
+ */
+export function expiredArtifacts<R extends ArtifactRow>(rows: readonly R[]): R[] {
+  const stored = rows.filter(({ is_kept }) => is_kept);
+  const isInUse = ({ state, ended_at }: ArtifactRow) => state === 'live' || ended_at === null;
+  const inUse = new Set(stored.filter(isInUse).map(artifactKey));
+  const others = stored.filter((row) => !isInUse(row)).sort((one, other) => other.seq - one.seq);
+  const isRollbackTarget = ({ state, live_at }: ArtifactRow) => live_at !== null || state === 'built';
+  const newest = [...new Set(others.filter(isRollbackTarget).map(artifactKey))].filter(
+    (key) => !inUse.has(key),
+  );
+  const retained = new Set([...inUse, ...newest.slice(0, artifactsKeptMax)]);
+  return others.filter((row) => !isRollbackTarget(row) || !retained.has(artifactKey(row)));
+}
+
+/** The artifact of a site is its release. */
+function artifactKey({ artifact, release_id }: ArtifactRow): string {
+  return canonicalJson({ artifact, release_id });
+}
+
+/** A rollback shares the artifact of its target. */
+export function isArtifactUsed(artifact: DeploymentRow['artifact'], rows: readonly ArtifactRow[]): boolean {
+  return rows.some((row) => row.is_kept && Bun.deepEquals(row.artifact, artifact));
+}
+
+/** The timeout is limited here too: stored rows may be older than the limit. */
+export function healthSettings({ start_with }: Pick<DeploymentRow, 'start_with'>) {
+  const { path, timeoutMs } = start_with?.health ?? {
+    path: null,
+    timeoutMs: healthTimeoutSecondsDefault * 1_000,
+  };
+  return { path, timeoutMs: Math.min(timeoutMs, healthTimeoutMinutesMax * 60_000) };
+}
+
+export function releaseMsMax(row: Pick<DeploymentRow, 'start_with'>): number {
+  return Math.min(healthSettings(row).timeoutMs + releaseMs.beside, releaseMs.max);
+}
+const releaseMs = { beside: 2 * 60_000, max: 15 * 60_000 };
+
+/** Tenants that use half of the slots, so that the other half stays free for others. */
+export function busyTenants(claims: readonly { tenantId: string }[], slots: number): string[] {
+  if (slots < 2) return [];
+  const counts = Map.groupBy(claims, ({ tenantId }) => tenantId);
+  return [...counts].filter(([, own]) => own.length >= slots / 2).map(([tenantId]) => tenantId);
+}
+
+/** Each server process that dies during a deployment uses one. */
+export const attemptsMax = 3;
+export const leaseMs = deploymentLeaseSeconds * 1_000;
+export const renewEveryMs = leaseMs / 3;
+export const drainMsMax = 30_000;
+/** Within this time every server process stops sending requests to a drained address. */
+export const drainMsMin = 1_500;
+
+export const workTag = 'work:deployments';
+
+export function deploymentName(slug: string, { seq }: Pick<DeploymentRow, 'seq'>): string {
+  return `${slug} #${seq}`;
+}

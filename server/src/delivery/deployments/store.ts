@@ -1,0 +1,170 @@
+import type { deployMethods } from '@svc/contract/apps.ts';
+import type {
+  deploymentFailureCodes,
+  deploymentKinds,
+  deploymentSources,
+  deploymentStates,
+  deploymentSteps,
+  deploymentTriggers,
+} from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
+import type { AppRef } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import type { PageWindow } from '../../core/paging.ts';
+import type { Artifact } from '../../drivers/runtime/runtime.ts';
+
+export type DeploymentState = (typeof deploymentStates)[number];
+export type DeploymentStep = (typeof deploymentSteps)[number];
+
+export interface StartWith {
+  health: { path: string | null; timeoutMs: number };
+  env: Readonly<Record<string, string>>;
+}
+
+export interface DeploymentRow {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  seq: number;
+  kind: (typeof deploymentKinds)[number];
+  trigger: (typeof deploymentTriggers)[number];
+  state: DeploymentState;
+  step: DeploymentStep | null;
+  method: (typeof deployMethods)[number];
+  source: (typeof deploymentSources)[number];
+  repo: string | null;
+  ref: string | null;
+  commit_sha: string | null;
+  commit_message: string | null;
+  upload_id: string | null;
+  runtime: string | null;
+  artifact: Artifact | null;
+  start_with: StartWith | null;
+  digest: string | null;
+  is_kept: boolean;
+  rollback_of: string | null;
+  release_id: string | null;
+  env_sealed: Buffer | null;
+  failure_code: (typeof deploymentFailureCodes)[number] | null;
+  failure_step: DeploymentStep | null;
+  failure_detail: string | null;
+  cancel_asked: boolean;
+  attempts: number;
+  lease_holder: string | null;
+  lease_until: Date | null;
+  created_by: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  built_at: Date | null;
+  live_at: Date | null;
+  ended_at: Date | null;
+}
+type Tables = { deployments: DeploymentRow };
+
+export function toAppRef({ tenant_id: tenantId, app_id: appId }: DeploymentRow): AppRef {
+  return { tenantId, appId };
+}
+
+/** Not those that ended as `built` and need a review. */
+export const isOpen = sql<boolean>`state in ('queued', 'building', 'built', 'releasing') and ended_at is null`;
+
+function selectDeployments(db: Db, { tenantId, appId }: AppRef) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('deployments')
+    .where((row) => row.and({ tenant_id: tenantId, app_id: appId }));
+}
+
+export function findDeploymentRow(db: Db, appRef: AppRef, id: string): Promise<DeploymentRow | undefined> {
+  return selectDeployments(db, appRef).selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function lockDeploymentRow(tx: Tx, appRef: AppRef, id: string): Promise<DeploymentRow | undefined> {
+  return selectDeployments(tx, appRef).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export function lockOpenRows(tx: Tx, appRef: AppRef): Promise<DeploymentRow[]> {
+  return selectDeployments(tx, appRef).selectAll().where(isOpen).orderBy('seq').forUpdate().execute();
+}
+
+/** The newest that did not fail. */
+export function findNewestDeployment(db: Db, app: AppRef): Promise<DeploymentRow | undefined> {
+  return selectDeployments(db, app)
+    .selectAll()
+    .where('state', 'not in', ['failed', 'canceled', 'skipped'])
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** The newest first. */
+export async function listDeploymentRows(
+  db: Db,
+  appRef: AppRef,
+  { state, window }: { state?: DeploymentState | undefined; window: PageWindow },
+): Promise<{ rows: DeploymentRow[]; total: number }> {
+  const matching =
+    state === undefined
+      ? selectDeployments(db, appRef)
+      : selectDeployments(db, appRef).where('state', '=', state);
+  const rows = await matching
+    .selectAll()
+    .orderBy('seq', 'desc')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute();
+  const { total } = await matching
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return { rows, total };
+}
+
+/** Columns that are not set have defaults. */
+export function insertDeploymentRow(tx: Tx, row: Partial<DeploymentRow>) {
+  const { artifact, start_with } = row as DeploymentRow;
+  return tx
+    .withTables<Tables>()
+    .insertInto('deployments')
+    .values({ ...(row as DeploymentRow), artifact: asJson(artifact), start_with: asJson(start_with) })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function updateDeploymentRow(
+  tx: Tx,
+  { tenant_id, app_id, id }: Pick<DeploymentRow, 'tenant_id' | 'app_id' | 'id'>,
+  set: Partial<DeploymentRow>,
+): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .updateTable('deployments')
+    .set(set)
+    .where((row) => row.and({ tenant_id, app_id, id }))
+    .execute();
+}
+
+export async function findLiveDeploymentRow(db: Db, appRef: AppRef): Promise<DeploymentRow | undefined> {
+  return selectDeployments(db, appRef).selectAll().where('state', '=', 'live').executeTakeFirst();
+}
+
+/** The newest one that created the release or rolled back to it. */
+export function findDeploymentOfRelease(db: Db, appRef: AppRef, releaseId: string) {
+  return selectDeployments(db, appRef)
+    .selectAll()
+    .where(
+      sql<boolean>`(release_id = ${releaseId}
+        or id = (select r.deployment_id from svc.static_releases r where r.id = ${releaseId}))`,
+    )
+    .where('state', 'in', ['building', 'built', 'releasing', 'live', 'superseded'])
+    .orderBy('seq', 'desc')
+    .executeTakeFirst();
+}
+
+export function listRowsWithArtifact(db: Db, appRef: AppRef): Promise<DeploymentRow[]> {
+  return selectDeployments(db, appRef).selectAll().where('is_kept', '=', true).execute();
+}
+
+/** node-postgres writes a JavaScript array as a PostgreSQL array. */
+function asJson<T>(value: T): T {
+  return (value === null ? null : JSON.stringify(value)) as T;
+}

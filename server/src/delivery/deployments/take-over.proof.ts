@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'bun:test';
+import { sql } from 'kysely';
+import { until } from '../testing.ts';
+import { deleteOrphanedArtifacts } from './artifacts.ts';
+import { attemptsMax } from './rules.ts';
+import { type DeployWorld, dropLease, type Halts, type Phase, useDeployments } from './testing.ts';
+
+const { database, newWorld, start, stop, halt, nodeApp } = useDeployments({ servers: 'per test' });
+
+const ready = async (t: DeployWorld) =>
+  (
+    await sql<{ node: string }>`
+      select node from svc.app_instances where app_id = ${t.app.id} and state = 'ready'`.execute(database.db)
+  ).rows;
+
+describe('a server that stops responding', () => {
+  test.each(['fetch', 'build', 'built', 'start', 'started'] as const satisfies Phase[])(
+    'at %s is replaced by another, and changes nothing when it continues',
+    async (phase) => {
+      const halts: Halts = {};
+      // Busy with this one, it takes no other: not even the same once more.
+      const silent = await start({ halts, concurrencyMax: { builds: 1, all: 1 } });
+      const t = await newWorld();
+      const stuck = halt(halts, phase, t, { onAbort: 'hangs' });
+      const { id } = await t.deploy(nodeApp(phase));
+      await stuck.reached;
+      const other = await start();
+      await dropLease(database, id);
+      expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 2 });
+      stuck.go();
+      await until(
+        () => t.instances(silent, other),
+        (all) => all.length === 1,
+      );
+      expect(await ready(t)).toEqual([{ node: other.runtime.node }]);
+      expect(await t.says()).toBe(phase);
+      expect(await t.row(id)).toMatchObject({ state: 'live', attempts: 2 });
+    },
+  );
+
+  test('and claims its own deployment again ends the earlier attempt first', async () => {
+    const halts: Halts = {};
+    await start({ halts });
+    const t = await newWorld();
+    const stuck = halt(halts, 'built', t);
+    const { id } = await t.deploy(nodeApp('again'));
+    await stuck.reached;
+    // What is stuck ends by the abort alone; the next is not stopped.
+    halts.built = async () => {};
+    await dropLease(database, id);
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 2 });
+    expect(await t.says()).toBe('again');
+  });
+
+  test('again and again fails the deployment', async () => {
+    const halts: Halts = {};
+    await start({ halts });
+    const t = await newWorld();
+    const stuck = halt(halts, 'fetch', t);
+    const { id } = await t.deploy(nodeApp('one'));
+    await stuck.reached;
+    await sql`update svc.deployments set attempts = ${attemptsMax} where id = ${id}`.execute(database.db);
+    await dropLease(database, id);
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'failed', failure_code: 'lost' });
+    stuck.go();
+  });
+
+  test('after a graceful stop has released its deployment, and no attempt is counted', async () => {
+    const halts: Halts = {};
+    const first = await start({ halts });
+    const t = await newWorld();
+    const stuck = halt(halts, 'fetch', t);
+    const { id } = await t.deploy(nodeApp('one'));
+    await stuck.reached;
+    await stop(first);
+    expect(await t.row(id)).toMatchObject({ state: 'building', attempts: 0 });
+    await start();
+    expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 1 });
+  });
+});
+
+describe('a live app', () => {
+  test('runs again after a restart of the server, without a new deployment', async () => {
+    const first = await start();
+    const t = await newWorld();
+    const { id } = await t.deploy(nodeApp('still here'));
+    await t.reaches(id, 'live');
+    await stop(first);
+    expect(await t.says()).toBeNull();
+    await start();
+    expect(
+      await until(
+        () => t.says(),
+        (text) => text !== null,
+      ),
+    ).toBe('still here');
+    expect(await t.rows()).toHaveLength(1);
+  });
+
+  test('is started by another server if its own stops responding', async () => {
+    const [first, second] = [await start(), await start()];
+    const t = await newWorld();
+    await t.live(nodeApp('one'));
+    // Of a copy that is dead: nobody confirms it any more.
+    await sql`update svc.app_instances set node = ${Bun.randomUUIDv7()}, confirmed_at = now() - interval '16 seconds'
+      where app_id = ${t.app.id}`.execute(database.db);
+    await until(
+      () => ready(t),
+      (rows) => rows.some(({ node }) => [first, second].some(({ runtime }) => runtime.node === node)),
+    );
+    expect(await t.says()).toBe('one');
+    expect(await ready(t)).toHaveLength(1);
+    await until(
+      () => t.instances(first, second),
+      (all) => all.length === 1,
+    );
+  });
+
+  test('is served although saving its state failed once', async () => {
+    await start();
+    const t = await newWorld();
+    await t.live(nodeApp('one'));
+    await sql`create function svc.refuse_ready() returns trigger language plpgsql as $$ begin
+      if new.state = 'ready' and old.state <> 'ready' then raise exception 'gone'; end if; return new; end $$`.execute(
+      database.db,
+    );
+    await sql`create trigger refuse_ready before update on svc.app_instances
+      for each row execute function svc.refuse_ready()`.execute(database.db);
+    await sql`delete from svc.app_instances where app_id = ${t.app.id}`.execute(database.db);
+    const seen = async () =>
+      (
+        await sql<{ id: string; address: string | null }>`
+          select id, address from svc.app_instances where app_id = ${t.app.id}`.execute(database.db)
+      ).rows;
+    const [stuck] = await until(seen, (rows) => rows.some(({ address }) => address !== null));
+    // It was refused, and has given up; or nobody confirms it, so that another takes its place.
+    await until(seen, (rows) => rows[0]?.id !== stuck?.id);
+    await sql`drop trigger refuse_ready on svc.app_instances`.execute(database.db);
+    expect(
+      await until(
+        () => t.says(),
+        (text) => text !== null,
+      ),
+    ).toBe('one');
+  });
+
+  test('is started again if its instance is gone', async () => {
+    const copy = await start();
+    const t = await newWorld();
+    await t.live(nodeApp('one'));
+    const [before] = await t.instances(copy);
+    await copy.runtime.stop(before!, { graceMs: 0 });
+    const after = await until(
+      () => t.instances(copy),
+      (all) => all.length === 1,
+    );
+    expect(after[0]?.instanceId).not.toBe(before?.instanceId);
+    await until(
+      () => ready(t),
+      (rows) => rows.length === 1,
+    );
+    expect(await t.says()).toBe('one');
+  });
+});
+
+test('orphaned artifacts are removed, but not retained ones or those of a running build', async () => {
+  const halts: Halts = {};
+  const copy = await start({ halts });
+  const [kept, gone, building] = [await newWorld(), await newWorld(), await newWorld()];
+  const there = async (t: DeployWorld) =>
+    (await copy.runtime.artifacts!()).filter(({ appId }) => appId === t.app.id).length;
+  await kept.live(nodeApp('kept'));
+  const stuck = [gone, building].map((t) => halt(halts, 'built', t, { onAbort: 'hangs' }));
+  for (const t of [gone, building]) await t.deploy(nodeApp('built'));
+  for (const { reached } of stuck) await reached;
+  // As a purge does, before the copy that builds it has heard of it.
+  await sql`delete from svc.apps where id = ${gone.app.id}`.execute(database.db);
+  expect([await there(kept), await there(gone), await there(building)]).toEqual([1, 1, 1]);
+  await deleteOrphanedArtifacts({ db: database.db, runtime: copy.runtime });
+  expect([await there(kept), await there(gone), await there(building)]).toEqual([1, 0, 1]);
+});
+
+test('two servers share the deployments of many apps, each carried out once', async () => {
+  const both = [await start(), await start()];
+  const worlds = await Promise.all(Array.from({ length: 6 }, () => newWorld()));
+  const rows = await Promise.all(worlds.map((t) => t.deploy(nodeApp(t.app.slug))));
+  for (const [at, t] of worlds.entries()) {
+    expect(await t.reaches(rows[at]!.id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 1 });
+    expect(await t.says()).toBe(t.app.slug);
+    expect(await t.instances(...both)).toHaveLength(1);
+  }
+});

@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import { type Db, sqlState } from '../../core/db.ts';
+import { leaseMs } from './rules.ts';
+import type { DeploymentRow, DeploymentState } from './store.ts';
+
+/** `lease` is new with each claim, so that writes of an earlier holder have no effect. */
+export interface Claim {
+  id: string;
+  tenantId: string;
+  appId: string;
+  lease: string;
+  needsBuild: boolean;
+}
+
+/** Sites build again in every claim: their files exist only where they were built. */
+const needsBuild = sql<boolean>`d.source <> 'artifact' and (d.method = 'static' or d.state in ('queued', 'building'))`;
+
+const leaseEnd = sql<Date>`now() + make_interval(secs => ${leaseMs / 1_000})`;
+
+/** The oldest that is queued or whose lease has expired; tenants with fewer running deployments go first. */
+export async function claimDeployment(
+  db: Db,
+  { required, excludedTenants }: { required: 'all' | 'built'; excludedTenants: readonly string[] },
+): Promise<Claim | null> {
+  const lease = Bun.randomUUIDv7();
+  try {
+    const { rows } = await sql<Omit<Claim, 'lease'>>`
+      update svc.deployments d set
+        state = case d.state when 'queued' then 'building' else d.state end,
+        attempts = d.attempts + 1, lease_holder = ${lease}, lease_until = ${leaseEnd},
+        started_at = coalesce(d.started_at, now())
+      where d.id = (
+        select d.id from svc.deployments d
+        where d.ended_at is null and (
+          d.state = 'queued' and not exists (
+            select from svc.deployments o
+            where o.app_id = d.app_id and o.state in ('building', 'built', 'releasing') and o.ended_at is null)
+          or d.state in ('building', 'built', 'releasing') and d.lease_until < now())
+          and d.tenant_id <> all(${excludedTenants}::uuid[])
+          and (${required} = 'all' or not (${needsBuild}))
+        order by (
+          select count(*) from svc.deployments o
+          where o.tenant_id = d.tenant_id and o.id <> d.id
+            and o.state in ('building', 'built', 'releasing') and o.ended_at is null), d.created_at
+        limit 1 for update skip locked)
+      returning d.id, d.tenant_id as "tenantId", d.app_id as "appId", (${needsBuild}) as "needsBuild"`.execute(
+      db,
+    );
+    const row = rows[0];
+    return row ? { ...row, lease } : null;
+  } catch (error) {
+    // Another process has just started a deployment of the same app.
+    if (sqlState(error) === '23505') return null;
+    throw error;
+  }
+}
+
+export async function hasOpenDeployment(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from svc.deployments where ended_at is null limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+export async function renewLease(db: Db, { id, lease }: Claim): Promise<'held' | 'cancel_asked' | 'lost'> {
+  const { rows } = await sql<{ cancel: boolean }>`
+    update svc.deployments set lease_until = ${leaseEnd} where id = ${id} and lease_holder = ${lease}
+    returning cancel_asked as cancel`.execute(db);
+  const row = rows[0];
+  if (!row) return 'lost';
+  return row.cancel ? 'cancel_asked' : 'held';
+}
+
+/** For a process that stops: another one can claim the deployment at once, and the attempt is not counted. */
+export async function releaseLease(db: Db, { id, lease }: Claim): Promise<void> {
+  await sql`
+    update svc.deployments set lease_until = now(), lease_holder = null, attempts = greatest(attempts - 1, 0)
+    where id = ${id} and lease_holder = ${lease}`.execute(db);
+}
+
+export function findClaimedRow(db: Db, { id, lease }: Claim): Promise<DeploymentRow | undefined> {
+  return db
+    .withTables<{ deployments: DeploymentRow }>()
+    .selectFrom('deployments')
+    .selectAll()
+    .where((row) => row.and({ id, lease_holder: lease }))
+    .executeTakeFirst();
+}
+
+/** False if another process has the lease or the state is not `from`. */
+export async function updateClaimedRow(
+  db: Db,
+  { id, lease }: Claim,
+  { from, set }: { from: DeploymentState; set: Partial<DeploymentRow> },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .withTables<{ deployments: DeploymentRow }>()
+    .updateTable('deployments')
+    .set(set)
+    .where((row) => row.and({ id, lease_holder: lease, state: from }))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}

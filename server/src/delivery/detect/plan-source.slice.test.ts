@@ -1,0 +1,130 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { BuildError } from '../../drivers/runtime/runtime.ts';
+import { planSource } from './plan-source.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-plan-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let made = 0;
+function folderOf(files: Record<string, string>): string {
+  const folder = join(root, String(++made));
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+const app = JSON.stringify({ scripts: { start: 'node x', build: 'make' } });
+
+async function refusal(folder: string): Promise<string> {
+  const error = await planSource(folder, { method: 'docker' }).catch((caught: unknown) => caught);
+  if (!(error instanceof BuildError)) throw new Error('It was not refused.');
+  return error.message;
+}
+
+test('settings that svc.yaml lacks are detected from the source', async () => {
+  const { plan, health, env, notes } = await planSource(folderOf({ 'package.json': app }), {
+    method: 'docker',
+  });
+  expect(plan).toEqual({
+    installCommand: 'npm install',
+    buildCommand: 'npm run build',
+    dir: '.',
+    startCommand: 'npm run start',
+    outputDir: null,
+    dockerfile: null,
+    composeFile: null,
+    language: 'javascript',
+  });
+  expect([health, env]).toEqual([{ path: null, timeoutMs: 60_000 }, {}]);
+  expect(notes).toEqual(['package.json declares a JavaScript package']);
+});
+
+test('svc.yaml overrides detected settings', async () => {
+  const folder = folderOf({
+    'svc.yaml':
+      'build: {command: make all, dir: web}\nstart: ./run\nhealth: {path: /up, timeout: 1500ms}\nenv: {A: b}\n',
+    'web/package.json': app,
+  });
+  const { plan, health, env } = await planSource(folder, { method: 'docker' });
+  expect(plan).toMatchObject({
+    buildCommand: 'make all',
+    dir: 'web',
+    startCommand: './run',
+    installCommand: 'npm install',
+  });
+  expect([health, env]).toEqual([{ path: '/up', timeoutMs: 1_500 }, { A: 'b' }]);
+});
+
+test('a static app has an output folder and no start command', async () => {
+  const folder = folderOf({
+    'package.json': JSON.stringify({ dependencies: { vite: '1' }, scripts: { start: 'x' } }),
+  });
+  expect((await planSource(folder, { method: 'static' })).plan).toMatchObject({
+    outputDir: 'dist',
+    startCommand: null,
+  });
+  const named = folderOf({ 'svc.yaml': 'static: {dir: site}\nsite: {spa: true}', 'index.html': '' });
+  expect(await planSource(named, { method: 'static' })).toMatchObject({
+    plan: { outputDir: 'site' },
+    site: { spa: true },
+  });
+});
+
+test('svc.yaml can name another Dockerfile', async () => {
+  const folder = folderOf({ 'svc.yaml': 'deploy: {dockerfile: ops/Dockerfile}' });
+  expect((await planSource(folder, { method: 'docker' })).plan.dockerfile).toBe('ops/Dockerfile');
+});
+
+test('an invalid svc.yaml is rejected with the position', async () => {
+  expect(await refusal(folderOf({ 'svc.yaml': 'start: [1]' }))).toContain('start');
+  expect(await refusal(folderOf({ 'svc.yaml': 'unknown: 1' }))).toContain('unknown');
+  expect(await refusal(folderOf({ 'svc.yaml': 'a: : b' }))).toContain('svc.yaml');
+  expect(await refusal(folderOf({ 'svc.yml': 'start: x\nbiuld: make\nzzz: 1\n' }))).toBe(
+    'svc.yml:2:1: unknown key "biuld"; did you mean "build"?; svc.yml:3:1: unknown key "zzz"',
+  );
+  expect(await refusal(folderOf({ 'svc.yaml': 'name: a\nstart:\n  - 1\n' }))).toBe(
+    'svc.yaml:3:3: start must be a text',
+  );
+  expect(await refusal(folderOf({ 'svc.yaml': `# ${'x'.repeat(70_000)}` }))).toBe(
+    'svc.yaml:1:1: is larger than 64 KiB',
+  );
+  expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: nowhere}' }))).toContain('nowhere');
+  expect(await refusal(folderOf({ 'svc.yaml': 'build: {command: x, dir: ../up}' }))).toContain('build');
+});
+
+test('symbolic links are not read', async () => {
+  const secret = join(root, 'secret');
+  writeFileSync(secret, 'start: cat /etc/passwd');
+  const folder = folderOf({});
+  symlinkSync(secret, join(folder, 'svc.yaml'));
+  symlinkSync('/etc', join(folder, 'etc'));
+  expect((await planSource(folder, { method: 'docker' })).plan.startCommand).toBeNull();
+});
+
+test('a build.dir outside of the source does not exist', async () => {
+  const elsewhere = folderOf({ 'package.json': JSON.stringify({ dependencies: { astro: '1' } }) });
+  const folder = folderOf({ 'svc.yaml': 'build: {command: x, dir: out}', 'app/package.json': '{}' });
+  symlinkSync(elsewhere, join(folder, 'out'));
+  expect(await refusal(folder)).toContain('the folder out of build.dir does not exist');
+  const through = folderOf({ 'svc.yaml': 'build: {command: x, dir: out/of}' });
+  mkdirSync(join(elsewhere, 'of'));
+  symlinkSync(elsewhere, join(through, 'out'));
+  expect(await refusal(through)).toContain('the folder out/of of build.dir does not exist');
+});
+
+test("another method than the app's is rejected, and a required storage is reported", async () => {
+  const folder = folderOf({ 'svc.yaml': 'deploy: { method: static }\nstorage: { enabled: true }\n' });
+  expect(await planSource(folder, { method: 'static' })).toMatchObject({ wantsStorage: true });
+  expect(planSource(folder, { method: 'docker' })).rejects.toThrow('deploy.method is static');
+});
+
+test('a health timeout beyond the limit is rejected with its name', async () => {
+  const folder = folderOf({ 'svc.yaml': 'start: x\nhealth: { path: /, timeout: 11m }\n' });
+  expect(planSource(folder, { method: 'docker' })).rejects.toThrow('at most 10m');
+});

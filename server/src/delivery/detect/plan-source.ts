@@ -1,0 +1,110 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
+import { detectSource } from '@svc/contract/detect/detect.ts';
+import { unknownSettings } from '@svc/contract/detect/settings.ts';
+import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
+import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
+import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
+import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
+import { faultText, ManifestFaults } from '@svc/contract/manifest-faults.ts';
+import type { SiteConfig } from '@svc/contract/site-config.ts';
+import * as yaml from 'yaml';
+import { resolveFolder } from '../../drivers/runtime/process/trees.ts';
+import { BuildError, type BuildPlan, type DeployMethod } from '../../drivers/runtime/runtime.ts';
+
+export interface SourcePlan {
+  plan: BuildPlan;
+  /** Without a path, any response below 500 counts. */
+  health: { path: string | null; timeoutMs: number };
+  env: Readonly<Record<string, string>>;
+  site: SiteConfig | null;
+  wantsStorage: boolean;
+  notes: string[];
+}
+
+export async function planSource(folder: string, { method }: { method: DeployMethod }): Promise<SourcePlan> {
+  const root = await folderFiles(folder);
+  const manifest = await readManifest(root);
+  const build = typeof manifest.build === 'string' ? { command: manifest.build } : manifest.build;
+  const dir = build?.dir ?? '.';
+  // A symbolic link could lead out of the source.
+  const below = dir === '.' ? folder : ((await resolveFolder(folder, dir)) ?? missing(dir));
+  const files = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
+  const detected = await detectSource(files);
+  const [best = unknownSettings] = detected.options;
+  const settings = detected.options.find((option) => option.deploy_method === method) ?? {
+    ...unknownSettings,
+    language: best.language,
+    install_command: best.install_command,
+  };
+  const { deploy, health } = manifest;
+  if (deploy?.method !== undefined && deploy.method !== method)
+    throw new BuildError(
+      'detect',
+      `svc.yaml: deploy.method is ${deploy.method}, but the app was created with ${method}, which cannot change.`,
+    );
+  const inDir = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
+  return {
+    plan: {
+      installCommand: settings.install_command,
+      buildCommand: build?.command ?? settings.build_command,
+      dir,
+      startCommand: method === 'docker' ? (manifest.start ?? settings.start_command) : null,
+      outputDir: method === 'static' ? (manifest.static?.dir ?? settings.output_dir ?? '.') : null,
+      dockerfile: method === 'docker' ? (deploy?.dockerfile ?? inDir(settings.dockerfile)) : null,
+      composeFile: method === 'compose' ? (deploy?.compose_file ?? inDir(settings.compose_file)) : null,
+      language: settings.language,
+    },
+    health: {
+      path: (typeof health === 'string' ? health : health?.path) ?? null,
+      timeoutMs: Math.min(
+        (typeof health === 'object' && health.timeout !== undefined ? durationMs(health.timeout) : null) ??
+          healthTimeoutSecondsDefault * 1000,
+        healthTimeoutMinutesMax * 60_000,
+      ),
+    },
+    env: manifest.env ?? {},
+    site: manifest.site ?? null,
+    wantsStorage: manifest.storage?.enabled === true,
+    notes: [
+      ...detected.evidence.map(({ file, says }) => `${file} ${says}`),
+      ...(Object.keys(manifest).length > 0 ? ['svc.yaml sets how the app is built and run.'] : []),
+    ],
+  };
+}
+
+function missing(dir: string): never {
+  throw new BuildError('detect', `svc.yaml: the folder ${dir} of build.dir does not exist.`);
+}
+
+async function readManifest(files: SourceFiles): Promise<Manifest> {
+  const name = manifestFileNames.find((each) => files.paths.has(each));
+  if (name === undefined) return {};
+  try {
+    const text = await files.read(name);
+    if (text === null) throw manifestTooLarge();
+    return manifestOf(parseManifestDocument(yaml, text));
+  } catch (error) {
+    if (!(error instanceof ManifestFaults)) throw error;
+    const texts = error.faults.slice(0, faultsMax).map((fault) => faultText(name, fault));
+    throw new BuildError('detect', texts.join('; '));
+  }
+}
+
+const faultsMax = 20;
+
+/** Symbolic links are neither followed nor read. */
+async function folderFiles(folder: string): Promise<SourceFiles> {
+  const paths = await listSourceFiles((path) => readdir(join(folder, path), { withFileTypes: true }));
+  return {
+    paths,
+    async read(path) {
+      if (!paths.has(path)) return null;
+      const file = join(folder, path);
+      const found = await lstat(file).catch(() => null);
+      if (!found?.isFile() || found.size > sourceFileBytesMax) return null;
+      return Bun.file(file).text();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import type { EnvVariable } from '@svc/contract/deployments.shapes.ts';
+import { z } from 'zod';
+import { lockAppFor } from '../../apps/record/app-access.ts';
+import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { type PageQuery, paginate } from '../../core/paging.ts';
+import { seal, sealingKey, unseal } from '../../core/seal.ts';
+import { platformVariableNames } from '../../drivers/runtime/open-runtime.ts';
+import type { Runtime } from '../../drivers/runtime/runtime.ts';
+import { findConnection } from '../git-connections/connections.ts';
+import type { SiteUrls } from '../static-sites/rules.ts';
+import { platformEnvNames } from './platform-env.ts';
+import { auditChanges, checkVariableLimit, diffEnv, type EnvChangeInput, requireActiveApp } from './rules.ts';
+import { deleteEnvRow, type EnvRow, listEnvRows, putEnvRow } from './store.ts';
+
+type EnvRecord = z.output<typeof EnvVariable>;
+
+export async function listEnv(ctx: AppCtx, query: PageQuery, urls: EnvDeps) {
+  return paginate(query, await envRecords(ctx.db, urls, { tenantId: ctx.tenant.id, appId: ctx.app.id }));
+}
+
+export type EnvDeps = SiteUrls & {
+  runtime: Pick<Runtime, 'kind'>;
+  /** Passed in by the module: deployments come after this slice. */
+  findLiveDeployment(
+    db: Db,
+    app: AppRef,
+  ): Promise<{ commit_sha: string | null; start_with: { env?: Record<string, string> } | null } | undefined>;
+};
+
+/**
+ * Each name once, with the source that wins in a running app: variables of the runtime, then of the owners, of the platform,
+ * and of the `svc.yaml` of the live deployment.
+ */
+async function envRecords(db: Db, urls: EnvDeps, appRef: AppRef): Promise<EnvRecord[]> {
+  const own = (await listEnvRows(db, appRef)).map(
+    ({ name, updated_by, updated_at }): EnvRecord => ({
+      name,
+      given_by: 'app',
+      updated_by,
+      updated_at: updated_at.toISOString(),
+    }),
+  );
+  const live = await urls.findLiveDeployment(db, appRef);
+  const commit = live ? live.commit_sha : await nextCommit(db, appRef);
+  const sources = new Map<string, EnvRecord['given_by']>();
+  for (const name of Object.keys(live?.start_with?.env ?? {})) sources.set(name, 'manifest');
+  for (const name of await platformEnvNames(db, urls, { ...appRef, commit })) sources.set(name, 'platform');
+  for (const { name } of own) sources.set(name, 'app');
+  for (const name of platformVariableNames(urls.runtime, [...sources.keys()])) sources.set(name, 'platform');
+  const recordsFrom = (source: EnvRecord['given_by']) =>
+    [...sources.keys()]
+      .filter((name) => sources.get(name) === source)
+      .sort()
+      .map((name): EnvRecord => ({ name, given_by: source, updated_by: null, updated_at: null }));
+  return [...own, ...recordsFrom('platform'), ...recordsFrom('manifest')];
+}
+
+/** Only source from a repository has a commit. */
+async function nextCommit(db: Db, appRef: AppRef): Promise<string | null> {
+  return (await findConnection(db, appRef)) ? '' : null;
+}
+
+/** A running app keeps its variables; the next deployment uses the changed ones. */
+export async function changeEnv(
+  ctx: AppMutationCtx,
+  input: EnvChangeInput,
+  urls: EnvDeps,
+): Promise<{ items: EnvRecord[]; changed?: false }> {
+  const app = await lockAppFor(ctx, { required: 'owners' });
+  requireActiveApp(app);
+  const appRef = { tenantId: ctx.tenant.id, appId: app.id };
+  const current = await openValues(ctx.db, await listEnvRows(ctx.db, appRef));
+  const changes = diffEnv(current, input);
+  checkVariableLimit(current, changes);
+  for (const name of [...changes.added, ...changes.changed]) {
+    await putEnvRow(ctx.db, {
+      app_id: app.id,
+      tenant_id: appRef.tenantId,
+      name,
+      value_sealed: await sealValue(ctx.db, { appId: app.id, name, value: input.set[name] ?? '' }),
+      updated_by: ctx.caller.userId,
+      updated_at: ctx.now,
+    });
+  }
+  for (const name of changes.removed) await deleteEnvRow(ctx.db, appRef, name);
+  ctx.audit({
+    action: 'env.change',
+    appId: app.id,
+    target: { kind: 'app', id: app.id, name: app.slug },
+    ...auditChanges(changes),
+  });
+  const isChanged = Object.values(changes).some((names) => names.length > 0);
+  const items = await envRecords(ctx.db, urls, appRef);
+  return isChanged ? { items } : { items, changed: false };
+}
+
+export async function countEnv(db: Db, appRef: AppRef): Promise<number> {
+  return (await listEnvRows(db, appRef)).length;
+}
+
+/** Plain values: only for the app's processes, never for a response. */
+export async function loadEnv(db: Db, appRef: AppRef): Promise<Record<string, string>> {
+  return Object.fromEntries(await openValues(db, await listEnvRows(db, appRef)));
+}
+
+const valueKeyName = 'app_env.sealing_key';
+
+/** Bound to app and name: a value that is copied to another row cannot be opened. */
+async function sealValue(db: Db, { appId, name, value }: { appId: string; name: string; value: string }) {
+  return seal(await sealingKey(db, valueKeyName), { text: value, boundTo: `${appId} ${name}` });
+}
+
+async function openValues(db: Db, rows: readonly EnvRow[]): Promise<Map<string, string>> {
+  if (rows.length === 0) return new Map();
+  const key = await sealingKey(db, valueKeyName);
+  return new Map(
+    rows.map(({ app_id: appId, name, value_sealed: sealed }) => [
+      name,
+      unseal(key, { sealed, boundTo: `${appId} ${name}` }),
+    ]),
+  );
+}
+
+const keyName = 'deployments.env_sealing_key';
+const Env = z.record(z.string(), z.string());
+
+/** Stored with the deployment: a rollback to it uses the same variables. */
+export async function sealEnv(
+  db: Db,
+  { deploymentId, env }: { deploymentId: string; env: Readonly<Record<string, string>> },
+): Promise<Buffer> {
+  return seal(await sealingKey(db, keyName), { text: JSON.stringify(env), boundTo: deploymentId });
+}
+
+export async function openEnv(db: Db, { deploymentId, sealed }: { deploymentId: string; sealed: Buffer }) {
+  return Env.parse(JSON.parse(unseal(await sealingKey(db, keyName), { sealed, boundTo: deploymentId })));
+}

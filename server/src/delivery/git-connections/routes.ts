@@ -1,0 +1,64 @@
+import * as connectionShapes from '@svc/contract/git-connections.shapes.ts';
+import * as connections from '@svc/contract/git-connections.ts';
+import * as hostShapes from '@svc/contract/git-host.shapes.ts';
+import * as host from '@svc/contract/git-host.ts';
+import type { DeviceGrant } from '../../drivers/git/git-host.ts';
+import { type Route, route, routes } from '../../http/router.ts';
+import { listGitAccounts, listGitInstallations, listGitRepositories, unlinkGitAccount } from './accounts.ts';
+import { beginGitConnection, completeGitConnection, prepareCompletion } from './browser-connections.ts';
+import { connectGit, disconnectGit, getGitStatus, updateGit } from './connections.ts';
+import { type GitDeps, type LinkEvents, tenantUser } from './deps.ts';
+
+import {
+  type PollResult,
+  pollDeviceFlow,
+  pollGitLink,
+  requestDeviceCode,
+  startGitLink,
+} from './link-flow.ts';
+import { type PreparedConnection, prepareConnection } from './repositories.ts';
+
+export const gitConnectionRoutes = (deps: GitDeps & { linkEvents: LinkEvents }): Route[] => [
+  ...routes(host, hostShapes, {
+    listGitAccounts: (ctx, { query }) => listGitAccounts(ctx, query),
+    unlinkGitAccount: (ctx, { params }) => unlinkGitAccount(ctx, { id: params.account }, deps),
+    listGitInstallations: (ctx, { query }) => listGitInstallations(ctx, query, deps),
+    listGitRepositories: (ctx, { params, query }) =>
+      listGitRepositories(ctx, { installation: params.installation, ...query }, deps),
+  }),
+  ...routes(connections, connectionShapes, {
+    getGitConnection: (ctx) => getGitStatus(ctx),
+    beginGitConnection: (ctx, { body }) => beginGitConnection(ctx, body, deps),
+    updateGit: (ctx, { body }) => updateGit(ctx, body),
+    disconnectGit,
+  }),
+  route(
+    host.startGitLink,
+    hostShapes.startGitLink,
+    (ctx, _input, grant: DeviceGrant | null) => startGitLink(ctx, deps, grant),
+    { prepare: (_ctx, _input, run) => requestDeviceCode(deps, run) },
+  ),
+  route(
+    host.pollGitLink,
+    hostShapes.pollGitLink,
+    (ctx, _input, polled: PollResult) => pollGitLink(ctx, deps, polled),
+    {
+      prepare: (ctx, { body }, { mode }) => pollDeviceFlow(deps, ctx, { text: body.device_code, mode }),
+    },
+  ),
+  route(
+    host.completeGitConnection,
+    hostShapes.completeGitConnection,
+    (ctx, { body }, prepared: PreparedConnection) => completeGitConnection(ctx, body, prepared),
+    { prepare: (ctx, { body }) => prepareCompletion(deps, ctx, body) },
+  ),
+  route(
+    connections.connectGit,
+    connectionShapes.connectGit,
+    (ctx, _input, prepared: PreparedConnection) => connectGit(ctx, prepared),
+    {
+      prepare: (ctx, { body }) =>
+        prepareConnection(deps, tenantUser(ctx), { ...body, installationId: body.installation_id }),
+    },
+  ),
+];

@@ -1,0 +1,89 @@
+import type { GitConnection, GitPush } from '@svc/contract/git-connections.shapes.ts';
+import type { GitAccount, GitRepository } from '@svc/contract/git-host.shapes.ts';
+import type { z } from 'zod';
+import type { Installation, Repository } from '../../drivers/git/git-host.ts';
+import type { ConnectionRow } from './connection-store.ts';
+import type { LinkRow } from './link-store.ts';
+import type { PushRow } from './push-store.ts';
+
+export type AccountRecord = z.output<typeof GitAccount>;
+export type ConnectionRecord = z.output<typeof GitConnection>;
+
+export function accountRecord({ id, login, kind, host, linked_at }: LinkRow): AccountRecord {
+  return { id, login, kind, host, linked_at: linked_at.toISOString() };
+}
+
+export function installationRecord({ id, account, repositories }: Installation) {
+  return { id, account: account.login, account_kind: account.kind, repositories };
+}
+
+export function repositoryRecord(repo: Repository): z.output<typeof GitRepository> {
+  return {
+    id: repo.id,
+    full_name: `${repo.owner}/${repo.name}`,
+    private: repo.isPrivate,
+    default_branch: repo.defaultBranch,
+    can_push: repo.canPush,
+    web_url: repo.webUrl,
+  };
+}
+
+export function connectionRecord(row: ConnectionRow): ConnectionRecord {
+  return {
+    app_id: row.app_id,
+    repo: row.repo,
+    repo_id: row.repo_id,
+    branch: row.branch,
+    private: row.is_private,
+    installation_id: row.installation_id,
+    web_url: row.web_url,
+    clone_url: row.clone_url,
+    hook: { state: row.hook_state, detail: row.hook_detail },
+    connected_by: row.connected_by,
+    connected_at: row.connected_at.toISOString(),
+  };
+}
+
+export function pushRecord(row: PushRow): z.output<typeof GitPush> {
+  return {
+    delivery_id: row.delivery_id,
+    branch: row.branch,
+    commit: row.commit_sha,
+    outcome: row.outcome,
+    deployment_id: row.deployment_id,
+    received_at: row.received_at.toISOString(),
+  };
+}
+
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+export function installationObstacle(facts: {
+  owner: string;
+  repoInstallation: Installation | null;
+  /** Undefined if the request names no installation; null if the named one does not exist. */
+  requested: Installation | null | undefined;
+  userInstallations: readonly Installation[];
+}): 'installation_missing' | 'installation_mismatch' | null {
+  const { owner, repoInstallation, requested, userInstallations } = facts;
+  if (requested === null) return 'installation_mismatch';
+  if (requested && !isSameName(requested.account.login, owner)) return 'installation_mismatch';
+  if (!repoInstallation) return 'installation_missing';
+  if (requested && requested.id !== repoInstallation.id) return 'installation_mismatch';
+  if (!isSameName(repoInstallation.account.login, owner)) return 'installation_mismatch';
+  return userInstallations.some(({ id }) => id === repoInstallation.id) ? null : 'installation_mismatch';
+}
+
+export function pushOutcome(facts: {
+  branch: string;
+  connectedBranch: string;
+  isDeleted: boolean;
+  app: { record: string; runtime: string };
+  isDeployed: boolean;
+}): PushRow['outcome'] {
+  if (facts.branch !== facts.connectedBranch) return 'other_branch';
+  if (facts.isDeleted) return 'branch_deleted';
+  if (facts.app.record !== 'active' || facts.app.runtime === 'suspended') return 'not_active';
+  return facts.isDeployed ? 'repeated' : 'deployed';
+}

@@ -1,0 +1,107 @@
+import { beforeEach, setDefaultTimeout } from 'bun:test';
+import { sql } from 'kysely';
+import { findApp } from '../../apps/record/find-app.ts';
+import { newApp } from '../../apps/record/testing.ts';
+import type { Caller, TenantAccess } from '../../core/context.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import type { EffectHandler } from '../../core/outbox-worker.ts';
+import { respond } from '../../data/testing.ts';
+import type { GitHost } from '../../drivers/git/git-host.ts';
+import { startTestGitHub } from '../../drivers/git/testing/github-server.ts';
+import { createApi } from '../../http/api.ts';
+import type { RequestHandler } from '../../http/handlers.ts';
+import { newTenant, newUser, type TestDatabase, testEvents } from '../../testing.ts';
+import { linkEvents } from '../bootstrap/link-events.ts';
+import { useEnv } from '../testing.ts';
+import type { GitDeps } from './deps.ts';
+import { createHook, createHookTopic, removeHook, removeHookTopic } from './hooks.ts';
+import { gitConnectionRoutes } from './routes.ts';
+
+export type GitTestEnv = Awaited<ReturnType<typeof newGitEnv>>;
+
+export const testBaseUrl = 'http://svc.example.test';
+
+export function useGitHub() {
+  setDefaultTimeout(30_000);
+  const { database, env: github } = useEnv(() => startTestGitHub());
+  beforeEach(() => {
+    github.server.instead = null;
+  });
+  return { database, github };
+}
+
+export async function newGitEnv(database: TestDatabase, gitHost: GitHost, { now = () => new Date() } = {}) {
+  const { db, rows } = database;
+  const { tenant, admin, member } = await newTenant(db);
+  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const app = await newApp(db, tenant, owner, { coOwners: [coOwner] });
+  const deps: GitDeps = { db, gitHost, baseUrl: testBaseUrl, now };
+  const effects: Record<string, EffectHandler> = {
+    [createHookTopic]: createHook(deps),
+    [removeHookTopic]: removeHook(deps),
+  };
+  const callAs = (by: Caller, access: TenantAccess, method: string, path: string, body?: unknown) => {
+    const api = createApi(
+      {
+        db,
+        outbox: rowsOnlyOutbox,
+        events: testEvents,
+        now,
+        rows,
+        checkAnswers: true,
+        authenticate: async () => by,
+        tenantAccess: async () => access,
+        appAccess: (found, ref) => findApp(db, found, { ref, caller: by }),
+      },
+      gitConnectionRoutes({ ...deps, linkEvents }),
+    );
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const init = { method, headers, body: JSON.stringify(body) };
+    return request(api, `/api/v1/tenants/${access.slug}${path}`, init);
+  };
+  const call = (method: string, path: string, body?: unknown, by: Caller = owner) => {
+    const role = by === admin ? 'tenant_admin' : 'tenant_member';
+    return callAs(by, { ...tenant, role }, method, path, body);
+  };
+  return {
+    deps,
+    tenant,
+    people: { owner, coOwner, admin, member },
+    app,
+    callAs,
+    call,
+    git: (method: string, path = '', body?: unknown, by?: Caller) =>
+      call(method, `/apps/${app.slug}/git${path}`, body, by),
+    newApp: () => newApp(db, tenant, owner),
+    async runEffects(): Promise<string[]> {
+      const { rows } = await sql<{ id: string; topic: string; payload: Record<string, unknown> }>`
+        select id, topic, payload from svc.outbox
+        where done_at is null and (topic = ${removeHookTopic}
+          or (topic = ${createHookTopic} and payload->>'tenant_id' = ${tenant.id}))
+        order by created_at, id`.execute(db);
+      const errors: string[] = [];
+      for (const { id, topic, payload } of rows) {
+        try {
+          await effects[topic]?.(payload);
+          await sql`update svc.outbox set done_at = now() where id = ${id}`.execute(db);
+        } catch (error) {
+          errors.push(String(error));
+        }
+      }
+      return errors;
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read responses of all shapes.
+type TestResponse = { status: number; body: any };
+
+export async function request(
+  handle: RequestHandler,
+  path: string,
+  init: RequestInit,
+): Promise<TestResponse> {
+  const response = await respond(handle, new Request(`${testBaseUrl}${path}`, init));
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fail } from '../../core/problem.ts';
+
+export interface GitProcesses {
+  read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;
+  open(argv: readonly string[], more: { env: Record<string, string>; signal: AbortSignal }): ChildProcess;
+}
+
+export interface ReadLimits {
+  bytesMax?: number;
+  overflow?: 'null' | 'truncate';
+  input?: string;
+}
+
+const readMsMax = 20_000;
+const readBytesMax = 16 * 1024 * 1024;
+const concurrentReadsMax = 6;
+
+/** Passed by the environment, so that they override each repository's own configuration. */
+const settings: Readonly<Record<string, string>> = {
+  'safe.directory': '*',
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'protocol.allow': 'never',
+  'transfer.fsckObjects': 'true',
+  'gc.autoDetach': 'false',
+  'pack.threads': '1',
+  'pack.windowMemory': '64m',
+  'uploadpack.allowFilter': 'true',
+  'uploadpack.allowReachableSHA1InWant': 'true',
+};
+
+export function createGitProcesses(): GitProcesses {
+  const program = Bun.which('git');
+  const waiting: (() => void)[] = [];
+  let reading = 0;
+
+  function start(
+    argv: readonly string[],
+    env: Record<string, string>,
+    { detached }: { detached: boolean },
+  ): ChildProcess {
+    if (program === null)
+      throw fail('unavailable', {
+        detail: 'git is not installed on the server. Ask the operator to install it.',
+      });
+    return spawn(program, argv, {
+      shell: false,
+      detached,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...environment(dirname(program)), ...env },
+    });
+  }
+
+  async function read(folder: string, argv: readonly string[], limits: ReadLimits = {}) {
+    while (reading >= concurrentReadsMax) await new Promise<void>((resolve) => waiting.push(resolve));
+    reading++;
+    try {
+      return await collectOutput(start([`--git-dir=${folder}`, ...argv], {}, { detached: false }), limits);
+    } finally {
+      reading--;
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    read,
+    open(argv, { env, signal }) {
+      // In its own process group: git starts child processes, which must end with it.
+      const child = start(argv, env, { detached: true });
+      const end = () => killGroup(child);
+      if (signal.aborted) end();
+      signal.addEventListener('abort', end, { once: true });
+      child.once('close', () => signal.removeEventListener('abort', end));
+      return child;
+    },
+  };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The process has already ended.
+  }
+}
+
+function environment(folderOfGit: string): Record<string, string> {
+  const entries = Object.entries(settings);
+  return {
+    PATH: `${folderOfGit}:/usr/bin:/bin`,
+    HOME: '/nonexistent',
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_LITERAL_PATHSPECS: '1',
+    ...configEnvironment(entries),
+  };
+}
+
+export function configEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(entries.length) };
+  for (const [at, [name, value]] of entries.entries()) {
+    env[`GIT_CONFIG_KEY_${at}`] = name;
+    env[`GIT_CONFIG_VALUE_${at}`] = value;
+  }
+  return env;
+}
+
+export function settingsEnvironment(more: Readonly<Record<string, string>>): Record<string, string> {
+  return configEnvironment(Object.entries({ ...settings, ...more }));
+}
+
+function collectOutput(child: ChildProcess, limits: ReadLimits): Promise<Buffer | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
+  const pieces: Buffer[] = [];
+  const bytesMax = limits.bytesMax ?? readBytesMax;
+  let size = 0;
+  const timer = setTimeout(() => child.kill('SIGKILL'), readMsMax);
+  child.stdout?.on('data', (piece: Buffer) => {
+    size += piece.length;
+    if (size > bytesMax) child.kill('SIGKILL');
+    if (size - piece.length <= bytesMax) pieces.push(piece);
+  });
+  child.stderr?.resume();
+  // The process may end before it has read its input.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(limits.input ?? '');
+  child.once('error', reject);
+  child.once('close', (code) => {
+    const isRead = code === 0 || (limits.overflow === 'truncate' && size > bytesMax);
+    resolve(isRead ? Buffer.concat(pieces) : null);
+  });
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,221 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import { fail } from '../../core/problem.ts';
+import { bodyChunks } from '../../data/storage/body-chunks.ts';
+import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
+import { type GitProcesses, settingsEnvironment } from './git-processes.ts';
+
+interface BackendCall {
+  method: 'GET' | 'POST';
+  /** Path below `root`, built from the repository's folder and never from the request. */
+  path: string;
+  service: 'git-upload-pack' | 'git-receive-pack' | null;
+  root: string;
+  remoteUser: string;
+  canPush: boolean;
+  extendTimeout: () => void;
+  log: Logger;
+  onEnd: () => Promise<string>;
+}
+
+const packBytesMax = 1024 ** 3;
+/** A push body holds ref names and options besides the pack. */
+const bodyBytesMax = packBytesMax + 16 * 1024 * 1024;
+const callMsMax = 30 * 60_000;
+const stderrCharsMax = 2_000;
+const protocolPattern = /^[\w=:.-]{1,100}$/;
+
+export async function callHttpBackend(git: GitProcesses, request: Request, call: BackendCall) {
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort(), callMsMax);
+  const gone = () => ending.abort();
+  request.signal.addEventListener('abort', gone, { once: true });
+  const child = git.open(['http-backend'], { env: cgiEnvironment(request, call), signal: ending.signal });
+  let stderr = '';
+  child.stderr?.on('data', (piece: Buffer) => {
+    if (stderr.length < stderrCharsMax) stderr += piece.toString('utf8');
+  });
+  const ended = once(child, 'close').then(
+    async ([code]) => {
+      clearTimeout(timer);
+      request.signal.removeEventListener('abort', gone);
+      if (code !== 0 && !ending.signal.aborted)
+        call.log.warn({ code, stderr: stderr.slice(0, stderrCharsMax) }, 'git http-backend failed');
+      return call.onEnd();
+    },
+    (cause: unknown) => {
+      clearTimeout(timer);
+      throw fail('unavailable', {}, { cause });
+    },
+  );
+  ended.catch(() => {});
+  try {
+    const feeding = sendBody(child, request, call);
+    feeding.catch(gone);
+    const answer = readResponse(child, ended, { ...call, abort: gone });
+    answer.catch(() => {});
+    await feeding;
+    return await answer;
+  } catch (error) {
+    gone();
+    await ended.catch(() => {});
+    throw error;
+  }
+}
+
+function cgiEnvironment(request: Request, call: BackendCall): Record<string, string> {
+  const { headers } = request;
+  const protocol = headers.get('git-protocol') ?? '';
+  const env: Record<string, string> = {
+    ...settingsEnvironment({
+      'http.uploadpack': 'true',
+      'http.receivepack': call.canPush ? 'true' : 'false',
+      'http.getanyfile': 'true',
+      'receive.maxInputSize': String(packBytesMax),
+    }),
+    GATEWAY_INTERFACE: 'CGI/1.1',
+    GIT_PROJECT_ROOT: call.root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    PATH_INFO: call.path,
+    REQUEST_METHOD: call.method,
+    QUERY_STRING: call.method === 'GET' && call.service !== null ? `service=${call.service}` : '',
+    REMOTE_USER: call.remoteUser,
+  };
+  if (call.method === 'POST') env.CONTENT_TYPE = `application/x-${call.service}-request`;
+  if (protocolPattern.test(protocol)) env.GIT_PROTOCOL = protocol;
+  if (/^(x-)?gzip$/i.test(headers.get('content-encoding') ?? '')) env.HTTP_CONTENT_ENCODING = 'gzip';
+  return env;
+}
+
+async function sendBody(child: ChildProcess, request: Request, call: BackendCall): Promise<void> {
+  const { stdin } = child;
+  if (!stdin) return;
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => {
+    const close = () => {
+      isClosed = true;
+      resolve();
+    };
+    // git may reject the push and end early: the rest of the body is then discarded.
+    stdin.once('error', close);
+    stdin.once('close', close);
+    child.once('close', close);
+  });
+  let size = 0;
+  const body = bodyChunks(request, { extendTimeout: call.extendTimeout, msMax: callMsMax });
+  for await (const piece of requireMinimumRate(body)) {
+    size += piece.byteLength;
+    if (size > bodyBytesMax)
+      throw fail('payload_too_large', { detail: `A push can be at most ${packBytesMax} bytes.` });
+    if (!isClosed && !stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => {}), closed]);
+  }
+  stdin.end();
+}
+
+async function readResponse(
+  child: ChildProcess,
+  ended: Promise<string>,
+  call: BackendCall & { abort: () => void },
+): Promise<Response> {
+  const { stdout } = child;
+  if (!stdout) throw fail('unavailable');
+  const pieces: AsyncIterableIterator<Buffer> = stdout[Symbol.asyncIterator]();
+  let begin = Buffer.alloc(0);
+  let head = parseCgiHead(begin);
+  while (head === null) {
+    const { done, value } = await pieces.next();
+    if (done) {
+      await ended;
+      throw fail('unavailable', { detail: 'git ended without a response. Try again.' });
+    }
+    begin = Buffer.concat([begin, value]);
+    head = parseCgiHead(begin);
+  }
+  const all = prepend(begin.subarray(head.bodyAt), pieces);
+  const isPushed = call.method === 'POST' && call.service === 'git-receive-pack';
+  const output = isPushed ? appendMessage(all, () => ended) : all;
+  let writeTimer: Timer | undefined;
+  // The next pull comes when the client has taken this chunk: aborts if that takes too long.
+  const send = (controller: ReadableStreamDefaultController<Uint8Array>, piece: Uint8Array) => {
+    writeTimer = setTimeout(call.abort, msAllowedFor(piece.byteLength));
+    controller.enqueue(piece);
+  };
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      clearTimeout(writeTimer);
+      const { done, value } = await output.next();
+      call.extendTimeout();
+      if (!done) return send(controller, value);
+      // The response ends only after onEnd, so that the client sees the effects of its push.
+      await ended;
+      controller.close();
+    },
+    cancel: () => {
+      clearTimeout(writeTimer);
+      call.abort();
+    },
+  });
+  return new Response(body, { status: head.status, headers: head.headers });
+}
+
+async function* prepend(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.length > 0) yield first;
+  yield* rest;
+}
+
+interface CgiHead {
+  status: number;
+  headers: Record<string, string>;
+  bodyAt: number;
+}
+
+const headBytesMax = 16 * 1024;
+const forwardedHeaders = new Set(['content-type', 'cache-control', 'expires', 'pragma']);
+
+/** Parses a CGI response header (RFC 3875 §6.2); null if it is not complete yet. */
+export function parseCgiHead(bytes: Buffer): CgiHead | null {
+  const text = bytes.subarray(0, headBytesMax).toString('latin1');
+  const end = /\r?\n\r?\n/.exec(text);
+  if (!end) {
+    if (bytes.length > headBytesMax) throw new Error('git http-backend sent no CGI header.');
+    return null;
+  }
+  const head: CgiHead = { status: 200, headers: {}, bodyAt: end.index + end[0].length };
+  for (const line of text.slice(0, end.index).split(/\r?\n/)) {
+    const [, name = '', value = ''] = /^([\w-]+): *(.*)$/.exec(line) ?? [];
+    if (/^status$/i.test(name)) head.status = Number(value.slice(0, 3)) || 500;
+    else if (forwardedHeaders.has(name.toLowerCase())) head.headers[name.toLowerCase()] = value;
+  }
+  return head;
+}
+
+const flush = '0000';
+const messageBand = 2;
+const packetBytesMax = 65_515;
+
+/** Bytes pass through as they come; only the last four are buffered until the message is known. */
+export async function* appendMessage(
+  pieces: AsyncIterable<Uint8Array>,
+  message: () => Promise<string>,
+): AsyncGenerator<Uint8Array> {
+  let tail = Buffer.alloc(0);
+  let hasBands: boolean | null = null;
+  for await (const piece of pieces) {
+    tail = Buffer.concat([tail, piece]);
+    if (tail.length <= flush.length) continue;
+    // Without side bands the response is the bare report, whose packets begin with letters.
+    hasBands ??= [1, 2, 3].includes(tail.readUInt8(flush.length));
+    yield tail.subarray(0, -flush.length);
+    tail = tail.subarray(-flush.length);
+  }
+  const text = Buffer.from(await message());
+  if (hasBands && text.length > 0 && text.length <= packetBytesMax && tail.toString('latin1') === flush)
+    yield messagePacket(text);
+  if (tail.length > 0) yield tail;
+}
+
+function messagePacket(text: Buffer): Buffer {
+  const length = (flush.length + 1 + text.length).toString(16).padStart(flush.length, '0');
+  return Buffer.concat([Buffer.from(length, 'latin1'), Buffer.from([messageBand]), text]);
+}

@@ -1,0 +1,238 @@
+import type { HostInstallation, HostUser } from './accounts-store.ts';
+import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
+import type {
+  Account,
+  AppJson,
+  CommitJson,
+  HookJson,
+  InstallationJson,
+  OwnAccount,
+  RepositoryJson,
+} from './github-types.ts';
+import type { HookRow } from './hooks-store.ts';
+import type { GitHostUrls } from './paths.ts';
+import type { GitCommit } from './read-repository.ts';
+import type { RepoRow } from './repos-store.ts';
+
+export class GitHubError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly errors?: readonly ValidationItem[],
+  ) {
+    super(message);
+    this.name = 'GitHubError';
+  }
+}
+
+export interface ValidationItem {
+  resource: string;
+  field: string;
+  code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'custom';
+  message?: string;
+}
+
+export function notFoundError(): GitHubError {
+  return new GitHubError(404, 'Not Found');
+}
+
+export function forbiddenError(): GitHubError {
+  return new GitHubError(403, 'Resource not accessible by integration');
+}
+
+export function validationError(...errors: ValidationItem[]): GitHubError {
+  return new GitHubError(422, 'Validation Failed', errors);
+}
+
+const defaultHeaders = { 'cache-control': 'no-store', 'x-github-media-type': 'github.v3; format=json' };
+const documentationUrl = 'https://docs.github.com/rest';
+
+export function githubResponse(
+  body: unknown,
+  init: { status?: number; headers?: Record<string, string> } = {},
+) {
+  return Response.json(body, { status: init.status ?? 200, headers: { ...defaultHeaders, ...init.headers } });
+}
+
+export function errorResponse({ status, message, errors }: GitHubError): Response {
+  const body = {
+    message,
+    ...(errors ? { errors } : {}),
+    documentation_url: documentationUrl,
+    status: String(status),
+  };
+  return githubResponse(body, { status });
+}
+
+export const appPermissions = {
+  administration: 'write',
+  contents: 'write',
+  metadata: 'read',
+  repository_hooks: 'write',
+} as const;
+
+export interface RepositoryView {
+  repo: RepoRow;
+  owner: { slug: string; installationId: number };
+  canPush: boolean;
+}
+
+export function organizationJson(urls: GitHostUrls, { slug, installationId }: RepositoryView['owner']) {
+  return accountJson(urls, { id: installationId, login: slug, type: 'Organization' });
+}
+
+export function userJson(urls: GitHostUrls, { id, login }: Pick<HostUser, 'id' | 'login'>): Account {
+  return accountJson(urls, { id, login, type: 'User' });
+}
+
+function accountJson(
+  urls: GitHostUrls,
+  { id, login, type }: { id: number; login: string; type: 'Organization' | 'User' },
+): Account {
+  return {
+    login,
+    id,
+    node_id: nodeId(type, id),
+    avatar_url: '',
+    url: `${urls.api}/${type === 'User' ? 'users' : 'orgs'}/${login}`,
+    html_url: `${urls.web}/${login}`,
+    type,
+    site_admin: false,
+  };
+}
+
+export function botJson(urls: GitHostUrls, { slug }: BuiltInCredentials): Account {
+  return { ...userJson(urls, { id: 0, login: `${slug}[bot]` }), type: 'Bot' };
+}
+
+export function ownAccountJson(
+  urls: GitHostUrls,
+  { user, name, email }: { user: HostUser; name: string; email: string },
+): OwnAccount {
+  return { ...userJson(urls, user), name, email };
+}
+
+export function repositoryJson(urls: GitHostUrls, { repo, owner, canPush }: RepositoryView): RepositoryJson {
+  const fullName = `${owner.slug}/${repo.name}`;
+  const pushedAt = (repo.pushed_at ?? repo.created_at).toISOString();
+  return {
+    id: repo.id,
+    node_id: nodeId('Repository', repo.id),
+    name: repo.name,
+    full_name: fullName,
+    owner: organizationJson(urls, owner),
+    private: repo.is_private,
+    html_url: `${urls.web}/${fullName}`,
+    description: repo.description === '' ? null : repo.description,
+    fork: false,
+    url: `${urls.api}/repos/${fullName}`,
+    clone_url: `${urls.web}/${fullName}.git`,
+    default_branch: repo.default_branch,
+    visibility: repo.is_private ? 'private' : 'internal',
+    archived: false,
+    disabled: false,
+    // 0 or 1 KiB: clients only check whether the repository is empty, and measuring is expensive.
+    size: repo.pushed_at === null ? 0 : 1,
+    pushed_at: pushedAt,
+    created_at: repo.created_at.toISOString(),
+    updated_at: pushedAt,
+    permissions: { admin: canPush, maintain: canPush, push: canPush, triage: canPush, pull: true },
+  };
+}
+
+export function installationJson(
+  { urls, app }: Pick<GitHostDeps, 'urls' | 'app'>,
+  { installation, slug }: { installation: HostInstallation; slug: string },
+): InstallationJson {
+  const { id, createdAt } = installation;
+  return {
+    id,
+    account: organizationJson(urls, { slug, installationId: id }),
+    repository_selection: 'all',
+    access_tokens_url: `${urls.api}/app/installations/${id}/access_tokens`,
+    repositories_url: `${urls.api}/installation/repositories`,
+    html_url: `${urls.web}/${slug}`,
+    app_id: app.appId,
+    app_slug: app.slug,
+    client_id: app.clientId,
+    target_id: id,
+    target_type: 'Organization',
+    permissions: appPermissions,
+    events: ['push'],
+    created_at: createdAt.toISOString(),
+    updated_at: createdAt.toISOString(),
+    single_file_name: null,
+    suspended_by: null,
+    suspended_at: null,
+  };
+}
+
+export function appJson(urls: GitHostUrls, app: BuiltInCredentials): AppJson {
+  const createdAt = new Date(0).toISOString();
+  return {
+    id: app.appId,
+    slug: app.slug,
+    node_id: nodeId('Integration', app.appId),
+    client_id: app.clientId,
+    owner: botJson(urls, app),
+    name: app.slug,
+    description: null,
+    external_url: urls.web,
+    html_url: `${urls.web}/apps/${app.slug}`,
+    created_at: createdAt,
+    updated_at: createdAt,
+    permissions: appPermissions,
+    events: ['push'],
+  };
+}
+
+export function commitJson(urls: GitHostUrls, fullName: string, commit: GitCommit): CommitJson {
+  const { sha, tree, parents, author, committer, message } = commit;
+  const api = (id: string) => `${urls.api}/repos/${fullName}/commits/${id}`;
+  const web = (id: string) => `${urls.web}/${fullName}/commit/${id}`;
+  return {
+    url: api(sha),
+    sha,
+    node_id: Buffer.from(`Commit:${sha}`).toString('base64'),
+    html_url: web(sha),
+    comments_url: `${api(sha)}/comments`,
+    commit: {
+      url: `${urls.api}/repos/${fullName}/git/commits/${sha}`,
+      author,
+      committer,
+      message,
+      comment_count: 0,
+      tree: { sha: tree, url: `${urls.api}/repos/${fullName}/git/trees/${tree}` },
+    },
+    author: null,
+    committer: null,
+    parents: parents.map((id) => ({ sha: id, url: api(id), html_url: web(id) })),
+  };
+}
+
+export function hookJson(urls: GitHostUrls, fullName: string, hook: HookRow): HookJson {
+  const url = `${urls.api}/repos/${fullName}/hooks/${hook.id}`;
+  return {
+    type: 'Repository',
+    id: hook.id,
+    name: 'web',
+    active: hook.is_active,
+    events: hook.events,
+    config: {
+      url: hook.url,
+      content_type: hook.content_type,
+      insecure_ssl: '0',
+      ...(hook.secret_sealed === null ? {} : { secret: '********' }),
+    },
+    created_at: hook.created_at.toISOString(),
+    updated_at: hook.created_at.toISOString(),
+    url,
+    test_url: `${url}/test`,
+    ping_url: `${url}/pings`,
+    last_response: { code: null, status: 'unused', message: null },
+  };
+}
+
+function nodeId(kind: string, id: number): string {
+  return Buffer.from(`0${kind.length}:${kind}${id}`).toString('base64');
+}

@@ -1,0 +1,151 @@
+import { gitRepoNamePattern } from '@svc/contract/git-names.ts';
+import { z } from 'zod';
+import type { Caller, MutationCtx } from '../../core/context.ts';
+import { runMutation } from '../../core/mutation.ts';
+import { listOwnTenants } from '../../people/tenants/tenants.ts';
+import { deleteRepoRow, insertRepoRow, type RepoRow } from './repos-store.ts';
+
+import { type RepoOwner, resolveOwner } from './repository-access.ts';
+import { removeFolderTopic } from './repository-folders.ts';
+import {
+  forbiddenError,
+  GitHubError,
+  githubResponse,
+  notFoundError,
+  repositoryJson,
+  validationError,
+} from './responses.ts';
+import {
+  param,
+  parseBody,
+  type RestCall,
+  repositoryView,
+  requireRepository,
+  requireUser,
+  requireWritableRepository,
+} from './rest-call.ts';
+
+const descriptionCharsMax = 350;
+
+const NewRepository = z.object({
+  name: z.string().min(1),
+  description: z.string().max(descriptionCharsMax).nullish(),
+  private: z.boolean().optional(),
+  visibility: z.enum(['public', 'private', 'internal']).optional(),
+});
+
+export async function getRepository(call: RestCall): Promise<Response> {
+  return githubResponse(
+    repositoryJson(call.deps.urls, await repositoryView(call.deps, await requireRepository(call))),
+  );
+}
+
+export async function createOrgRepository(call: RestCall): Promise<Response> {
+  const { principal } = call;
+  if (principal.kind === 'app' || (principal.kind === 'installation' && !principal.mayWrite))
+    throw forbiddenError();
+  const owner = await resolveOwner(call.deps, principal, param(call, 'owner'));
+  if (!owner) throw notFoundError();
+  return createRepository(call, owner);
+}
+
+/** Users own no repositories here: this works only for members of exactly one tenant. */
+export async function createUserRepository(call: RestCall): Promise<Response> {
+  const { userId, email, name } = requireUser(call);
+  const { db, now } = call.deps;
+  const caller = { kind: 'login', userId, email, name, credentialId: '', expiresAt: now() } as const;
+  const [tenant, ...more] = await listOwnTenants({ db, caller });
+  if (!tenant || more.length > 0)
+    throw new GitHubError(422, 'Repositories belong to organizations here: choose one of yours.');
+  return createRepository(call, { id: tenant.id, slug: tenant.slug });
+}
+
+async function createRepository(call: RestCall, owner: RepoOwner): Promise<Response> {
+  const { deps, principal } = call;
+  const body = await parseBody(call, NewRepository, 'Repository');
+  if (!gitRepoNamePattern.test(body.name))
+    throw validationError({ resource: 'Repository', field: 'name', code: 'invalid' });
+  const folder = Bun.randomUUIDv7();
+  // The folder is created before the row, so that every row has one. A job removes folders that a crash leaves behind.
+  await deps.folders.create(folder);
+  let repo: RepoRow | null = null;
+  try {
+    repo = await mutate(call, owner, 'createRepository', async (ctx) => {
+      const row = await insertRepoRow(ctx.db, {
+        tenant_id: owner.id,
+        name: body.name,
+        folder,
+        is_private: body.private ?? body.visibility === 'private',
+        description: body.description ?? '',
+        created_by: principal.kind === 'user' ? principal.userId : null,
+        created_at: ctx.now,
+      });
+      if (!row) throw nameTakenError();
+      ctx.audit({
+        action: 'gitHost.createRepository',
+        target: { kind: 'repository', id: String(row.id), name: `${owner.slug}/${row.name}` },
+        before: null,
+        after: { name: row.name, private: row.is_private, description: row.description },
+      });
+      return row;
+    });
+  } finally {
+    if (repo === null) await deps.folders.remove(folder);
+  }
+  const access = { repo, owner, canFetch: true, canPush: true };
+  return githubResponse(repositoryJson(deps.urls, await repositoryView(deps, access)), { status: 201 });
+}
+
+export async function deleteRepository(call: RestCall): Promise<Response> {
+  const { repo, owner } = await requireWritableRepository(call);
+  await mutate(call, owner, 'deleteRepository', async (ctx) => {
+    if (!(await deleteRepoRow(ctx.db, owner.id, repo.id))) throw notFoundError();
+    ctx.audit({
+      action: 'gitHost.deleteRepository',
+      target: { kind: 'repository', id: String(repo.id), name: `${owner.slug}/${repo.name}` },
+      before: { name: repo.name, private: repo.is_private, description: repo.description },
+      after: null,
+    });
+    ctx.enqueue(removeFolderTopic, { folder: repo.folder });
+  });
+  return new Response(null, { status: 204 });
+}
+
+async function mutate<T>(
+  { deps, info, principal }: RestCall,
+  owner: RepoOwner,
+  name: string,
+  verb: (ctx: MutationCtx) => Promise<T>,
+): Promise<T> {
+  let value: { is: T } | undefined;
+  await runMutation(
+    { ...deps, caller: callerFor(principal), requestId: info.requestId, log: info.log },
+    {
+      mode: 'execute',
+      operation: { id: `gitHost.${name}`, irreversible: false },
+      auditTenantId: owner.id,
+      useCase: async (ctx) => {
+        value = { is: await verb(ctx) };
+        return { status: 200, headers: {}, body: '' };
+      },
+    },
+  );
+  if (!value) throw new Error(`${name} returned no value.`);
+  return value.is;
+}
+
+function callerFor(principal: RestCall['principal']): Caller {
+  const never = new Date(8.64e15);
+  if (principal.kind === 'user') {
+    const { userId, email, name } = principal;
+    return { kind: 'login', userId, email, name, credentialId: '', expiresAt: never };
+  }
+  const by = 'operator';
+  return { kind: by, userId: by, email: by, name: by, credentialId: '', expiresAt: never };
+}
+
+function nameTakenError(): GitHubError {
+  const message = 'name already exists on this account';
+  const error = { resource: 'Repository', field: 'name', code: 'custom', message } as const;
+  return new GitHubError(422, 'Repository creation failed.', [error]);
+}

@@ -1,0 +1,151 @@
+import { appLogLinesKept, buildLogLinesMax } from '@svc/contract/deployments.ts';
+import type { Logger } from 'pino';
+import { type Db, sqlState } from '../../core/db.ts';
+import type { LogSink } from '../../drivers/runtime/runtime.ts';
+import { createCleanLine } from './hide-secrets.ts';
+import { logTag } from './read-lines.ts';
+import { countBuildLines, deleteOldAppLines, insertLines, type LogSource, type NewLine } from './store.ts';
+
+const flushMs = 200;
+const flushLinesMax = 200;
+/** Lines beyond this are counted and dropped while the database is slow. */
+const bufferedLinesMax = 5_000;
+const trimEveryLines = 2_000;
+/** Limits notifications, which reach every cache of every server process. */
+const notifyAppMs = 1_000;
+const closeAttemptsMax = 3;
+/** The app was deleted, and its log with it. */
+const foreignKeyViolation = '23503';
+
+export interface LogTarget {
+  appId: string;
+  deploymentId: string;
+  source: LogSource;
+  /** Values to mask. */
+  secrets?: Iterable<string>;
+}
+
+export interface OpenLog {
+  sink: LogSink;
+  /** Resolves when the buffered lines are stored, as far as possible. */
+  close(): Promise<void>;
+}
+
+export interface LogSinks {
+  open(target: LogTarget): OpenLog;
+}
+
+/** Stores lines in batches, because a transaction for each line is too slow. */
+export function createLogSink(deps: { db: Db; log: Logger }): LogSinks {
+  return { open: (target) => openLog(deps, target) };
+}
+
+function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenLog {
+  const { appId, deploymentId, source } = target;
+  const clean = createCleanLine(target.secrets ?? []);
+  let buffer: NewLine[] = [];
+  let lost = 0;
+  let isEnded = false;
+  let timer: Timer | undefined;
+  let flushing: Promise<void> | null = null;
+  let sinceTrim = 0;
+  let notifiedAt = Number.NEGATIVE_INFINITY;
+  /** Lines left in the build log; null: not counted yet. A resumed build continues its log. */
+  let room: number | null = source === 'build' ? null : Number.POSITIVE_INFINITY;
+
+  const sink: LogSink = (stream, line) => {
+    if (isEnded) return;
+    if (buffer.length >= bufferedLinesMax) {
+      lost++;
+      return;
+    }
+    reportLost();
+    buffer.push({ stream, at: new Date(), text: clean(line, stream) });
+    if (buffer.length >= flushLinesMax) void flush();
+    else timer ??= setTimeout(() => void flush(), flushMs);
+  };
+
+  sink.isFull = () => isEnded || room === 0 || buffer.length >= bufferedLinesMax;
+  sink.miss = (lines) => {
+    if (!isEnded && room !== 0) lost += lines;
+  };
+
+  function reportLost(): void {
+    if (lost > 0) buffer.push(lostLine(lost));
+    lost = 0;
+  }
+
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    flushing ??= write().finally(() => {
+      flushing = null;
+      if (buffer.length > 0 && !isEnded) timer ??= setTimeout(() => void flush(), flushMs);
+    });
+    return flushing;
+  }
+
+  async function write(): Promise<void> {
+    try {
+      room ??= Math.max(0, buildLogLinesMax - (await countBuildLines(db, deploymentId)));
+      for (;;) {
+        if (buffer.length === 0) reportLost();
+        const batch = buffer.slice(0, flushLinesMax);
+        if (batch.length === 0) return;
+        const lines = limitToRoom(room, batch);
+        if (lines.length > 0)
+          await insertLines(db, { appId, deploymentId, source }, { lines, tag: tagNow() });
+        buffer = buffer.slice(batch.length);
+        room = Math.max(0, room - batch.length);
+        await trim(lines.length);
+      }
+    } catch (error) {
+      if (sqlState(error) === foreignKeyViolation) {
+        isEnded = true;
+        buffer = [];
+        return;
+      }
+      log.warn({ err: error, deployment: deploymentId }, 'write of log lines failed');
+    }
+  }
+
+  function tagNow(): string | null {
+    if (source === 'build') return logTag(deploymentId);
+    if (performance.now() - notifiedAt < notifyAppMs) return null;
+    notifiedAt = performance.now();
+    return logTag(appId);
+  }
+
+  async function trim(written: number): Promise<void> {
+    sinceTrim += written;
+    if (source !== 'app' || sinceTrim < trimEveryLines) return;
+    sinceTrim = 0;
+    await deleteOldAppLines(db, appId, { kept: appLogLinesKept, atOnce: trimEveryLines * 2 });
+  }
+
+  return {
+    sink,
+    async close() {
+      for (let tries = 0; tries < closeAttemptsMax; tries++) {
+        await flushing;
+        if (buffer.length === 0 && lost === 0) break;
+        await flush();
+      }
+      isEnded = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The last line says if the log is full. */
+function limitToRoom(room: number, batch: readonly NewLine[]): NewLine[] {
+  if (batch.length < room) return [...batch];
+  if (room === 0) return [];
+  const text = `The log ends here: it has reached its limit of ${buildLogLinesMax} lines.`;
+  return [...batch.slice(0, room - 1), { stream: 'platform', at: new Date(), text }];
+}
+
+function lostLine(count: number): NewLine {
+  const text = `${count} lines are missing here: they came faster than they could be stored.`;
+  return { stream: 'platform', at: new Date(), text };
+}

@@ -1,0 +1,135 @@
+import { appLogLinesKept, type logStreams } from '@svc/contract/deployments.ts';
+import { CompiledQuery, sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Db } from '../../core/db.ts';
+import { notifySql } from '../../core/invalidation.ts';
+
+type LogStream = (typeof logStreams)[number];
+export type LogSource = 'build' | 'app';
+
+export interface NewLine {
+  stream: LogStream;
+  at: Date;
+  text: string;
+}
+
+/** The build log of a deployment, or the app log of one deployment or of all (`deploymentId` null). */
+export interface LogScope {
+  tenantId: string;
+  appId: string;
+  source: LogSource;
+  deploymentId: string | null;
+}
+
+export interface LogRow extends NewLine {
+  id: number;
+}
+
+/** The lock makes lines of an app visible in the order of their ids: a cursor never skips a line. */
+export async function insertLines(
+  db: Db,
+  { appId, deploymentId, source }: { appId: string; deploymentId: string; source: LogSource },
+  { lines, tag }: { lines: readonly NewLine[]; tag: string | null },
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`logs ${appId}`}, 0))`.execute(tx);
+    await sql`insert into svc.log_lines (app_id, deployment_id, source, stream, at, text)
+      select ${appId}::uuid, ${deploymentId}::uuid, ${source}, l.stream, l.at, l.text
+      from unnest(${lines.map(({ stream }) => stream)}::text[], ${lines.map(({ at }) => at)}::timestamptz[],
+        ${lines.map(({ text }) => text)}::text[]) with ordinality as l (stream, at, text, place)
+      order by l.place`.execute(tx);
+    if (tag !== null) await tx.executeQuery(CompiledQuery.raw(notifySql, [tag]));
+  });
+}
+
+export async function countBuildLines(db: Db, deploymentId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from svc.log_lines
+    where deployment_id = ${deploymentId} and source = 'build'`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+export async function listLinesAfter(
+  db: Db,
+  scope: LogScope,
+  { after, limit }: { after: number; limit: number },
+): Promise<LogRow[]> {
+  const { rows } = await sql<LogRow>`
+    select id, stream, at, text from svc.log_lines
+    where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
+  return rows;
+}
+
+export async function listLastLines(db: Db, scope: LogScope, count: number): Promise<LogRow[]> {
+  const { rows } = await sql<LogRow>`
+    select id, stream, at, text from svc.log_lines
+    where ${ofScope(scope)} order by id desc limit ${count}`.execute(db);
+  return rows.reverse();
+}
+
+function ofScope({ tenantId, appId, source, deploymentId }: LogScope) {
+  const isOfTenant = sql`exists (select from svc.apps a where a.id = ${appId} and a.tenant_id = ${tenantId})`;
+  return deploymentId === null
+    ? sql`app_id = ${appId} and source = ${source} and ${isOfTenant}`
+    : sql`app_id = ${appId} and deployment_id = ${deploymentId} and source = ${source} and ${isOfTenant}`;
+}
+
+/** Deletes a batch of the lines beyond the newest; true while there may be more. */
+export async function deleteOldAppLines(
+  db: Db,
+  appId: string,
+  { kept, atOnce }: { kept: number; atOnce: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    delete from svc.log_lines where id in (
+      select id from svc.log_lines where app_id = ${appId} and source = 'app' and id <= (
+        select id from svc.log_lines where app_id = ${appId} and source = 'app' order by id desc offset ${kept} limit 1)
+      order by id limit ${atOnce})`.execute(db);
+  return Number(numAffectedRows ?? 0) === atOnce;
+}
+
+/** Skips from app to app in the index instead of reading all lines. */
+async function listAppsWithLines(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ app_id: string }>`
+    with recursive each as (
+      (select app_id from svc.log_lines order by app_id limit 1)
+      union all
+      select (select l.app_id from svc.log_lines l where l.app_id > each.app_id order by l.app_id limit 1)
+      from each where each.app_id is not null)
+    select app_id from each where app_id is not null`.execute(db);
+  return rows.map(({ app_id }) => app_id);
+}
+
+/** Deletes a batch of the build logs of old deployments, whose ids are in order of creation; true while there may be more. */
+async function deleteOldBuildLines(
+  db: Db,
+  appId: string,
+  { deploymentsKept, atOnce }: { deploymentsKept: number; atOnce: number },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    delete from svc.log_lines where id in (
+      select id from svc.log_lines where app_id = ${appId} and source = 'build' and deployment_id <= (
+        select distinct deployment_id from svc.log_lines where app_id = ${appId} and source = 'build'
+        order by deployment_id desc offset ${deploymentsKept} limit 1)
+      limit ${atOnce})`.execute(db);
+  return Number(numAffectedRows ?? 0) === atOnce;
+}
+
+const buildLogsKept = 50;
+/** Small enough for the statement timeout. */
+const linesAtOnce = 5_000;
+
+export async function deleteExpiredLogs({ db, log }: { db: Db; log: Logger }): Promise<void> {
+  for (const appId of await listAppsWithLines(db)) {
+    await deleteExpiredAppLogs(db, appId).catch((error: unknown) =>
+      log.error({ err: error, app: appId }, 'delete of expired log lines failed'),
+    );
+  }
+}
+
+async function deleteExpiredAppLogs(db: Db, appId: string): Promise<void> {
+  const app = { kept: appLogLinesKept, atOnce: linesAtOnce };
+  while (await deleteOldAppLines(db, appId, app));
+  const build = { deploymentsKept: buildLogsKept, atOnce: linesAtOnce };
+  while (await deleteOldBuildLines(db, appId, build));
+}

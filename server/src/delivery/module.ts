@@ -1,0 +1,264 @@
+import { join } from 'node:path';
+import { sourcesPrefix } from '@svc/contract/deployments.ts';
+import { gitSetupPath, gitWebhookPath } from '@svc/contract/git-host.ts';
+import { uploadsPrefix } from '@svc/contract/static-sites.ts';
+import { onApp } from '../apps/app-events.ts';
+import { mergePlanParts } from '../core/events.ts';
+import type { DataServices } from '../data/module.ts';
+import { installationId } from '../data/raw-databases/lifecycle.ts';
+import type { DriverDeps } from '../drivers/deps.ts';
+import { createGitClient, removeStaleGitFolders } from '../drivers/git/create-git-client.ts';
+import type { GitClient } from '../drivers/git/git-client.ts';
+import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
+import { openRuntime } from '../drivers/runtime/open-runtime.ts';
+import type { Runtime } from '../drivers/runtime/runtime.ts';
+import { at, under } from '../http/front.ts';
+import type { Module } from '../http/module.ts';
+import type { IdentityServices } from '../identity/module.ts';
+import type { PeopleServices } from '../people/module.ts';
+import type { BootstrapDeps } from './bootstrap/deps.ts';
+import { linkEvents } from './bootstrap/link-events.ts';
+import { bootstrapRoutes } from './bootstrap/routes.ts';
+import { createBootstrapWorker } from './bootstrap/state-machine.ts';
+import { deleteOrphanedArtifacts, discardArtifact, discardTopic, imageKey } from './deployments/artifacts.ts';
+import { logRoutes } from './deployments/deployment-logs.ts';
+import { resumeDeployment } from './deployments/deployments.ts';
+import { releaseBecameActive } from './deployments/go-live.ts';
+import { findLiveDeployment, findLiveProcess } from './deployments/live-deployment.ts';
+import { openDeployments } from './deployments/open-deployments.ts';
+import { discardDeployments, pushDeployments, stopDeployments } from './deployments/queue-deployment.ts';
+import { deploymentRoutes } from './deployments/routes.ts';
+
+import { detectRoutes } from './detect/routes.ts';
+import { countEnv } from './env/env.ts';
+import { appEnvRoutes } from './env/routes.ts';
+import { setupPage } from './git-connections/browser-connections.ts';
+import { connectedApps } from './git-connections/connected-apps.ts';
+import { purgeConnection } from './git-connections/connections.ts';
+import type { GitDeps } from './git-connections/deps.ts';
+import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
+import { gitConnectionRoutes } from './git-connections/routes.ts';
+import { createWebhookReceiver } from './git-connections/webhook.ts';
+import { loadBuiltInCredentials } from './git-host/deps.ts';
+import { createGitHost, type GitHostService, gitHostJobs } from './git-host/git-host.ts';
+import { gitPrefix } from './git-host/paths.ts';
+import { removeFolderTopic, removeRepositoryFolder } from './git-host/repository-folders.ts';
+import { createLogSink } from './logs/log-sink.ts';
+import { createLogWaits, type LogWaits } from './logs/read-lines.ts';
+import { deleteExpiredLogs } from './logs/store.ts';
+import {
+  type AppMetrics,
+  createAppMetrics,
+  createUsageSampler,
+  deleteExpiredMetrics,
+} from './metrics/app-metrics.ts';
+import { appMetricsRoutes } from './metrics/routes.ts';
+import {
+  expirePublicationRequests,
+  supersedeOpenRequest,
+  withdrawOpenRequest,
+} from './review/end-requests.ts';
+import { isUnderReview } from './review/live-state.ts';
+import { countPublications } from './review/publications.ts';
+import { reviewRoutes } from './review/routes.ts';
+
+import { createSourcesHandler } from './sources/receive-source.ts';
+import { sourceRoutes } from './sources/routes.ts';
+import { deleteAppSources, deleteExpiredSources, purgeSources } from './sources/sources.ts';
+
+import {
+  cleanUpReleases,
+  purgeStaticSite,
+  removeBlobs,
+  removeOrphanObjects,
+  removeSiteObjects,
+} from './static-sites/cleanup.ts';
+
+import { onLive } from './static-sites/live-events.ts';
+import { cancelPromotion } from './static-sites/pointers.ts';
+import { staticSiteRoutes } from './static-sites/routes.ts';
+
+import { createUploadsHandler } from './static-sites/uploads.ts';
+import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
+
+export interface DeliveryServices {
+  runtime: Runtime;
+  git: GitDeps;
+  gitClient: GitClient;
+  gitHost: GitHostService;
+  bootstrap: BootstrapDeps;
+  logWaits: LogWaits;
+  appMetrics: AppMetrics;
+}
+
+type DeliveryConfig = Parameters<typeof openRuntime>[0] &
+  Parameters<typeof openGitHost>[0] & { databaseUrl: string | undefined };
+
+type DeliveryDeps = DriverDeps &
+  PeopleServices &
+  IdentityServices &
+  DataServices & { config: DeliveryConfig };
+
+/** Provided by the edge, which is open before anything here starts. */
+interface RunningDeps {
+  /** The number of requests an instance is answering. */
+  requestsInFlight: Parameters<typeof openDeployments>[0]['inFlight'];
+}
+
+export const delivery: Module = {
+  name: 'delivery',
+  async open(deps: DeliveryDeps): Promise<DeliveryServices> {
+    const { config, db, log, now, onStop } = deps;
+    const runtime = await openRuntime(config, {
+      log,
+      installation: await installationId(db),
+      imageKey: await imageKey(db),
+    });
+    onStop(() => runtime.close());
+    const gitHostClient = await openGitHost(config, { builtIn: () => loadBuiltInCredentials(db) });
+    const git: GitDeps = { db, gitHost: gitHostClient, baseUrl: config.baseUrl, now };
+    const workDir = join(config.dataDir, 'git-work');
+    await removeStaleGitFolders(workDir, now());
+    const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
+    const gitHost = await createGitHost({
+      ...config,
+      ...deps,
+      internalUrl: localUrl(config),
+      connectedApps,
+    });
+    onStop(gitHost.stop);
+    const appMetrics = createAppMetrics(deps);
+    return {
+      runtime,
+      git,
+      gitClient,
+      gitHost,
+      bootstrap: { ...config, ...deps, gitHost: gitHostClient, git: gitClient },
+      logWaits: createLogWaits(deps.invalidation),
+      appMetrics,
+    };
+  },
+  routes: ({
+    config,
+    urlKey,
+    objects,
+    git,
+    bootstrap,
+    runtime,
+    logWaits,
+    now,
+  }: DeliveryDeps & DeliveryServices) => {
+    const { baseUrl, appsDomain } = config;
+    return [
+      ...appMetricsRoutes,
+      ...templateRoutes,
+      ...staticSiteRoutes({ baseUrl, appsDomain, urlKey, objects, isUnderReview }),
+      ...gitConnectionRoutes({ ...git, linkEvents }),
+      ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
+      ...appEnvRoutes({ baseUrl, appsDomain, runtime, findLiveDeployment }),
+      ...logRoutes({ baseUrl, appsDomain, waits: logWaits, now }),
+      ...sourceRoutes({ baseUrl, urlKey }),
+      ...detectRoutes(git),
+      ...ownTemplateRoutes(git),
+      ...bootstrapRoutes(bootstrap),
+      ...reviewRoutes(bootstrap),
+    ];
+  },
+  handlers: (deps: DeliveryDeps & DeliveryServices) => [
+    { matches: under(uploadsPrefix), handle: createUploadsHandler(deps) },
+    { matches: under(sourcesPrefix), handle: createSourcesHandler(deps) },
+    { matches: under(gitPrefix), handle: deps.gitHost.handle },
+    { matches: at(gitWebhookPath), handle: createWebhookReceiver({ ...deps, ...deps.git, pushDeployments }) },
+    { matches: at(gitSetupPath), handle: setupPage },
+  ],
+  effects: ({ config, db, objects, git, runtime }: DeliveryDeps & DeliveryServices) => ({
+    [createHookTopic]: createHook(git),
+    [removeHookTopic]: removeHook(git),
+    [removeFolderTopic]: removeRepositoryFolder(config.dataDir),
+    [discardTopic]: discardArtifact({ db, runtime }),
+    'static.removeBlobs': removeBlobs({ objects }),
+    'static.discardApp': removeSiteObjects({ objects }),
+    'sources.discardApp': deleteAppSources({ objects }),
+  }),
+  jobs: (deps: DeliveryDeps & DeliveryServices) => [
+    { name: 'releases.sweep', cron: '22 * * * *', run: () => cleanUpReleases(deps, { now: deps.now() }) },
+    {
+      name: 'releases.objects',
+      cron: '12 4 * * *',
+      run: () => removeOrphanObjects({ ...deps, now: deps.now() }),
+    },
+    { name: 'logs.sweep', cron: '32 * * * *', run: () => deleteExpiredLogs(deps) },
+    { name: 'sources.sweep', cron: '42 * * * *', run: () => deleteExpiredSources(deps, { now: deps.now() }) },
+    { name: 'deployments.artifacts', cron: '2 * * * *', run: () => deleteOrphanedArtifacts(deps) },
+    { name: 'publications.expire', cron: '*/10 * * * *', run: () => expirePublicationRequests(deps) },
+    { name: 'metrics.sweep', cron: '52 * * * *', run: () => deleteExpiredMetrics(deps.db) },
+    ...gitHostJobs(() => deps.gitHost.deps),
+  ],
+  subscriptions: ({ runtime }) => [
+    onLive({
+      releaseActivated: releaseBecameActive,
+      findProcess: (ctx, app) => findLiveProcess(ctx.db, app),
+      changed: (ctx, { live = null, ...app }) => supersedeOpenRequest(ctx, app, { shown: live }),
+    }),
+    onApp({
+      archived: async (ctx, app) => {
+        await stopDeployments(ctx, app);
+        return mergePlanParts([
+          await cancelPromotion(ctx, app),
+          await withdrawOpenRequest(ctx, app, { why: 'archived' }),
+        ]);
+      },
+      deleted: async (ctx, app) => {
+        await stopDeployments(ctx, app);
+        return mergePlanParts([
+          await cancelPromotion(ctx, app),
+          await withdrawOpenRequest(ctx, app, { why: 'deleted' }),
+        ]);
+      },
+      suspended: async (ctx, app) => {
+        const { canceled } = await stopDeployments(ctx, app);
+        if (canceled.length === 0) return undefined;
+        return {
+          before: { resuming: canceled.map((seq) => `#${seq}`).join(', ') },
+          after: { resuming: null },
+        };
+      },
+      resumed: async (ctx, app) => {
+        const deployment = await resumeDeployment(ctx, app, runtime);
+        return deployment && { seq: deployment.row.seq, isNew: deployment.isNew };
+      },
+      narrowed: (ctx, app) => withdrawOpenRequest(ctx, app, { why: 'narrowed' }),
+      purged: async (ctx, app) => {
+        const variables = await countEnv(ctx.db, app);
+        const publication_requests = await countPublications(ctx, app);
+        const { deployments } = await discardDeployments(ctx, app);
+        purgeSources(ctx, app);
+        const connection = await purgeConnection(ctx, app);
+        const site = await purgeStaticSite(ctx, app);
+        return { removed: { ...site, variables, deployments, ...connection, publication_requests } };
+      },
+    }),
+  ],
+  async start(deps: DeliveryDeps & DeliveryServices & RunningDeps) {
+    const { config, db, log, runtime, appMetrics, invalidation, onStop, onStopping } = deps;
+    appMetrics.start();
+    onStop(appMetrics.stop);
+    deps.metrics.setAppTotals(appMetrics.totals);
+    const deployments = await openDeployments({
+      ...config,
+      ...deps,
+      logs: createLogSink({ db, log }),
+      inFlight: deps.requestsInFlight,
+      sample: createUsageSampler({ db, runtime, metrics: appMetrics }).sample,
+      processes: config.databaseUrl === undefined ? 'one' : 'many',
+    });
+    onStop(() => deployments.stop());
+    const bootstraps = createBootstrapWorker(deps.bootstrap, { invalidation });
+    bootstraps.start();
+    onStop(() => bootstraps.stop());
+    onStopping(() => {
+      deps.logWaits.stop();
+      void bootstraps.stop();
+    });
+  },
+};

@@ -1,0 +1,121 @@
+import { loadAppNames } from '../../apps/app-names.ts';
+import { resetReviewStatus } from '../../apps/record/app-status.ts';
+import { lockApp } from '../../apps/record/find-app.ts';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
+import type { PlanPart } from '../../core/events.ts';
+import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
+import { isUuid } from '../../core/values.ts';
+import type { LiveTarget } from '../static-sites/live-events.ts';
+import { findDeployed } from './live-state.ts';
+import { notifyOwners, notifyRequester } from './notifications.ts';
+import { currentStatus, isOver, isStillDeployed } from './rules.ts';
+import {
+  closePublicationRow,
+  findOpenPublicationRow,
+  findPublicationRow,
+  listOverduePublications,
+  type PublicationRow,
+} from './store.ts';
+
+/** Caller must hold the app's row lock. `shown` is what became live. */
+export async function supersedeOpenRequest(
+  ctx: MutationCtx,
+  ref: AppRef,
+  { shown = null }: { shown?: LiveTarget | null } = {},
+): Promise<PlanPart> {
+  const open = await findOpenPublicationRow(ctx.db, ref);
+  if (!open) return noPlanPart;
+  if (!isReplacedBy(open, shown) && isStillDeployed(open, await findDeployed(ctx.db, ref))) return noPlanPart;
+  ctx.warn('The pending publication request is superseded: it refers to what was deployed before.');
+  return supersedeRequest(ctx, open);
+}
+
+function isReplacedBy(open: PublicationRow, shown: LiveTarget | null): boolean {
+  if (shown === null) return false;
+  if (shown.kind === 'deployment') return shown.id !== open.deployment_id;
+  return open.release_id !== null && shown.id !== open.release_id;
+}
+
+function supersedeRequest(ctx: MutationCtx, open: PublicationRow): Promise<PlanPart> {
+  return endRequest(ctx, open, {
+    status: 'superseded',
+    reason: 'Another version is deployed now.',
+  });
+}
+
+const reasons = {
+  narrowed: 'The app was made less visible.',
+  archived: 'The app was archived.',
+  deleted: 'The app was deleted.',
+} as const;
+
+/** Caller must hold the app's row lock. */
+export async function withdrawOpenRequest(
+  ctx: MutationCtx,
+  ref: AppRef,
+  { why }: { why: keyof typeof reasons },
+): Promise<PlanPart> {
+  const open = await findOpenPublicationRow(ctx.db, ref);
+  if (!open) return noPlanPart;
+  ctx.warn('The pending publication request is withdrawn.');
+  return endRequest(ctx, open, { status: 'withdrawn', reason: reasons[why] });
+}
+
+/** Caller must hold the app's row lock. */
+export async function endOverdueRequest(ctx: MutationCtx, open: PublicationRow): Promise<void> {
+  const isExpired = currentStatus(open, ctx.now) === 'expired';
+  const ended = isExpired
+    ? await endRequest(ctx, open, { status: 'expired', reason: 'Nobody decided in time.' })
+    : await supersedeRequest(ctx, open);
+  const name = (await loadAppNames(ctx.db, open.tenant_id, [open.app_id])).get(open.app_id)?.slug ?? '';
+  ctx.audit({
+    action: isExpired ? 'publications.expire' : 'publications.supersede',
+    appId: open.app_id,
+    target: { kind: 'publication_request', id: open.id, name },
+    before: { status: ended.before.publication_request },
+    after: { status: ended.after.publication_request },
+  });
+}
+
+/** A separate transaction: the request ends even though the caller's approval is rejected and rolled back. */
+export async function endRequestIfOverdue(
+  deps: OperatorDeps,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<void> {
+  const change = { name: 'publications.settle', auditTenantId: tenantId };
+  await runAsOperator(deps, change, async (ctx) => {
+    const found = await findPublicationRow(ctx.db, tenantId, id);
+    if (!found || !(await lockApp(ctx.db, tenantId, found.app_id, 'any'))) return;
+    const open = await findPublicationRow(ctx.db, tenantId, id);
+    if (open?.status !== 'pending') return;
+    if (isOver(open, ctx.now, await findDeployed(ctx.db, { tenantId, appId: open.app_id })))
+      await endOverdueRequest(ctx, open);
+  });
+}
+
+export async function expirePublicationRequests(deps: OperatorDeps): Promise<void> {
+  for (const { id, tenant_id: tenantId } of await listOverduePublications(deps.db)) {
+    await endRequestIfOverdue(deps, { tenantId, id }).catch((error: unknown) =>
+      deps.log.error({ err: error, tenant: tenantId }, 'publication request not expired'),
+    );
+  }
+}
+
+type EndStatus = 'withdrawn' | 'superseded' | 'expired';
+
+/** Caller must hold the app's row lock. */
+export async function endRequest(
+  ctx: MutationCtx,
+  request: PublicationRow,
+  { status, reason }: { status: EndStatus; reason: string },
+): Promise<PlanPart> {
+  const isByUser = status === 'withdrawn' && isUuid(ctx.caller.userId);
+  const set = { status, reason, decided_by: isByUser ? ctx.caller.userId : null, decided_at: ctx.now };
+  const ended = await closePublicationRow(ctx.db, request, set);
+  await resetReviewStatus(ctx, { tenantId: request.tenant_id, appId: request.app_id });
+  if (status === 'withdrawn') await notifyRequester(ctx, ended);
+  else await notifyOwners(ctx, { ...ended, status });
+  return { before: { publication_request: 'pending' }, after: { publication_request: status } };
+}
+
+const noPlanPart: PlanPart = { before: {}, after: {} };

@@ -1,0 +1,73 @@
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { loadAppNames } from '../../apps/app-names.ts';
+import { notify } from '../../apps/notifications/notifications.ts';
+import { appendMessage } from '../../apps/notifications/rules.ts';
+import { listOwnerIds } from '../../apps/record/find-app.ts';
+
+import type { MutationCtx } from '../../core/context.ts';
+import { listActiveAdminIds } from '../../people/tenants/members.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
+import type { PublicationRow } from './store.ts';
+
+export async function notifyReviewers(ctx: MutationCtx, request: PublicationRow): Promise<void> {
+  const admins = await listActiveAdminIds(ctx.db, request.tenant_id);
+  await notifyAbout(ctx, request, {
+    kind: 'publication_requested',
+    userIds: admins.filter((id) => id !== request.requested_by),
+    title: (app) => `${app} requests to be ${request.visibility}`,
+    text: appendMessage(`${ctx.caller.email} requested it.`, request.note),
+  });
+}
+
+type FinalStatus = 'approved' | 'rejected' | 'superseded' | 'expired';
+
+export async function notifyOwners(ctx: MutationCtx, request: PublicationRow & { status: FinalStatus }) {
+  const owners = await listOwnerIds(ctx.db, { tenantId: request.tenant_id, appId: request.app_id });
+  await notifyAbout(ctx, request, {
+    kind: `publication_${request.status}`,
+    userIds: owners.filter((id) => id !== ctx.caller.userId),
+    title: (app) => titles[request.status](app, request.visibility),
+    text: texts[request.status](ctx.caller.email, request.reason),
+  });
+}
+
+export async function notifyRequester(ctx: MutationCtx, request: PublicationRow): Promise<void> {
+  const owners = await listOwnerIds(ctx.db, { tenantId: request.tenant_id, appId: request.app_id });
+  await notifyAbout(ctx, request, {
+    kind: 'publication_withdrawn',
+    userIds: owners.filter((id) => id === request.requested_by && id !== ctx.caller.userId),
+    title: (app) => `Your request to publish ${app} was withdrawn`,
+    text: appendMessage(`${ctx.caller.email} withdrew it.`, request.reason),
+  });
+}
+
+const titles: Record<FinalStatus, (app: string, visibility: string) => string> = {
+  approved: (app, visibility) => `${app} is now ${visibility}`,
+  rejected: (app, visibility) => `${app} was not approved to be ${visibility}`,
+  superseded: (app) => `The request to publish ${app} is superseded: another version is deployed`,
+  expired: (app) => `The request to publish ${app} expired`,
+};
+
+const texts: Record<FinalStatus, (by: string, words: string) => string> = {
+  approved: (by, words) => appendMessage(`${by} approved it.`, words),
+  rejected: (by, words) => appendMessage(`${by} rejected it.`, words),
+  superseded: (_, reason) => reason,
+  expired: (_, reason) => reason,
+};
+
+async function notifyAbout(
+  ctx: MutationCtx,
+  { id, tenant_id: tenantId, app_id: appId }: PublicationRow,
+  notification: {
+    kind: Parameters<typeof notify>[1]['kind'];
+    userIds: readonly string[];
+    title: (app: string) => string;
+    text: string;
+  },
+): Promise<void> {
+  const tenant = await findTenant(ctx, { ref: tenantId });
+  const app = (await loadAppNames(ctx.db, tenantId, [appId])).get(appId);
+  if (!tenant || !app) return;
+  const path = consolePaths.review(tenant.slug, id);
+  await notify(ctx, { ...notification, tenantId, appId, title: notification.title(app.name), path });
+}

@@ -1,0 +1,88 @@
+import type { PublicationRequest, listPublications as shape } from '@svc/contract/review.shapes.ts';
+import type { z } from 'zod';
+import { loadAppNames } from '../../apps/app-names.ts';
+import { findAppOfTenant } from '../../apps/record/find-app.ts';
+import type { AppCtx, AppRef, Ctx, MutationCtx, TenantCtx } from '../../core/context.ts';
+import { pageWindow, toPage } from '../../core/paging.ts';
+import { fail } from '../../core/problem.ts';
+import { findUsers } from '../../people/users/users.ts';
+import { canSeeRequest, currentStatus } from './rules.ts';
+import { findPublicationRow, listPublicationRows, type PublicationRow } from './store.ts';
+
+type Query = z.output<typeof shape.query>;
+
+export async function listPublications(ctx: TenantCtx, { app, ...query }: Query) {
+  if (app === undefined) return listPage(ctx, query);
+  const found = await findAppOfTenant(ctx.db, ctx.tenant.id, { ref: app, userId: ctx.caller.userId });
+  if (!found) throw fail('not_found', { detail: 'The app does not exist.' });
+  return listPage(ctx, query, found.id);
+}
+
+export function listAppPublications(ctx: AppCtx, query: Omit<Query, 'app'>) {
+  return listPage(ctx, query, ctx.app.id);
+}
+
+async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, appId?: string) {
+  const { status, visibility } = query;
+  const wanted = { appId, status, visibility, now: ctx.now };
+  const { rows, total } = await listPublicationRows(ctx.db, ctx.tenant.id, wanted, pageWindow(query));
+  return toPage(query, await publicationRecords(ctx, ctx.tenant.id, rows), total);
+}
+
+export async function getPublication(ctx: TenantCtx, { id }: { id: string }): Promise<PublicationRecord> {
+  const { db, tenant, caller } = ctx;
+  const row = await findPublicationRow(db, tenant.id, id);
+  if (!row) throw fail('not_found');
+  const app = await findAppOfTenant(db, tenant.id, { ref: row.app_id, userId: caller.userId });
+  if (!canSeeRequest({ relation: app?.relation ?? 'none', role: tenant.role })) throw fail('not_found');
+  return publicationRecord(ctx, row);
+}
+
+export async function countPublications(
+  { db, now }: Pick<MutationCtx, 'db' | 'now'>,
+  { tenantId, appId }: AppRef,
+): Promise<number> {
+  const window = { limit: 1, offset: 0 };
+  return (await listPublicationRows(db, tenantId, { appId, now }, window)).total;
+}
+
+type PublicationRecord = z.output<typeof PublicationRequest>;
+
+async function publicationRecords(
+  ctx: Pick<Ctx, 'db' | 'now'>,
+  tenantId: string,
+  rows: readonly PublicationRow[],
+): Promise<PublicationRecord[]> {
+  const apps = await loadAppNames(ctx.db, tenantId, [...new Set(rows.map(({ app_id }) => app_id))]);
+  const ids = rows.flatMap(({ requested_by, decided_by }) => [requested_by, decided_by ?? requested_by]);
+  const users = await findUsers(ctx, { ids: [...new Set(ids)] });
+  const email = (id: string | null) => (id === null ? '' : (users.get(id)?.email ?? ''));
+  return rows.map((row) => ({
+    id: row.id,
+    app_id: row.app_id,
+    app_slug: apps.get(row.app_id)?.slug ?? '',
+    app_name: apps.get(row.app_id)?.name ?? '',
+    status: currentStatus(row, ctx.now),
+    visibility: row.visibility,
+    visibility_before: row.visibility_before,
+    pinned: row.pinned,
+    deployment_id: row.deployment_id,
+    release_id: row.release_id,
+    digest: row.digest,
+    note: row.note,
+    requested_by: row.requested_by,
+    requested_by_email: email(row.requested_by),
+    requested_at: row.requested_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+    decided_by: row.decided_by,
+    decided_by_email: email(row.decided_by),
+    decided_at: row.decided_at?.toISOString() ?? null,
+    reason: row.reason,
+  }));
+}
+
+export async function publicationRecord(ctx: Pick<Ctx, 'db' | 'now'>, row: PublicationRow) {
+  const [record] = await publicationRecords(ctx, row.tenant_id, [row]);
+  if (!record) throw new Error('The publication request has no record.');
+  return record;
+}

@@ -1,0 +1,126 @@
+import type { diffRelease as shape } from '@svc/contract/static-sites.shapes.ts';
+import { releaseTextBytesMax } from '@svc/contract/static-sites.ts';
+import type { z } from 'zod';
+import type { AppCtx, AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
+import { fail } from '../../core/problem.ts';
+import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import { blobKey } from './cleanup.ts';
+import { countFileChanges, findStoredFile, listFileChanges, listFileRows } from './file-store.ts';
+import { type ReleaseRecord, releaseRecord } from './records.ts';
+import { findReleaseRow, listReleaseRows } from './release-store.ts';
+import { canReadFiles, type Pointer, pointedReleaseId, releaseDigest } from './rules.ts';
+import { findOpenPromotionRow, findSiteRow } from './site-store.ts';
+
+export async function getRelease(ctx: AppCtx, { id }: { id: string }): Promise<ReleaseRecord> {
+  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  const row = await findReleaseRow(ctx.db, ref, id);
+  if (!row) throw fail('not_found');
+  return releaseRecord(row, {
+    site: await findSiteRow(ctx.db, ref),
+    open: await findOpenPromotionRow(ctx.db, ref),
+  });
+}
+
+export async function listReleases(ctx: AppCtx, query: PageQuery) {
+  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  const { rows, total } = await listReleaseRows(ctx.db, ref, pageWindow(query));
+  const deps = {
+    site: await findSiteRow(ctx.db, ref),
+    open: await findOpenPromotionRow(ctx.db, ref),
+  };
+  return toPage(
+    query,
+    rows.map((row) => releaseRecord(row, deps)),
+    total,
+  );
+}
+
+export async function listReleaseFiles(ctx: AppCtx, { id, ...query }: { id: string } & PageQuery) {
+  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  if (!(await findReleaseRow(ctx.db, ref, id))) throw fail('not_found');
+  const { rows, total } = await listFileRows(ctx.db, ref, { releaseId: id, ...pageWindow(query) });
+  return toPage(query, rows, total);
+}
+
+export interface ReleaseFileDeps {
+  objects: Pick<ObjectStore, 'get'>;
+  isUnderReview: (ctx: AppCtx, app: AppRef, releaseId: string) => Promise<boolean>;
+}
+
+/** Returns text inside JSON, so that no browser renders an uploaded file as a page of the platform. */
+export async function getReleaseFile(
+  ctx: AppCtx,
+  { id, path }: { id: string; path: string },
+  deps: ReleaseFileDeps,
+) {
+  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  const release = await findReleaseRow(ctx.db, ref, id);
+  if (!release) throw fail('not_found');
+  const isUnderReview = await deps.isUnderReview(ctx, ref, id);
+  if (!canReadFiles(ctx.app, await findSiteRow(ctx.db, ref), { ...release, isUnderReview }))
+    throw fail('forbidden', {
+      detail:
+        'Admins can read files only of releases that are staged, under review or visible beyond the owners.',
+    });
+  const file = await findStoredFile(ctx.db, ref, { releaseId: id, path });
+  if (!file) throw fail('not_found');
+  const { sha256, size } = file;
+  const text = size > releaseTextBytesMax ? null : await readText(deps.objects, blobKey(ref, file.blob_id));
+  return { path, sha256, size, text };
+}
+
+async function readText(objects: Pick<ObjectStore, 'get'>, key: string): Promise<string | null> {
+  const found = await objects.get(key);
+  if (!found) throw fail('unavailable', {}, { cause: new Error(`Object ${key} is missing.`) });
+  const bytes = await new Response(found.body).bytes();
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+export async function diffRelease(
+  ctx: AppCtx,
+  { id, against: requested, change, ...query }: { id: string } & z.output<typeof shape.query>,
+) {
+  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  for (const release of [id, requested])
+    if (release !== undefined && !(await findReleaseRow(ctx.db, ref, release))) throw fail('not_found');
+  const against = requested ?? (await findPublishedReleaseId(ctx)) ?? null;
+  const pair = { release: id, against };
+  const counts = await countFileChanges(ctx.db, ref, pair);
+  const items = await listFileChanges(ctx.db, ref, { ...pair, change, ...pageWindow(query) });
+  const { added, removed, changed, same } = counts;
+  const different = added + removed + changed;
+  const total = change === undefined ? different + same : { ...counts, different }[change];
+  return { ...toPage(query, items, total), against, counts };
+}
+
+async function findPublishedReleaseId(ctx: AppCtx): Promise<string | null | undefined> {
+  const site = await findSiteRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id });
+  return site?.is_published ? site.active_release_id : null;
+}
+
+export interface PointedRelease {
+  id: string;
+  digest: string;
+}
+
+/** Caller must hold the app's row lock. */
+export async function findPointedReleases(db: Db, ref: AppRef) {
+  const site = await findSiteRow(db, ref);
+  if (!site) return { active: null, staged: null };
+  const at = async (pointer: Pointer): Promise<PointedRelease | null> => {
+    const id = pointedReleaseId(site, pointer);
+    const release = id === null ? undefined : await findReleaseRow(db, ref, id);
+    return release?.state === 'finalized' ? { id: release.id, digest: releaseDigest(release) } : null;
+  };
+  return {
+    active: site.is_published ? await at('active') : null,
+    staged: site.staging_enabled ? await at('staged') : null,
+  };
+}

@@ -1,0 +1,144 @@
+import { uploadGrantSeconds, uploadsPrefix } from '@svc/contract/static-sites.ts';
+import type { Logger } from 'pino';
+import { Failure, fail } from '../../core/problem.ts';
+import { bodyChunks } from '../../data/storage/body-chunks.ts';
+import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import { verifyUrlToken } from '../../http/signed-url.ts';
+import { requireMinimumRate } from '../minimum-rate.ts';
+import type { UploadDeps } from '../sources/receive-source.ts';
+import { findExpectedBlob, insertBlobRow } from './blob-store.ts';
+import { blobKeys } from './cleanup.ts';
+import { requireNotArchived, stateText } from './rules.ts';
+import { digestMismatchError, storeBlob, type UploadedBlob } from './store-blob.ts';
+import type { UploadClaims } from './upload-grant.ts';
+
+export function createUploadsHandler(deps: UploadDeps): RequestHandler {
+  return async (request, url, info) => {
+    info.setRoute('uploads');
+    if (request.method !== 'PUT') throw fail('method_not_allowed', { headers: { allow: 'PUT' } });
+    const { claims, sha256 } = parseUploadPath(deps, url.pathname);
+    return receiveBlob(deps, { claims, sha256, request, info });
+  };
+}
+
+function parseUploadPath({ urlKey, now }: UploadDeps, path: string) {
+  const [token = '', sha256 = '', ...more] = path.slice(uploadsPrefix.length).split('/');
+  const claims = more.length > 0 ? null : verifyUrlToken<UploadClaims>(urlKey, token, now());
+  if (claims === 'expired') throw fail('url_expired');
+  // Other URLs are signed with the same key.
+  if (claims?.purpose !== 'release.put') throw invalidUrlError();
+  return { claims, sha256 };
+}
+
+function invalidUrlError(): Failure {
+  return fail('forbidden', { detail: 'This is not a valid upload URL.' });
+}
+
+interface Upload {
+  claims: UploadClaims;
+  sha256: string;
+  request: Request;
+  info: RequestInfo;
+}
+
+const keepAliveMs = 10_000;
+
+async function receiveBlob(deps: UploadDeps, upload: Upload): Promise<Response> {
+  const { claims, sha256, request, info } = upload;
+  await checkIssuer(deps, claims);
+  const ref = { tenantId: claims.tenant, appId: claims.app };
+  const expected = await findExpectedBlob(deps.db, ref, { releaseId: claims.release, sha256 });
+  // The release existed when the URL was signed.
+  if (!expected) throw fail('release_not_draft', { detail: 'The release was deleted.' });
+  if (expected.state !== 'draft')
+    throw fail('release_not_draft', { detail: `The release is ${stateText(expected.state)}.` });
+  const { size, stored } = expected;
+  if (size === null) throw fail('not_in_manifest');
+  if (stored !== null) {
+    if (stored !== size) throw digestMismatchError(`size is ${stored} instead of ${size} bytes`);
+    return respond({ sha256, size }, 200);
+  }
+  checkHeaders(request, size);
+  const extendTimeout = () => info.extendTimeout?.();
+  const body = bodyChunks(request, { extendTimeout, msMax: uploadGrantSeconds * 1000 });
+  const keepAlive = setInterval(extendTimeout, keepAliveMs);
+  try {
+    const isNew = await saveBlob(deps, {
+      ref,
+      releaseId: claims.release,
+      sha256,
+      size,
+      log: info.log,
+      chunks: requireMinimumRate(body, () => deps.now().getTime()),
+      confirm: () => checkIssuer(deps, claims),
+    });
+    return respond({ sha256, size }, isNew ? 201 : 200);
+  } finally {
+    clearInterval(keepAlive);
+  }
+}
+
+/** Checked before and after the body, which can take minutes: the issuer may lose the right meanwhile. */
+async function checkIssuer(deps: UploadDeps, claims: UploadClaims): Promise<void> {
+  const issuer = await deps.issuerAccess(claims);
+  if (!issuer)
+    throw fail('forbidden', {
+      detail: 'The user who created this upload URL is no longer allowed to deploy the app.',
+    });
+  requireNotArchived(issuer.app);
+}
+
+function respond(body: { sha256: string; size: number }, status: 200 | 201): Response {
+  return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
+}
+
+function checkHeaders({ headers }: Request, size: number): void {
+  const encoding = headers.get('content-encoding');
+  if (encoding !== null && encoding.toLowerCase() !== 'identity')
+    throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
+  const length = headers.get('content-length');
+  if (length !== null && Number(length) !== size)
+    throw digestMismatchError(`size is ${length} instead of ${size} bytes`);
+}
+
+interface BlobUpload extends Omit<UploadedBlob, 'blobId'> {
+  releaseId: string;
+  log: Logger;
+  confirm: () => Promise<unknown>;
+}
+
+/** Stores the object before the row, so that every row has its object. */
+export async function saveBlob(
+  deps: Pick<UploadDeps, 'db' | 'objects' | 'now'>,
+  { releaseId, log, confirm, ...blob }: BlobUpload,
+): Promise<boolean> {
+  const { ref, sha256, size } = blob;
+  const blobId = Bun.randomUUIDv7();
+  const deleteObjects = async () => {
+    for (const key of blobKeys(ref, { blob_id: blobId, gzip_size: 0, brotli_size: 0 }))
+      await deps.objects
+        .delete(key)
+        .catch((error: unknown) => log.warn({ err: error, key }, 'orphan object not deleted'));
+  };
+  try {
+    const stored = await storeBlob(deps.objects, { ...blob, blobId });
+    await confirm();
+    const row = {
+      app_id: ref.appId,
+      tenant_id: ref.tenantId,
+      sha256,
+      size,
+      ...stored,
+      stored_at: deps.now(),
+    };
+    if (await insertBlobRow(deps.db, row, releaseId)) return true;
+    await deleteObjects();
+  } catch (error) {
+    // After a lost database connection the row may exist: delete only if the failure is certain.
+    if (error instanceof Failure) await deleteObjects();
+    throw error;
+  }
+  const now = await findExpectedBlob(deps.db, ref, { releaseId, sha256 });
+  if (now?.state !== 'draft') throw fail('release_not_draft');
+  return false;
+}

@@ -1,0 +1,164 @@
+import { createPrivateKey } from 'node:crypto';
+import { createAppAuth } from '@octokit/auth-app';
+import type { Octokit } from '@octokit/rest';
+import { verify } from '@octokit/webhooks-methods';
+import { z } from 'zod';
+import { fail } from '../../core/problem.ts';
+import { createDeviceFlow } from './device-flow.ts';
+import { type GitHost, type GitHostUser, type Installation, UserTokenError } from './git-host.ts';
+import {
+  AccountResponse,
+  AppResponse,
+  callHost,
+  callHostOrNull,
+  InstallationResponse,
+  InstallationsResponse,
+  mapHostErrors,
+  RepositoriesResponse,
+  unavailableError,
+} from './github-api.ts';
+import {
+  createInstallation,
+  createOctokit,
+  createReader,
+  isRepoName,
+  repoParams,
+} from './octokit-installation.ts';
+
+export interface OctokitGitHostOptions {
+  webUrl: string;
+  loginUrl: string;
+  apiUrl: string;
+  isBuiltIn: boolean;
+  installUrl: (state: string) => string;
+  clientId: string;
+  appId: string;
+  privateKey: string;
+  webhookSecret: string;
+}
+
+const perPage = 100;
+const pagesMax = 20;
+const TokenResponse = z.object({ token: z.string().min(1) });
+
+export function createOctokitGitHost(options: OctokitGitHostOptions): GitHost {
+  const { webUrl, loginUrl, apiUrl, appId } = options;
+  const anonymous = createOctokit(apiUrl);
+  const deviceFlow = createDeviceFlow({ ...options, octokit: anonymous });
+  const appAuth = createAppAuth({
+    appId,
+    privateKey: toPkcs8(options.privateKey),
+    request: anonymous.request,
+    log: { warn: () => {} },
+  });
+
+  async function asApp(): Promise<Octokit> {
+    const { token } = await appAuth({ type: 'app' });
+    return createOctokit(apiUrl, token);
+  }
+
+  async function callAsApp<T extends z.ZodType>(
+    shape: T,
+    question: (octokit: Octokit) => Promise<{ data: unknown }>,
+  ): Promise<z.output<T> | null> {
+    const octokit = await asApp();
+    return mapHostErrors(
+      callHostOrNull(shape, () => question(octokit)),
+      (error) => (error.status === 401 ? unavailableError('it rejects the key of the app.') : error),
+    );
+  }
+
+  async function installationToken(id: number, repo?: { id: number }): Promise<string> {
+    const limits = repo ? { repositoryIds: [repo.id] } : {};
+    const request = async () => ({
+      data: await appAuth({ type: 'installation', installationId: id, ...limits }),
+    });
+    const { token } = await mapHostErrors(callHost(TokenResponse, request), ({ status }) =>
+      status === 422 && repo
+        ? fail('not_found', { detail: 'The app of the git host has no access to the repository.' })
+        : unavailableError(`no token for the installation (status ${status}).`),
+    );
+    return token;
+  }
+
+  return {
+    webUrl,
+    isBuiltIn: options.isBuiltIn,
+    beginDeviceFlow: deviceFlow.begin,
+    pollDeviceFlow: deviceFlow.poll,
+    refresh: deviceFlow.refresh,
+    installUrl: options.installUrl,
+    remoteUrl: ({ owner, name }) => `${loginUrl}/${owner}/${name}.git`,
+    asUser: (token) => createUser(createOctokit(apiUrl, token)),
+    installationOfRepo: async (repo) =>
+      isRepoName(repo)
+        ? callAsApp(InstallationResponse, ({ rest }) => rest.apps.getRepoInstallation(repoParams(repo)))
+        : null,
+    installationOfOwner: async (owner) => {
+      if (!isRepoName({ owner, name: 'any' })) return null;
+      return (
+        (await callAsApp(InstallationResponse, ({ rest }) => rest.apps.getOrgInstallation({ org: owner }))) ??
+        callAsApp(InstallationResponse, ({ rest }) => rest.apps.getUserInstallation({ username: owner }))
+      );
+    },
+    installation: (id) =>
+      callAsApp(InstallationResponse, ({ rest }) => rest.apps.getInstallation({ installation_id: id })),
+    asInstallation: (id, repo) =>
+      createInstallation({ ...options, token: () => installationToken(id, repo) }),
+    isSigned: async (body, signature) => {
+      if (signature === null || signature === '' || body === '') return false;
+      return verify(options.webhookSecret, body, signature).catch(() => false);
+    },
+    check: async () => {
+      try {
+        const app = await callAsApp(AppResponse, ({ rest }) => rest.apps.getAuthenticated());
+        if (!app) return { ok: false, detail: `${webUrl} does not know the app.` };
+        return { ok: true, detail: `${webUrl} accepts the app ${app.slug ?? app.name}.` };
+      } catch (error) {
+        return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+      }
+    },
+  };
+}
+
+function createUser(octokit: Octokit): GitHostUser {
+  return {
+    ...createReader(async () => octokit, mapUserErrors),
+    account: () => mapUserErrors(callHost(AccountResponse, () => octokit.rest.users.getAuthenticated())),
+    installations: () => mapUserErrors(listInstallations(octokit)),
+    repositories: (installationId, { page, perPage: per_page }) =>
+      mapUserErrors(
+        callHostOrNull(RepositoriesResponse, () =>
+          octokit.rest.apps.listInstallationReposForAuthenticatedUser({
+            installation_id: installationId,
+            page,
+            per_page,
+          }),
+        ).then((found) => found && { items: found.repositories, total: found.total_count }),
+      ),
+  };
+}
+
+/** Uses page numbers, since Link headers may have the public URL, which this server may not be able to use. */
+async function listInstallations(octokit: Octokit): Promise<Installation[]> {
+  const all: Installation[] = [];
+  for (let page = 1; page <= pagesMax; page++) {
+    const { installations, total_count } = await callHost(InstallationsResponse, () =>
+      octokit.rest.apps.listInstallationsForAuthenticatedUser({ page, per_page: perPage }),
+    );
+    all.push(...installations);
+    if (installations.length === 0 || all.length >= total_count) break;
+  }
+  return all;
+}
+
+function mapUserErrors<T>(request: Promise<T>): Promise<T> {
+  return mapHostErrors(request, ({ status }) =>
+    status === 401 ? new UserTokenError() : unavailableError(`request rejected (status ${status}).`),
+  );
+}
+
+/** GitHub issues PKCS#1 keys, but signing needs PKCS#8. */
+function toPkcs8(pem: string): string {
+  return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
+}

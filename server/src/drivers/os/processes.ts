@@ -1,0 +1,73 @@
+import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** A process ID with its start time, since the ID alone is soon reused. */
+export interface ProcessIdentity {
+  pid: number;
+  started: string;
+}
+
+export function findProcess(pid: number): ProcessIdentity | null {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return null;
+  if (process.platform === 'linux') return findProcessByProc(pid);
+  if (!answersSignals(pid)) return null;
+  return { pid, started: process.platform === 'darwin' ? startedByPs(pid) : '' };
+}
+
+export function isRunning(identity: ProcessIdentity): boolean {
+  return findProcess(identity.pid)?.started === identity.started;
+}
+
+function findProcessByProc(pid: number): ProcessIdentity | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return null;
+  }
+  // The command name is in parentheses and can contain spaces and parentheses, so count from the last one.
+  const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // A zombie keeps its ID until its parent waits for it; in containers without an init, for ever.
+  if (state === 'Z' || state === 'X') return null;
+  const ticksSinceBoot = rest[18] ?? '';
+  return { pid, started: `${bootId()}:${ticksSinceBoot}` };
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+function answersSignals(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function startedByPs(pid: number): string {
+  return spawnSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+}
+
+export function runProgram(
+  program: string,
+  args: string[],
+  options: SpawnOptions,
+): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const run = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [run.stdout, run.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    run.once('error', (error) => resolve({ status: null, output: error.message }));
+    run.once('close', (status) => resolve({ status, output: output.trim() }));
+  });
+}

@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { type ClientBase, escapeIdentifier as ident } from 'pg';
+import { clusterFolder } from '../database/cluster.ts';
+import { openEmbedded } from '../database/embedded.ts';
+import type { Database } from '../database/types.ts';
+
+export interface RawServer {
+  kind: 'embedded' | 'external';
+  exists(): boolean;
+  url(): Promise<string>;
+  stop(): Promise<void>;
+  stopNow(): void;
+}
+
+export function externalServer(url: string): RawServer {
+  return {
+    kind: 'external',
+    exists: () => true,
+    url: async () => url,
+    stop: async () => {},
+    stopNow: () => {},
+  };
+}
+
+const restartDelayMs = 10_000;
+
+/**
+ * Separate from the control plane's: databases of one server share locks, memory, the notification queue and
+ * transaction IDs.
+ */
+export function embeddedServer({
+  dataDir,
+  log,
+  warn,
+}: {
+  dataDir: string;
+  log: (line: string) => void;
+  warn: (line: string) => void;
+}): RawServer {
+  let running: Promise<Database> | undefined;
+  let database: Database | undefined;
+  let stopping: Promise<void> | undefined;
+  const start = (): Promise<Database> => {
+    const opening = openEmbedded({ dataDir, use: 'app_databases', log });
+    const forget = () => {
+      if (running === opening) running = database = undefined;
+    };
+    const watch = async () => {
+      database = await opening;
+      await database.exited;
+      warn('PostgreSQL keeps failing; the next request starts it again.');
+      await database.stop();
+    };
+    watch().then(forget, (error: unknown) => {
+      warn(error instanceof Error ? error.message : String(error));
+      setTimeout(forget, restartDelayMs).unref();
+    });
+    return opening;
+  };
+  return {
+    kind: 'embedded',
+    exists: () => existsSync(clusterFolder(dataDir)),
+    url: async () => {
+      if (stopping) throw new Error('The app database server is stopping.');
+      running ??= start();
+      return (await running).controlUrl;
+    },
+    stop: () => {
+      stopping ??= (async () => (await running?.catch(() => undefined))?.stop())();
+      return stopping;
+    },
+    stopNow: () => database?.stopNow(),
+  };
+}
+
+export type ServerProblem =
+  | { kind: 'may_not_create'; login: string }
+  | { kind: 'open_to_all'; databases: string[] };
+
+interface OpenDatabase {
+  name: string;
+  closable: boolean;
+}
+
+/**
+ * By default PostgreSQL lets every role connect to every database, so CONNECT must be revoked from PUBLIC on
+ * all others.
+ */
+export async function findServerProblem(admin: ClientBase): Promise<ServerProblem | null> {
+  const { rows } = await admin.query<{ login: string; may: boolean }>(
+    `select rolname as login, rolsuper or (rolcreaterole and rolcreatedb) as may
+     from pg_roles where rolname = current_user`,
+  );
+  const [role] = rows;
+  if (!role?.may) return { kind: 'may_not_create', login: role?.login ?? '' };
+  const open = (await listOpenDatabases(admin)).filter(({ closable }) => !closable);
+  return open.length === 0 ? null : { kind: 'open_to_all', databases: open.map(({ name }) => name) };
+}
+
+export async function revokePublicConnect(admin: ClientBase): Promise<void> {
+  for (const { name, closable } of await listOpenDatabases(admin)) {
+    if (closable) await admin.query(`revoke connect on database ${ident(name)} from public`);
+  }
+}
+
+/** For the operator only: app owners must not learn the names of other databases. */
+export function describeServerProblem(problem: ServerProblem): string {
+  if (problem.kind === 'may_not_create') {
+    return `App databases need a login that can create them. Ask an administrator to run: alter role ${ident(problem.login)} createrole createdb; or set SVC_RAW_DATABASE_URL.`;
+  }
+  const names = problem.databases.map((name) => ident(name)).join(', ');
+  return `App databases need a server whose other databases are closed to them. Ask an administrator to run: revoke connect on database ${names} from public; or set SVC_RAW_DATABASE_URL.`;
+}
+
+async function listOpenDatabases(admin: ClientBase): Promise<OpenDatabase[]> {
+  const { rows } = await admin.query<OpenDatabase>(
+    `select datname as name,
+       (datname in (current_database(), 'postgres', 'template1') or datname ~ '^svc_raw_')
+         and pg_has_role(current_user, datdba, 'usage') as closable
+     from pg_database
+     where datallowconn and has_database_privilege('public', oid, 'connect') order by datname`,
+  );
+  return rows;
+}

@@ -1,0 +1,240 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { query } from '../database/testing.ts';
+import { useFreshDatabase } from '../database/testing-hooks.ts';
+import { type Connection, ConnectionLost, connect } from './connection.ts';
+
+// Hooks run in the order of registration.
+afterAll(() => {
+  for (const connection of opened) connection.close();
+});
+const database = useFreshDatabase();
+const opened: Connection[] = [];
+
+async function open(more: { answerMsMax?: number; onClose?: () => void } = {}): Promise<Connection> {
+  const connection = await connect({
+    url: database.controlUrl,
+    settings: { timezone: 'UTC', statement_timeout: '5000' },
+    answerMsMax: more.answerMsMax ?? 7_000,
+    onClose: more.onClose ?? (() => {}),
+  });
+  opened.push(connection);
+  return connection;
+}
+
+const errorCode = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => 'done',
+    (error: { code: string }) => error.code,
+  );
+const queryRows = async (connection: Connection, text: string, values: (string | null)[] = []) =>
+  (await connection.query(text, values)).rows;
+const preparedCount = async (connection: Connection) =>
+  Number((await queryRows(connection, 'select count(*)::text from pg_prepared_statements'))[0]?.[0]);
+
+describe('statements', () => {
+  test('sent at once return results in order, each for its own values', async () => {
+    const connection = await open();
+    const answers = await Promise.all(
+      Array.from({ length: 2_000 }, (_, at) =>
+        at % 3 === 0
+          ? queryRows(connection, 'select $1::text, $2::text', [String(at), null])
+          : queryRows(connection, 'select g::text from generate_series($1::int, $1::int + 1) g', [
+              String(at),
+            ]),
+      ),
+    );
+    for (const [at, rows] of answers.entries()) {
+      expect(rows).toEqual(at % 3 === 0 ? [[String(at), null]] : [[String(at)], [String(at + 1)]]);
+    }
+    expect(connection.pending).toBe(0);
+  });
+
+  test('that fail do not affect the others', async () => {
+    const connection = await open();
+    const good = (at: number) => queryRows(connection, 'select $1::int::text', [String(at)]);
+    const answers = await Promise.allSettled([
+      good(1),
+      connection.query('selekt 1', []),
+      good(2),
+      connection.query('select * from not_there', []),
+      good(3),
+      connection.query('select $1::int::text', ['x']),
+      connection.query('select 1 / $1::int', ['0']),
+      good(4),
+      connection.query('select $1', []),
+      good(5),
+    ]);
+    const results = answers.map((answer) =>
+      answer.status === 'fulfilled' ? (answer.value as string[][])[0]?.[0] : answer.reason.code,
+    );
+    expect(results).toEqual(['1', '42601', '2', '42P01', '3', '22P02', '22012', '4', '08P01', '5']);
+    expect(await good(6)).toEqual([['6']]);
+  });
+
+  test('that could not be prepared are prepared again on the next use', async () => {
+    const connection = await open();
+    const text = 'select a::text from made_later';
+    const codes = await Promise.all([1, 2, 3].map(() => errorCode(connection.query(text, []))));
+    expect(codes[0]).toBe('42P01');
+    await connection.query('create table made_later as select 7 as a', []);
+    expect(await queryRows(connection, text)).toEqual([['7']]);
+    expect(await queryRows(connection, text)).toEqual([['7']]);
+  });
+
+  test('beyond the limit of prepared statements succeed, and the oldest are closed', async () => {
+    const connection = await open();
+    const texts = Array.from({ length: 900 }, (_, at) => `select '${at}'`);
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all(texts.map((text) => queryRows(connection, text)));
+      expect(answers.map((rows) => rows[0]?.[0])).toEqual(texts.map((_, at) => String(at)));
+    }
+    expect(await preparedCount(connection)).toBeLessThanOrEqual(400);
+  });
+
+  test('in frequent use stay prepared', async () => {
+    const connection = await open();
+    const steady = 'select $1::text as steady';
+    for (let at = 0; at < 900; at++) {
+      await Promise.all([connection.query(`select ${at}`, []), connection.query(steady, ['x'])]);
+    }
+    const times = await queryRows(
+      connection,
+      'select count(*)::text, min(name) from pg_prepared_statements where statement = $1',
+      [steady],
+    );
+    // The name shows that it was prepared once, at the beginning.
+    expect(times).toEqual([['1', 's2']]);
+  });
+
+  test('whose result columns changed fail once and are then prepared again', async () => {
+    const connection = await open();
+    await connection.query('create table changing (a int)', []);
+    const text = 'select * from changing';
+    expect(await queryRows(connection, text)).toEqual([]);
+    await query(database.controlUrl, 'alter table changing add column b int');
+    expect(await errorCode(connection.query(text, []))).toBe('0A000');
+    expect(await queryRows(connection, text)).toEqual([]);
+    expect(await preparedCount(connection)).toBe(2);
+  });
+
+  test('with onRow do not collect rows', async () => {
+    const connection = await open();
+    let rows = 0;
+    const result = await connection.query('select generate_series(1, 5000)', [], () => void rows++);
+    expect([rows, result.rows]).toEqual([5_000, []]);
+  });
+
+  test('whose onRow throws fail alone', async () => {
+    const connection = await open();
+    const [broken, next] = await Promise.allSettled([
+      connection.query('select generate_series(1, 3)', [], () => {
+        throw new Error('no room');
+      }),
+      queryRows(connection, 'select 1::text'),
+    ]);
+    expect(broken).toMatchObject({ status: 'rejected', reason: { message: 'no room' } });
+    expect(next).toEqual({ status: 'fulfilled', value: [['1']] });
+  });
+});
+
+describe('copy', () => {
+  const bytes = (...chunks: string[]) => chunks.map((chunk) => Buffer.from(chunk));
+
+  test('accepts chunks with any boundaries', async () => {
+    const connection = await open();
+    await connection.query('create table copied (a text)', []);
+    await connection.copy('copy copied from stdin', bytes('on', 'e\ntw', 'o\n', 'ä'.repeat(200_000), '\n'));
+    const rows = await queryRows(connection, 'select count(*)::text, max(length(a))::text from copied');
+    expect(rows).toEqual([['3', '200000']]);
+    await connection.copy('copy copied from stdin', []);
+    expect(await queryRows(connection, 'select count(*)::text from copied')).toEqual([['3']]);
+  });
+
+  test('that fails in the middle stores nothing, reports the line, and leaves the connection usable', async () => {
+    const connection = await open();
+    await connection.query('create table copied_ints (a int)', []);
+    const many = Array.from({ length: 50_000 }, (_, at) => (at === 40_000 ? 'x' : String(at)));
+    const failed = connection.copy('copy copied_ints from stdin', bytes(`${many.join('\n')}\n`, '1\n'));
+    await expect(failed).rejects.toMatchObject({
+      code: '22P02',
+      where: expect.stringContaining('line 40001'),
+    });
+    expect(await queryRows(connection, 'select count(*)::text from copied_ints')).toEqual([['0']]);
+    await connection.copy('copy copied_ints from stdin', bytes('1\n'));
+    expect(await queryRows(connection, 'select count(*)::text from copied_ints')).toEqual([['1']]);
+  });
+
+  test('into a missing table fails at once', async () => {
+    const connection = await open();
+    const begun = performance.now();
+    expect(await errorCode(connection.copy('copy not_there from stdin', bytes('1\n')))).toBe('42P01');
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(await queryRows(connection, 'select 1::text')).toEqual([['1']]);
+  });
+
+  test('in a failed transaction fails until the rollback', async () => {
+    const connection = await open();
+    await connection.query('create table copied_once (a int)', []);
+    await connection.query('begin', []);
+    expect(await errorCode(connection.query('select 1/0', []))).toBe('22012');
+    expect(await errorCode(connection.copy('copy copied_once from stdin', bytes('1\n')))).toBe('25P02');
+    await connection.query('rollback', []);
+    await connection.copy('copy copied_once from stdin', bytes('1\n'));
+    expect(await queryRows(connection, 'select a::text from copied_once')).toEqual([['1']]);
+  });
+});
+
+describe('a connection that is lost', () => {
+  const backendPid = async (connection: Connection) =>
+    (await queryRows(connection, 'select pg_backend_pid()::text'))[0]?.[0];
+
+  test('fails running and later statements, and calls onClose once', async () => {
+    let closes = 0;
+    const connection = await open({ onClose: () => closes++ });
+    const pid = await backendPid(connection);
+    const waiting = [connection.query('select pg_sleep(30)', []), connection.query('select 1', [])].map(
+      (each) => each.catch((error: unknown) => error),
+    );
+    await query(database.adminUrl, `select pg_terminate_backend(${pid})`);
+    for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(ConnectionLost);
+    expect(connection.isOpen).toBe(false);
+    await expect(connection.query('select 1', [])).rejects.toBeInstanceOf(ConnectionLost);
+    await expect(connection.copy('copy t from stdin', [])).rejects.toBeInstanceOf(ConnectionLost);
+    connection.close();
+    expect(closes).toBe(1);
+  });
+
+  test('while idle is noticed', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const connection = await open({ onClose: resolve });
+    await query(database.adminUrl, `select pg_terminate_backend(${await backendPid(connection)})`);
+    await promise;
+    expect(connection.isOpen).toBe(false);
+  });
+
+  test('is closed when an answer takes too long', async () => {
+    const connection = await open({ answerMsMax: 200 });
+    const begun = performance.now();
+    await expect(connection.query('select pg_sleep(5)', [])).rejects.toBeInstanceOf(ConnectionLost);
+    expect(performance.now() - begun).toBeLessThan(2_500);
+  });
+
+  test('does not count the wait for earlier statements', async () => {
+    const connection = await open({ answerMsMax: 1_500 });
+    const naps = [1, 2, 3].map(() => connection.query('select pg_sleep(0.7)', []));
+    await Promise.all(naps);
+    expect(connection.isOpen).toBe(true);
+  });
+
+  test('to an unreachable server is an error', async () => {
+    const url = 'postgresql://nobody@127.0.0.1:1/none';
+    const attempt = connect({ url, settings: {}, answerMsMax: 1_000, onClose: () => {} });
+    await expect(attempt).rejects.toThrow();
+  });
+});
+
+test('a session has the requested settings', async () => {
+  const connection = await open();
+  expect(await queryRows(connection, 'show timezone')).toEqual([['UTC']]);
+  expect(await queryRows(connection, 'show statement_timeout')).toEqual([['5s']]);
+});

@@ -1,0 +1,305 @@
+import { sqlState } from '../../core/db.ts';
+import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
+
+export interface RowPool {
+  of(app: string): AppRows;
+  close(): void;
+}
+
+export interface AppRows {
+  run(kind: StatementKind, text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
+  transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
+}
+
+export type StatementKind = 'point' | 'read' | 'write';
+
+export interface Transaction {
+  query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
+  copy(text: string, data: readonly Uint8Array[]): Promise<void>;
+}
+
+export interface RowPoolOptions {
+  url: string;
+  statementMsMax: number;
+  transactionStatementMsMax: number;
+  waitMsMax?: number;
+}
+
+/** Statement timeout on shared connections, which bounds the wait of the statements behind it. */
+const sharedMsMax = 250;
+const pooledMax = 16;
+const pooledPerAppMax = 8;
+
+/**
+ * A statement uses a shared, pipelined connection only while statements with the same text have been fast. A
+ * slow one is cancelled and run again on a pooled connection.
+ */
+export function createRowPool(options: RowPoolOptions): RowPool {
+  const open = (onClose: () => void, statementMsMax: number, answerMsMax: number) =>
+    connect({
+      url: options.url,
+      settings: {
+        timezone: 'UTC',
+        datestyle: 'ISO',
+        jit: 'off',
+        statement_timeout: String(statementMsMax),
+        idle_in_transaction_session_timeout: '60000',
+      },
+      answerMsMax,
+      onClose,
+    });
+  const sharedMs = Math.min(sharedMsMax, options.statementMsMax);
+  const openShared = (onClose: () => void) => open(onClose, sharedMs, sharedMs + 2_000);
+  // On few cores one connection for reads is faster than several; writes wait for the disk, in parallel.
+  const reads = createSharedConnections({ connections: 1, open: openShared });
+  const writes = createSharedConnections({ connections: 8, open: openShared });
+  const pool = createPool({
+    connectionsMax: pooledMax,
+    perAppMax: pooledPerAppMax,
+    waitMsMax: options.waitMsMax ?? 5_000,
+    open: (onClose) => open(onClose, options.statementMsMax, options.transactionStatementMsMax + 2_000),
+  });
+  const durations = createDurations();
+
+  async function shared(
+    connections: SharedConnections,
+    text: string,
+    values: Values,
+    onRow: OnRow | undefined,
+  ): Promise<QueryResult | 'too slow'> {
+    const connection = connections.next();
+    if (!connection) return 'too slow';
+    let rows = 0;
+    const counted: OnRow | undefined =
+      onRow &&
+      ((bytes, start) => {
+        rows++;
+        onRow(bytes, start);
+      });
+    try {
+      return await (await connection).query(text, values, counted);
+    } catch (error) {
+      // Cancelled by the shared timeout without effect and before the first row: it can be run again.
+      if (sqlState(error) !== '57014' || rows > 0) throw error;
+      durations.record(text, sharedMs);
+      return 'too slow';
+    }
+  }
+
+  const run = async (
+    app: string,
+    kind: StatementKind,
+    text: string,
+    values: Values,
+    onRow?: OnRow,
+  ): Promise<QueryResult> => {
+    if (durations.isFast(text, kind)) {
+      const result = await shared(kind === 'write' ? writes : reads, text, values, onRow);
+      if (result !== 'too slow') return result;
+    }
+    return pool.use(app, async (connection) => {
+      const startedAt = performance.now();
+      try {
+        return await connection.query(text, values, onRow);
+      } finally {
+        durations.record(text, performance.now() - startedAt);
+      }
+    });
+  };
+
+  const transaction = <T>(
+    app: string,
+    work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>,
+  ): Promise<T> =>
+    pool.use(app, async (connection) => {
+      await connection.query('begin', []);
+      let isFinished = false;
+      try {
+        const { end, value } = await work(connection);
+        await connection.query(end, []);
+        isFinished = true;
+        return value;
+      } finally {
+        // Awaited, so that the next user gets a connection without an open transaction.
+        if (!isFinished) await connection.query('rollback', []).catch(() => connection.close());
+      }
+    });
+
+  return {
+    of: (app) => ({
+      run: (kind, text, values, onRow) => run(app, kind, text, values, onRow),
+      transaction: (work) => transaction(app, work),
+    }),
+    close() {
+      reads.close();
+      writes.close();
+      pool.close();
+    },
+  };
+}
+
+interface SharedConnections {
+  next(): Promise<Connection> | null;
+  close(): void;
+}
+
+interface Slot {
+  connection: Connection | null;
+  opening: Promise<Connection> | null;
+  waiting: number;
+}
+
+const sharedQueueMax = 256;
+const blockedMs = 50;
+
+function createSharedConnections(options: {
+  connections: number;
+  open: (onClose: () => void) => Promise<Connection>;
+}): SharedConnections {
+  const slots: Slot[] = Array.from({ length: options.connections }, () => ({
+    connection: null,
+    opening: null,
+    waiting: 0,
+  }));
+  let closed = false;
+
+  function openSlot(slot: Slot): Promise<Connection> {
+    slot.waiting++;
+    slot.opening ??= options
+      .open(() => {
+        slot.connection = null;
+      })
+      .then((connection) => {
+        if (closed) connection.close();
+        slot.connection = connection.isOpen ? connection : null;
+        return connection;
+      })
+      .finally(() => {
+        slot.opening = null;
+        slot.waiting = 0;
+      });
+    return slot.opening;
+  }
+
+  return {
+    next() {
+      let best: Connection | null = null;
+      let unopened: Slot | null = null;
+      for (const slot of slots) {
+        const { connection } = slot;
+        if (!connection) {
+          if (unopened === null || slot.waiting < unopened.waiting) unopened = slot;
+          continue;
+        }
+        if (connection.pending >= sharedQueueMax || connection.headMs() > blockedMs) continue;
+        if (best === null || connection.pending < best.pending) best = connection;
+        if (best.pending === 0) break;
+      }
+      if (unopened && (best === null || best.pending > 0)) return openSlot(unopened);
+      return best ? Promise.resolve(best) : null;
+    },
+    close() {
+      closed = true;
+      for (const slot of slots) slot.connection?.close();
+    },
+  };
+}
+
+interface Waiter {
+  app: string;
+  take: (connection: Connection | null) => void;
+}
+
+function createPool(options: {
+  connectionsMax: number;
+  perAppMax: number;
+  waitMsMax: number;
+  open: (onClose: () => void) => Promise<Connection>;
+}) {
+  const idle: Connection[] = [];
+  const waiting: Waiter[] = [];
+  const inUse = new Map<string, number>();
+  let openCount = 0;
+  let closed = false;
+
+  const hasRoom = (app: string) => (inUse.get(app) ?? 0) < options.perAppMax;
+  const count = (app: string, by: 1 | -1) => {
+    const now = (inUse.get(app) ?? 0) + by;
+    if (now === 0) inUse.delete(app);
+    else inUse.set(app, now);
+  };
+
+  async function acquire(app: string): Promise<Connection> {
+    if (hasRoom(app)) {
+      count(app, 1);
+      const connection = idle.findLast((each) => each.isOpen);
+      idle.splice(0, idle.length, ...idle.filter((each) => each !== connection && each.isOpen));
+      if (connection) return connection;
+      if (openCount < options.connectionsMax) return openOne(app);
+      count(app, -1);
+    }
+    const { promise, resolve } = Promise.withResolvers<Connection | null>();
+    const waiter: Waiter = { app, take: resolve };
+    waiting.push(waiter);
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(waiter), 1);
+      resolve(null);
+    }, options.waitMsMax);
+    const connection = await promise;
+    clearTimeout(timer);
+    if (connection === null) throw new Error('timeout exceeded when trying to connect');
+    return connection.isOpen ? connection : openOne(app);
+  }
+
+  async function openOne(app: string): Promise<Connection> {
+    openCount++;
+    try {
+      return await options.open(() => void openCount--);
+    } catch (error) {
+      openCount--;
+      count(app, -1);
+      throw error;
+    }
+  }
+
+  function release(app: string, connection: Connection): void {
+    count(app, -1);
+    const at = waiting.findIndex((waiter) => hasRoom(waiter.app));
+    const [next] = at < 0 ? [] : waiting.splice(at, 1);
+    if (closed) connection.close();
+    else if (next) {
+      count(next.app, 1);
+      next.take(connection);
+    } else if (connection.isOpen) idle.push(connection);
+  }
+
+  return {
+    async use<T>(app: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+      const connection = await acquire(app);
+      try {
+        return await work(connection);
+      } finally {
+        release(app, connection);
+      }
+    },
+    close() {
+      closed = true;
+      for (const connection of idle) connection.close();
+    },
+  };
+}
+
+const fastMs = 15;
+const textsMax = 2_000;
+
+function createDurations() {
+  const times = new Map<string, number>();
+  return {
+    isFast: (text: string, kind: StatementKind) =>
+      (times.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < fastMs,
+    record(text: string, ms: number) {
+      if (!times.has(text) && times.size >= textsMax) times.clear();
+      times.set(text, ms);
+    },
+  };
+}

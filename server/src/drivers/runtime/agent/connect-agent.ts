@@ -1,0 +1,143 @@
+import { createConnection } from 'node:net';
+import { BuildError, type BuildJob, type LogSink, type Runtime, type StartJob } from '../runtime.ts';
+import { type JsonLines, openJsonLines } from './json-lines.ts';
+import { type Message, protocolVersion, type Verb, type VerbArgs } from './protocol.ts';
+
+const reconnectMs = 100;
+const connectMsMax = 10_000;
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** The process runtime, in the agent. Closing it leaves the instances running. */
+export async function connectAgent(
+  socketPath: string,
+  adaptVariables: Runtime['adaptVariables'],
+): Promise<Runtime> {
+  const pending = new Map<number, Pending>();
+  const sinks = new Map<string, LogSink>();
+  const listeners = new Set<(instanceId: string) => void>();
+  let lastRequest = 0;
+  let isClosed = false;
+  let connection = connect();
+
+  async function connect(): Promise<JsonLines> {
+    for (const deadline = Date.now() + connectMsMax; ; await Bun.sleep(reconnectMs)) {
+      const lines = await tryConnect();
+      if (lines) return lines;
+      if (isClosed || Date.now() > deadline) throw new Error('The agent, which runs apps, is not available.');
+    }
+  }
+
+  function tryConnect(): Promise<JsonLines | null> {
+    return new Promise((resolve) => {
+      const socket = createConnection(socketPath);
+      socket.once('error', () => resolve(null));
+      socket.once('connect', () => resolve(openJsonLines(socket, { value: receive, close: onClose })));
+    });
+  }
+
+  function onClose(): void {
+    for (const { reject } of pending.values()) reject(new Error('The connection to the agent was lost.'));
+    pending.clear();
+    if (isClosed) return;
+    connection = connect();
+    connection.catch(() => {});
+  }
+
+  function receive(value: unknown): void {
+    const message = value as Message;
+    if ('changed' in message) {
+      for (const listener of listeners) listener(message.changed);
+    } else if ('log' in message) {
+      const sink = sinks.get(message.log);
+      for (const [stream, line] of message.lines) sink?.(stream, line);
+      if (message.missed > 0) sink?.miss?.(message.missed);
+      if (sink) void ask('readLog', { log: message.log, batch: message.batch }).catch(() => {});
+    } else {
+      const waiting = pending.get(message.request);
+      pending.delete(message.request);
+      if ('result' in message) waiting?.resolve(message.result);
+      else waiting?.reject(toError(message.error));
+    }
+  }
+
+  async function ask<T, V extends Verb = Verb>(
+    verb: V,
+    args: VerbArgs<V>,
+    onSent?: (request: number) => void,
+  ): Promise<T> {
+    const lines = await connection;
+    const request = ++lastRequest;
+    return new Promise<T>((resolve, reject) => {
+      pending.set(request, { resolve: resolve as Pending['resolve'], reject });
+      lines.send({ request, verb, args });
+      onSent?.(request);
+    });
+  }
+
+  async function build({ log, signal, ...job }: BuildJob) {
+    signal.throwIfAborted();
+    sinks.set(job.buildId, log);
+    let onAbort = () => {};
+    try {
+      return await ask<Awaited<ReturnType<Runtime['build']>>>('build', job, (request) => {
+        onAbort = () => void ask('abort', { request, reason: String(signal.reason) }).catch(() => {});
+        signal.addEventListener('abort', onAbort, { once: true });
+        if (signal.aborted) onAbort();
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      sinks.delete(job.buildId);
+    }
+  }
+
+  function start({ log, signal, ...job }: StartJob) {
+    signal?.throwIfAborted();
+    sinks.set(job.instanceId, log);
+    return ask<Awaited<ReturnType<Runtime['start']>>>('start', {
+      ...job,
+      services: job.services ? [...job.services] : undefined,
+    });
+  }
+
+  const { node } = await ask<{ node: string }>('hello', { version: protocolVersion });
+  return {
+    kind: 'process',
+    node,
+    refuses: (requirements) => ask('refuses', requirements),
+    build,
+    start,
+    async stop({ instanceId }, { graceMs }) {
+      await ask('stop', { instanceId, graceMs });
+      sinks.delete(instanceId);
+    },
+    getState: ({ instanceId }) => ask('getState', { instanceId }),
+    onStateChange: (listener) => void listeners.add(listener),
+    list: () => ask('list', {}),
+    usage: ({ instanceId }) => ask('usage', { instanceId }),
+    async resumeLog({ instanceId }, log) {
+      sinks.set(instanceId, log);
+      await ask('resumeLog', { instanceId });
+    },
+    adaptVariables,
+    async discard(artifact) {
+      await ask('discard', { artifact });
+    },
+    artifacts: () => ask('artifacts', {}),
+    check: () => ask('check', {}),
+    async close() {
+      isClosed = true;
+      (await connection.catch(() => null))?.close();
+    },
+  };
+}
+
+function toError({ message, step }: { message: string; step?: 'detect' | 'build' }): Error {
+  return step ? new BuildError(step, message) : new Error(message);
+}

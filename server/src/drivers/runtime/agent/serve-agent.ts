@@ -1,0 +1,147 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Logger } from 'pino';
+import { BuildError, type Runtime } from '../runtime.ts';
+import { type JsonLines, openJsonLines } from './json-lines.ts';
+import { createLogBuffer, type LogBuffer } from './log-buffer.ts';
+import { type Message, protocolVersion, type Verb, verbs } from './protocol.ts';
+
+export interface Agent {
+  close(): Promise<void>;
+}
+
+interface Client {
+  lines: JsonLines;
+  /** Ends with the connection: a server that comes back builds again. */
+  builds: Map<number, AbortController>;
+}
+
+/** Instances go on while no server is connected. */
+export async function serveAgent(options: {
+  runtime: Runtime;
+  socketPath: string;
+  log: Logger;
+}): Promise<Agent> {
+  const { runtime, socketPath, log } = options;
+  const clients = new Set<Client>();
+  const buffers = new Map<string, LogBuffer>();
+  const send = (client: Client, message: Message) => client.lines.send(message);
+  runtime.onStateChange?.((instanceId) => {
+    for (const client of clients) send(client, { changed: instanceId });
+  });
+
+  function bufferOf(instanceId: string): LogBuffer {
+    const buffer = buffers.get(instanceId) ?? createLogBuffer(instanceId);
+    buffers.set(instanceId, buffer);
+    return buffer;
+  }
+
+  async function run(client: Client, request: number, verb: Verb, args: unknown): Promise<unknown> {
+    switch (verb) {
+      case 'hello': {
+        const { version } = verbs.hello.parse(args);
+        if (version !== protocolVersion) throw new Error(`The agent speaks version ${protocolVersion}.`);
+        return { node: runtime.node, kind: runtime.kind };
+      }
+      case 'refuses':
+        return runtime.refuses(verbs.refuses.parse(args));
+      case 'build':
+        return build(client, request, verbs.build.parse(args));
+      case 'abort': {
+        const { request: ended, reason } = verbs.abort.parse(args);
+        client.builds.get(ended)?.abort(new Error(reason));
+        return null;
+      }
+      case 'start': {
+        const job = verbs.start.parse(args);
+        const buffer = bufferOf(job.instanceId);
+        buffer.attach(client.lines);
+        return runtime.start({ ...job, log: buffer.sink });
+      }
+      case 'stop': {
+        const { instanceId, graceMs } = verbs.stop.parse(args);
+        await runtime.stop({ instanceId, handle: {} }, { graceMs });
+        buffers.get(instanceId)?.flush();
+        buffers.delete(instanceId);
+        return null;
+      }
+      case 'getState':
+        return runtime.getState({ ...verbs.getState.parse(args), handle: {} });
+      case 'list':
+        return runtime.list();
+      case 'usage':
+        return runtime.usage({ ...verbs.usage.parse(args), handle: {} });
+      case 'resumeLog':
+        buffers.get(verbs.resumeLog.parse(args).instanceId)?.attach(client.lines);
+        return null;
+      case 'readLog': {
+        const { log: name, batch } = verbs.readLog.parse(args);
+        buffers.get(name)?.acknowledge(batch);
+        return null;
+      }
+      case 'discard':
+        await runtime.discard(verbs.discard.parse(args).artifact);
+        return null;
+      case 'artifacts':
+        return (await runtime.artifacts?.()) ?? [];
+      case 'check':
+        return runtime.check();
+    }
+  }
+
+  async function build(client: Client, request: number, job: ReturnType<typeof verbs.build.parse>) {
+    const stopping = new AbortController();
+    client.builds.set(request, stopping);
+    const buffer = createLogBuffer(job.buildId);
+    buffer.attach(client.lines);
+    try {
+      return await runtime.build({ ...job, log: buffer.sink, signal: stopping.signal });
+    } finally {
+      buffer.flush();
+      client.builds.delete(request);
+    }
+  }
+
+  async function answer(client: Client, value: unknown): Promise<void> {
+    const { request, verb, args } = value as { request?: unknown; verb?: unknown; args?: unknown };
+    if (typeof request !== 'number' || typeof verb !== 'string' || !Object.hasOwn(verbs, verb))
+      return client.lines.close();
+    try {
+      send(client, { request, result: (await run(client, request, verb as Verb, args)) ?? null });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const step = error instanceof BuildError ? { step: error.step } : {};
+      send(client, { request, error: { message, ...step } });
+    }
+  }
+
+  const server = createServer((socket) => {
+    const client: Client = {
+      builds: new Map(),
+      lines: openJsonLines(socket, {
+        value: (value) => void answer(client, value),
+        close() {
+          clients.delete(client);
+          for (const build of client.builds.values()) build.abort(new Error('The server has ended.'));
+          for (const buffer of buffers.values()) buffer.detach(client.lines);
+        },
+      }),
+    };
+    clients.add(client);
+  });
+  rmSync(socketPath, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socketPath, () => resolve());
+  });
+  chmodSync(socketPath, 0o600);
+  log.info({ socket: socketPath }, 'the agent is ready');
+  return {
+    async close() {
+      server.close();
+      for (const { lines } of clients) lines.close();
+      await runtime.close();
+      rmSync(socketPath, { force: true });
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test';
+import { toContainerUrls } from './start-instance.ts';
+
+test('loopback addresses of platform variables point to the machine', () => {
+  const inside = 'host.docker.internal';
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(
+      toContainerUrls({
+        DATABASE_URL: `postgres://u:p%40@${host}:5432/db?sslmode=disable`,
+        SVC_USER_KEYS_URL: `http://${host}:8080/.well-known/svc-user-keys.json`,
+        SVC_BASE_URL: `http://${host}:8080`,
+        SVC_APP: host,
+      }),
+    ).toEqual({
+      DATABASE_URL: `postgres://u:p%40@${inside}:5432/db?sslmode=disable`,
+      SVC_USER_KEYS_URL: `http://${inside}:8080/.well-known/svc-user-keys.json`,
+      SVC_BASE_URL: `http://${host}:8080`,
+      SVC_APP: host,
+    });
+  for (const DATABASE_URL of ['postgres://u:p@db:5432/localhost', 'postgres://localhost:p@db/x'])
+    expect(toContainerUrls({ DATABASE_URL })).toEqual({ DATABASE_URL });
+});

@@ -1,0 +1,222 @@
+import { findFreePort } from '../process/ports.ts';
+import type { StartJob } from '../runtime.ts';
+import type { ImageArtifact } from './artifacts.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { type ContainerDetail, EngineError, ignoreMissing, type ServiceSummary } from './engine.ts';
+import { filters, instanceLabels, instanceName, labelNames } from './labels.ts';
+
+export const pidsMax = 1_024;
+/** About two minutes with the engine's back-off, which starts at 0.1 s and doubles. */
+const containerRestartsMax = 10;
+const portTriesMax = 5;
+
+/** Returns the published port. It is chosen here, because the engine would choose another one on each restart. */
+export async function startContainer(
+  deps: DockerDeps,
+  job: StartJob,
+  artifact: ImageArtifact,
+): Promise<number> {
+  const { engine } = deps;
+  const name = instanceName(job.instanceId);
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort(() => false);
+    try {
+      await engine.send('POST', '/containers/create', {
+        query: { name },
+        body: await containerSpec(deps, job, { artifact, port }),
+      });
+    } catch (error) {
+      if (!(error instanceof EngineError && error.status === 409)) throw error;
+      return startExisting(deps, name);
+    }
+    try {
+      await engine.send('POST', `/containers/${name}/start`);
+      return port;
+    } catch (error) {
+      await ignoreMissing(engine.send('DELETE', `/containers/${name}`, { query: { force: 1, v: 1 } }));
+      if (!isPortInUse(error) || attempt >= portTriesMax) throw error;
+    }
+  }
+}
+
+async function startExisting({ engine }: DockerDeps, name: string): Promise<number> {
+  const { Config, State } = await engine.json<ContainerDetail>('GET', `/containers/${name}/json`);
+  if (!State.Running && !State.Restarting) await engine.send('POST', `/containers/${name}/start`);
+  return Number(Config.Labels[labelNames.port]);
+}
+
+function isPortInUse(error: unknown): boolean {
+  return error instanceof Error && /already allocated|already in use/.test(error.message);
+}
+
+async function containerSpec(
+  deps: DockerDeps,
+  job: StartJob,
+  { artifact, port }: { artifact: ImageArtifact; port: number },
+) {
+  const { run, imageId } = artifact;
+  const inner = `${artifact.port}/tcp`;
+  const memory = job.limits.memoryMb * 1024 * 1024;
+  return {
+    Image: imageId,
+    Env: containerVariables(job.env, artifact.port),
+    Labels: instanceLabels(deps, job, { service: 'app', port }),
+    ExposedPorts: { [inner]: {} },
+    ...(run
+      ? { Cmd: ['/bin/sh', '-c', run.command], Entrypoint: [], WorkingDir: run.dir, User: run.user }
+      : {}),
+    HostConfig: {
+      Init: true,
+      Memory: memory,
+      MemorySwap: memory,
+      NanoCpus: Math.round(job.limits.cpu * 1e9),
+      PidsLimit: pidsMax,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
+      LogConfig: logConfig,
+      NetworkMode: await ensureAppsNetwork(deps),
+      ExtraHosts: ['host.docker.internal:host-gateway'],
+      PortBindings: { [inner]: [{ HostIp: deps.publish.ip, HostPort: String(port) }] },
+    },
+  };
+}
+
+export const logConfig = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '2' } };
+
+export function containerVariables(env: Readonly<Record<string, string>>, port: number): string[] {
+  const all = { NODE_ENV: 'production', ...env, PORT: String(port), HOST: '0.0.0.0' };
+  return Object.entries(all).map(([name, value]) => `${name}=${value}`);
+}
+
+const second = 1e9;
+const restartsMax = 10;
+
+/** Published with `mode=host`: the routing mesh does not work on every kernel and adds a hop. */
+export async function startService(
+  deps: DockerDeps,
+  job: StartJob,
+  artifact: ImageArtifact,
+): Promise<number> {
+  const { engine } = deps;
+  // A Swarm reports a missing image only later, and keeps trying.
+  await engine.json('GET', `/images/${artifact.imageId}/json`);
+  const port = await findFreePort(() => false);
+  const network = await ensureInstanceNetwork(deps, job);
+  try {
+    const body = serviceSpec(deps, job, { artifact, port, network });
+    await engine.send('POST', '/services/create', { body, upTo: '1.44' });
+    return port;
+  } catch (error) {
+    if (!(error instanceof EngineError && error.status === 409)) throw error;
+    const name = instanceName(job.instanceId);
+    const { Spec } = await engine.json<ServiceSummary>('GET', `/services/${name}`);
+    return Number(Spec.Labels[labelNames.port]);
+  }
+}
+
+function serviceSpec(
+  deps: DockerDeps,
+  job: StartJob,
+  { artifact, port, network }: { artifact: ImageArtifact; port: number; network: string },
+) {
+  const { run, image } = artifact;
+  const labels = instanceLabels(deps, job, { service: 'app', port });
+  return {
+    Name: instanceName(job.instanceId),
+    Labels: labels,
+    TaskTemplate: {
+      ContainerSpec: {
+        Image: image,
+        Env: containerVariables(job.env, artifact.port),
+        Labels: labels,
+        ...(run ? { Command: ['/bin/sh', '-c', run.command], Dir: run.dir, User: run.user } : {}),
+        Init: true,
+        CapabilityDrop: ['ALL'],
+        Privileges: { NoNewPrivileges: true },
+        StopGracePeriod: 10 * second,
+      },
+      Resources: {
+        Limits: {
+          MemoryBytes: job.limits.memoryMb * 1024 * 1024,
+          NanoCPUs: Math.round(job.limits.cpu * 1e9),
+          Pids: pidsMax,
+        },
+      },
+      RestartPolicy: { Condition: 'on-failure', Delay: second, MaxAttempts: restartsMax },
+      Networks: [{ Target: network }],
+      Placement: { Constraints: [`node.id==${deps.swarmNode}`] },
+      LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '2' } },
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+    UpdateConfig: { Parallelism: 1, Order: 'start-first', FailureAction: 'rollback' },
+    EndpointSpec: {
+      Mode: 'vip',
+      Ports: [{ Protocol: 'tcp', TargetPort: artifact.port, PublishedPort: port, PublishMode: 'host' }],
+    },
+  };
+}
+
+const ownName = 'svc-apps';
+
+/** Returns an id, because the engine lets two servers that ask at the same time both create the name. The oldest is used. */
+export async function ensureAppsNetwork({
+  engine,
+  network,
+}: Pick<DockerDeps, 'engine' | 'network'>): Promise<string> {
+  if (network !== null) return network;
+  const oldest = async () => {
+    const query = filters({ name: [ownName], driver: ['bridge'] });
+    const found = await engine.json<{ Id: string; Name: string; Created: string }[]>('GET', '/networks', {
+      query,
+    });
+    return found
+      .filter(({ Name }) => Name === ownName)
+      .sort((a, b) => a.Created.localeCompare(b.Created) || a.Id.localeCompare(b.Id))[0]?.Id;
+  };
+  const existing = await oldest();
+  if (existing !== undefined) return existing;
+  const created = await engine.json<{ Id: string }>('POST', '/networks/create', {
+    body: {
+      Name: ownName,
+      Driver: 'bridge',
+      Options: { 'com.docker.network.bridge.enable_icc': 'false' },
+    },
+  });
+  const used = (await oldest()) ?? created.Id;
+  if (used !== created.Id) await ignoreMissing(engine.send('DELETE', `/networks/${created.Id}`));
+  return used;
+}
+
+/** Each Swarm service has its own network, because services in a shared network could connect to each other. */
+async function ensureInstanceNetwork(deps: DockerDeps, job: StartJob): Promise<string> {
+  if (deps.network !== null) return deps.network;
+  const Name = instanceName(job.instanceId);
+  try {
+    await deps.engine.send('POST', '/networks/create', {
+      body: {
+        Name,
+        Driver: 'overlay',
+        CheckDuplicate: true,
+        Labels: instanceLabels(deps, job, { service: 'app', port: null }),
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof EngineError && error.status === 409)) throw error;
+  }
+  return Name;
+}
+
+const machine = 'host.docker.internal';
+const loopback = /^([a-z]+:\/\/(?:[^@/]*@)?)(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/?]|$)(?![^/]*@)/i;
+/** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
+const urlVariables = ['DATABASE_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
+
+export function toContainerUrls(variables: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      urlVariables.includes(name) ? value.replace(loopback, `$1${machine}`) : value,
+    ]),
+  );
+}

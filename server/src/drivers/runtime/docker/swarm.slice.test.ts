@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { type Bench, openBench } from '../testing.ts';
+import { checkEngine, createDockerRuntime } from './docker-runtime.ts';
+
+import { type DockerWorld, dockerWorld } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () => {
+  let world: DockerWorld;
+  let bench: Bench;
+  beforeAll(async () => {
+    world = await dockerWorld('swarm');
+    bench = openBench(world, await world.open());
+  });
+  afterAll(async () => {
+    await bench?.runtime.close();
+    await world?.close();
+  });
+
+  test('a Swarm is used only if the operator allows it', async () => {
+    const options = { ...world.optionsOf(join(world.dataDir, 'other')), swarm: 'refused' as const };
+    expect(String(await createDockerRuntime(options).catch((error: unknown) => error))).toContain(
+      'SVC_DOCKER_SWARM=trusted-network',
+    );
+    expect(await checkEngine(options)).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('firewall'),
+    });
+  });
+
+  test('a service has limits, no capabilities and start-first updates', async () => {
+    const app = bench.app('web');
+    const instance = await app.run();
+    const form =
+      '{{json .Spec.TaskTemplate.Resources.Limits}} {{json .Spec.TaskTemplate.ContainerSpec.CapabilityDrop}} {{.Spec.UpdateConfig.Order}} {{(index .Spec.EndpointSpec.Ports 0).PublishMode}}';
+    const said = await world.engine.docker('service', 'inspect', '--format', form, `svc-${instance.id}`);
+    expect(said.trim()).toBe(
+      '{"NanoCPUs":1000000000,"MemoryBytes":134217728,"Pids":1024} ["ALL"] start-first host',
+    );
+    // It has a network of its own, and reaches nothing beside it.
+    const names = await world.engine.docker(
+      'ps',
+      '--filter',
+      `label=svc.instance=${instance.id}`,
+      '--format',
+      '{{.Networks}}',
+    );
+    expect(names.trim()).toBe(`svc-${instance.id}`);
+    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    await instance.stop();
+    expect(app.lines()).toContain('bye');
+    expect(await instance.getState()).toEqual({ state: 'gone' });
+    expect(await world.engine.docker('service', 'ls', '-q')).toBe('');
+    expect(await world.engine.docker('network', 'ls', '-q', '--filter', 'label=svc.instance')).toBe('');
+  });
+
+  test('a compose app is a stack and is removed completely', async () => {
+    const app = bench.app('web');
+    app.sample.method = 'compose';
+    Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
+    app.sample.files['compose.yaml'] = `services:
+  web: { build: ., ports: ["80:8080"], environment: { GREETING: "hello $$HOME" } }
+  side: { image: "${world.engine.baseImage}", command: ["sh", "-c", "echo from the side; sleep 1000"] }
+`;
+    app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`;
+    const instance = await app.start(await app.build());
+    expect(await bench.answer(instance.address, '/env')).toContain('GREETING=hello $HOME\n');
+    await bench.until(() => app.lines().includes('side | from the side'));
+    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    await instance.stop(1_000);
+    expect(await instance.getState()).toEqual({ state: 'gone' });
+    expect(await world.engine.docker('stack', 'ls', '--format', '{{.Name}}')).toBe('');
+    const left = ['--filter', `label=com.docker.stack.namespace=svc-${instance.id}`, '-q'];
+    expect(await world.engine.docker('network', 'ls', ...left)).toBe('');
+  });
+});

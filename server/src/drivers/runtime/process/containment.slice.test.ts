@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SampleName } from '../conformance.ts';
+import { BuildError } from '../runtime.ts';
+import { type Bench, openBench, type SampleApp } from '../testing.ts';
+import { chooseAppUsers } from './app-users.ts';
+import { type ProcessWorld, processWorld } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+const isRoot = process.getuid?.() === 0;
+let world: ProcessWorld;
+let bench: Bench;
+beforeAll(async () => {
+  world = processWorld({ times: { buildMsMax: 3_000, restartMsMin: 100 } });
+  bench = openBench(world, await world.open());
+});
+afterAll(async () => {
+  await bench.runtime.close();
+  await world.close();
+});
+
+function site(buildCommand: string, env: Record<string, string> = {}, name: SampleName = 'site'): SampleApp {
+  const app = bench.app(name, env);
+  app.sample.plan.buildCommand = buildCommand;
+  return app;
+}
+const failureOf = (app: SampleApp) =>
+  app.build().then(
+    () => 'built',
+    (error: unknown) => (error instanceof BuildError ? error.message : Promise.reject(error)),
+  );
+
+describe.if(isRoot)('as root, an app', () => {
+  test('builds and runs as its own user without groups and capabilities', async () => {
+    const report = 'id -G > out/ids; grep -E "NoNewPrivs|Cap(Eff|Bnd)" /proc/self/status >> out/ids';
+    const { filesDir } = await site(`mkdir out; ${report}`).build();
+    const file = join(filesDir ?? '', 'ids');
+    const [groups, ...rights] = (await Bun.file(file).text()).split('\n');
+    const none = '0'.repeat(16);
+    expect([groups, rights.slice(0, 3)]).toEqual([
+      '1000',
+      [`CapEff:\t${none}`, `CapBnd:\t${none}`, 'NoNewPrivs:\t1'],
+    ]);
+    expect(statSync(file).uid).toBeGreaterThan(700_000);
+    const other = await site('mkdir out; touch out/ids').build();
+    expect(statSync(join(other.filesDir ?? '', 'ids')).uid).not.toBe(statSync(file).uid);
+  });
+
+  test("cannot read the platform's keys or files of other apps", async () => {
+    mkdirSync(join(world.dataDir, 'keys'), { mode: 0o700 });
+    writeFileSync(join(world.dataDir, 'keys', 'key'), 'secret', { mode: 0o644 });
+    writeFileSync(join(world.dataDir, 'key.json'), 'secret', { mode: 0o600 });
+    const victim = bench.app('web', { OF_THE_VICTIM: 'hidden' });
+    victim.sample.files['private.txt'] = 'secret';
+    const built = await victim.build();
+    const instance = await victim.start(built);
+    await bench.answer(instance.address, '/env');
+    const source = bench.app('web');
+    mkdirSync(source.sourceDir, { mode: 0o700 });
+    writeFileSync(join(source.sourceDir, 'private.txt'), 'secret');
+    const runtime = join(world.dataDir, 'runtime');
+    const paths = [
+      join(world.dataDir, 'keys', 'key'),
+      join(world.dataDir, 'key.json'),
+      join(runtime, 'artifacts', String(built.artifact.buildId), 'private.txt'),
+      join(runtime, 'artifacts', `${built.artifact.buildId}.json`),
+      join(runtime, 'run', instance.id, 'pid'),
+      join(source.sourceDir, 'private.txt'),
+    ];
+    const folders = [
+      world.dataDir,
+      runtime,
+      ...['work', 'artifacts', 'run', 'homes', `homes/${victim.appId}`, 'nodes'].map((it) =>
+        join(runtime, it),
+      ),
+    ];
+    const homes = ['home', 'tmp'].map((name) => join(runtime, 'run', instance.id, name));
+    const tries = [
+      ...paths.map((path) => `cat ${path} && echo read ${path}`),
+      ...[...folders, ...homes].map((path) => `ls ${path} && echo listed ${path}`),
+      'cat /proc/[0-9]*/environ 2>/dev/null | grep -a OF_THE_VICTIM=hidden',
+    ];
+    for (const path of paths) statSync(path);
+    const app = site(`mkdir out; (${tries.join('\n')}) > out/seen 2>/dev/null; exit 0`);
+    const { filesDir } = await app.build();
+    const seen = (await Bun.file(join(filesDir ?? '', 'seen')).text()).split('\n').filter(Boolean);
+    // Of the folders above, it sees the path to its own.
+    const ownPath = ['runtime', 'work', 'homes', app.deploymentId, app.appId];
+    expect(seen.filter((line) => !line.startsWith('listed ') && !ownPath.includes(line))).toEqual([]);
+    await instance.stop();
+  });
+
+  test('cannot change its artifact, but can write its home and temporary folder', async () => {
+    const app = bench.app('web');
+    app.sample.plan.startCommand =
+      '(echo x > app.js || echo kept; touch new || echo closed; rm app.js || echo stays; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
+    const instance = await app.run();
+    for (const word of ['kept', 'closed', 'stays', 'wrote']) expect(app.lines('stdout')).toContain(word);
+    await instance.stop();
+    expect(readdirSync(join(world.dataDir, 'runtime', 'run'))).not.toContain(instance.id);
+  });
+
+  test('cannot influence root by variables or by a folder replaced with a link', async () => {
+    const app = bench.app('site', { LD_PRELOAD: '/nowhere/its.so', ENV: '/nowhere', IFS: 'x' });
+    await app.build();
+    // Each program says so that it could not load it: those of the app do, the ones before it do not.
+    expect(
+      app.lines('stderr').filter((line) => line.includes('nowhere') && line.includes('setpriv')),
+    ).toEqual([]);
+    mkdirSync(join(world.dataDir, 'closed', 'open'), { recursive: true });
+    chmodSync(join(world.dataDir, 'closed'), 0o700);
+    const swapped = bench.app('site');
+    swapped.sample.files['sub/readme.txt'] = 'x';
+    swapped.sample.plan.dir = 'sub';
+    swapped.sample.plan.installCommand = `cd .. && rm -r sub && ln -s ${join(world.dataDir, 'closed', 'open')} sub`;
+    swapped.sample.plan.buildCommand = 'echo arrived';
+    expect(await failureOf(swapped)).toContain('exit code 126');
+    expect(swapped.lines('stdout')).not.toContain('arrived');
+  });
+
+  test('without a sandbox is not running if another program listens on its port', async () => {
+    const open = processWorld({ isolation: { use: 'none', egress: 'public', gatewayPort: null } });
+    const unprotected = openBench(open, await open.open());
+    const app = unprotected.app('chatty');
+    const instance = await app.start(await app.build());
+    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    const [hostname = '', port] = instance.address.split(':');
+    const other = Bun.serve({ hostname, port: Number(port), fetch: () => new Response('not the app') });
+    expect(await instance.getState()).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining(`${port}`),
+    });
+    await other.stop(true);
+    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    await unprotected.runtime.close();
+    await open.close();
+  });
+
+  test('is refused if its user cannot access its files, or setpriv is missing', () => {
+    const closed = join(world.dataDir, 'closed-too');
+    mkdirSync(join(closed, 'run'), { recursive: true });
+    chmodSync(closed, 0o700);
+    const obstacle = (folder: string, setprivPlaces?: string[]) =>
+      chooseAppUsers({ folder, isRoot: true, setprivPlaces }).findProblem();
+    expect(obstacle(join(closed, 'run'))).toContain(closed);
+    expect(obstacle(world.dataDir, ['/nowhere/setpriv'])).toContain('util-linux');
+    expect(obstacle(world.dataDir)).toBeNull();
+  });
+});
+
+describe('a build', () => {
+  test('that takes too long is killed', async () => {
+    expect(await failureOf(site('sleep 1000'))).toBe('The build took longer than 3 seconds.');
+  });
+
+  test('of a static site must create its folder without links out of the source', async () => {
+    expect(await failureOf(site('true'))).toBe('The build created no folder out.');
+    expect(await failureOf(site('ln -s /etc out'))).toBe('The build created no folder out.');
+    expect(await failureOf(site('mkdir out; ln -s /etc/passwd out/a'))).toContain(
+      'a is a link to /etc/passwd',
+    );
+    expect(await failureOf(site('mkdir -p out/b; ln -s ../../.. out/b/c'))).toContain(
+      'outside of the source',
+    );
+    expect(await failureOf(site('mkdir out; mkfifo out/pipe'))).toContain(
+      'pipe is neither a file nor a folder',
+    );
+    expect(await failureOf(site('mkdir out; ln -s ../readme.txt out/a'))).toBe('built');
+  });
+
+  test('in a missing folder does not start', async () => {
+    for (const dir of ['nowhere', '..', '../..', 'readme.txt']) {
+      const app = site('echo begun');
+      app.sample.plan.dir = dir;
+      expect(await failureOf(app)).toBe(`The source has no folder ${dir}.`);
+      expect(app.lines()).toEqual([]);
+    }
+  });
+
+  test('shares its home with the next build of the app', async () => {
+    const app = site('echo kept > ~/cache; mkdir -p out');
+    await app.build();
+    const again = bench.app('site');
+    const { runtime } = bench;
+    const { appId, number } = app;
+    bench.runtime = { ...runtime, build: (job) => runtime.build({ ...job, appId, number }) };
+    again.sample.plan.buildCommand = 'mkdir out; cat ~/cache > out/cache; rm ~/cache; ls $TMPDIR > out/tmp';
+    const { filesDir } = await again.build();
+    bench.runtime = runtime;
+    expect(await Bun.file(join(filesDir ?? '', 'cache')).text()).toBe('kept\n');
+    expect(await Bun.file(join(filesDir ?? '', 'tmp')).text()).toBe('');
+  });
+
+  test('leaves no background processes', async () => {
+    const app = site('mkdir out; (sleep 7654321 &); setsid sleep 7654321 & true');
+    await app.build();
+    expect(Bun.spawnSync(['pgrep', '-f', 'sleep 7654321']).stdout.toString()).toBe('');
+  });
+
+  test('that needs an image or several containers is refused with a hint', async () => {
+    const { plan } = world.sample('web', '');
+    const refuses = (method: 'docker' | 'compose', changes: object) =>
+      bench.runtime.refuses({ method, plan: { ...plan, ...changes } });
+    expect(await refuses('compose', {})).toContain('SVC_RUNTIME=docker');
+    expect(await refuses('docker', { startCommand: null, dockerfile: 'Dockerfile' })).toContain(
+      'start command',
+    );
+    expect(await refuses('docker', { startCommand: null })).toContain('svc.yaml');
+    expect(await refuses('docker', { dockerfile: 'Dockerfile' })).toBeNull();
+    const app = bench.app('web');
+    app.sample.plan.dockerfile = 'Dockerfile';
+    await app.build();
+    expect(app.lines('platform')).toEqual([expect.stringContaining('Dockerfile is ignored')]);
+  });
+});

@@ -1,0 +1,32 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { isolationConformance } from '../conformance-isolation.ts';
+import { openBench } from '../testing.ts';
+import { processWorld } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+isolationConformance('apps as processes', async () => processWorld());
+
+test('an app reaches its services of the platform, several at one port too', async () => {
+  const world = processWorld();
+  const bench = openBench(world, await world.open());
+  const platform = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => new Response(new URL(url).pathname),
+  });
+  const app = bench.app('web');
+  app.services = ['/storage', '/keys'].map((path) =>
+    new URL(path, platform.url).href.replace('localhost', '127.0.0.1'),
+  );
+  app.sample.files['app.js'] = `(async () => {
+    for (const url of ${JSON.stringify(app.services)}) console.log(await (await fetch(url)).text());
+  })(); setInterval(() => {}, 1000);`;
+  const instance = await app.start(await app.build());
+  await bench.until(() => app.lines('stdout').includes('/keys'));
+  expect(app.lines('stdout')).toEqual(['/storage', '/keys']);
+  await instance.stop();
+  await platform.stop(true);
+  await bench.runtime.close();
+  await world.close();
+});

@@ -1,0 +1,134 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Db } from '../../core/db.ts';
+import type { OperatorDeps } from '../../core/mutation.ts';
+import type { EffectHandler } from '../../core/outbox-worker.ts';
+import { loadOrCreateKey } from '../../core/seal.ts';
+import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
+import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
+import { type CertificateState, type DomainCertificates, noCertificates } from '../domains/domain-record.ts';
+import { findDomainToCertify } from '../domains/hosts.ts';
+import { type OrderDeps, orderCertificate } from './order-certificate.ts';
+import {
+  type CertificateRow,
+  claimDueOrder,
+  deleteExpiredChallenges,
+  findCertificate,
+  requestCertificate,
+} from './store.ts';
+
+export interface CertificateService {
+  certificates: DomainCertificates;
+  order: EffectHandler;
+  runDueOrders(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function createCertificates(
+  acme: AcmeConfig | null,
+  deps: { db: Db; log: Logger; operator: () => OperatorDeps },
+): Promise<CertificateService> {
+  const { db } = deps;
+  if (!acme) {
+    const nothing = async () => {};
+    return { certificates: noCertificates, order: nothing, runDueOrders: nothing, stop: nothing };
+  }
+  const authority = openAcmeAuthority({
+    directory: acme.directory,
+    email: acme.email ?? undefined,
+    trusted: acme.caFile === null ? undefined : readFileSync(acme.caFile, 'utf8'),
+    accountKey: await loadOrCreateKey(db, 'acme.account_key', accountKey),
+  });
+  const orderQueue = createOrderQueue({ ...deps, authority });
+  return {
+    certificates: {
+      isOn: true,
+      stateOf: async (tx, { id }) => certificateState(await findCertificate(tx, id)),
+    },
+    async order({ domainId }) {
+      const domain = await findDomainToCertify(db, String(domainId));
+      if (domain) await requestCertificate(db, { ...domain, domainId: String(domainId) });
+      orderQueue.wake();
+    },
+    async runDueOrders() {
+      await deleteExpiredChallenges(db);
+      orderQueue.wake();
+    },
+    stop: orderQueue.stop,
+  };
+}
+
+const concurrentMax = 3;
+
+/** Orders run beside the outbox, because an authority may take minutes to answer. */
+export function createOrderQueue(deps: OrderDeps) {
+  const stopped = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  async function processDueOrders(): Promise<void> {
+    try {
+      while (!stopped.signal.aborted) {
+        const order = await claimDueOrder(deps.db, deps.authority.name);
+        if (!order) return;
+        // More orders may be due: start another worker.
+        wake();
+        await orderCertificate(deps, order, stopped.signal);
+      }
+    } catch (error) {
+      // The lease expires, and the next run claims the order again.
+      deps.log.error({ err: error }, 'certificate order failed');
+    }
+  }
+
+  function wake(): void {
+    if (stopped.signal.aborted || running.size >= concurrentMax) return;
+    const run: Promise<void> = processDueOrders().finally(() => running.delete(run));
+    running.add(run);
+  }
+
+  return {
+    wake,
+    /** Resolves when no due order is left. */
+    async idle() {
+      while (running.size > 0) await Promise.all(running);
+    },
+    async stop() {
+      stopped.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+async function accountKey(): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+export function certificateState(row: CertificateRow | null): CertificateState {
+  if (row?.notAfter && !row.isExpired) return { state: 'ok' };
+  if (row?.isExpired)
+    return {
+      state: 'failed',
+      reason: 'expired',
+      detail: `Expired at ${row.notAfter?.toISOString()}.${failureDetail(row)}`,
+    };
+  if (!row?.failureReason) return { state: 'waiting' };
+  const reason = row.failureReason === 'caa_forbids' ? 'caa_forbids' : 'order_failed';
+  return { state: 'failed', reason, detail: failureDetail(row).trim() };
+}
+
+const failureTexts: Readonly<Record<OrderErrorReason, string>> = {
+  authority_unreachable: 'The certificate authority cannot be reached',
+  authority_error: 'The certificate authority reported an error',
+  rate_limited: 'The rate limit of the certificate authority is exceeded',
+  host_refused: 'The certificate authority does not issue certificates for this host',
+  caa_forbids: 'A CAA record forbids the certificate authority to issue a certificate',
+  challenge_failed: 'The certificate authority could not reach this server at the host',
+};
+
+function failureDetail({ failureReason, failureText, nextTryAt, isOrdering }: CertificateRow): string {
+  if (!failureReason) return '';
+  const next = isOrdering ? 'A retry is running.' : `Next attempt at ${nextTryAt.toISOString()}.`;
+  return ` ${failureTexts[failureReason]}: ${failureText ?? ''} ${next}`;
+}

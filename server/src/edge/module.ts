@@ -1,0 +1,164 @@
+import { siteAuthPath } from '@svc/contract/identity.ts';
+import { userKeysPath } from '@svc/contract/user-keys.ts';
+import { onApp } from '../apps/app-events.ts';
+import { createTaggedCache } from '../core/cache.ts';
+import type { DeliveryServices } from '../delivery/module.ts';
+import { type HttpsServer, secureOrigin } from '../drivers/certificates/https-server.ts';
+import type { DriverDeps } from '../drivers/deps.ts';
+import { openDns } from '../drivers/dns/open-dns.ts';
+import type { TrustedProxies } from '../http/client-address.ts';
+import { at, documentAt, under } from '../http/front.ts';
+import type { HostHandler } from '../http/handlers.ts';
+import type { Module } from '../http/module.ts';
+import type { IdentityServices } from '../identity/module.ts';
+import { type CertificateService, createCertificates } from './certificates/certificates.ts';
+import { type ChallengeLookup, challengePrefix, createChallengeLookup } from './certificates/challenge.ts';
+import { createCertificateLoader, syncCertificates } from './certificates/served-certificates.ts';
+import { type Console, consoleSources, createConsole } from './console/create-console.ts';
+import { checkDomains } from './domains/check-domains.ts';
+import { orderTopic } from './domains/domain-record.ts';
+import { type DomainsConfig, openDomainsConfig } from './domains/domain-settings.ts';
+import { detachDomains } from './domains/domains.ts';
+import { findActiveHost } from './domains/hosts.ts';
+import { notifyLoss } from './domains/notify-owners.ts';
+import { domainRoutes } from './domains/routes.ts';
+import { openEdge } from './sites/edge.ts';
+import { createSiteHandler } from './sites/handle-request.ts';
+import { challengeResponse } from './sites/plain-page.ts';
+import { createUserTokens, type UserTokens } from './sites/user-tokens.ts';
+import { visitorRoutes } from './visitors/routes.ts';
+import { createSiteAuth } from './visitors/site-auth.ts';
+import { deleteExpiredVisits } from './visitors/store.ts';
+import { createVisitors } from './visitors/visitors.ts';
+
+type OpenedEdge = Awaited<ReturnType<typeof openEdge>>;
+
+export interface EdgeServices {
+  edge: OpenedEdge;
+  requestsInFlight: OpenedEdge['inFlight']['count'];
+  sites: HostHandler;
+  console: Console;
+  domains: DomainsConfig;
+  certificates: CertificateService;
+  challengeLookup: ChallengeLookup;
+  userTokens: UserTokens;
+}
+
+type EdgeConfig = Pick<Parameters<typeof openEdge>[0], 'extraHosts' | 'edgeCacheBytes'> & {
+  host: string;
+  trustedProxies: TrustedProxies;
+  acme: Parameters<typeof createCertificates>[0];
+  domains: { dns: Parameters<typeof openDns>[0] } & Pick<
+    Parameters<typeof openDomainsConfig>[0],
+    'edgeAddresses' | 'caaId'
+  >;
+} & Parameters<typeof secureOrigin>[0];
+
+type EdgeDeps = DriverDeps &
+  IdentityServices &
+  DeliveryServices & { config: EdgeConfig; https: HttpsServer | null };
+
+export const edge: Module = {
+  name: 'edge',
+  async open(deps: EdgeDeps): Promise<EdgeServices> {
+    const { config, https, db, log, now, invalidation, metrics, onStop } = deps;
+    const certificates = await createCertificates(config.acme, { db, log, operator: () => deps });
+    onStop(certificates.stop);
+    const domains = openDomainsConfig({
+      ...config,
+      ...config.domains,
+      secureOrigin: ({ host, hasCertificate }) =>
+        https && (hasCertificate || https.covers(host)) ? secureOrigin(config, host) : null,
+      dns: openDns(config.domains.dns),
+      certificates: certificates.certificates,
+    });
+    const challengeLookup = createChallengeLookup({ db });
+    const userTokens = await createUserTokens({ db, baseUrl: config.baseUrl, now });
+    const opened = await openEdge({
+      ...config,
+      ...deps,
+      visitors: createVisitors({
+        ...config,
+        ...deps,
+        httpsPort: config.https?.port ?? null,
+        cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+      }),
+      challengeLookup,
+      secureOrigin: (host) => (https?.hasCertificate(host) ? secureOrigin(config, host) : null),
+      count: metrics.siteRequest,
+      countApp: deps.appMetrics.note,
+      tokens: userTokens,
+    });
+    onStop(() => opened.stop());
+    return {
+      edge: opened,
+      requestsInFlight: opened.inFlight.count,
+      sites: createSiteHandler({ ...config, edge: opened, count: metrics.siteRequest }),
+      console: createConsole({ sources: consoleSources, baseUrl: config.baseUrl }),
+      domains,
+      certificates,
+      challengeLookup,
+      userTokens,
+    };
+  },
+  routes: ({ config, domains }: EdgeDeps & EdgeServices) => [
+    ...domainRoutes(domains),
+    ...visitorRoutes({ ...config, httpsPort: config.https?.port ?? null, findAppAtDomain: findActiveHost }),
+  ],
+  handlers: (deps: EdgeDeps & EdgeServices) => [
+    { matches: deps.console.has, handle: deps.console.handle },
+    {
+      matches: under(challengePrefix),
+      route: 'acme',
+      handle: async (request, { pathname: path }) => {
+        const { body, ...answer } = await challengeResponse(deps.challengeLookup, {
+          method: request.method,
+          path,
+        });
+        return new Response(body as BodyInit | null, answer);
+      },
+    },
+    documentAt(userKeysPath, async () =>
+      Response.json(deps.userTokens.publicKeys, { headers: { 'cache-control': 'public, max-age=300' } }),
+    ),
+    {
+      matches: at(siteAuthPath),
+      route: 'login',
+      handle: createSiteAuth({
+        ...deps.config,
+        ...deps,
+        httpsPort: deps.config.https?.port ?? null,
+        findAppAtDomain: findActiveHost,
+      }),
+    },
+  ],
+  effects: (deps: EdgeDeps & EdgeServices) => ({
+    [orderTopic]: deps.certificates.order,
+    'domains.tellLoss': notifyLoss(() => deps),
+  }),
+  jobs: (deps: EdgeDeps & EdgeServices) => [
+    {
+      name: 'domains.check',
+      cron: '* * * * *',
+      run: async () => void (await checkDomains(deps, deps.domains)),
+    },
+    { name: 'certificates.order', cron: '* * * * *', run: () => deps.certificates.runDueOrders() },
+    { name: 'visits.forget', cron: '*/10 * * * *', run: () => deleteExpiredVisits(deps.db) },
+  ],
+  subscriptions: () => [
+    onApp({
+      deleted: async (ctx, app) => {
+        const { hosts } = await detachDomains(ctx, app);
+        if (hosts.length === 0) return { before: {}, after: {} };
+        ctx.warn('Its custom domains are detached, and are to be added again when it is restored.');
+        return { before: { domains: hosts }, after: { domains: [] } };
+      },
+    }),
+  ],
+  async start({ https, db, log, invalidation, onStop }: EdgeDeps) {
+    if (!https) return;
+    const load = createCertificateLoader({ db, log });
+    const following = await syncCertificates({ listener: https, load, invalidation, log });
+    onStop(() => following.stop());
+  },
+};

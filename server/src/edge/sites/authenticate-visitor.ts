@@ -1,0 +1,105 @@
+import { findAppForSignIn } from '../../apps/record/find-app.ts';
+import type { TaggedCache } from '../../core/cache.ts';
+import type { Caller } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { type Failure, fail } from '../../core/problem.ts';
+import { appTag, userTag } from '../../core/tags.ts';
+import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
+import type { Credential } from '../../identity/credentials/find-credential.ts';
+import { findUser } from '../../people/users/users.ts';
+import { canVisit } from '../visitors/can-visit.ts';
+import { problemResponse } from '../visitors/site-responses.ts';
+import type { Visitors } from '../visitors/visitors.ts';
+import type { RunningApp, SiteSnapshot } from './site-cache.ts';
+import type { Person } from './user-tokens.ts';
+
+/** `person` is passed to the app. `userId` is whose permission was used; null if none was needed. */
+export type VisitorAuth = { person: Person | null; userId: string | null } | { refused: EdgeResponse };
+
+export interface VisitorAuthDeps {
+  visitors: Pick<Visitors, 'findVisitor' | 'redirectToSignIn'>;
+  /** Receives a request with one credential header only. */
+  findCredential: (request: Request) => Promise<Credential | null>;
+  findPerson: (visit: { appId: string; userId: string }) => Promise<Person | null>;
+  cache: TaggedCache<Person>;
+}
+
+export function createVisitorAuth(deps: VisitorAuthDeps) {
+  return async (site: SiteSnapshot, app: RunningApp, request: EdgeRequest): Promise<VisitorAuth> => {
+    if (app.authMode === 'bearer' || app.authMode === 'api_key')
+      return authenticateByHeader(deps, site, app.authMode, request);
+    const tellsApp = app.authMode === 'cookie';
+    // A public app that is not told of its visitors needs no lookup.
+    if (site.isOpen && !tellsApp) return { person: null, userId: null };
+    const userId = await deps.visitors.findVisitor(site, request);
+    const person = userId === null ? null : await cachedPerson(deps, site, userId);
+    if (person === null && !site.isOpen) return { refused: deps.visitors.redirectToSignIn(site, request) };
+    return { person: tellsApp ? person : null, userId: person?.userId ?? null };
+  };
+}
+
+function cachedPerson({ cache, findPerson }: VisitorAuthDeps, { appId }: SiteSnapshot, userId: string) {
+  return cache.get(`${appId} ${userId}`, async () => {
+    const person = await findPerson({ appId, userId });
+    return person && { value: person, tags: [appTag(appId), userTag(userId)] };
+  });
+}
+
+async function authenticateByHeader(
+  deps: VisitorAuthDeps,
+  site: SiteSnapshot,
+  mode: 'bearer' | 'api_key',
+  request: EdgeRequest,
+): Promise<VisitorAuth> {
+  const { name, challenge } = credentialHeaders[mode];
+  const sent = request.header(name);
+  const refused = (failure: Failure) => ({ refused: problemResponse(request, failure) });
+  const unknown = (detail: string) =>
+    refused(fail('unauthenticated', { detail, headers: { 'www-authenticate': challenge } }));
+  if (sent === null)
+    return site.isOpen
+      ? { person: null, userId: null }
+      : unknown(`The app requires authentication: send \`${name}\`.`);
+  const credential = await deps.findCredential(new Request('http://app/', { headers: { [name]: sent } }));
+  if (!credential || !isFor(credential.caller, site))
+    return unknown('The credential is unknown, expired or not valid for this app.');
+  const { scope, userId } = credential.caller;
+  if (scope && !isInScope(scope, site, request))
+    return refused(
+      fail('forbidden', { detail: 'The scope of the token does not include this app or action.' }),
+    );
+  const person = await cachedPerson(deps, site, userId);
+  return person === null ? refused(fail('not_found')) : { person, userId };
+}
+
+const credentialHeaders = {
+  bearer: { name: 'authorization', challenge: 'Bearer realm="app"' },
+  api_key: { name: 'x-api-key', challenge: 'ApiKey realm="app"' },
+} as const;
+
+/** A credential issued through another app is valid for that app only. */
+function isFor(caller: Caller, { appId }: SiteSnapshot): boolean {
+  return caller.throughApp === undefined || caller.throughApp === appId;
+}
+
+/** A WebSocket can write, although it starts with a GET. */
+function isInScope(
+  { tenantId, apps, actions }: NonNullable<Caller['scope']>,
+  site: SiteSnapshot,
+  request: EdgeRequest,
+): boolean {
+  const reads = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) && request.header('upgrade') === null;
+  const isIts = tenantId === site.tenantId && (apps.length === 0 || apps.includes(site.appId));
+  return isIts && actions.includes(reads ? 'read' : 'write');
+}
+
+export async function findPerson(
+  db: Db,
+  { appId, userId }: { appId: string; userId: string },
+): Promise<Person | null> {
+  if (!(await canVisit({ db }, { appId, userId, hostKind: 'app' }))) return null;
+  const user = await findUser({ db }, { ref: userId });
+  if (user?.status !== 'active') return null;
+  const app = await findAppForSignIn({ db }, { appId, userId });
+  return { userId, email: user.email, name: user.name, relation: app?.relation ?? 'none' };
+}

@@ -1,0 +1,164 @@
+import type { Db } from '../../core/db.ts';
+import { fail } from '../../core/problem.ts';
+import type { SiteHost } from '../domains/host-names.ts';
+import { compileConfig } from './compile-config.ts';
+import { createPreparedFiles } from './prepare-file.ts';
+import type { ReleaseContent, RunningApp, SiteFile, SiteSnapshot } from './site-cache.ts';
+import { findSiteRow, listReleaseFiles, type SiteRow } from './store.ts';
+
+export interface LoadedSite {
+  snapshot: SiteSnapshot;
+  /** Equal as long as the snapshot would be the same: then the cached snapshot stays. */
+  facts: string;
+}
+
+interface SiteSource {
+  db: Db;
+  contents: ReturnType<typeof createReleaseContents>;
+  appAt(host: string): Promise<string | null>;
+}
+
+/** A release may be deleted between the two queries after the site has switched: then the site is read again. */
+const triesMax = 3;
+
+/** Null if no app has the host. */
+export async function loadSite(source: SiteSource, host: SiteHost): Promise<LoadedSite | null> {
+  for (let tries = 1; ; tries++) {
+    const row = await findRow(source, host);
+    if (!row) return null;
+    const app = runningApp(row, host);
+    const content = await serveContent(source, row, app ? null : servedReleaseId(row, host));
+    if (content !== 'gone') {
+      const snapshot = { ...snapshotOf(row, host, content), app };
+      return { snapshot, facts: JSON.stringify(row) };
+    }
+    if (tries >= triesMax) {
+      throw fail('unavailable', {}, { cause: new Error(`Release ${row.releaseId} is incomplete.`) });
+    }
+  }
+}
+
+async function findRow({ db, appAt }: SiteSource, host: SiteHost): Promise<SiteRow | null> {
+  if (host.kind === 'staging') return findSiteRow(db, { of: host, pointer: 'staged' });
+  if (host.kind === 'app') return findSiteRow(db, { of: host, pointer: 'active' });
+  const appId = await appAt(host.host);
+  return appId === null ? null : findSiteRow(db, { of: { appId }, pointer: 'active' });
+}
+
+/** A suspended app shows no release. A staged release does not need a running app. */
+function servedReleaseId(row: SiteRow, { kind }: SiteHost): string | null {
+  if (row.record !== 'active' || row.releaseState !== 'finalized') return null;
+  const isShown =
+    kind === 'staging'
+      ? row.isStagingEnabled === true && row.runtime !== 'suspended'
+      : row.isPublished === true && row.runtime === 'running';
+  return isShown ? row.releaseId : null;
+}
+
+/** A running deployment takes precedence over a release. Staging hosts have releases only. */
+function runningApp(row: SiteRow, { kind }: SiteHost): RunningApp | null {
+  const { deploymentId, addresses, authMode, tenantSlug } = row;
+  if (kind === 'staging' || deploymentId === null) return null;
+  if (row.record !== 'active' || row.runtime !== 'running') return null;
+  return { deploymentId, addresses, authMode, tenantSlug };
+}
+
+async function serveContent(
+  { db, contents }: SiteSource,
+  { tenantId, appId, files }: SiteRow,
+  releaseId: string | null,
+): Promise<ReleaseContent | null | 'gone'> {
+  if (releaseId === null) return null;
+  const content = await contents.get(releaseId, async () => {
+    const rows = await listReleaseFiles(db, { tenantId, appId, releaseId });
+    const files = new Map(rows.map((row) => [row.path, fileOf(row)]));
+    return { releaseId, files, use: { isRecent: false } };
+  });
+  if (content.files.size === files) return content;
+  contents.forget(releaseId);
+  return 'gone';
+}
+
+function fileOf({ sha256, ...row }: Awaited<ReturnType<typeof listReleaseFiles>>[number]): SiteFile {
+  return { ...row, tag: `"${sha256.slice(0, 32)}` };
+}
+
+function snapshotOf(row: SiteRow, host: SiteHost, content: ReleaseContent | null): Omit<SiteSnapshot, 'app'> {
+  const site = {
+    appId: row.appId,
+    tenantId: row.tenantId,
+    hostKind: host.kind,
+    isOpen: row.visibility === 'internet' && host.kind !== 'staging',
+  };
+  return {
+    ...site,
+    release: content && {
+      ...content,
+      config: compileConfig(row.config ?? {}),
+      prepared: createPreparedFiles(site),
+    },
+  };
+}
+
+/** Cached file lists. They outlive changes of their sites, because a release never changes. */
+export function createReleaseContents(options: {
+  /** Files of all releases together. */
+  filesMax: number;
+  /** Must drop all references, so that the memory is freed. */
+  onDropped: (releaseId: string) => void;
+}) {
+  const cached = new Map<string, ReleaseContent>();
+  const loading = new Map<string, Promise<ReleaseContent>>();
+  let total = 0;
+
+  function drop(releaseId: string): void {
+    const content = cached.get(releaseId);
+    if (!content) return;
+    cached.delete(releaseId);
+    total -= costOf(content);
+    options.onDropped(releaseId);
+  }
+
+  function dropOne(): void {
+    for (const [releaseId, content] of cached) {
+      if (!content.use.isRecent) {
+        drop(releaseId);
+        return;
+      }
+      content.use.isRecent = false;
+      cached.delete(releaseId);
+      cached.set(releaseId, content);
+    }
+  }
+
+  async function loadContent(
+    releaseId: string,
+    load: () => Promise<ReleaseContent>,
+  ): Promise<ReleaseContent> {
+    const content = await load();
+    while (cached.size > 0 && total + costOf(content) > options.filesMax) dropOne();
+    cached.set(releaseId, content);
+    total += costOf(content);
+    return content;
+  }
+
+  return {
+    async get(releaseId: string, load: () => Promise<ReleaseContent>): Promise<ReleaseContent> {
+      const known = cached.get(releaseId);
+      if (known) return known;
+      const under = loading.get(releaseId);
+      if (under) return under;
+      const result = loadContent(releaseId, load).finally(() => loading.delete(releaseId));
+      loading.set(releaseId, result);
+      return result;
+    },
+    /** If the list is wrong or its release is gone. */
+    forget: drop,
+    files: () => total,
+  };
+}
+
+/** Plus one for the release itself. */
+function costOf({ files }: ReleaseContent): number {
+  return files.size + 1;
+}

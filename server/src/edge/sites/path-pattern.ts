@@ -1,0 +1,98 @@
+import { isDecodedSegment, isSegment, root } from './resolve-path.ts';
+
+/** Compared segment by segment in linear time. */
+export interface PathPattern {
+  parts: readonly ({ text: string } | { name: string })[];
+  /** The literals with their positions, compared first. */
+  texts: readonly { at: number; text: string }[];
+  isOpen: boolean;
+  isFolder: boolean;
+  /** The only matching path; null if there are variables. */
+  exact: string | null;
+}
+
+/** Values by name; `splat` is the value of `*`. */
+export type Found = ReadonlyMap<string, readonly string[]>;
+
+export const splatName = 'splat';
+
+export const nothing: Found = new Map();
+
+export function compilePattern(pattern: string): PathPattern {
+  const segments = pattern.slice(1).split('/');
+  const last = segments.at(-1);
+  const isOpen = last === '*';
+  const isFolder = last === '';
+  if (isOpen || isFolder) segments.pop();
+  const parts = segments.map((segment): PathPattern['parts'][number] => {
+    const [, name] = /^:([A-Za-z][A-Za-z0-9_]*)$/.exec(segment) ?? [];
+    return name === undefined ? { text: decodeSegment(segment) } : { name };
+  });
+  const texts = parts.flatMap((part, at) => ('text' in part ? [{ at, text: part.text }] : []));
+  const isExact = !isOpen && texts.length === parts.length;
+  const text = texts.map((part) => part.text).join('/');
+  return { parts, texts, isOpen, isFolder, exact: isExact ? exactKey({ text, isFolder }) : null };
+}
+
+export function exactKey({ text, isFolder }: Pick<SitePath, 'text' | 'isFolder'>): string {
+  return isFolder ? `${text}/` : text;
+}
+
+/** Allocates nothing. `/a/*` matches `/a/` and everything below, but not `/a`. */
+export function isMatch({ parts, texts, isOpen, isFolder }: PathPattern, path: SitePath): boolean {
+  const { segments } = path;
+  if (isOpen) {
+    if (segments.length < parts.length || (segments.length === parts.length && !path.isFolder)) return false;
+  } else if (segments.length !== parts.length || path.isFolder !== isFolder) return false;
+  for (const { at, text } of texts) if (segments[at] !== text) return false;
+  return true;
+}
+
+export function matchPattern(pattern: PathPattern, path: SitePath): Found | null {
+  if (!isMatch(pattern, path)) return null;
+  const { parts, isOpen } = pattern;
+  const { segments } = path;
+  let found: Map<string, readonly string[]> | null = null;
+  for (const [at, part] of parts.entries()) {
+    if ('text' in part) continue;
+    found ??= new Map();
+    found.set(part.name, [segments[at] ?? '']);
+  }
+  if (!isOpen) return found ?? nothing;
+  const rest = segments.slice(parts.length);
+  if (path.isFolder && rest.length > 0) rest.push('');
+  return new Map([...(found ?? nothing), [splatName, rest]]);
+}
+
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment).normalize('NFC');
+  } catch {
+    return segment;
+  }
+}
+
+export interface SitePath {
+  segments: readonly string[];
+  /** The segments joined by `/`, as file names of a release. */
+  text: string;
+  isFolder: boolean;
+}
+
+/** Null if invalid. Invalid paths are refused, not repaired, so that a proxy in front cannot read them as another file. */
+export function readPath(raw: string): SitePath | null {
+  if (raw === '/') return root;
+  if (!/^\/[!-~]*$/.test(raw) || raw.includes('\\')) return null;
+  const isFolder = raw.endsWith('/');
+  const segments = raw.slice(1, isFolder ? -1 : undefined).split('/');
+  if (raw.includes('%')) {
+    try {
+      for (const [at, segment] of segments.entries()) segments[at] = decodeURIComponent(segment);
+    } catch {
+      return null;
+    }
+    if (!segments.every(isDecodedSegment)) return null;
+    for (const [at, segment] of segments.entries()) segments[at] = segment.normalize('NFC');
+  } else if (!segments.every(isSegment)) return null;
+  return { segments, text: segments.join('/'), isFolder };
+}

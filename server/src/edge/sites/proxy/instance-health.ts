@@ -1,0 +1,80 @@
+import type { Invalidation } from '../../../core/invalidation.ts';
+import { domainsTag } from '../../domains/domain-record.ts';
+
+/** How long a successful result is valid. */
+const heardMs = 1_000;
+const heardMax = 10_000;
+
+/** Checks that an address accepts connections before a request is sent, because a body can be sent only once. */
+export function createReachable({ connectMs }: { connectMs: number }) {
+  const heard = new Map<string, number>();
+
+  function note(address: string): void {
+    if (heard.size >= heardMax) heard.clear();
+    heard.set(address, performance.now());
+  }
+
+  return {
+    note,
+    forget: (address: string) => void heard.delete(address),
+    /** `now` ignores recent results. */
+    async check(address: string, how: 'lately' | 'now'): Promise<boolean> {
+      const at = heard.get(address);
+      if (how === 'lately' && at !== undefined && performance.now() - at < heardMs) return true;
+      const isThere = await connects(address, connectMs);
+      if (isThere) note(address);
+      else heard.delete(address);
+      return isThere;
+    },
+  };
+}
+
+async function connects(address: string, ms: number): Promise<boolean> {
+  const url = URL.parse(`http://${address}`);
+  if (!url) return false;
+  const end = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => end.resolve(false), ms);
+  Bun.connect({
+    hostname: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 80),
+    socket: {
+      open(socket) {
+        end.resolve(true);
+        socket.end();
+      },
+      connectError: () => end.resolve(false),
+      data: () => {},
+    },
+  }).catch(() => end.resolve(false));
+  try {
+    return await end.promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Stands for all credentials: it is not known here which ones a visit depends on. */
+export const anyCredential = 'credential:';
+const tagsMax = 10_000;
+
+export function createRecentChanges(invalidation: Pick<Invalidation, 'onChange'>) {
+  const changedAt = new Map<string, number>();
+  let now = 0;
+  /** Everything counts as changed up to here. */
+  let floor = 0;
+  invalidation.onChange((tag) => {
+    // Other tags, such as those of logs and queues, change many times a second and do not matter here.
+    const key = tag?.startsWith(anyCredential) ? anyCredential : tag;
+    if (key === null || key === domainsTag || changedAt.size >= tagsMax) {
+      changedAt.clear();
+      floor = ++now;
+    } else if (key === anyCredential || key.startsWith('app:') || key.startsWith('user:'))
+      changedAt.set(key, ++now);
+  });
+  return {
+    /** Must be read before the lookup that it guards. */
+    now: () => now,
+    since: (then: number, tags: readonly string[]) =>
+      floor > then || tags.some((tag) => (changedAt.get(tag) ?? 0) > then),
+  };
+}

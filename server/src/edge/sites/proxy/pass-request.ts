@@ -1,0 +1,220 @@
+import { fail } from '../../../core/problem.ts';
+import type { EdgeRequest, EdgeResponse } from '../../../http/edge-request.ts';
+import { problemResponse } from '../../visitors/site-responses.ts';
+import {
+  overduePage,
+  type PlainPage,
+  pageResponse,
+  startingPage,
+  unavailablePage,
+  unreachablePage,
+} from '../plain-page.ts';
+import { type WatchedStream, watchedStream } from './deadlines.ts';
+import { responseHeaders } from './passed-headers.ts';
+import { type ProxyExchange, type ProxyShared, pickAddress } from './pick-address.ts';
+
+/** Up to this size a response is buffered, because Bun sends a stream without its length. */
+const wholeBytesMax = 64 * 1024;
+const bodiless = new Set([204, 205, 304]);
+
+export async function passRequest(
+  shared: ProxyShared,
+  exchange: ProxyExchange,
+): Promise<Response | RefusalCode> {
+  for (let tries = 1; ; tries++) {
+    const address = await pickAddress(shared, exchange);
+    if (address === null) return exchange.app.addresses.length === 0 ? 'app_starting' : 'app_unreachable';
+    const attempt = await sendRequest(shared, exchange, address);
+    if (attempt !== 'again') return attempt;
+    shared.reachable.forget(address);
+    if (tries > 1) return 'app_unreachable';
+  }
+}
+
+/** `again`: the attempt cannot have had an effect. */
+async function sendRequest(
+  shared: ProxyShared,
+  exchange: ProxyExchange,
+  address: string,
+): Promise<Response | RefusalCode | 'again'> {
+  const { whole, request, site } = exchange;
+  const { limits } = shared;
+  const stop = new AbortController();
+  let isOverdue = false;
+  let hasEnded = false;
+  let leave: (() => void) | null = null;
+  const deadline = shared.deadlines.add({
+    ms: limits.firstByteMs,
+    over() {
+      isOverdue = true;
+      stop.abort();
+      end();
+    },
+  });
+  const onGone = () => stop.abort();
+  whole.request.signal.addEventListener('abort', onGone, { once: true });
+  shared.inFlight.begin(address);
+  function end(): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    deadline.end();
+    whole.request.signal.removeEventListener('abort', onGone);
+    shared.inFlight.end(address);
+    leave?.();
+  }
+
+  const body = bodyOf(exchange, () => deadline.touch());
+  let answered: Response;
+  try {
+    answered = await fetch(
+      `http://${address}${request.path}${request.search === '' ? '' : `?${request.search}`}`,
+      {
+        method: request.method,
+        headers: exchange.headers,
+        body: body?.stream ?? null,
+        redirect: 'manual',
+        signal: stop.signal,
+        decompress: false,
+        // A body sent on a pooled connection that the app has just closed would be lost.
+        keepalive: body === null,
+        duplex: 'half',
+        // HTTP_PROXY of the environment is not for requests to apps.
+        proxy: false,
+      } as RequestInit,
+    );
+  } catch (error) {
+    end();
+    if (isOverdue) return 'app_timeout';
+    if (whole.request.signal.aborted) return 'app_unreachable';
+    const isSafe = request.method === 'GET' || request.method === 'HEAD';
+    if (isSafe || (!body?.hasBegun() && isRefused(error))) return 'again';
+    shared.log.info({ err: error, app: site.appId, path: request.path }, 'app did not respond');
+    return 'app_unreachable';
+  }
+  shared.reachable.note(address);
+  deadline.touch(limits.idleMs);
+  const keep = () => {
+    leave = exchange.slot.keep();
+    if (hasEnded) leave();
+  };
+  return passResponse(shared, exchange, { answered, stop, deadline, end, keep, isOverdue: () => isOverdue });
+}
+
+/** As a stream if there is no content type: Bun would add one to bytes, and browsers would download the response. */
+function bodyFor(bytes: Uint8Array<ArrayBuffer>, headers: Headers): BodyInit {
+  if (headers.get('content-type')) return bytes;
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+function bodyOf({ whole, request, headers }: ProxyExchange, piece: () => void): WatchedStream | null {
+  const { body } = whole.request;
+  if (body === null) return null;
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    // A body of GET or HEAD is not passed on, and the app must not wait for it.
+    headers.delete('content-length');
+    return null;
+  }
+  if (headers.get('content-length') === '0') return null;
+  return watchedStream(body, { piece, ended: () => {} });
+}
+
+function isRefused(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return code === 'ConnectionRefused' || code === 'ECONNREFUSED';
+}
+
+interface Answered {
+  answered: Response;
+  stop: AbortController;
+  deadline: { touch(ms?: number): void };
+  end(): void;
+  /** Keeps the slot until the end of the stream. */
+  keep(): void;
+  isOverdue(): boolean;
+}
+
+async function passResponse(
+  shared: ProxyShared,
+  exchange: ProxyExchange,
+  { answered, stop, deadline, end, keep, isOverdue }: Answered,
+): Promise<Response | RefusalCode> {
+  const { request, whole, site } = exchange;
+  const { status } = answered;
+  const ms = performance.now() - exchange.startedAt;
+  const count = () => shared.count(request.method, status);
+  const note = (bytes: number) => shared.countApp(site.appId, status, bytes, ms);
+  const headers = responseHeaders(answered.headers, { host: request.host, requestId: request.requestId() });
+  if (whole.isStopping()) headers.set('connection', 'close');
+  if (status < 200 || status > 599) {
+    stop.abort();
+    end();
+    return 'app_unreachable';
+  }
+  if (request.method === 'HEAD' || bodiless.has(status) || answered.body === null) {
+    end();
+    count();
+    note(0);
+    return new Response(null, { status, headers });
+  }
+  const length = answered.headers.get('content-length');
+  if (length !== null && Number(length) <= wholeBytesMax) {
+    try {
+      const bytes = await answered.bytes();
+      count();
+      note(bytes.length);
+      return new Response(bodyFor(bytes, headers), { status, headers });
+    } catch {
+      // The refusal is counted instead.
+      return isOverdue() ? 'app_timeout' : 'app_unreachable';
+    } finally {
+      end();
+    }
+  }
+  const isLong = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  count();
+  keep();
+  return new Response(streamBody(), { status, headers });
+
+  function streamBody(): ReadableStream<Uint8Array> {
+    let sent = 0;
+    if (isLong) deadline.touch(shared.limits.longIdleMs);
+    const watch = shared.deadlines.add({
+      ms: Number.POSITIVE_INFINITY,
+      over: () => stop.abort(),
+      look: async () => (isLong || !whole.isStopping() ? exchange.isOver() : false),
+    });
+    const { stream } = watchedStream(answered.body as ReadableStream<Uint8Array>, {
+      piece(bytes) {
+        sent += bytes;
+        deadline.touch();
+      },
+      ended(how) {
+        watch.end();
+        end();
+        note(sent);
+        if (how !== 'whole') stop.abort();
+      },
+    });
+    return stream;
+  }
+}
+
+export type RefusalCode = 'app_starting' | 'app_unreachable' | 'app_timeout' | 'unavailable';
+
+const pages: Readonly<Record<RefusalCode, PlainPage>> = {
+  app_starting: startingPage,
+  app_unreachable: unreachablePage,
+  app_timeout: overduePage,
+  unavailable: unavailablePage,
+};
+
+/** A page for browsers, a problem document for programs. */
+export function refusal(request: EdgeRequest, code: RefusalCode): EdgeResponse {
+  const wantsPage = request.header('accept')?.includes('text/html');
+  return wantsPage ? pageResponse(pages[code], request.method) : problemResponse(request, fail(code));
+}

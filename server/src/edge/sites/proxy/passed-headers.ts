@@ -1,0 +1,106 @@
+import { words } from '@svc/contract/words.ts';
+import type { RunningApp } from '../site-cache.ts';
+
+const hopByHop = new Set(
+  words(`
+    connection keep-alive te trailer transfer-encoding upgrade http2-settings
+    proxy-authenticate proxy-authorization proxy-connection
+  `),
+);
+/** Set by the platform, whatever the client sends; the listener has handled `expect`. */
+const ownNames = new Set(['forwarded', 'x-real-ip', 'x-request-id', 'expect', 'host']);
+/** Credentials that the platform has checked. */
+const consumed: Readonly<Record<RunningApp['authMode'], string | null>> = {
+  bearer: 'authorization',
+  api_key: 'x-api-key',
+  cookie: null,
+  anonymous: null,
+};
+/** Cookies of the platform: sites and sessions. */
+const platformCookie = /^(?:__(?:host|secure)-svc|svc_session)/i;
+
+export interface ForwardContext {
+  authMode: RunningApp['authMode'];
+  authority: string;
+  scheme: 'http' | 'https';
+  clientAddress: string;
+  requestId: string;
+  /** Null: the app is not told who the visitor is. */
+  userToken: string | null;
+}
+
+export function requestHeaders(sent: Headers, context: ForwardContext): Headers {
+  const dropped = namedInConnection(sent);
+  const headers = new Headers();
+  for (const [name, value] of sent) {
+    // Some servers treat `_` as `-`: the other spelling must not inject a platform header.
+    const spelled = name.replaceAll('_', '-');
+    if (hopByHop.has(name) || dropped.has(name) || ownNames.has(spelled)) continue;
+    if (spelled.startsWith('x-svc-') || spelled.startsWith('x-forwarded-')) continue;
+    if (name === consumed[context.authMode]) continue;
+    if (name !== 'cookie') headers.append(name, value);
+    else {
+      const allowed = filterCookies(value);
+      if (allowed !== '') headers.set('cookie', allowed);
+    }
+  }
+  // `fetch` would add its own values.
+  if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity');
+  if (!headers.has('user-agent')) headers.set('user-agent', '');
+  headers.set('host', context.authority);
+  headers.set('x-forwarded-for', context.clientAddress);
+  headers.set('x-forwarded-proto', context.scheme);
+  headers.set('x-forwarded-host', context.authority);
+  headers.set('x-request-id', context.requestId);
+  if (context.userToken !== null) headers.set('x-svc-user', context.userToken);
+  return headers;
+}
+
+export function responseHeaders(
+  answered: Headers,
+  { host, requestId }: { host: string; requestId: string },
+): Headers {
+  const dropped = namedInConnection(answered);
+  const headers = new Headers();
+  for (const [name, value] of answered) {
+    if (hopByHop.has(name) || dropped.has(name) || notReturned.has(name)) continue;
+    if (name !== 'set-cookie') headers.append(name, value);
+  }
+  for (const line of answered.getSetCookie()) {
+    const allowed = filterSetCookie(line, host);
+    if (allowed !== null) headers.append('set-cookie', allowed);
+  }
+  headers.set('x-request-id', requestId);
+  return headers;
+}
+
+/** `clear-site-data` would sign people out of other apps of the domain. */
+const notReturned = new Set(['clear-site-data', 'alt-svc', 'date', 'x-request-id', 'x-svc-user']);
+
+/** Apps share a domain: no cookie for the whole domain, and none of the platform. Null if refused. */
+export function filterSetCookie(line: string, host: string): string | null {
+  const [pair = '', ...attributes] = line.split(';');
+  // Browsers may read a cookie with an empty name as `name=value`.
+  if (platformCookie.test(pair.replace(/^[\s=]+/, ''))) return null;
+  const allowed = attributes.filter((attribute) => {
+    const [name = '', value = ''] = attribute.split('=', 2);
+    if (name.trim().toLowerCase() !== 'domain') return true;
+    return value.trim().replace(/^\./, '').toLowerCase() === host;
+  });
+  return [pair, ...allowed].join(';');
+}
+
+function filterCookies(value: string): string {
+  return value
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '' && !platformCookie.test(pair.replace(/^[\s=]+/, '')))
+    .join('; ');
+}
+
+function namedInConnection(headers: Headers): ReadonlySet<string> {
+  const named = headers.get('connection')?.split(',') ?? [];
+  // Removing these headers would separate them from their body.
+  return new Set(named.map((name) => name.trim().toLowerCase()).filter((name) => !framing.has(name)));
+}
+const framing = new Set(['content-length', 'content-type', 'content-encoding', 'cookie', 'authorization']);

@@ -1,0 +1,112 @@
+import { createMetrics } from '../../../core/metrics.ts';
+import { serve } from '../../../http/serve.ts';
+import { silentLog } from '../../../testing.ts';
+import { createEdge } from '../edge.ts';
+import { createSiteHandler } from '../handle-request.ts';
+import { createInFlightCounter } from '../requests-in-flight.ts';
+import type { RunningApp, SiteCache } from '../site-cache.ts';
+import { edgeDefaults, testSite } from '../testing.ts';
+import type { Person } from '../user-tokens.ts';
+import { createProxy } from './create-proxy.ts';
+import type { ProxyDeps, ProxyLimits } from './pick-address.ts';
+
+export const appHost = 'shop.apps.test';
+
+/** A listener that proxies requests for one app to `addresses`. */
+export function startProxy(options: {
+  addresses: readonly string[];
+  authMode?: RunningApp['authMode'];
+  limits?: Partial<ProxyLimits>;
+  authenticateVisitor?: ProxyDeps['authenticateVisitor'];
+  person?: Person;
+}) {
+  const { authMode = 'cookie', person = null, limits } = options;
+  const counts: { appId: string; status: number; bytes: number; ms: number }[] = [];
+  const answered: number[] = [];
+  const inFlight = createInFlightCounter();
+  const listeners: ((tag: string | null) => void)[] = [];
+  let { addresses } = options;
+  let later: readonly string[] | null = null;
+  const site = testSite({});
+  const snapshot = () => ({ ...site, app: { deploymentId: 'd1', addresses, authMode, tenantSlug: 'acme' } });
+  const proxy = createProxy({
+    authenticateVisitor: async () => ({ person, userId: person?.userId ?? null }),
+    ...options,
+    tokens: { tokenFor: (_app, visitor) => `token-of-${visitor.userId}` },
+    inFlight,
+    invalidation: { onChange: (listener) => void listeners.push(listener) },
+    count: (_, status) => void answered.push(status),
+    countApp: (appId, status, bytes, ms) => void counts.push({ appId, status, bytes, ms }),
+    log: silentLog,
+    limits: { everyMs: 20, ...limits },
+  });
+  const sites: SiteCache = {
+    peek: snapshot,
+    async get() {
+      addresses = later ?? addresses;
+      return snapshot();
+    },
+    dropRelease: () => {},
+  };
+  const edge = createEdge({ ...edgeDefaults, sites, source: site.source, proxy });
+  const trustedProxies = { includes: () => false };
+  const handle = createSiteHandler({ ...edgeDefaults, edge, extraHosts: [], trustedProxies });
+  const serving = serve({
+    host: '127.0.0.1',
+    port: 0,
+    trustedProxies,
+    handle: async () => new Response('platform'),
+    hostHandler: () => handle,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+  const url = `http://127.0.0.1:${serving.port}`;
+  return {
+    port: serving.port,
+    url,
+    counts,
+    answered,
+    inFlight,
+    edge,
+    serving,
+    /** The next lookup returns these addresses; the cached site still has the old ones. */
+    moveTo(next: readonly string[]): void {
+      later = next;
+    },
+    announceChange(tag: string | null = `app:${site.appId}`): void {
+      for (const listener of listeners) listener(tag);
+    },
+    fetch: (path: string, { headers, ...init }: RequestInit = {}) =>
+      fetch(url + path, { redirect: 'manual', ...init, headers: { host: appHost, ...(headers as object) } }),
+    async [Symbol.asyncDispose]() {
+      await serving.stop(0);
+      proxy.stop();
+    },
+  };
+}
+
+/** An app with one handler. */
+export function startApp(
+  answer: (request: Request, path: string) => Response | Promise<Response>,
+  websocket: Partial<Bun.WebSocketHandler<undefined>> & { protocol?: string } = {},
+) {
+  const { protocol, ...handlers } = websocket;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    maxRequestBodySize: 2 ** 40,
+    fetch(request, bun) {
+      const { pathname } = new URL(request.url);
+      const headers: Record<string, string> = protocol ? { 'sec-websocket-protocol': protocol } : {};
+      if (pathname.startsWith('/socket') && bun.upgrade(request, { headers })) return undefined;
+      return answer(request, pathname);
+    },
+    websocket: { message: (socket, data) => void socket.send(data), ...handlers },
+  });
+  return {
+    address: `127.0.0.1:${server.port}`,
+    server,
+    [Symbol.asyncDispose]: async () => void (await server.stop(true)),
+  };
+}

@@ -1,0 +1,189 @@
+import { bodyBytesMaxDefault, idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
+import {
+  type AppAccess,
+  type Caller,
+  type Ctx,
+  platformTenantId,
+  type TenantAccess,
+} from '../core/context.ts';
+import type { Db } from '../core/db.ts';
+import type { EventSource } from '../core/events.ts';
+import { findStoredResponse, type IdempotentRequest, type StoredResponse } from '../core/idempotency.ts';
+import { type RowDatabase, runMutation } from '../core/mutation.ts';
+import type { Outbox } from '../core/outbox.ts';
+import { Failure, fail, validationError } from '../core/problem.ts';
+import { sha256 } from '../core/values.ts';
+import { type AccessDeps, type Authorized, authenticateCaller, authorize } from './authorize.ts';
+import type { RequestHandler, RequestInfo } from './handlers.ts';
+import { matchesIfNoneMatch } from './headers.ts';
+import { parseBody, parseParams, parseQuery } from './parse-input.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
+import { readJson } from './read-body.ts';
+import { createRouter, type Route } from './router.ts';
+
+export interface ApiDeps extends AccessDeps {
+  db: Db;
+  outbox: Outbox;
+  now: () => Date;
+  rows: RowDatabase;
+  onCommitted?: (tag: string) => void;
+  events: EventSource;
+  checkAnswers: boolean;
+}
+
+type RequestCtx = Ctx & { tenant?: TenantAccess; app?: AppAccess };
+
+export function createApi(deps: ApiDeps, routes: readonly Route[]): RequestHandler {
+  const router = createRouter(
+    routes.map((route) => ({ method: route.endpoint.method, path: route.endpoint.path, target: route })),
+  );
+  // Collections whose members have a GET endpoint: only these give a new member a Location header.
+  const memberPaths = routes
+    .filter(({ endpoint }) => endpoint.method === 'GET' && endpoint.path.endsWith('}'))
+    .map(({ endpoint }) => endpoint.path);
+  const collections = new Set(memberPaths.map((path) => path.replace(/\/\{\w+\}$/, '')));
+  const rateLimit = createRateLimit(deps.now);
+  return async (request, url, info) => {
+    const match = router.find(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
+    if (match.kind === 'malformed')
+      throw fail('validation_failed', { detail: 'The path is not well encoded.' });
+    if (match.kind === 'none') throw fail('not_found', { detail: 'No such path.' });
+    if (match.kind === 'wrong_method')
+      throw fail('method_not_allowed', { headers: { allow: match.allowed.join(', ') } });
+    info.setRoute(match.target.endpoint.id);
+    return handleRoute({ ...deps, collections, rateLimit }, match.target, match.params, request, url, info);
+  };
+}
+
+async function handleRoute(
+  deps: ApiDeps & { collections: ReadonlySet<string>; rateLimit: RateLimit },
+  route: Route,
+  rawParams: Record<string, string>,
+  request: Request,
+  url: URL,
+  info: RequestInfo,
+): Promise<Response> {
+  const { endpoint, shape } = route;
+  const isRead = endpoint.kind === 'read';
+  let authorized: Authorized;
+  try {
+    authorized = await authorize(deps, endpoint.authority, rawParams, request);
+  } catch (error) {
+    const replay = await findReplay(deps, route, request, url, error);
+    if (replay) return toResponse(replay);
+    throw error;
+  }
+  if (endpoint.perMinuteMax !== undefined)
+    deps.rateLimit(`${endpoint.id} ${authorized.caller.userId}`, endpoint.perMinuteMax);
+  const query = new URLSearchParams(url.search);
+  const mode = readMode(endpoint.kind, query);
+  const params = parseParams(shape.params, rawParams);
+  const parsedQuery = parseQuery(shape.query, query);
+  const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  // Authorized again: a body may take half a minute, and rights may have ended meanwhile.
+  if (request.body !== null) authorized = await authorize(deps, endpoint.authority, rawParams, request);
+  const { caller, tenant, app } = authorized;
+  const body = parseBody(shape.body, json);
+  const input = { params, query: parsedQuery, body, ifMatch: request.headers.get('if-match') ?? undefined };
+
+  const base = { requestId: info.requestId, log: info.log, caller, tenant, app };
+  const idempotency = readIdempotency(request, url, caller, json);
+  // Looked up before `prepare`: a remote system may answer a repeated call differently (a code redeems once).
+  if (route.prepare && !route.beforeReplay && idempotency && mode === 'execute') {
+    const stored = await findStoredResponse(deps.db, idempotency);
+    if (stored) return toResponse(stored);
+  }
+  const prepared = await route.prepare?.({ ...base, db: deps.db, now: deps.now() } as never, input as never, {
+    mode,
+  });
+  const run = async (ctx: RequestCtx): Promise<StoredResponse> => {
+    const answer = await route.handler(ctx as never, input as never, prepared as never);
+    if (deps.checkAnswers) shape.answer.parse(answer);
+    const headers: Record<string, string> = {};
+    if (route.etag) headers.etag = route.etag(answer as never);
+    if (endpoint.status === 201 && deps.collections.has(endpoint.path) && hasId(answer))
+      headers.location = `${url.pathname}/${answer.id}`;
+    const ifNoneMatch = isRead ? request.headers.get('if-none-match') : null;
+    if (headers.etag && matchesIfNoneMatch(ifNoneMatch, headers.etag))
+      return { status: 304, headers, body: '' };
+    const status = endpoint.status === 201 && isUnchanged(answer) ? 200 : endpoint.status;
+    return { status, headers, body: status === 204 ? '' : JSON.stringify(answer) };
+  };
+  if (isRead && !idempotency) return toResponse(await run({ ...base, db: deps.db, now: deps.now() }));
+
+  const result = await runMutation(
+    { ...deps, ...base },
+    {
+      mode,
+      operation: { id: endpoint.id, irreversible: endpoint.irreversible === true },
+      auditTenantId: tenant?.id ?? platformTenantId,
+      deadline: info.deadline,
+      ifPlan: isRead ? undefined : request.headers.get('if-plan')?.replace(/^"|"$/g, ''),
+      idempotency,
+      beforeReplay: async (ctx) => route.beforeReplay?.({ ...ctx, tenant, app } as never, input as never),
+      useCase: (ctx) => run({ ...ctx, tenant, app }),
+    },
+  );
+  if (result.kind === 'done') return toResponse(result.response);
+  return toResponse({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
+}
+
+/** For a repeated request whose target is gone (the purge of an app): replay instead of `not_found`. */
+async function findReplay(
+  deps: ApiDeps,
+  { endpoint, beforeReplay }: Route,
+  request: Request,
+  url: URL,
+  error: unknown,
+): Promise<StoredResponse | null> {
+  const isGone = error instanceof Failure && error.code === 'not_found' && endpoint.kind === 'mutate';
+  // `beforeReplay` cannot be evaluated once its target is gone.
+  if (!isGone || beforeReplay || !request.headers.has('idempotency-key')) return null;
+  const caller = await authenticateCaller(deps, endpoint.authority, request);
+  const json = await readJson(request, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  const idempotency = readIdempotency(request, url, caller, json);
+  return idempotency ? findStoredResponse(deps.db, idempotency) : null;
+}
+
+function readIdempotency(
+  request: Request,
+  url: URL,
+  caller: Caller,
+  json: unknown,
+): IdempotentRequest | undefined {
+  const key = request.method === 'POST' ? request.headers.get('idempotency-key') : null;
+  if (key === null) return undefined;
+  if (key.length === 0 || key.length > idempotencyKeyCharsMax) {
+    throw fail('validation_failed', {
+      detail: `Idempotency-Key must have 1 to ${idempotencyKeyCharsMax} characters.`,
+    });
+  }
+  const text = `${request.method} ${url.pathname}${url.search}\n${JSON.stringify(json ?? null)}`;
+  return { callerId: caller.userId, key, requestHash: sha256(text) };
+}
+
+function readMode(kind: 'read' | 'mutate', query: URLSearchParams): 'preview' | 'execute' {
+  if (kind === 'read') return 'execute';
+  const values = query.getAll('dry_run');
+  query.delete('dry_run');
+  if (values.length === 0) return 'execute';
+  if (values.length > 1 || (values[0] !== 'true' && values[0] !== 'false'))
+    throw validationError('dry_run', 'must be true or false');
+  return values[0] === 'true' ? 'preview' : 'execute';
+}
+
+function isUnchanged(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'changed' in answer && answer.changed === false;
+}
+
+function hasId(answer: unknown): answer is { id: string } {
+  return typeof answer === 'object' && answer !== null && 'id' in answer;
+}
+
+function toResponse(stored: StoredResponse): Response {
+  if (stored.status === 204 || stored.status === 304) return new Response(null, stored);
+  return new Response(stored.body, {
+    status: stored.status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...stored.headers },
+  });
+}

@@ -1,0 +1,76 @@
+import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
+import { manifestSchemaPath } from '@svc/contract/manifest.ts';
+import { openApiDocument } from '@svc/contract/openapi.ts';
+import { siteConfigJsonSchema } from '@svc/contract/site-config.shapes.ts';
+import { siteConfigSchemaPath } from '@svc/contract/site-config.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Metrics } from '../core/metrics.ts';
+import { fail } from '../core/problem.ts';
+import type { RequestHandler } from './handlers.ts';
+
+export interface PathHandler {
+  matches(path: string): boolean;
+  route?: string;
+  handle: RequestHandler;
+}
+
+export const at =
+  (...paths: string[]) =>
+  (path: string) =>
+    paths.includes(path);
+export const under = (prefix: string) => (path: string) => path.startsWith(prefix);
+
+export function documentAt(path: string, handle: () => Promise<Response>): PathHandler {
+  return {
+    matches: at(path),
+    route: path,
+    handle: async (request) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+      return handle();
+    },
+  };
+}
+
+export function createFront(handlers: readonly PathHandler[]): RequestHandler {
+  return async (request, url, info) => {
+    const found = handlers.find((handler) => handler.matches(url.pathname));
+    if (!found) throw fail('not_found', { detail: 'No such path.' });
+    if (found.route) info.setRoute(found.route);
+    return found.handle(request, url, info);
+  };
+}
+
+export function platformHandlers({
+  baseUrl,
+  metrics,
+  isReady,
+}: {
+  baseUrl: string;
+  metrics: Metrics;
+  isReady: () => Promise<boolean>;
+}): PathHandler[] {
+  const document = (path: string, type: string, make: () => unknown) => {
+    let text: string | undefined;
+    return documentAt(path, async () => {
+      text ??= JSON.stringify(make());
+      return new Response(text, { headers: { 'content-type': type } });
+    });
+  };
+  return [
+    documentAt('/healthz', async () => Response.json({ status: 'ok' })),
+    documentAt('/readyz', async () => {
+      if (await isReady()) return Response.json({ status: 'ready' });
+      throw fail('unavailable', { detail: 'The database is not reachable.' });
+    }),
+    documentAt(
+      '/metrics',
+      async () => new Response(await metrics.text(), { headers: { 'content-type': metrics.contentType } }),
+    ),
+    document('/api/v1/openapi.json', 'application/json', () =>
+      openApiDocument({ baseUrl, version: packageJson.version }),
+    ),
+    document(manifestSchemaPath, 'application/schema+json', () => manifestJsonSchema({ baseUrl })),
+    document(siteConfigSchemaPath, 'application/schema+json', () => siteConfigJsonSchema({ baseUrl })),
+  ];
+}

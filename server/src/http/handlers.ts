@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import type { BunServer } from './listener.ts';
+
+export type RequestHandler = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
+
+export interface RequestInfo {
+  requestId: string;
+  log: Logger;
+  setRoute: (name: string) => void;
+  clientAddress: string;
+  extendTimeout?: () => void;
+  /** Aborted when the client has received a timeout: nothing may be committed after that. */
+  deadline: AbortSignal;
+}
+
+/** For paths with thousands of requests a second: no URL object, timer or log line per request. */
+export interface FastPathHandler {
+  prefix: string;
+  answer(request: Request, path: string, search: string, info: FastPathInfo): Promise<FastPathResponse>;
+}
+
+interface FastPathInfo {
+  requestId: string;
+  log: Logger;
+  extendTimeout(): void;
+}
+
+export interface FastPathResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Uint8Array | ReadableStream | null;
+}
+
+export interface HostHandler {
+  /** Null where the host is the platform's own; undefined where the request became a WebSocket. */
+  answer(
+    request: Request,
+    bun: BunServer,
+    listener: ListenerInfo,
+  ): Response | Promise<Response | undefined> | null;
+}
+
+export interface ListenerInfo {
+  streamIdleSecondsMax: number;
+  isStopping(): boolean;
+  peerAddress(request: Request, bun: BunServer): string;
+}

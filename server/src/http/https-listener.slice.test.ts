@@ -1,0 +1,183 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:tls';
+import { placeholderCertificate } from '../drivers/certificates/https-server.ts';
+import { type HttpsListener, openHttpsListener } from './https-listener.ts';
+import { webSocketHandler } from './listener.ts';
+import type { ServeHandlers } from './serve.ts';
+
+setDefaultTimeout(30_000);
+
+const answering: ServeHandlers = {
+  idleTimeout: 10,
+  maxRequestBodySize: 1024,
+  development: false,
+  fetch: (request) => {
+    const name = `${new URL(request.url).protocol} ${request.headers.get('host')}`;
+    return new URL(request.url).pathname === '/later'
+      ? Bun.sleep(300).then(() => new Response(name))
+      : new Response(name);
+  },
+  error: () => new Response('error', { status: 500 }),
+  websocket: webSocketHandler,
+};
+const gone = new Set<string>();
+const isServed = (host: string) => !gone.has(host);
+const opened: HttpsListener[] = [];
+afterAll(() => Promise.all(opened.map((listener) => listener.stop(100))));
+
+function newListener(limits: { handshakeMs?: number } = {}) {
+  const otherwise = placeholderCertificate();
+  const listener = openHttpsListener({
+    host: '127.0.0.1',
+    port: 0,
+    handlers: answering,
+    defaultCertificate: otherwise,
+    isServed,
+    ...limits,
+  });
+  opened.push(listener);
+  return { listener, otherwise };
+}
+
+const fingerprint = (pem: { cert: string }) => new X509Certificate(pem.cert).fingerprint256;
+const newCertificate = (serverName: string) => ({ serverName, ...placeholderCertificate() });
+
+/** The certificate that a client gets for a server name. */
+function shownAt(port: number, servername?: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, servername }, () => {
+    resolve(socket.getPeerCertificate().fingerprint256);
+    socket.destroy();
+  });
+  socket.once('error', reject);
+  return promise;
+}
+
+const ask = (port: number, path = '/', keepalive = true) =>
+  fetch(`https://127.0.0.1:${port}${path}`, { tls: { rejectUnauthorized: false }, keepalive });
+
+test('each host gets its own certificate, and other hosts the default one', async () => {
+  const { listener, otherwise } = newListener();
+  const [one, two] = [newCertificate('one.test'), newCertificate('two.test')];
+  expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(otherwise));
+  listener.setCertificates([one, two], otherwise);
+  expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(one));
+  expect(await shownAt(listener.port, 'TWO.test')).toBe(fingerprint(two));
+  expect(await shownAt(listener.port, 'three.test')).toBe(fingerprint(otherwise));
+  expect(await shownAt(listener.port)).toBe(fingerprint(otherwise));
+  expect([listener.hasCertificate('one.test'), listener.hasCertificate('three.test')]).toEqual([true, false]);
+});
+
+test('a removed certificate is no longer used, and a replaced one is', async () => {
+  const { listener, otherwise } = newListener();
+  const [old, fresh, gone] = ['one.test', 'one.test', 'two.test'].map(newCertificate);
+  listener.setCertificates([old!, gone!], otherwise);
+  listener.setCertificates([fresh!], otherwise);
+  for (let i = 0; i < 20; i++) {
+    expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(fresh!));
+    expect(await shownAt(listener.port, 'two.test')).toBe(fingerprint(otherwise));
+  }
+  expect(listener.hasCertificate('two.test')).toBe(false);
+});
+
+test('the newest certificates are used while older listeners close, in any order', async () => {
+  const { listener, otherwise } = newListener({ handshakeMs: 5 });
+  for (let i = 0; i < 40; i++) {
+    const fresh = newCertificate('one.test');
+    listener.setCertificates([fresh], otherwise);
+    for (let n = 0; n <= i % 4; n++)
+      expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(fresh));
+  }
+});
+
+test('a host that is no longer served gets 421, also on an open connection', async () => {
+  const { listener, otherwise } = newListener();
+  listener.setCertificates([newCertificate('leaves.test')], otherwise);
+  // Both requests use one connection.
+  const socket = connect({ host: '127.0.0.1', port: listener.port, rejectUnauthorized: false });
+  const ended = new Promise<void>((resolve) => socket.once('end', resolve));
+  let received = '';
+  const ask = async () => {
+    const before = received.length;
+    socket.write('GET / HTTP/1.1\r\nHost: leaves.test\r\n\r\n');
+    while (!received.includes('\r\n\r\n', before))
+      received += (await new Promise<Buffer>((resolve) => socket.once('data', resolve))).toString('latin1');
+    return received.slice(before);
+  };
+  expect(await ask()).toStartWith('HTTP/1.1 200 ');
+  gone.add('leaves.test');
+  const answer = await ask();
+  expect(answer).toStartWith('HTTP/1.1 421 ');
+  expect(answer).toMatch(/^connection: close\r$/im);
+  await ended;
+  socket.destroy();
+});
+
+test('a port in use is an error', () => {
+  const { listener, otherwise } = newListener();
+  const again = () =>
+    openHttpsListener({
+      host: '127.0.0.1',
+      port: listener.port,
+      handlers: answering,
+      defaultCertificate: otherwise,
+      isServed,
+    });
+  expect(again).toThrow(/port/i);
+});
+
+test('an open request is answered by the listener that accepted it', async () => {
+  const { listener, otherwise } = newListener();
+  const late = ask(listener.port, '/later');
+  await ask(listener.port);
+  listener.setCertificates([newCertificate('one.test')], otherwise);
+  const answer = await late;
+  expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+});
+
+test('no request is lost while certificates change under load', async () => {
+  const { listener, otherwise } = newListener();
+  // From another process, as visitors are: what is under way there does not wait for us.
+  const visitors = ['keepalive', 'close'].map((kind) =>
+    Bun.spawn([process.execPath, '-e', visitor, String(listener.port), kind], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    }),
+  );
+  for (let i = 0; i < 25; i++) {
+    const fresh = newCertificate('one.test');
+    listener.setCertificates([fresh], otherwise);
+    expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(fresh));
+  }
+  for (const { stdin } of visitors) stdin.end();
+  for (const { stdout } of visitors) {
+    const { answered, lost } = await new Response(stdout).json();
+    expect(lost).toEqual([]);
+    expect(answered).toBeGreaterThan(20);
+  }
+});
+
+/** Sends requests until stopped or until one fails, for a minute at most. */
+const visitor = `
+const [port, kind] = process.argv.slice(-2);
+let isOver = false, answered = 0;
+const lost = [];
+process.stdin.on('end', () => (isOver = true)).resume();
+const visit = async () => {
+  while (performance.now() < 60_000 && lost.length === 0 && (!isOver || answered === 0)) {
+    try {
+      const tls = { rejectUnauthorized: false };
+      const answer = await fetch('https://127.0.0.1:' + port + '/', { tls, keepalive: kind === 'keepalive' });
+      await answer.text();
+      answered++;
+    } catch (error) {
+      lost.push(String(error));
+    }
+  }
+};
+await Promise.all([1, 2, 3, 4].map(visit));
+console.log(JSON.stringify({ answered, lost }));
+process.exit(0);
+`;

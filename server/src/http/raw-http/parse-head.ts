@@ -1,0 +1,190 @@
+import { urlBytesMax } from '@svc/contract/limits.ts';
+import { type Failure, fail } from '../../core/problem.ts';
+import { type Authority, equalsAt, equalsNameAt, RawRequest, readAuthority } from './raw-request.ts';
+
+export const headBytesMax = 16 * 1024;
+
+export interface RequestHead {
+  request: RawRequest;
+  authority: Authority;
+  end: number;
+  isLast: boolean;
+  acceptsChunks: boolean;
+}
+
+const lf = 0x0a;
+const cr = 0x0d;
+const space = 0x20;
+const slash = 0x2f;
+const colon = 0x3a;
+const questionMark = 0x3f;
+
+/** Bytes of a token (method, header name), a request target and a header value (RFC 9110 §5.5, §5.6.2). */
+const inToken = byteClass(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
+const inTarget = byteClass(/[!-"$-~]/);
+const inValue = byteClass(/[\t -~\x80-\xff]/);
+
+/**
+ * RFC 9112 without what it merely tolerates: whatever two parsers could read differently is an error. Null:
+ * incomplete head.
+ */
+export function parseHead(
+  bytes: Buffer,
+  from: number,
+  known: Authority | null,
+): RequestHead | 'pass-through' | Failure | null {
+  const limit = Math.min(bytes.length, from + headBytesMax);
+  let at = from;
+  while (at < limit && inToken[bytes[at] ?? 0] === 1) at++;
+  if (at === limit) return incomplete(limit - from);
+  if (at === from || bytes[at] !== space) return malformedError('The request line has no method.');
+  const methodEnd = at;
+  const targetAt = ++at;
+  let pathEnd = 0;
+  for (; at < limit && inTarget[bytes[at] ?? 0] === 1; at++) {
+    if (bytes[at] === questionMark && pathEnd === 0) pathEnd = at;
+  }
+  if (at - targetAt > urlBytesMax) return fail('uri_too_long');
+  if (at === limit) return incomplete(limit - from);
+  if (at === targetAt || bytes[at] !== space) return malformedError('The request line has no valid target.');
+  const targetEnd = at++;
+  if (limit - at < 10) return couldBeVersion(bytes, at, limit) ? incomplete(limit - from) : versionError();
+  if (!couldBeVersion(bytes, at, at + 10)) return versionError();
+  const minor = (bytes[at + 7] ?? 0) - 0x30;
+  at += 10;
+
+  // Four numbers per header: start and end of its name, start and end of its value.
+  const fields: number[] = [];
+  let isPlain = true;
+  let isLast = minor === 0;
+  let hosts = 0;
+  let hostAt = 0;
+  let hostEnd = 0;
+  for (;;) {
+    if (at === limit) return incomplete(limit - from);
+    const nameAt = at;
+    if (bytes[at] === cr) {
+      if (at + 1 === limit) return incomplete(limit - from);
+      if (bytes[at + 1] !== lf) return malformedError('A line ends with CR alone.');
+      at += 2;
+      break;
+    }
+    while (at < limit && inToken[bytes[at] ?? 0] === 1) at++;
+    if (at === limit) return incomplete(limit - from);
+    if (at === nameAt || bytes[at] !== colon) return malformedError('A header has no valid name.');
+    const nameEnd = at++;
+    while (at < limit && isBlank(bytes[at])) at++;
+    const valueAt = at;
+    while (at < limit && inValue[bytes[at] ?? 0] === 1) at++;
+    if (at === limit) return incomplete(limit - from);
+    if (bytes[at] !== cr) return malformedError('A header has a control character in its value.');
+    if (at + 1 === limit) return incomplete(limit - from);
+    if (bytes[at + 1] !== lf) return malformedError('A line ends with CR alone.');
+    let valueEnd = at;
+    while (valueEnd > valueAt && isBlank(bytes[valueEnd - 1])) valueEnd--;
+    at += 2;
+    fields.push(nameAt, nameEnd, valueAt, valueEnd);
+    switch (nameEnd - nameAt) {
+      case 4:
+        if (!equalsNameAt(bytes, nameAt, 'host')) break;
+        hosts++;
+        hostAt = valueAt;
+        hostEnd = valueEnd;
+        break;
+      case 6:
+        if (equalsNameAt(bytes, nameAt, 'expect')) isPlain = false;
+        break;
+      case 7:
+        if (equalsNameAt(bytes, nameAt, 'upgrade')) isPlain = false;
+        break;
+      case 10:
+        if (equalsNameAt(bytes, nameAt, 'connection') && hasCloseOption(bytes, valueAt, valueEnd))
+          isLast = true;
+        break;
+      case 14:
+        if (equalsNameAt(bytes, nameAt, 'content-length')) isPlain = false;
+        break;
+      case 17:
+        if (equalsNameAt(bytes, nameAt, 'transfer-encoding')) isPlain = false;
+        break;
+    }
+  }
+
+  if (hosts > 1) return malformedError('The request has more than one Host header.');
+  if (hosts === 0 && minor === 1) return malformedError('The request has no Host header.');
+  const authority = hosts === 0 ? null : readAuthority(bytes, hostAt, hostEnd, known);
+  if (authority === 'invalid') return malformedError('The Host header is not valid.');
+
+  const method = readMethod(bytes, from, methodEnd);
+  if (method === null && !isPassThroughMethod(bytes, from, methodEnd))
+    return fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+  if (!isPlain || method === null || authority === null || authority.host === '') return 'pass-through';
+  let pathAt = targetAt;
+  if (bytes[targetAt] !== slash) {
+    const length = originLength(bytes.toString('latin1', targetAt, targetEnd), authority);
+    if (length === null) return malformedError('The request target is neither a path nor a URL of the Host.');
+    pathAt += length;
+  }
+  const path = bytes.toString('latin1', pathAt, pathEnd === 0 ? targetEnd : pathEnd) || '/';
+  const search = pathEnd === 0 ? '' : bytes.toString('latin1', pathEnd + 1, targetEnd);
+  const request = new RawRequest({ bytes, fields, method, path, search, authority });
+  return { request, authority, end: at, isLast, acceptsChunks: minor === 1 };
+}
+
+function incomplete(length: number): Failure | null {
+  return length < headBytesMax
+    ? null
+    : malformedError(`The request head is longer than ${headBytesMax} bytes.`);
+}
+
+function readMethod(bytes: Buffer, from: number, end: number): 'GET' | 'HEAD' | null {
+  if (end - from === 3 && equalsAt(bytes, from, 'GET')) return 'GET';
+  return end - from === 4 && equalsAt(bytes, from, 'HEAD') ? 'HEAD' : null;
+}
+
+/** The length of the origin of an absolute URL (RFC 9112 §3.2.2); null where its host differs from the Host header. */
+function originLength(target: string, { text }: Authority): number | null {
+  const [origin, named] = /^https?:\/\/([^/?]*)(?=[/?]|$)/i.exec(target) ?? [];
+  return origin !== undefined && named?.toLowerCase() === text.toLowerCase() ? origin.length : null;
+}
+
+const passThroughMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** The general server closes the connection for other methods, without a response. */
+function isPassThroughMethod(bytes: Buffer, from: number, end: number): boolean {
+  return end - from <= 7 && passThroughMethods.includes(bytes.toString('latin1', from, end));
+}
+
+const versionLine = 'HTTP/1.?\r\n';
+
+function couldBeVersion(bytes: Uint8Array, at: number, limit: number): boolean {
+  for (let index = 0; at + index < limit; index++) {
+    const byte = bytes[at + index];
+    if (index === 7 ? byte !== 0x30 && byte !== 0x31 : byte !== versionLine.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === space || byte === 0x09;
+}
+
+function hasCloseOption(bytes: Buffer, at: number, end: number): boolean {
+  return bytes
+    .toString('latin1', at, end)
+    .toLowerCase()
+    .split(',')
+    .some((option) => option.trim() === 'close');
+}
+
+function malformedError(detail: string): Failure {
+  return fail('validation_failed', { detail });
+}
+
+function versionError(): Failure {
+  return malformedError('The request line does not end with HTTP/1.1 or HTTP/1.0.');
+}
+
+function byteClass(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => (pattern.test(String.fromCharCode(byte)) ? 1 : 0));
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createLog } from '../../core/log.ts';
+import type { Edge, EdgeRequest, EdgeResponse, EdgeResult } from '../edge-request.ts';
+import { createPassThroughClients } from './pass-through.ts';
+import { listenRaw } from './raw-listener.ts';
+import { type Clock, startClock } from './response-heads.ts';
+
+export const siteHost = 'shop.apps.test';
+
+export function startListener(
+  answer: (request: EdgeRequest) => EdgeResult,
+  { fallbackPort = 1, trusted = false, limits = {} as Parameters<typeof listenRaw>[0]['limits'] } = {},
+) {
+  let step = () => {};
+  let second = 0;
+  const logged: string[] = [];
+  const requests: EdgeRequest[] = [];
+  let more = Promise.withResolvers<void>();
+  const edge: Edge = {
+    serves: (host) => host === siteHost,
+    answer(request) {
+      requests.push(request);
+      more.resolve();
+      more = Promise.withResolvers<void>();
+      return answer(request);
+    },
+  };
+  const passThroughClients = createPassThroughClients({ hostname: '127.0.0.1', port: fallbackPort });
+  const listener = listenRaw({
+    host: '127.0.0.1',
+    port: 0,
+    edge: () => edge,
+    trustedProxies: { includes: () => trusted },
+    passThroughClients,
+    log: createLog({ level: 'debug', write: (line) => logged.push(line) }),
+    limits,
+    startClock(onSecond): Clock {
+      step = onSecond;
+      return Object.defineProperty({ ...startClock(() => {}) }, 'second', { get: () => second });
+    },
+  });
+  return {
+    ...listener,
+    passThroughClients,
+    logged,
+    requests,
+    async waitForRequests(count: number): Promise<void> {
+      while (requests.length < count) await more.promise;
+    },
+    advance(seconds: number): void {
+      second += seconds;
+      step();
+    },
+    [Symbol.asyncDispose]: () => listener.stop(0),
+  };
+}
+
+export function textResponse(text: string, more: Record<string, string> = {}): EdgeResponse {
+  const body = Buffer.from(text);
+  const headers = { 'content-type': 'text/plain', 'content-length': String(body.length), ...more };
+  return { status: 200, headers: Object.freeze(headers), body };
+}
+
+export async function connectClient(port: number, localAddress = '127.0.0.1') {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
+  let received = '';
+  let changed = Promise.withResolvers<void>();
+  let isClosed = false;
+  const change = () => {
+    changed.resolve();
+    changed = Promise.withResolvers<void>();
+  };
+  socket.on('data', (bytes) => {
+    received += bytes.toString('latin1');
+    change();
+  });
+  const onClosed = () => {
+    isClosed = true;
+    change();
+  };
+  for (const event of ['end', 'close', 'error']) socket.on(event, onClosed);
+  await once(socket, 'connect');
+  return {
+    socket,
+    send: (bytes: string | Uint8Array) => void socket.write(bytes),
+    async until(end: string): Promise<string> {
+      while (!received.includes(end)) {
+        if (isClosed) throw new Error(`The server closed after ${JSON.stringify(received)}`);
+        await changed.promise;
+      }
+      return received;
+    },
+    async closed(): Promise<string> {
+      while (!isClosed) await changed.promise;
+      socket.destroy();
+      return received;
+    },
+  };
+}
+
+export async function exchange(port: number, bytes: string | Uint8Array, localAddress?: string) {
+  const client = await connectClient(port, localAddress);
+  client.send(bytes);
+  return client.closed();
+}
+
+export const get = (path: string, version = '1.1') => `GET ${path} HTTP/${version}\r\nHost: ${siteHost}\r\n`;
+
+export async function waitUntilStable(value: () => number): Promise<void> {
+  for (let [last, same] = [value(), 0]; same < 20; ) {
+    await Bun.sleep(10);
+    const now = value();
+    same = now === last ? same + 1 : 0;
+    last = now;
+  }
+}

@@ -1,0 +1,162 @@
+import { fail } from '../core/problem.ts';
+
+const bodyReceiveMsMax = 30_000;
+
+const pauseMsMax = 10_000;
+const singleReadBytesMax = 16 * 1024;
+
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
+  return Buffer.concat((await readChunks(request, limits)).chunks);
+}
+
+interface BodyLimits {
+  bytesMax: number;
+  msMax?: number;
+  /** Memory is reserved for each chunk; the read waits where memory is short. */
+  budget?: Pick<ByteReservation, 'reserve'>;
+}
+
+export async function readChunks(
+  request: Request,
+  limits: BodyLimits,
+): Promise<{ chunks: Uint8Array[]; size: number }> {
+  try {
+    return await receiveChunks(request, limits);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError')
+      throw fail('request_timeout', {
+        detail: 'The connection was closed before the whole body was received.',
+      });
+    throw error;
+  }
+}
+
+async function receiveChunks(request: Request, limits: BodyLimits): ReturnType<typeof readChunks> {
+  const encoding = request.headers.get('content-encoding');
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
+    throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
+  }
+  const contentLength = Number(request.headers.get('content-length') ?? 0);
+  if (contentLength > limits.bytesMax) throw payloadTooLargeError(limits.bytesMax);
+  if (request.body === null) return { chunks: [], size: 0 };
+  if (contentLength > 0 && contentLength <= singleReadBytesMax) {
+    // A small body has usually arrived already; reading it in chunks would cost more than the rest of the request.
+    const bytes = await withTimeout(limits.msMax ?? pauseMsMax, request.bytes());
+    if (bytes.byteLength > limits.bytesMax) throw payloadTooLargeError(limits.bytesMax);
+    return { chunks: [bytes], size: bytes.byteLength };
+  }
+  const reader = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let msLeft = limits.msMax ?? bodyReceiveMsMax;
+  try {
+    for (;;) {
+      const startedAt = performance.now();
+      const { done, value } = await withTimeout(Math.min(msLeft, pauseMsMax), reader.read());
+      // Only the client's time counts, not the wait for memory below.
+      msLeft -= performance.now() - startedAt;
+      if (done) break;
+      size += value.byteLength;
+      if (size > limits.bytesMax) throw payloadTooLargeError(limits.bytesMax);
+      await limits.budget?.reserve(value.byteLength);
+      chunks.push(value);
+    }
+  } catch (error) {
+    // Not awaited: it may never settle when the client has stopped sending.
+    reader.cancel().catch(() => {});
+    throw error;
+  }
+  return { chunks, size };
+}
+
+async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(fail('request_timeout')), Math.max(ms, 0));
+  try {
+    return await Promise.race([promise, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Accepts exactly one JSON text in UTF-8 with this content type: leniency lets two parsers disagree. */
+export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
+  const bytes = await readBody(request, { bytesMax });
+  if (bytes.byteLength === 0) return undefined;
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/json(?:; ?charset="?utf-8"?)?$/i.test(type)) {
+    throw fail('unsupported_media_type', { detail: 'Send the body as Content-Type: application/json.' });
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
+  } catch (error) {
+    throw fail('malformed_json', {}, { cause: error });
+  }
+}
+
+function payloadTooLargeError(bytesMax: number) {
+  return fail('payload_too_large', { detail: `The body may have at most ${bytesMax} bytes.` });
+}
+
+/**
+ * A request beyond the limit waits, except the oldest one, so that one always proceeds. One owner gets at
+ * most half.
+ */
+export interface ByteBudget {
+  open(owner: string): ByteReservation;
+}
+
+export interface ByteReservation {
+  reserve(bytes: number): Promise<void>;
+  close(): void;
+}
+
+export function createByteBudget(options: { bytesMax: number; waitMsMax: number }): ByteBudget {
+  const reservations = new Set<{ owner: string; bytes: number }>();
+  const waiting = new Set<() => boolean>();
+  let total = 0;
+
+  return {
+    open(owner) {
+      const reservation = { owner, bytes: 0 };
+      reservations.add(reservation);
+      const isFirst = () => reservations.values().next().value === reservation;
+      const fits = (bytes: number) => {
+        if (isFirst()) return true;
+        const own = [...reservations].filter((each) => each.owner === owner);
+        const ownBytes = own.reduce((sum, each) => sum + each.bytes, bytes);
+        return (
+          total + bytes <= options.bytesMax && (own[0] === reservation || ownBytes <= options.bytesMax / 2)
+        );
+      };
+      const add = (bytes: number) => {
+        reservation.bytes += bytes;
+        total += bytes;
+      };
+      return {
+        async reserve(bytes) {
+          if (fits(bytes)) return add(bytes);
+          const { promise, resolve, reject } = Promise.withResolvers<void>();
+          const retry = () => {
+            if (!fits(bytes)) return false;
+            add(bytes);
+            resolve();
+            return true;
+          };
+          waiting.add(retry);
+          const timer = setTimeout(() => {
+            waiting.delete(retry);
+            const detail = 'The server is receiving too much data. Try again later.';
+            reject(fail('unavailable', { detail }));
+          }, options.waitMsMax);
+          await promise.finally(() => clearTimeout(timer));
+        },
+        close() {
+          if (!reservations.delete(reservation)) return;
+          total -= reservation.bytes;
+          for (const retry of waiting) if (retry()) waiting.delete(retry);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,252 @@
+import http from 'node:http';
+import { urlBytesMax } from '@svc/contract/limits.ts';
+import type { Logger } from 'pino';
+import { databaseError } from '../core/db.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { Failure, fail, problemResponse, renderProblem } from '../core/problem.ts';
+import { resolveClientAddress, type TrustedProxies } from './client-address.ts';
+import type {
+  FastPathHandler,
+  FastPathResponse,
+  HostHandler,
+  ListenerInfo,
+  RequestHandler,
+  RequestInfo,
+} from './handlers.ts';
+import { corsHeaders, preflightResponse, readRequestId, setCorsHeaders } from './headers.ts';
+import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
+import type { PassThroughClients } from './raw-http/pass-through.ts';
+
+export interface ServeHandlers {
+  idleTimeout: number;
+  maxRequestBodySize: number;
+  development: false;
+  fetch(request: Request, bun: BunServer): Response | Promise<Response | undefined>;
+  websocket: typeof webSocketHandler;
+  error(error: Error): Response;
+}
+
+export interface HttpServer {
+  port: number;
+  handlers: ServeHandlers;
+  stop(graceMs: number): Promise<void>;
+}
+
+/** For idle connections, and for clients that send their request head slowly. */
+const idleSecondsMax = 10;
+/** Above `bodyReceiveMsMax`, so that a slow client gets the error of the body and not this timeout. */
+const handlerMsMax = 45_000;
+const inFlightMax = 2_000;
+/** Well above `urlBytesMax`, so that a URL that is too long gets a response. */
+const headBytesMax = 64 * 1024;
+const idleMs = 200;
+/** Effectively no limit: bodies are read in pieces, and each route has its own limit. */
+const requestBytesMax = 2 ** 40;
+/** For streamed bodies; above the idle limits of the routes, so that a slow client gets their error. */
+const streamIdleSecondsMax = 40;
+
+export function serve(options: {
+  host: string;
+  port: number;
+  trustedProxies: TrustedProxies;
+  handle: RequestHandler;
+  hostHandler?: () => HostHandler | null;
+  fastPath?: () => FastPathHandler | null;
+  passThroughClient?: PassThroughClients['find'];
+  /** In place of the address of the peer, where that is not the client's. */
+  clientAddress?: string;
+  /** Prefixes of paths with bodies of any size and without a deadline. The rest of such a path is secret. */
+  streamPrefixes?: readonly string[];
+  log: Logger;
+  metrics: Metrics;
+}): HttpServer {
+  const { log, metrics } = options;
+  let inFlight = 0;
+  let isStopping = false;
+  const listener: ListenerInfo = { streamIdleSecondsMax, isStopping: () => isStopping, peerAddress };
+
+  const handlers: ServeHandlers = {
+    idleTimeout: idleSecondsMax,
+    maxRequestBodySize: requestBytesMax,
+    development: false,
+    websocket: webSocketHandler,
+    fetch: (request, bun) => {
+      const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
+      if (hostResponse) return hostResponse;
+      const fastPath = options.fastPath?.();
+      if (fastPath) {
+        const at = pathStart(request.url);
+        if (request.url.startsWith(fastPath.prefix, at)) return answerFastPath(fastPath, request, at, bun);
+      }
+      return answerRequest(request, bun);
+    },
+    error: (error) => {
+      const requestId = Bun.randomUUIDv7();
+      log.error({ err: error, request_id: requestId }, 'unhandled error');
+      const response = problemResponse(fail('internal'), requestId);
+      response.headers.set('x-request-id', requestId);
+      for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value);
+      return response;
+    },
+  };
+  // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
+  Object.assign(http, { maxHeaderSize: headBytesMax });
+  const server = Bun.serve({ ...handlers, hostname: options.host, port: options.port, reusePort: false });
+
+  function peerAddress(request: Request, bun: BunServer): string {
+    if (options.clientAddress !== undefined) return options.clientAddress;
+    const peer = bun.requestIP(request);
+    return options.passThroughClient?.(peer) ?? peer?.address ?? '';
+  }
+
+  async function answerRequest(request: Request, bun: BunServer): Promise<Response> {
+    const startedAt = performance.now();
+    const requestId = readRequestId(request);
+    let route = 'none';
+    const deadline = new AbortController();
+    inFlight++;
+    metrics.inFlight.set(inFlight);
+    const info: RequestInfo = {
+      requestId,
+      log: log.child({ request_id: requestId }),
+      setRoute: (name) => {
+        route = name;
+      },
+      deadline: deadline.signal,
+      extendTimeout: () => bun.timeout(request, streamIdleSecondsMax),
+      clientAddress: resolveClientAddress(
+        peerAddress(request, bun),
+        request.headers.get('x-forwarded-for'),
+        options.trustedProxies,
+      ),
+    };
+    const parsedUrl = URL.parse(request.url);
+    const url = parsedUrl ?? new URL('http://localhost/');
+    const streamPrefix = options.streamPrefixes?.find((prefix) => url.pathname.startsWith(prefix));
+    const isStream = streamPrefix !== undefined;
+    const timer = isStream ? undefined : setTimeout(() => deadline.abort(), handlerMsMax);
+    // Above the deadline: Bun's idle timeout would close the connection without a response.
+    bun.timeout(request, isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
+    try {
+      const handled = await handleWithDeadline(request, parsedUrl, info).catch((error: unknown) =>
+        problemResponse(toFailure(error, info.log), requestId),
+      );
+      const response = withCommonHeaders(handled, url, requestId, isStopping);
+      report(response.status);
+      return response;
+    } finally {
+      clearTimeout(timer);
+      inFlight--;
+      metrics.inFlight.set(inFlight);
+    }
+
+    function report(status: number): void {
+      const seconds = (performance.now() - startedAt) / 1000;
+      metrics.requests.inc({ route, method: request.method, status });
+      metrics.seconds.observe({ route }, seconds);
+      const path = isStream ? `${streamPrefix}…` : url.pathname;
+      const line = { method: request.method, path, route, status, ms: Math.round(seconds * 1e5) / 100 };
+      info.log[status >= 500 ? 'warn' : 'info'](line, 'request');
+    }
+  }
+
+  async function answerFastPath(
+    fastPath: FastPathHandler,
+    request: Request,
+    pathAt: number,
+    bun: BunServer,
+  ): Promise<Response> {
+    const startedAt = performance.now();
+    const requestId = readRequestId(request);
+    const { url, method } = request;
+    const queryAt = url.indexOf('?', pathAt);
+    const path = queryAt < 0 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
+    inFlight++;
+    let response: FastPathResponse;
+    try {
+      const preflight = method === 'OPTIONS' ? preflightResponse(request, path) : null;
+      if (preflight) {
+        preflight.headers.set('x-request-id', requestId);
+        return preflight;
+      }
+      requireCapacity(request);
+      const extendTimeout = () => bun.timeout(request, handlerMsMax / 1000 + 5);
+      if (method !== 'GET') extendTimeout();
+      const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
+      response = await fastPath.answer(request, path, search, { requestId, log, extendTimeout });
+    } catch (error) {
+      const failure = toFailure(error, log.child({ request_id: requestId }));
+      response = renderProblem(failure, requestId);
+    } finally {
+      inFlight--;
+    }
+    const seconds = (performance.now() - startedAt) / 1000;
+    metrics.fastPath(method, response.status, seconds);
+    const { status, headers } = response;
+    const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
+    if (log.isLevelEnabled(level)) {
+      const ms = Math.round(seconds * 1e5) / 100;
+      log[level]({ request_id: requestId, method, path, route: 'rows', status, ms }, 'request');
+    }
+    headers['x-request-id'] = requestId;
+    headers['x-content-type-options'] = 'nosniff';
+    Object.assign(headers, corsHeaders);
+    if (isStopping) headers.connection = 'close';
+    return new Response(response.body as BodyInit | null, response);
+  }
+
+  function requireCapacity(request: Request): void {
+    if (request.url.length > urlBytesMax) throw fail('uri_too_long');
+    if (inFlight > inFlightMax)
+      throw fail('unavailable', { detail: 'Too many concurrent requests. Try again later.' });
+  }
+
+  async function handleWithDeadline(request: Request, url: URL | null, info: RequestInfo): Promise<Response> {
+    if (!url) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
+    requireCapacity(request);
+    const preflight = preflightResponse(request, url.pathname);
+    if (preflight) return preflight;
+    const overdue = Promise.withResolvers<never>();
+    const onDeadline = () => overdue.reject(fail('query_timeout', { detail: 'The response took too long.' }));
+    info.deadline.addEventListener('abort', onDeadline, { once: true });
+    try {
+      return await Promise.race([options.handle(request, url, info), overdue.promise]);
+    } finally {
+      info.deadline.removeEventListener('abort', onDeadline);
+    }
+  }
+
+  return {
+    port: server.port ?? options.port,
+    handlers,
+    async stop(graceMs) {
+      isStopping = true;
+      await stopGracefully(server, { graceMs, idleMs });
+    },
+  };
+}
+
+function pathStart(url: string): number {
+  const at = url.indexOf('/', url.indexOf('://') + 3);
+  return at < 0 ? url.length : at;
+}
+
+function toFailure(error: unknown, log: Logger): Failure {
+  const failure = error instanceof Failure ? error : databaseError(error);
+  if (failure === null) {
+    log.error({ err: error }, 'internal server error');
+    return fail('internal');
+  }
+  if (failure.cause) log.warn({ err: failure.cause, code: failure.code }, 'request failed');
+  return failure;
+}
+
+/** Responses to HEAD keep their body: Bun sends its length and not the body. */
+function withCommonHeaders(response: Response, url: URL, requestId: string, isStopping: boolean): Response {
+  const headers = new Headers(response.headers);
+  headers.set('x-request-id', requestId);
+  headers.set('x-content-type-options', 'nosniff');
+  setCorsHeaders(url.pathname, headers);
+  if (isStopping) headers.set('connection', 'close');
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}

@@ -1,0 +1,150 @@
+import type { Logger } from 'pino';
+import { findAppForSignIn } from '../../apps/record/find-app.ts';
+import type { TaggedCache } from '../../core/cache.ts';
+import type { Caller } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { fail } from '../../core/problem.ts';
+import { appTag, credentialTag, userTag } from '../../core/tags.ts';
+import { sha256 } from '../../core/values.ts';
+import { findUser } from '../../people/users/users.ts';
+import {
+  createPatUseRecorder,
+  findPatByHash,
+  isWellFormedPat,
+  type PatCredential,
+} from '../pats/find-pat.ts';
+import { findSignIn } from '../sessions/sessions.ts';
+
+/** `pat` is set for a personal access token. */
+export interface Credential {
+  caller: Caller;
+  pat: PatCredential | null;
+}
+
+export interface CredentialDeps {
+  db: Db;
+  cache: TaggedCache<Credential>;
+  now: () => Date;
+  /** Origin of the base URL: session cookies are accepted from there only. */
+  origin: string;
+  log: Logger;
+}
+
+/**
+ * Null for unknown, expired and revoked credentials and for suspended users alike. A caller with an app's token
+ * has access to rows only.
+ */
+export function createFindCredential(deps: CredentialDeps): (request: Request) => Promise<Credential | null> {
+  const recordPatUse = createPatUseRecorder(deps);
+  return async (request) => {
+    const presented = presentedCredential(request, deps.origin);
+    if (!presented) return null;
+    // Rejects made-up tokens without a query.
+    if (presented.kind === 'pat' && !isWellFormedPat(presented.secret)) return null;
+    const hash = sha256(presented.secret);
+    const { kind } = presented;
+    const credential = await deps.cache.get(`${kind} ${hash}`, () =>
+      kind === 'pat' ? loadPat(deps.db, hash) : loadSignIn(deps.db, kind, hash),
+    );
+    if (!credential || credential.caller.expiresAt <= deps.now()) return null;
+    if (credential.pat) recordPatUse(credential.pat);
+    return credential;
+  };
+}
+
+async function loadSignIn(db: Db, kind: 'login' | 'session', hash: string) {
+  const signIn = await findSignIn(db, { kind, hash });
+  if (!signIn) return null;
+  const caller = await findCaller(db, kind, signIn);
+  if (!caller) return null;
+  const tags = [...signIn.dependsOn.map(credentialTag), userTag(caller.userId)];
+  const { throughApp } = signIn;
+  if (throughApp === null) return { value: { caller, pat: null }, tags };
+  // The app may have been deleted or closed to the user since the sign-in.
+  if (!(await findAppForSignIn({ db }, { appId: throughApp, userId: caller.userId }))) return null;
+  return { value: { caller: { ...caller, throughApp }, pat: null }, tags: [...tags, appTag(throughApp)] };
+}
+
+async function loadPat(db: Db, hash: string) {
+  const pat = await findPatByHash(db, hash);
+  if (!pat) return null;
+  const { tenantId, userId, actions, apps, expiresAt } = pat;
+  const caller = await findCaller(db, 'pat', { userId, credentialId: hash, expiresAt });
+  if (!caller) return null;
+  return {
+    value: { caller: { ...caller, scope: { tenantId, actions, apps } }, pat },
+    tags: [credentialTag(hash), userTag(caller.userId)],
+  };
+}
+
+async function findCaller(
+  db: Db,
+  kind: Caller['kind'],
+  { userId, credentialId, expiresAt }: Pick<Caller, 'userId' | 'credentialId' | 'expiresAt'>,
+): Promise<Caller | null> {
+  const user = await findUser({ db }, { ref: userId });
+  if (user?.status !== 'active') return null;
+  return { kind, userId, email: user.email, name: user.name, credentialId, expiresAt };
+}
+
+/** Authenticates requests to the control plane; null leads to 401. Tokens issued to apps are refused. */
+export function createAuthenticate(deps: CredentialDeps): (request: Request) => Promise<Caller | null> {
+  const findCredential = createFindCredential(deps);
+  return async (request) => {
+    const caller = (await findCredential(request))?.caller;
+    return caller && caller.throughApp === undefined ? caller : null;
+  };
+}
+
+interface PresentedCredential {
+  kind: 'login' | 'session' | 'pat';
+  secret: string;
+}
+
+/**
+ * The `__Host-` prefix keeps other hosts of the domain from setting the cookie. Browsers accept it over TLS
+ * only.
+ */
+export function sessionCookieName(baseUrl: string): string {
+  return baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session';
+}
+
+/**
+ * Null when the request has no well-formed credential. An invalid `Authorization` header is never replaced by a
+ * cookie.
+ */
+export function presentedCredential(request: Request, origin: string): PresentedCredential | null {
+  const authorization = request.headers.get('authorization');
+  const apiKey = request.headers.get('x-api-key');
+  if (authorization !== null && apiKey !== null) throw fail('ambiguous_credentials');
+  if (authorization !== null) {
+    const token = bearerPattern.exec(authorization)?.[1];
+    return token === undefined ? null : { kind: 'login', secret: token };
+  }
+  if (apiKey !== null) return { kind: 'pat', secret: apiKey };
+
+  const session = readCookie(request.headers.get('cookie') ?? '', sessionCookieName(origin));
+  if (session === null) return null;
+  if (!safeMethods.has(request.method) && !isSameOrigin(request, origin)) throw fail('cross_site_request');
+  return { kind: 'session', secret: session };
+}
+
+const bearerPattern = /^bearer +([\w.~+/-]{1,512}=*)$/i;
+const cookiePattern = /^[\w.~-]{1,256}$/;
+const safeMethods = new Set(['GET', 'HEAD']);
+
+/** CSRF protection: a browser also sends its cookie with requests that other sites trigger. */
+function isSameOrigin(request: Request, origin: string): boolean {
+  return request.headers.get('sec-fetch-site') === 'same-origin' || request.headers.get('origin') === origin;
+}
+
+/** Two cookies of the same name mean that another host has set one: neither is accepted. */
+export function readCookie(header: string, name: string): string | null {
+  const values = header
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  const [value] = values;
+  return values.length === 1 && value !== undefined && cookiePattern.test(value) ? value : null;
+}

@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto';
+import { accessTokenSeconds, cliClientId } from '@svc/contract/identity.ts';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { Adapter, Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { findAppForSignIn } from '../../apps/record/find-app.ts';
+import type { Db } from '../../core/db.ts';
+import { loadOrCreateKey } from '../../core/seal.ts';
+import { isUuid } from '../../core/values.ts';
+import { findUser } from '../../people/users/users.ts';
+import { sessionCookieName } from '../credentials/find-credential.ts';
+import {
+  cliScope,
+  consoleClientId,
+  isClientOrigin,
+  isLoopback,
+  ownClientIds,
+  parseAppClientId,
+} from '../sessions/clients.ts';
+import { listGrantedScopes } from '../sessions/models-store.ts';
+import { createDevicePages } from './device-pages.ts';
+import { renderError } from './frame.ts';
+import { formTarget } from './pages/layout.ts';
+import { loggedOutPage, logoutPage } from './pages/pages.ts';
+import { CookieSigner, cookieOptions, showPage } from './web-context.ts';
+
+const day = 24 * 3600;
+export const deviceCodeSeconds = 600;
+const refreshTokenSeconds = 30 * day;
+const sessionSeconds = 14 * day;
+/** Upper limit for a device that keeps renewing its tokens. */
+const grantSeconds = 365 * day;
+
+interface ConfigDeps {
+  db: Db;
+  baseUrl: string;
+  keys: ProviderKeys;
+  adapter: (kind: string) => Adapter;
+  clients: NonNullable<Configuration['clients']>;
+  interactionPolicy: typeof import('oidc-provider')['interactionPolicy'];
+  accessDenied: () => Error;
+}
+
+export function providerConfig(deps: ConfigDeps): Configuration {
+  const { db, baseUrl } = deps;
+  const cookie = cookieOptions(baseUrl);
+  return {
+    adapter: deps.adapter,
+    clients: deps.clients,
+    jwks: deps.keys.jwks,
+    cookies: {
+      names: {
+        session: sessionCookieName(baseUrl),
+        interaction: 'svc_interaction',
+        resume: 'svc_interaction_resume',
+      },
+      keys: new CookieSigner(deps.keys.cookieKeys),
+      long: { ...cookie, path: '/' },
+      short: cookie,
+    },
+    claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
+    scopes: ['openid', 'offline_access'],
+    responseTypes: ['code'],
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+    pkce: { required: () => true },
+    clockTolerance: 0,
+    allowOmittingSingleRegisteredRedirectUri: false,
+    rotateRefreshToken: true,
+    ttl: {
+      AccessToken: accessTokenSeconds,
+      AuthorizationCode: 60,
+      DeviceCode: deviceCodeSeconds,
+      Grant: (_ctx, grant) => (grant.clientId === consoleClientId ? sessionSeconds : grantSeconds),
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: refreshTokenSeconds,
+      Session: sessionSeconds,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      userinfo: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****', ...createDevicePages(db) },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: showLogout,
+        postLogoutSuccessSource: (ctx) => showPage(ctx, loggedOutPage(), 200),
+      },
+    },
+    interactions: {
+      policy: createInteractionPolicy(deps),
+      url: (_ctx, interaction) => `/oauth/interaction/${interaction.uid}`,
+    },
+    // Clients that request no scope get the default: a device could otherwise be approved for nothing.
+    extraParams: {
+      scope: (ctx, value, client) => {
+        if (value === undefined && client.clientId === cliClientId)
+          Object.assign(ctx.oidc.params ?? {}, { scope: cliScope });
+      },
+    },
+    clientBasedCORS: (_ctx, origin, client) => isClientOrigin(client, origin),
+    issueRefreshToken: (_ctx, client, source) =>
+      client.grantTypeAllowed('refresh_token') &&
+      (client.clientId === cliClientId ||
+        parseAppClientId(client.clientId) !== null ||
+        source.scopes.has('offline_access')),
+    // Signing out of the browser signs out of the apps that were used with it.
+    expiresWithSession: (_ctx, source) =>
+      parseAppClientId(source.clientId) !== null ||
+      (source.clientId !== cliClientId && !source.scopes.has('offline_access')),
+    loadExistingGrant: (ctx) => loadExistingGrant(db, ctx),
+    findAccount: async (_ctx, accountId, token) => {
+      const user = isUuid(accountId) ? await findUser({ db }, { ref: accountId }) : null;
+      if (user?.status !== 'active') return undefined;
+      // An app that was closed to the user gets no more claims and no new tokens.
+      const appId = parseAppClientId(token?.clientId);
+      if (appId !== null && !(await findAppForSignIn({ db }, { appId, userId: user.id }))) return undefined;
+      return { accountId: user.id, claims: () => ({ sub: user.id, email: user.email, name: user.name }) };
+    },
+    renderError,
+  };
+}
+
+/**
+ * Own clients need no consent; apps get what the user has consented to in any browser. Each device and browser
+ * has its own grant, so that it can be revoked separately.
+ */
+async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+  const { client, session, account, result, provider } = ctx.oidc;
+  if (!client || !session || !account) return undefined;
+  const { accountId } = account;
+  const known = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
+  const found = known && client.clientId !== cliClientId ? await provider.Grant.find(known) : undefined;
+  const existing = found?.accountId === accountId ? found : undefined;
+  if (!ownClientIds.includes(client.clientId)) {
+    if (existing || parseAppClientId(client.clientId) === null) return existing;
+    const allowed = await listGrantedScopes(db, { userId: accountId, clientId: client.clientId });
+    if (![...ctx.oidc.requestParamScopes].every((scope) => allowed.has(scope))) return undefined;
+  }
+  const grant = existing ?? new provider.Grant({ accountId, clientId: client.clientId });
+  grant.addOIDCScope(ctx.oidc.requestParamScopes);
+  await grant.save();
+  return grant;
+}
+
+/**
+ * A user who was suspended or deleted since the sign-in must sign in again. An app requires that it is visible
+ * to the user; a loopback redirect always requires confirmation (RFC 8252 §8.6).
+ */
+function createInteractionPolicy({ db, accessDenied, interactionPolicy: { base, Check } }: ConfigDeps) {
+  const policy = base();
+  const { checks } = policy.get('consent') ?? {};
+  checks?.add(
+    new Check('app_closed', 'The app is not open to the End-User', 'access_denied', async (ctx) => {
+      const appId = parseAppClientId(ctx.oidc.client?.clientId);
+      const userId = ctx.oidc.session?.accountId;
+      if (appId === null || userId === undefined) return false;
+      if (!(await findAppForSignIn({ db }, { appId, userId }))) throw accessDenied();
+      return false;
+    }),
+  );
+  checks?.add(
+    new Check('app_on_loopback', 'consent is required', 'consent_required', (ctx) =>
+      Boolean(
+        parseAppClientId(ctx.oidc.client?.clientId) !== null &&
+          isLoopback(String(ctx.oidc.params?.redirect_uri)) &&
+          !ctx.oidc.result?.consent,
+      ),
+    ),
+  );
+  policy
+    .get('login')
+    ?.checks.add(
+      new Check('account_gone', 'End-User authentication is required', 'login_required', (ctx) =>
+        Boolean(ctx.oidc.session?.accountId && !ctx.oidc.account),
+      ),
+    );
+  return policy;
+}
+
+function showLogout(ctx: KoaContextWithOIDC): void {
+  const state = ctx.oidc.session?.state;
+  const target = state?.postLogoutRedirectUri;
+  const page = logoutPage({
+    action: '/oauth/session/end/confirm',
+    xsrf: String(state?.secret ?? ''),
+    formTargets: typeof target === 'string' ? formTarget(target) : [],
+  });
+  showPage(ctx, page, 200);
+}
+
+interface ProviderKeys {
+  jwks: { keys: SigningKey[] };
+  cookieKeys: string[];
+}
+
+type SigningKey = JWK & { kty: string };
+
+/** Created by the first server; all servers sign with the same keys. */
+export async function loadProviderKeys(db: Db): Promise<ProviderKeys> {
+  const [jwks, cookieKeys] = await Promise.all([
+    loadOrCreateKey(db, 'oauth.jwks', async () => ({
+      keys: [await newSigningKey('ES256'), await newSigningKey('RS256')],
+    })),
+    loadOrCreateKey(db, 'oauth.cookie_keys', async () => [randomBytes(32).toString('base64url')]),
+  ]);
+  return { jwks, cookieKeys };
+}
+
+async function newSigningKey(alg: 'ES256' | 'RS256'): Promise<SigningKey> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const { kty, ...key } = await exportJWK(privateKey);
+  if (!kty) throw new Error(`cannot create an ${alg} key`);
+  return { kty, ...key, use: 'sig', alg, kid: randomBytes(8).toString('hex') };
+}

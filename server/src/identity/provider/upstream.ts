@@ -1,0 +1,175 @@
+import type { Provider } from 'oidc-provider';
+import type { Logger } from 'pino';
+import { type MutationCtx, platformTenantId } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import type { EventSource } from '../../core/events.ts';
+import { runAsOperator } from '../../core/mutation.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { Failure } from '../../core/problem.ts';
+import { createUser, findUser } from '../../people/users/users.ts';
+import { finishLogin, interactionPath } from './interactions.ts';
+import { messagePage } from './pages/pages.ts';
+import { findLinkedUser, insertUserLink } from './store.ts';
+import {
+  createUpstreamClient,
+  isUpstreamUnavailable,
+  type UpstreamChecks,
+  type UpstreamIdentity,
+  type UpstreamSettings,
+} from './upstream-client.ts';
+import {
+  cookieOptions,
+  getRequestId,
+  type Middleware,
+  redirect,
+  showPage,
+  type WebContext,
+} from './web-context.ts';
+
+interface UpstreamDeps {
+  db: Db;
+  events: EventSource;
+  provider: Provider;
+  baseUrl: string;
+  log: Logger;
+  settings: UpstreamSettings;
+}
+
+const callbackPath = '/oauth/upstream/callback';
+const beginPattern = /^\/interaction\/([\w-]{1,100})\/upstream$/;
+const signInMinutesMax = 10;
+
+export function createUpstream(deps: UpstreamDeps): Middleware {
+  const client = createUpstreamClient(deps.settings);
+  const { name: upstreamName } = deps.settings;
+  const cookie = { ...cookieOptions(deps.baseUrl), path: callbackPath };
+  return async (ctx, next) => {
+    if (ctx.method !== 'GET') return next();
+    if (beginPattern.test(ctx.path)) return begin(ctx);
+    if (ctx.path === '/upstream/callback') return finish(ctx);
+    return next();
+  };
+
+  async function begin(ctx: WebContext): Promise<void> {
+    const interaction = await deps.provider.interactionDetails(ctx.req, ctx.res);
+    try {
+      const { location, checks } = await client.begin(`${deps.baseUrl}${callbackPath}`);
+      storePending(ctx, { ...checks, uid: interaction.uid });
+      redirect(ctx, location);
+    } catch (error) {
+      showUnavailable(ctx, error, interactionPath(interaction));
+    }
+  }
+
+  async function finish(ctx: WebContext): Promise<void> {
+    const callback = new URL(`${callbackPath}${ctx.search}`, deps.baseUrl);
+    const pending = takePending(ctx, callback.searchParams.get('state') ?? '');
+    const interaction = pending && (await deps.provider.Interaction.find(pending.uid));
+    if (!interaction) {
+      const text = 'The sign-in took too long, or was started in another browser. Please start again.';
+      return showMessage(ctx, 400, 'This sign-in has expired', text, '/');
+    }
+    const back = interactionPath(interaction);
+    if (callback.searchParams.get('error') === 'access_denied') {
+      const text = `${upstreamName} did not sign you in.`;
+      return showMessage(ctx, 403, 'The sign-in was cancelled', text, back);
+    }
+    let identity: UpstreamIdentity;
+    try {
+      identity = await client.finish(callback, pending);
+    } catch (error) {
+      if (isUpstreamUnavailable(error)) return showUnavailable(ctx, error, back);
+      deps.log.warn({ err: error, request_id: getRequestId(ctx) }, 'upstream sign-in failed');
+      const text = `${upstreamName} sent an invalid response. Please start again.`;
+      return showMessage(ctx, 400, 'The sign-in failed', text, back);
+    }
+    const userId = (await findLinkedUser(deps.db, identity)) ?? (await create(ctx, identity, back));
+    const user = userId === null ? null : await findUser(deps, { ref: userId });
+    if (user?.status === 'active') {
+      await finishLogin(deps.provider, ctx, interaction, { userId: user.id, how: 'fed' });
+    } else if (user) {
+      showMessage(ctx, 403, 'This account is suspended', 'Ask your administrator.', back);
+    }
+  }
+
+  /** Null when an error page was shown. */
+  async function create(ctx: WebContext, identity: UpstreamIdentity, back: string): Promise<string | null> {
+    const { email } = identity;
+    const noEmail = `${upstreamName} did not confirm your e-mail address.`;
+    if (email === null || identity.emailVerified === false) {
+      showMessage(ctx, 403, 'No e-mail address', noEmail, back);
+      return null;
+    }
+    const change = {
+      name: 'user.sign_in_upstream',
+      auditTenantId: platformTenantId,
+      requestId: getRequestId(ctx),
+    };
+    try {
+      return await runAsOperator({ ...deps, outbox: rowsOnlyOutbox }, change, (operator) =>
+        createUpstreamUser(operator, { ...identity, email }),
+      );
+    } catch (error) {
+      const code = error instanceof Failure ? error.code : null;
+      if (code === 'validation_failed') showMessage(ctx, 403, 'No e-mail address', noEmail, back);
+      else if (code !== 'unique_violation') throw error;
+      // Another tab may have created the user concurrently.
+      const created = await findLinkedUser(deps.db, identity);
+      if (created === null && code === 'unique_violation') {
+        const text = `An account with your e-mail address already exists, but it is not linked to ${upstreamName}. Ask your administrator.`;
+        showMessage(ctx, 409, 'This e-mail address is in use', text, back);
+      }
+      return created;
+    }
+  }
+
+  function showUnavailable(ctx: WebContext, error: unknown, back: string): void {
+    deps.log.warn({ err: error, request_id: getRequestId(ctx) }, 'upstream provider unavailable');
+    ctx.set('retry-after', '5');
+    const text = 'Please try again in a moment, or sign in another way.';
+    showMessage(ctx, 503, `${upstreamName} is unavailable`, text, back);
+  }
+
+  function showMessage(ctx: WebContext, status: number, title: string, text: string, href: string): void {
+    const view = { title, text, requestId: getRequestId(ctx), link: { href, label: 'Back to sign-in' } };
+    showPage(ctx, messagePage(view), status);
+  }
+
+  /** A signed cookie per sign-in, so that several tabs do not interfere. */
+  function storePending(ctx: WebContext, pending: PendingSignIn): void {
+    const value = Buffer.from(JSON.stringify(pending)).toString('base64url');
+    ctx.cookies.set(cookieName(pending.state), value, { ...cookie, maxAge: signInMinutesMax * 60_000 });
+  }
+
+  function takePending(ctx: WebContext, state: string): PendingSignIn | null {
+    if (!/^[\w-]{16,200}$/.test(state)) return null;
+    const value = ctx.cookies.get(cookieName(state), { signed: true });
+    if (!value) return null;
+    ctx.cookies.set(cookieName(state), null, cookie);
+    const pending = JSON.parse(Buffer.from(value, 'base64url').toString()) as PendingSignIn;
+    return pending.state === state ? pending : null;
+  }
+}
+
+type PendingSignIn = UpstreamChecks & { uid: string };
+
+function cookieName(state: string): string {
+  return `svc_upstream_${state.slice(0, 12)}`;
+}
+
+/**
+ * Creates a user without a tenant. An address that a user already has is refused and never linked: the owner of
+ * the upstream account may be somebody else.
+ */
+async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity & { email: string }) {
+  const { issuer, subject, email, name } = identity;
+  const user = await createUser(ctx, { email, name: name ?? undefined });
+  await insertUserLink(ctx.db, { issuer, subject, userId: user.id, now: ctx.now });
+  ctx.audit({
+    action: 'users.link',
+    target: { kind: 'user', id: user.id, name: user.email },
+    before: null,
+    after: { issuer, subject },
+  });
+  return user.id;
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { cliClientId } from '@svc/contract/identity.ts';
+import type { MutationCtx } from '../../core/context.ts';
+import { fail, validationError } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
+import { lockUser } from '../../people/users/users.ts';
+import { cliScope } from './clients.ts';
+import { insertModelRows } from './store.ts';
+
+const ttlSecondsMax = 24 * 3600;
+
+export async function issueAccessToken(
+  ctx: MutationCtx,
+  { userId, ttlSeconds }: { userId: string; ttlSeconds: number },
+): Promise<{ token: string; expiresAt: Date }> {
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > ttlSecondsMax) {
+    throw validationError('ttl', 'must be 1 second to 24 hours');
+  }
+  const user = await lockUser(ctx.db, userId);
+  if (!user) throw fail('not_found');
+  if (user.status !== 'active') throw fail('invalid_state_transition', { detail: 'The user is suspended.' });
+  const login = await openLogin(ctx, { userId: user.id, ttlSeconds });
+  ctx.audit({
+    action: 'tokens.issue',
+    target: { kind: 'user', id: user.id, name: user.email },
+    before: null,
+    after: { client: cliClientId, expires_in_seconds: ttlSeconds },
+  });
+  return login;
+}
+
+/**
+ * Writes a grant and an access token like the OpenID provider does, so that the login is accepted, listed and
+ * revoked like any other. `jti` is omitted: it is the secret itself.
+ */
+async function openLogin(ctx: MutationCtx, { userId, ttlSeconds }: { userId: string; ttlSeconds: number }) {
+  const [token, grantId] = [opaqueId(), opaqueId()];
+  const expiresAt = new Date(ctx.now.getTime() + ttlSeconds * 1000);
+  const payload = {
+    accountId: userId,
+    clientId: cliClientId,
+    // Whole seconds (RFC 7519), rounded up so that a one-second token is not created expired.
+    iat: Math.floor(ctx.now.getTime() / 1000),
+    exp: Math.ceil(expiresAt.getTime() / 1000),
+  };
+  const row = {
+    user_id: userId,
+    client_id: cliClientId,
+    grant_id: null,
+    uid: null,
+    user_code_hash: null,
+    created_at: ctx.now,
+    expires_at: expiresAt,
+    consumed_at: null,
+  };
+  await insertModelRows(ctx.db, [
+    {
+      ...row,
+      kind: 'Grant',
+      id_hash: sha256(grantId),
+      payload: { ...payload, kind: 'Grant', openid: { scope: cliScope } },
+    },
+    {
+      ...row,
+      kind: 'AccessToken',
+      id_hash: sha256(token),
+      grant_id: grantId,
+      payload: { ...payload, kind: 'AccessToken', grantId, gty: 'operator', scope: cliScope },
+    },
+  ]);
+  return { token, expiresAt };
+}
+
+function opaqueId(): string {
+  return randomBytes(32).toString('base64url');
+}

@@ -1,1 +1,0 @@
-export const mailTopic = 'notifications.mail';

@@ -1,0 +1,29 @@
+import type { MutationCtx } from '../core/context.ts';
+import { defineEvents } from '../core/events.ts';
+import type { TenantRole, TenantRow } from './tenants/store.ts';
+
+export interface PersonEvents {
+  /** A member's role changed; `after` is null when they left the tenant. */
+  roleChanged(ctx: MutationCtx, member: RoleChange): Promise<void>;
+  /** Published after the membership is deleted: whoever creates a grant or a token locks the membership first. */
+  leftTenant(
+    ctx: MutationCtx,
+    member: { tenantId: string; user: { id: string; email: string } },
+  ): Promise<void>;
+  suspended(ctx: MutationCtx, user: { userId: string }): Promise<void>;
+  activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
+  passwordChanged(ctx: MutationCtx, user: { userId: string }): Promise<void>;
+  maxTierChanged(
+    ctx: MutationCtx,
+    tenant: { tenantId: string; tier: TenantRow['max_resource_tier'] },
+  ): Promise<void>;
+}
+
+export interface RoleChange {
+  tenantId: string;
+  userId: string;
+  before: TenantRole;
+  after: TenantRole | null;
+}
+
+export const { on: onPerson, publish: publishPersonEvent } = defineEvents<PersonEvents>('person');

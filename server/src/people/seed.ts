@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { appendAudit } from '../core/audit.ts';
+import { type AuditedChange, type MutationCtx, platformTenantId } from '../core/context.ts';
+import type { Db } from '../core/db.ts';
+import { type OperatorDeps, runAsOperator } from '../core/mutation.ts';
+import { findPlatformValue, storePlatformValue } from '../core/seal.ts';
+import { setMember } from './tenants/members.ts';
+import { hasTenants } from './tenants/store.ts';
+import { createTenant } from './tenants/tenants.ts';
+import { createUser, findUser } from './users/users.ts';
+
+export interface SeedResult {
+  tenant: string;
+  email: string;
+  /** Null when the user existed before: the password is not changed. */
+  password: string | null;
+}
+
+const slug = 'demo';
+const email = 'admin@demo.localhost';
+const keyName = 'seeded_admin';
+
+/** Creates a first tenant and admin when there are no tenants. Safe when several servers start at once. */
+export async function seed(deps: OperatorDeps): Promise<SeedResult | null> {
+  if (await hasTenants(deps.db)) return null;
+  return runAsOperator(deps, { name: 'seed', auditTenantId: platformTenantId }, async (ctx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('svc seed', 0))`.execute(ctx.db);
+    if (await hasTenants(ctx.db)) return null;
+    const password = randomBytes(12).toString('base64url');
+    const tenant = await createTenant(ctx, { slug, name: 'Demo' });
+    const existing = await findUser(ctx, { ref: email });
+    const user = existing ?? (await createUser(ctx, { email, name: 'Demo admin', password }));
+    await auditInTenant(ctx, tenant.id, (tenantCtx) =>
+      setMember(tenantCtx, { tenantId: tenant.id, userId: user.id, role: 'tenant_admin' }),
+    );
+    await storePlatformValue(ctx.db, keyName, user.id);
+    return { tenant: slug, email, password: existing ? null : password };
+  });
+}
+
+/** Audits part of a platform change in the tenant's own audit chain. */
+async function auditInTenant(
+  ctx: MutationCtx,
+  tenantId: string,
+  work: (ctx: MutationCtx) => Promise<unknown>,
+): Promise<void> {
+  const changes: AuditedChange[] = [];
+  await work({ ...ctx, audit: (change) => void changes.push(change) });
+  const { kind, userId: id, email: name } = ctx.caller;
+  const origin = { tenantId, at: ctx.now, actor: { kind, id, name }, requestId: ctx.requestId };
+  const head = await appendAudit(ctx.db, origin, changes);
+  if (head) ctx.enqueue('audit.anchor', { ...head });
+}
+
+/** The user that `svc login --local` signs in. */
+export function findSeededAdmin(db: Db): Promise<string | null> {
+  return findPlatformValue(db, keyName);
+}

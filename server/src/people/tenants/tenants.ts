@@ -1,0 +1,109 @@
+import type { TaggedCache } from '../../core/cache.ts';
+import type { Caller, Ctx, MutationCtx, TenantAccess, TenantCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
+import { userTag } from '../../core/tags.ts';
+import { publishPersonEvent } from '../person-events.ts';
+import { isTenantRef, parseTenantName, parseTenantSlug, type TenantRecord, tenantRecord } from './rules.ts';
+import {
+  findMemberTenantRow,
+  findTenantRow,
+  insertTenantRow,
+  listMemberTenantRows,
+  listTenantRows,
+  lockTenantRow,
+  type TenantRow,
+  updateTenantRow,
+} from './store.ts';
+
+export async function listTenants(ctx: Pick<Ctx, 'db'>): Promise<TenantRecord[]> {
+  return (await listTenantRows(ctx.db)).map(tenantRecord);
+}
+
+export async function listOwnTenants(ctx: Pick<Ctx, 'db' | 'caller'>) {
+  const rows = await listMemberTenantRows(ctx.db, ctx.caller.userId);
+  return rows.map((row) => ({ ...tenantRecord(row), role: row.role }));
+}
+
+export async function findTenant(
+  ctx: Pick<Ctx, 'db'>,
+  { ref }: { ref: string },
+): Promise<TenantRecord | null> {
+  const row = isTenantRef(ref) ? await findTenantRow(ctx.db, ref) : undefined;
+  return row ? tenantRecord(row) : null;
+}
+
+export async function getTenant(ctx: TenantCtx) {
+  const row = orNotFound(await findTenantRow(ctx.db, ctx.tenant.id));
+  return { ...tenantRecord(row), role: ctx.tenant.role };
+}
+
+export async function createTenant(
+  ctx: MutationCtx,
+  input: { slug: string; name?: string; maxResourceTier?: TenantRow['max_resource_tier'] },
+): Promise<TenantRecord> {
+  const slug = parseTenantSlug(input.slug);
+  const row: TenantRow = {
+    id: ctx.newId(),
+    slug,
+    name: parseTenantName(input.name ?? slug),
+    max_resource_tier: input.maxResourceTier ?? 'L',
+    created_at: ctx.now,
+  };
+  if (!(await insertTenantRow(ctx.db, row))) {
+    throw fail('unique_violation', {
+      detail: `A tenant ${slug} already exists.`,
+      errors: [{ field: 'slug', code: 'unique_violation', detail: 'is in use' }],
+    });
+  }
+  ctx.audit({
+    action: 'tenants.create',
+    target: { kind: 'tenant', id: row.id, name: slug },
+    before: null,
+    after: { slug, name: row.name, max_resource_tier: row.max_resource_tier },
+  });
+  return tenantRecord(row);
+}
+
+/** A lower maximum tier applies when an app's tier is next chosen; running apps keep theirs. */
+export async function updateTenant(
+  ctx: MutationCtx,
+  input: { tenantId: string; name?: string; maxResourceTier?: TenantRow['max_resource_tier'] },
+): Promise<TenantRecord & { changed?: false }> {
+  const row = orNotFound(await lockTenantRow(ctx.db, input.tenantId));
+  const set = {
+    name: parseTenantName(input.name ?? row.name),
+    max_resource_tier: input.maxResourceTier ?? row.max_resource_tier,
+  };
+  ctx.audit({
+    action: 'tenants.update',
+    target: { kind: 'tenant', id: row.id, name: row.slug },
+    before: { name: row.name, max_resource_tier: row.max_resource_tier },
+    after: set,
+  });
+  const isSame = set.name === row.name && set.max_resource_tier === row.max_resource_tier;
+  if (isSame) return { ...tenantRecord(row), changed: false };
+  await updateTenantRow(ctx.db, row.id, set);
+  if (set.max_resource_tier !== row.max_resource_tier)
+    await publishPersonEvent(ctx, 'maxTierChanged', { tenantId: row.id, tier: set.max_resource_tier });
+  return tenantRecord({ ...row, ...set });
+}
+
+/** Resolves a tenant and the caller's role; null for a missing tenant and for one without the caller. */
+export function createTenantAccess({
+  db,
+  cache,
+}: {
+  db: Db;
+  cache: TaggedCache<TenantAccess>;
+}): (ref: string, caller: Pick<Caller, 'userId'>) => Promise<TenantAccess | null> {
+  return async (ref, { userId }) => {
+    if (!isTenantRef(ref)) return null;
+    return cache.get(`${userId} ${ref.toLowerCase()}`, async () => {
+      const row = await findMemberTenantRow(db, userId, ref);
+      if (!row) return null;
+      const { id, slug, name, role } = row;
+      return { value: { id, slug, name, role }, tags: [userTag(userId)] };
+    });
+  };
+}

@@ -1,0 +1,43 @@
+import type { User } from '@svc/contract/identity.shapes.ts';
+import type { z } from 'zod';
+import { validationError } from '../../core/problem.ts';
+import type { UserRow } from './store.ts';
+
+export type UserRecord = z.output<typeof User>;
+
+const passwordCharsMin = 8;
+/** Bounds the work of the slow password hash. */
+export const passwordBytesMax = 1024;
+const emailCharsMax = 254;
+const nameCharsMax = 200;
+
+/** Deliberately loose: one `@`, text on both sides, no unprintable characters. */
+export function parseEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (email.length > emailCharsMax || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email)) {
+    throw validationError('email', 'must be an e-mail address');
+  }
+  return email;
+}
+
+export function parseName(text: string, email: string): string {
+  const name = text.trim() || email.slice(0, email.indexOf('@'));
+  if ([...name].length > nameCharsMax || /\p{Cc}/u.test(name)) {
+    throw validationError('name', `must be at most ${nameCharsMax} printable characters`);
+  }
+  return name;
+}
+
+export function parsePassword(password: string): string {
+  if ([...password].length < passwordCharsMin) {
+    throw validationError('password', `must be at least ${passwordCharsMin} characters`);
+  }
+  if (Buffer.byteLength(password) > passwordBytesMax) {
+    throw validationError('password', `must be at most ${passwordBytesMax} bytes`);
+  }
+  return password;
+}
+
+export function userRecord({ id, email, name, status }: UserRow): UserRecord {
+  return { id, email, name, status };
+}

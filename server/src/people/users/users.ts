@@ -1,0 +1,135 @@
+import type { Ctx, MutationCtx } from '../../core/context.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
+import { publishPersonEvent } from '../person-events.ts';
+import {
+  parseEmail,
+  parseName,
+  parsePassword,
+  passwordBytesMax,
+  type UserRecord,
+  userRecord,
+} from './rules.ts';
+import {
+  findUserRow,
+  findUserRows,
+  insertUserRow,
+  listUserRows,
+  lockUserRow,
+  type UserRow,
+  updateUserRow,
+} from './store.ts';
+
+export async function listUsers(ctx: Pick<Ctx, 'db'>): Promise<UserRecord[]> {
+  return (await listUserRows(ctx.db)).map(userRecord);
+}
+
+export async function findUser(ctx: Pick<Ctx, 'db'>, { ref }: { ref: string }): Promise<UserRecord | null> {
+  // PostgreSQL rejects NUL in text.
+  const row = ref.includes('\0') ? undefined : await findUserRow(ctx.db, ref);
+  return row ? userRecord(row) : null;
+}
+
+export async function findUsers(
+  ctx: Pick<Ctx, 'db'>,
+  { ids }: { ids: readonly string[] },
+): Promise<ReadonlyMap<string, UserRecord>> {
+  const rows = ids.length === 0 ? [] : await findUserRows(ctx.db, ids);
+  return new Map(rows.map((row) => [row.id, userRecord(row)]));
+}
+
+/** Without a password, the user signs in through an upstream provider or an issued token only. */
+export async function createUser(
+  ctx: MutationCtx,
+  input: { email: string; name?: string; password?: string },
+): Promise<UserRecord> {
+  const email = parseEmail(input.email);
+  const row: UserRow = {
+    id: ctx.newId(),
+    email,
+    name: parseName(input.name ?? '', email),
+    password_hash:
+      input.password === undefined ? null : await Bun.password.hash(parsePassword(input.password)),
+    status: 'active',
+    created_at: ctx.now,
+  };
+  if (!(await insertUserRow(ctx.db, row))) {
+    throw fail('unique_violation', {
+      detail: 'A user with this e-mail address already exists.',
+      errors: [{ field: 'email', code: 'unique_violation', detail: 'is in use' }],
+    });
+  }
+  ctx.audit({
+    action: 'users.create',
+    target: { kind: 'user', id: row.id, name: email },
+    before: null,
+    after: {
+      email,
+      name: row.name,
+      status: row.status,
+      password: row.password_hash === null ? 'none' : 'set',
+    },
+  });
+  return userRecord(row);
+}
+
+/** Ends every sign-in: the old password may have leaked. */
+export async function setPassword(
+  ctx: MutationCtx,
+  { userId, password }: { userId: string; password: string },
+): Promise<void> {
+  const hash = await Bun.password.hash(parsePassword(password));
+  const row = orNotFound(await lockUserRow(ctx.db, userId));
+  await updateUserRow(ctx.db, row.id, { password_hash: hash });
+  await publishPersonEvent(ctx, 'passwordChanged', { userId: row.id });
+  ctx.audit({
+    action: 'users.set_password',
+    target: { kind: 'user', id: row.id, name: row.email },
+    before: { password: row.password_hash === null ? 'none' : 'set' },
+    after: { password: 'changed' },
+  });
+}
+
+/** Takes the same time whether the address or the password is wrong. */
+export async function verifyPassword(
+  ctx: Pick<Ctx, 'db'>,
+  { email, password }: { email: string; password: string },
+): Promise<UserRecord | null> {
+  if (Buffer.byteLength(password) > passwordBytesMax) return null;
+  // By address only, never by id. PostgreSQL rejects NUL in text.
+  const isAddress = email.includes('@') && !email.includes('\0');
+  const row = isAddress ? await findUserRow(ctx.db, email.trim()) : undefined;
+  const matches = await Bun.password.verify(password, row?.password_hash ?? placeholderHash);
+  return matches && row?.password_hash && row.status === 'active' ? userRecord(row) : null;
+}
+
+/** Verified for unknown addresses, at the default cost of `Bun.password.hash`. */
+const placeholderHash =
+  '$argon2id$v=19$m=65536,t=2,p=1$EEupRRIi/83Muys3tLLHLnthQdPXMM2CznYG82i9loQ$s2kv3ILY0GzIGv9fDjYxGyVhpTHzULdwbXv/GI8a1cg';
+
+/** Ends every sign-in. PATs remain and are refused while their issuer is suspended. */
+export async function suspendUser(ctx: MutationCtx, { userId }: { userId: string }): Promise<UserRecord> {
+  const row = orNotFound(await lockUserRow(ctx.db, userId));
+  // Also for a suspended user: a sign-in that was in progress may have completed since.
+  await publishPersonEvent(ctx, 'suspended', { userId: row.id });
+  return setStatus(ctx, row, { action: 'users.suspend', status: 'suspended' });
+}
+
+/** The user must sign in again; PATs become valid again. */
+export async function activateUser(ctx: MutationCtx, { userId }: { userId: string }): Promise<UserRecord> {
+  const row = orNotFound(await lockUserRow(ctx.db, userId));
+  if (row.status !== 'active') await publishPersonEvent(ctx, 'activated', { userId: row.id });
+  return setStatus(ctx, row, { action: 'users.activate', status: 'active' });
+}
+
+async function setStatus(
+  ctx: MutationCtx,
+  row: UserRow,
+  { action, status }: { action: string; status: UserRow['status'] },
+): Promise<UserRecord> {
+  if (row.status !== status) await updateUserRow(ctx.db, row.id, { status });
+  const target = { kind: 'user', id: row.id, name: row.email };
+  ctx.audit({ action, target, before: { status: row.status }, after: { status } });
+  return userRecord({ ...row, status });
+}
+
+export { filterActiveUsers, lockUserRow as lockUser } from './store.ts';
