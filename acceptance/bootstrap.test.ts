@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await startServer();
   tenant = await newTenant(server);
   template = await newPageTemplate(tenant);
-}, 120_000);
+});
 afterAll(() => server.stop());
 
 const newSlug = () => `b-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
@@ -53,7 +53,7 @@ describe('a bootstrap', () => {
 
     await pushFiles(remote, { 'index.html': '<h1>Changed</h1>' });
     await until('the push is live', async () => (await says()).includes('Changed'), 60_000);
-  }, 240_000);
+  });
 
   test('a preview lists what would be created, and creates nothing', async () => {
     const slug = newSlug();
@@ -70,7 +70,7 @@ describe('a bootstrap', () => {
       status: 409,
       body: { code: 'slug_taken' },
     });
-  }, 120_000);
+  });
 
   test('a run whose code cannot be fetched fails, and says how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
@@ -92,7 +92,7 @@ describe('a bootstrap', () => {
     expect(run.undo[0]).toBe(`svc apps delete ${slug} --tenant ${tenant.slug} --execute`);
     const folder = join(server.dataDir, 'bootstrap', run.id);
     expect(existsSync(folder)).toBe(false);
-  }, 120_000);
+  });
 });
 
 describe('a fork', () => {
@@ -123,7 +123,7 @@ describe('a fork', () => {
     expect((await owner.call('GET', rowsOf(slug))).body.data).toEqual([]);
     const { items } = (await owner.call('GET', `${fork}/env`)).body;
     expect(items.filter((item: { given_by: string }) => item.given_by === 'app')).toEqual([]);
-  }, 240_000);
+  });
 
   test('of a hidden app is 404; of unreadable code 403, unless a template replaces it', async () => {
     const { body: run } = await start(tenant.member, {});
@@ -138,5 +138,5 @@ describe('a fork', () => {
       body: { code: 'code_not_readable' },
     });
     expect((await fork(tenant.member, { ...bare, template })).status).toBe(201);
-  }, 120_000);
+  });
 });

@@ -22,7 +22,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     server = await startEmbedded();
     ({ slug, base, admin: ada, member: olga } = await newConsoleTenant(server, 'Contoso'));
     [admins, owners] = await Promise.all([browserOf(server, ada), browserOf(server, olga)]);
-  }, 180_000);
+  });
   afterAll(() => Promise.all([admins, owners].map((browser) => browser?.close())));
 
   async function open(browser: BrowserContext): Promise<{ page: Page; complaints: string[] }> {
@@ -108,7 +108,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     expect(await reasonOf(edit)).toContain('Built-in presets');
     expect(complaints).toEqual([]);
     await page.close();
-  }, 120_000);
+  });
 
   test('a policy with a nested row filter and a mask limits a grant, and cannot be deleted while the grant uses it', async () => {
     const { page, complaints } = await open(admins);
@@ -192,7 +192,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     // The refused deletion is said by the browser as well.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
     await page.close();
-  }, 120_000);
+  });
 
   test('a member sees who the admins are, and creates a token that reads and writes rows', async () => {
     const { page, complaints } = await open(owners);
@@ -235,5 +235,5 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await page.getByRole('row', { name: /this session/ }).waitFor();
     expect(complaints).toEqual([]);
     await page.close();
-  }, 120_000);
+  });
 });

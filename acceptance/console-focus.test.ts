@@ -20,7 +20,7 @@ describe.if(hasChromium)('the keyboard focus in the console', () => {
     app = await done(olga.call('POST', `${t.base}/apps`, { name: 'Keys' }));
     browser = await browserOf(t.server, olga);
     page = await browser.newPage();
-  }, 60_000);
+  });
   afterAll(() => browser.close());
 
   const open = async (path: string) => {
@@ -46,7 +46,7 @@ describe.if(hasChromium)('the keyboard focus in the console', () => {
       }
     }
     expect((await done(olga.call('GET', `${t.base}/apps/${app.id}`))).record).toBe('active');
-  }, 60_000);
+  });
 
   test('stays on the button after a refused request', async () => {
     await open(`apps/${app.slug}/domains`);
@@ -63,7 +63,7 @@ describe.if(hasChromium)('the keyboard focus in the console', () => {
     expect(await page.getByText('is not an active member of this tenant').count()).toBe(1);
     expect(await page.title()).toBe('People · Keys · svc');
     expect(await isOn(page.getByLabel('E-mail address', { exact: true }))).toBe(true);
-  }, 60_000);
+  });
 
   test('moves into the form that a button opens, and returns to the button', async () => {
     for (const { path, name, field } of [
@@ -82,5 +82,5 @@ describe.if(hasChromium)('the keyboard focus in the console', () => {
     await button('Add variable').focus();
     await page.keyboard.press('Enter');
     await comesTo(page.getByLabel('Name 1'));
-  }, 60_000);
+  });
 });

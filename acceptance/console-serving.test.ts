@@ -72,7 +72,7 @@ describe.if(hasChromium)('the first load', () => {
   let browser: BrowserContext;
   beforeAll(async () => {
     browser = await browserOf(t.server, await newPasswordUser(t.server, t.id));
-  }, 60_000);
+  });
   afterAll(() => browser.close());
 
   test('transfers less than 300 KB, and is interactive within a second', async () => {
@@ -94,7 +94,7 @@ describe.if(hasChromium)('the first load', () => {
     expect(bytes).toBeLessThan(firstLoadBytesMax);
     expect(Math.min(...times)).toBeLessThan(interactiveMsMax);
     await page.close();
-  }, 60_000);
+  });
 
   test('of every tab of an app transfers less than 300 KB as well', async () => {
     const { page, weighed } = await weighedPage(browser);
@@ -118,7 +118,7 @@ describe.if(hasChromium)('the first load', () => {
     console.log(`console: the heaviest part of an app is ${Math.round(heaviest / 1024)} KB`);
     expect(heavy).toEqual([]);
     await page.close();
-  }, 60_000);
+  });
 
   test('leads a signed-out visitor through the sign-in back to the page', async () => {
     const user = await newPasswordUser(t.server, t.id);
@@ -132,7 +132,7 @@ describe.if(hasChromium)('the first load', () => {
     await page.getByRole('heading', { level: 1, name: 'Access tokens' }).waitFor();
     expect(new URL(page.url()).search).toBe('?from=mail');
     await page.close();
-  }, 60_000);
+  });
 });
 
 const appParts = [

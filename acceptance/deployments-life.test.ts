@@ -58,7 +58,7 @@ test('suspend ends the process, resume starts another of the same artefact, arch
   await until('nothing is released', async () => (await app.deployments()).every(isSettled));
   await done(app.owner.call('DELETE', app.base));
   await noProcess(app);
-}, 120_000);
+});
 
 test('purge leaves no process, no artefact, no folder, no connection and no hook', async () => {
   const app = await liveApp();
@@ -101,6 +101,6 @@ test('purge leaves no process, no artefact, no folder, no connection and no hook
   // The repository is the people's own, and stays.
   expect((await app.owner.call('GET', `/git/api/v3/repos/${app.repo}`)).status).toBe(200);
   await database.close();
-}, 120_000);
+});
 
 const isSettled = ({ state }: { state: string }) => ['live', 'superseded', 'failed'].includes(state);

@@ -54,6 +54,6 @@ test('50 parallel deployments of one app: the newest is live, the others are not
     await database.query('update svc.git_host_hooks set is_active = false');
     return app.copy.push();
   }
-}, 120_000);
+});
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);

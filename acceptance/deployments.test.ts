@@ -108,7 +108,7 @@ describe('an app that runs', () => {
       'deploy superseded',
       'deploy superseded',
     ]);
-  }, 120_000);
+  });
 
   test('keeps its version when the next cannot be built or is not healthy', async () => {
     const app = await newRunningApp();
@@ -129,7 +129,7 @@ describe('an app that runs', () => {
       failure: { code: 'health_check_failed', step: 'health' },
     });
     expect(await app.ask()).toMatchObject({ status: 200, text: 'one' });
-  }, 60_000);
+  });
 
   test('runs again after the server was killed', async () => {
     const app = await newRunningApp();
@@ -146,7 +146,7 @@ describe('an app that runs', () => {
       40_000,
     );
     expect(answer).toBe('still here');
-  }, 90_000);
+  });
 });
 
 /** Processes that were given this deployment. */

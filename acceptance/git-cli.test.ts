@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { admin, type Svc, svcFor } from './support/commands.ts';
@@ -8,8 +8,6 @@ import { root, temporaryFolder } from './support/server.ts';
 import { answerLogin } from './support/sign-in.ts';
 import { onTerminal } from './support/terminal.ts';
 import { until } from './support/until.ts';
-
-setDefaultTimeout(180_000);
 
 let tenant: Tenant;
 let owner: Person;

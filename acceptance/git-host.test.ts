@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
 import { createHmac, createSign } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,9 +32,6 @@ async function installationToken(server: RunningServer, tenantSlug: string): Pro
   const { id } = await ask('GET', `/orgs/${tenantSlug}/installation`);
   return (await ask('POST', `/app/installations/${id}/access_tokens`)).token;
 }
-
-setDefaultTimeout(60_000);
-
 let tenant: Tenant;
 let owner: Person;
 

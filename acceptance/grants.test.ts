@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { patientMs } from '../scripts/patience.ts';
 import { svcFor } from './support/commands.ts';
 import { newTenant, type Tenant } from './support/people.ts';
 
@@ -260,7 +261,7 @@ describe('access check', () => {
 });
 
 async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await condition()); ) {
+  for (const deadline = Date.now() + patientMs(10_000); !(await condition()); ) {
     if (Date.now() > deadline) throw new Error('It did not become true in time.');
   }
 }

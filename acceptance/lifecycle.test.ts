@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
+import { patientMs } from '../scripts/patience.ts';
 import { run, svcFor } from './support/commands.ts';
 import { databaseUrlOf } from './support/database.ts';
 import { newPerson, newTenant } from './support/people.ts';
@@ -173,7 +174,7 @@ describe('stopping', () => {
     const begun = Date.now();
     server.signal('SIGTERM');
     await server.exited;
-    expect(Date.now() - begun).toBeLessThan(2_000);
+    expect(Date.now() - begun).toBeLessThan(patientMs(2_000));
     await until('PostgreSQL has ended', async () => !isAlive(postmaster));
     await hanging;
   });

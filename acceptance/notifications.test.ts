@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   hasSmtpServer,
@@ -22,9 +22,6 @@ function startSmtp(place: { port?: number } = {}): Promise<SmtpServer> {
 function smtpEnv({ url }: Pick<SmtpServer, 'url'>): Record<string, string> {
   return { SVC_SMTP_URL: url, SVC_MAIL_FROM: 'svc of ours <svc@mail.example>' };
 }
-
-setDefaultTimeout(120_000);
-
 if (needsSmtpServer)
   test('a mail server is on this machine: apt-get install python3-aiosmtpd', () =>
     expect(hasSmtpServer).toBe(true));

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { svcFor } from './support/commands.ts';
@@ -7,8 +7,6 @@ import { root, temporaryFolder } from './support/server.ts';
 import { newRelease, newSite, type SiteGround, setVisibility } from './support/sites.ts';
 import { onTerminal } from './support/terminal.ts';
 import { until } from './support/until.ts';
-
-setDefaultTimeout(60_000);
 
 let site: SiteGround;
 let slug: string;

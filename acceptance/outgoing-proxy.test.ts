@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newRepository } from './support/git.ts';
 import { newTenant } from './support/people.ts';
 import { endWith, startServer } from './support/server.ts';
-
-setDefaultTimeout(120_000);
 
 test("the server's requests to itself do not go through a proxy in its environment", async () => {
   const heard: string[] = [];

@@ -47,4 +47,4 @@ test('publishing a running app: a new version ends the request, an approval open
     visibility: 'internet',
     review_status: 'approved',
   });
-}, 120_000);
+});

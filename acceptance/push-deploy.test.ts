@@ -25,7 +25,7 @@ beforeAll(async () => {
   const made = await done(tenant.admin.call('POST', `${tenant.base}/templates`, { repo, name: 'A server' }));
   expect(made.deploy_method).toBe('docker');
   template = made.id;
-}, 60_000);
+});
 
 /** As `svc apps bootstrap` makes it: it answers, and its repository is connected. */
 async function bootstrappedApp(): Promise<NodeApp> {
@@ -133,7 +133,7 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   expect(answers.except('200 one/one', '200 two/two')).toEqual([]);
   expect(messages.except('one')).toEqual([]);
   expect(answers.count('200 one/one')).toBeGreaterThan(100);
-}, 120_000);
+});
 
 test('after two quick pushes the newest is live; a push to another branch deploys nothing', async () => {
   const app = await pushedApp();
@@ -156,7 +156,7 @@ test('after two quick pushes the newest is live; a push to another branch deploy
   });
   expect(noted).toMatchObject({ outcome: 'other_branch', deployment_id: null });
   expect(await app.deployments()).toEqual(before);
-}, 120_000);
+});
 
 test('a delivery counts once and only with its signature; after a failed build the old version serves', async () => {
   const app = await pushedApp();
@@ -194,6 +194,6 @@ test('a delivery counts once and only with its signature; after a failed build t
   await asking;
   expect(failed).toMatchObject({ state: 'failed', failure: { code: 'build_failed', step: 'build' } });
   expect(Object.keys(answers.counts)).toEqual(['one/one']);
-}, 120_000);
+});
 
 const hasEnded = ({ state }: Deployment) => !['queued', 'building', 'built', 'releasing'].includes(state);

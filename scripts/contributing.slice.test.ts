@@ -69,4 +69,4 @@ test('the examples of CONTRIBUTING.md compile in the project', async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -53,7 +53,12 @@ export async function runTests(
     ],
     {
       cwd: root,
-      env: { ...process.env, SVC_TEST_FOLDER: folder, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+      env: {
+        ...process.env,
+        SVC_TEST_FOLDER: folder,
+        SVC_TEST_PATIENCE: '10',
+        FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
+      },
       stdout: 'inherit',
       stderr: 'pipe',
       stdin: 'ignore',

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import {
   type ApiDocument,
   addressOf,
@@ -22,8 +22,6 @@ import { newWorld, type World } from '../support/world.ts';
 
 export function authorization({ executes, nth }: { executes: 'first' | 'all'; nth: number }): void {
   // Each cell of a table that has grown long makes what it aims at anew.
-  setDefaultTimeout(240_000);
-
   let world: World;
   let document: ApiDocument;
   beforeAll(async () => {

@@ -22,7 +22,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
       world = await newConsoleWorld(await startEmbedded());
       for (const as of ['admin', 'owner', 'member'] as const)
         browsers[as] = await browserOf(world.server, world[as]);
-    }, 240_000);
+    });
     afterAll(() => Promise.all(Object.values(browsers).map((browser) => browser.close())));
 
     for (let part = 0; part < parts; part++) {
@@ -39,7 +39,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
         const seconds = (performance.now() - begun) / 1000;
         console.log(`console: ${pages.length} pages looked at in ${seconds.toFixed(1)} s`);
         expect(found).toEqual([]);
-      }, 240_000);
+      });
     }
 
     async function wrongWith({ name, path, as }: ConsolePage): Promise<string[]> {

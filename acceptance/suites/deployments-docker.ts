@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   type DockerEngine,
@@ -14,8 +14,6 @@ import { everyNth, until } from '../support/until.ts';
 import { newWorld, type World } from '../support/world.ts';
 
 export function deploymentsDocker({ nth }: { nth: number }): void {
-  setDefaultTimeout(120_000);
-
   interface Deployed {
     id: string;
     state: string;

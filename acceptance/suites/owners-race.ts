@@ -174,7 +174,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     expect(statuses.except(200, 201, 204, 304, 400, 403, 404, 409)).toEqual([]);
     await database.close();
     await server.stop();
-  }, 120_000);
+  });
 
   test('kill -9 in the middle of transfers: one owner, and audit and state agree, each time it is back', async () => {
     const random = newRandom();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { openServerDatabase, type ServerDatabase } from '../support/database.ts';
 import { done, newPerson, newTenant } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
@@ -14,8 +14,6 @@ export function publicationSequences({
   racesCount: number;
   raceAppsCount: number;
 }): void {
-  setDefaultTimeout(300_000);
-
   const walksCount = 25;
   const stepsCount = 80;
   const atOnce = 6;

@@ -309,7 +309,7 @@ export function rowsCrash({
     expect(load.slowest()).toBeLessThan(hangMs);
     expect(terminated).toBeGreaterThan(rounds);
     await database.close();
-  }, 120_000);
+  });
 
   test.each([
     ['killed', 'SIGKILL'],

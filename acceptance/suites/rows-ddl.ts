@@ -32,7 +32,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
     [first, second] = await startTwo();
     ground = await rowsWorld(first);
     owners = [ground.owner.call, caller(second, bearer(ground.owner))];
-  }, 60_000);
+  });
 
   // An app of each test's own, so that none uses up the batches of another.
   beforeEach(async () => {
@@ -195,7 +195,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
     expect(rows.filter((each) => !isRight(each))).toEqual([]);
     const stored = rows.map((each) => each.n);
     expect(kept.filter((n) => !stored.includes(n))).toEqual([]);
-  }, 120_000);
+  });
 
   test('while a column is dropped and created with another type under load, no value is read as the wrong type', async () => {
     await newTable(ground, 'a_type', ['n:int', 'typed:int']);
@@ -232,7 +232,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         await changed(() => call('POST', columns, JSON.stringify('typed:int:42')));
       },
     });
-  }, 120_000);
+  });
 
   test('while a table is dropped and created again under load, each response has rows of one table only', async () => {
     const shapes = [
@@ -274,7 +274,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         }
       },
     });
-  }, 120_000);
+  });
 
   test('while a table is renamed under load, each name is the table or not found', async () => {
     await newTable(ground, 'named', ['n:int']);
@@ -312,7 +312,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         await rename('third', 'other');
       },
     });
-  }, 120_000);
+  });
 
   test('a schema change behind a long read succeeds or times out, and no other read waits long', async () => {
     await newTable(ground, 'long', ['n:int', 'body:text']);
@@ -354,5 +354,5 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
     stream.leave();
     await stream.ended;
     await changed(() => owners[1]('POST', `${place('long')}/columns`, JSON.stringify('later:int:nullable')));
-  }, 120_000);
+  });
 }

@@ -74,7 +74,7 @@ export function rowsFuzz({
     });
     await insertLines(ground.owner, `${ground.data}/fuzzed`, lines);
     console.log(`rows fuzz: seed ${random.seed}`);
-  }, 60_000);
+  });
 
   function marked(type: ModelColumn['type']): Value {
     switch (type) {

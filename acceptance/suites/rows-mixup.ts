@@ -47,7 +47,7 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
     for (let id = 0; id < largeRows; id++) {
       await done(ground.owner.call('POST', `${ground.data}/large`, { id, body: largeText(id) }));
     }
-  }, 60_000);
+  });
 
   const call = (method: string, path: string, body?: string, headers: Record<string, string> = {}) =>
     fetch(`${ground.server.baseUrl}${ground.data}${path}`, {

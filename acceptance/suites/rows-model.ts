@@ -97,7 +97,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
       tables.push(table);
     }
     console.log(`rows model: seed ${random.seed}`);
-  }, 60_000);
+  });
 
   /** Names that mean something to SQL, to JavaScript or to the query's own grammar. */
   const names = [

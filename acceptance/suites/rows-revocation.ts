@@ -26,7 +26,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
       const rows = Array.from({ length: 1_000 }, (_, n) => ({ n: from + n, body }));
       await insertLines(ground.owner, `${ground.data}/long`, rows);
     }
-  }, 60_000);
+  });
 
   interface Right {
     credential: Record<string, string>;

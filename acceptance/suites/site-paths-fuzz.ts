@@ -84,7 +84,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
     markAt = new Map(sites.map(({ site, shown }) => [site.host, shown]));
     marks = sites.flatMap(({ shown, hidden }) => [shown, ...hidden]).filter((mark) => mark !== '');
     names = await namesOf(server);
-  }, 120_000);
+  });
 
   async function namesOf(on: RunningServer): Promise<KnownNames> {
     const database = openServerDatabase(on);

@@ -143,7 +143,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     );
     expect(wrong.slice(0, 20)).toEqual([]);
     expect(statuses.count(200)).toBeGreaterThan(roundsCount * 20);
-  }, 180_000);
+  });
 
   /** A second server on the same database and the same objects, which hears of a switch only through these. */
   function startCopy(server: RunningServer): Promise<RunningServer> {

@@ -1,3 +1,5 @@
+import { patientMs } from '../../scripts/patience.ts';
+
 const firstPauseMs = 5;
 /** Each poll costs the server about as much as the work that the test waits for. */
 const maxPauseMs = 100;
@@ -8,7 +10,7 @@ export async function until<T>(
   poll: () => Promise<T | null | undefined | false>,
   maxMs = 10_000,
 ): Promise<T> {
-  const deadline = performance.now() + maxMs;
+  const deadline = performance.now() + patientMs(maxMs);
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
     const result = await poll();
     if (result) return result;

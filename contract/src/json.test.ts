@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { patientMs } from '../../scripts/patience.ts';
 import {
   jsonItems,
   jsonMembers,
@@ -115,7 +116,7 @@ test('a depth bomb is skipped without recursion, in linear time', () => {
   expect(scan(`{"a":${bomb}${']'.repeat(1_000_000)}}`).wrong).toBeNull();
   expect(scan(`{"a":${bomb}`).wrong).toBeString();
   expect(scan(`{"a":"${'\\"'.repeat(1_000_000)}`).wrong).toBeString();
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(performance.now() - started).toBeLessThan(patientMs(1_000));
 });
 
 const objects = fc.dictionary(

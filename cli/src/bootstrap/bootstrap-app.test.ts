@@ -158,7 +158,7 @@ describe('svc apps bootstrap', () => {
     expect(told).toEqual(['create_repo: running', 'create_repo: done (made create_repo)']);
     expect(ran.out).toContain('http://hello.apps.localhost/');
     expect(ran.out).toContain('http://localhost/git/demo/hello.git');
-  }, 20_000);
+  });
 
   test('without a linked account shows a code, stores it with the run, and exits with 11', async () => {
     needsApproval = true;
@@ -220,7 +220,7 @@ describe('svc apps bootstrap', () => {
     const ran = await run(['bootstrap', ...flags, '--execute', '--json']);
     expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([0, { id, state: 'done', approval: null }]);
     expect([server.seen.filter(isStart).length, kept()]).toEqual([1, null]);
-  }, 20_000);
+  });
 
   test('polls once without --wait-approval, and exits with 11 before the approval', async () => {
     needsApproval = true;
@@ -301,7 +301,7 @@ describe('watching a run', () => {
       runAt('done'),
     ];
     expect((await watch()).exit).toBe(0);
-  }, 20_000);
+  });
 
   test('that does not exist fails at once', async () => {
     looks = [problem('not_found')];
@@ -319,7 +319,7 @@ describe('watching a run', () => {
     expect(drawn[0]).toContain('· connect');
     expect(drawn.at(-1)).toContain('✓ first_deploy');
     for (const line of ran.err.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(30);
-  }, 20_000);
+  });
 
   test.each([
     [['--quiet'], {}],

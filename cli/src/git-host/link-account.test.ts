@@ -210,7 +210,7 @@ describe('--wait-approval', () => {
     expect([ran.exit, files().length]).toEqual([10, 1]);
     expect(ran.err).toContain('not approved within 6s');
     expect(host.asked.length).toBeWithin(2, 4);
-  }, 20_000);
+  });
 
   test('is limited by a shorter --timeout', async () => {
     host.polls = ['pending'];

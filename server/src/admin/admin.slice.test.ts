@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,6 @@ import {
   temporaryFolder,
 } from '../drivers/database/testing.ts';
 import type { Outcome } from './testing.ts';
-
-setDefaultTimeout(90_000);
 
 let folder: TemporaryFolder;
 const servers: ChildProcess[] = [];

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { patientMs } from '../../../scripts/patience.ts';
 import { withClient } from '../drivers/database/connect.ts';
 import { type FreshDatabase, freshDatabase, testDatabase } from '../drivers/database/testing.ts';
 import { MigrationError, migrate, withSchemaLock } from './migrate.ts';
 import { expectSameSchemaAfterKills } from './migrate-testing.ts';
-
-setDefaultTimeout(30_000);
 
 let directory: string;
 let database: FreshDatabase;
@@ -145,7 +144,7 @@ test('a table in use delays a migration, which does not block other queries on t
   // Behind a waiting ALTER TABLE a read waits as well, until that gives way.
   const began = Date.now();
   await query('select * from svc.a');
-  expect(Date.now() - began).toBeLessThan(3_500);
+  expect(Date.now() - began).toBeLessThan(patientMs(3_500));
   await reader.query('commit');
   await reader.end();
   expect(await migrating).toEqual({ applied: ['0002-widen.sql'] });

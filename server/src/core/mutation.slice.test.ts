@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { patientMs } from '../../../scripts/patience.ts';
 import { codeOf, newTenant, silentLog, testCaller, testDatabase, useTestDatabase } from '../testing.ts';
 import { findAuditBreaks } from './audit-verify.ts';
 import type { MutationCtx, TenantAccess } from './context.ts';
@@ -186,7 +187,7 @@ describe('effects', () => {
       return ok;
     });
     const mine = () => handledEffects.filter((payload) => payload.tenant === tenant.id);
-    for (const deadline = Date.now() + 5_000; mine().length === 0 && Date.now() < deadline; )
+    for (const deadline = Date.now() + patientMs(5_000); mine().length === 0 && Date.now() < deadline; )
       await Bun.sleep(5);
     expect(mine()).toEqual([{ tenant: tenant.id, from: 'done' }]);
   });
@@ -208,7 +209,7 @@ describe('effects', () => {
       jobs: [],
     });
     await next.start();
-    for (const deadline = Date.now() + 5_000; late.length === 0 && Date.now() < deadline; )
+    for (const deadline = Date.now() + patientMs(5_000); late.length === 0 && Date.now() < deadline; )
       await Bun.sleep(5);
     await next.stop();
     await own.close();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { patientMs } from '../../../scripts/patience.ts';
 import { silentLog, useTestDatabase } from '../testing.ts';
 import type { Job } from './jobs.ts';
 import { type Outbox, rowsOnlyOutbox } from './outbox.ts';
@@ -44,7 +45,7 @@ test('effects queued together run without a pause between them', async () => {
   const startedAt = performance.now();
   await tx.commit().execute();
   await all.promise;
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(performance.now() - startedAt).toBeLessThan(patientMs(5_000));
   expect(done.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   await outbox.stop();
 });
@@ -138,6 +139,6 @@ describe('periodic jobs', () => {
 });
 
 async function until(what: string, is: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 40_000; !is(); await Bun.sleep(20))
+  for (const deadline = performance.now() + patientMs(40_000); !is(); await Bun.sleep(20))
     if (performance.now() > deadline) throw new Error(`Timed out: ${what}.`);
 }

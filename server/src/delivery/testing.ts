@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
+import { patientMs } from '../../../scripts/patience.ts';
 import { type TestDatabase, testDatabase } from '../testing.ts';
 
 /** A database and what `start` opens on it, for one test file: opened before its tests, closed after them. */
@@ -22,7 +23,7 @@ export async function until<T>(
   poll: () => Promise<T>,
   isDone: (value: T) => unknown = Boolean,
 ): Promise<Exclude<T, null | undefined | false>> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + patientMs(30_000);
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 50)) {
     const value = await poll();
     if (isDone(value)) return value as Exclude<T, null | undefined | false>;

@@ -1,12 +1,10 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { placeholderCertificate } from '../drivers/certificates/https-server.ts';
 import { type HttpsListener, openHttpsListener } from './https-listener.ts';
 import { webSocketHandler } from './listener.ts';
 import type { ServeHandlers } from './serve.ts';
-
-setDefaultTimeout(30_000);
 
 const answering: ServeHandlers = {
   idleTimeout: 10,

@@ -228,7 +228,7 @@ describe('races', () => {
       n: number;
     }>`select count(*) n from svc.grants where tenant_id = ${t.tenant.id}`.execute(database.db);
     expect(used.rows[0]!.n).toBeGreaterThan(0);
-  }, 30_000);
+  });
 
   test('a connector is not deleted while a grant is created for it', async () => {
     const t = await newTenant(database.db);

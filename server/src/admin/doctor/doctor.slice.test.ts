@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anchorsPath } from '../../core/audit-verify.ts';
@@ -7,8 +7,6 @@ import { withClient } from '../../drivers/database/connect.ts';
 import { type FreshDatabase, freshDatabase, query, temporaryFolder } from '../../drivers/database/testing.ts';
 import { adminUrl, openAdminDatabase } from '../system.ts';
 import { admin } from '../testing.ts';
-
-setDefaultTimeout(30_000);
 
 const folder = temporaryFolder();
 const databases: FreshDatabase[] = [];

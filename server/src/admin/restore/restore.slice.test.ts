@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,6 @@ import type { FileEntry } from '../backup/data-files.ts';
 import { adminUrl } from '../system.ts';
 import { admin, installations } from '../testing.ts';
 import { readBackup, readWhole } from './verify-backup.ts';
-
-setDefaultTimeout(30_000);
 
 const { folder, installation, remove } = installations();
 afterAll(remove);

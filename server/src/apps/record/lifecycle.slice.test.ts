@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
 import { sql } from 'kysely';
+import { patientMs } from '../../../../scripts/patience.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { tableRoutes } from '../../data/tables/routes.ts';
 import { msUntilRefused, type ServerCopy } from '../../identity/provider/testing.ts';
@@ -189,7 +190,9 @@ describe('concurrent changes', () => {
       expect(deleted.status).toBe(200);
       expect((await t.move('restore')).status).toBe(200);
       const owners = () => t.as('owner', 'GET', `${t.path}/co-owners`);
-      expect(await msUntilRefused([async () => (await owners()).status !== 200])).toBeLessThan(1_000);
+      expect(await msUntilRefused([async () => (await owners()).status !== 200])).toBeLessThan(
+        patientMs(1_000),
+      );
       expect((await owners()).body.total).toBe(added.status === 201 ? 3 : 2);
     }));
 

@@ -262,7 +262,7 @@ test('a purge during a long read of a table answers table_busy and removes nothi
   expect([await hasSchema(database, t.app), (await t.stored())?.record]).toEqual([true, 'deleted']);
   expect((await tokensOf(t))[token]?.status).toBe('active');
   expect((await t.move('purge')).status).toBe(200);
-}, 30_000);
+});
 
 test('creating a table while the app is deleted and purged leaves nothing behind', async () => {
   for (let round = 0; round < 3; round++) {
@@ -317,7 +317,7 @@ test('an app in use is purged on a later run, and does not delay other apps', as
   expect([(await busy.stored())?.record, await free.stored()]).toEqual(['deleted', undefined]);
   await sweep();
   expect(await busy.stored()).toBeUndefined();
-}, 30_000);
+});
 
 test('a purge drops the schema on a separate row server, also if it is already missing', async () => {
   const fresh = await freshDatabase();

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { rawDbConnectionsMax } from '@svc/contract/raw-db.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -55,9 +55,6 @@ async function newRawApp(database: TestDatabase, raw = rawDatabasesAt(database))
     },
   };
 }
-
-setDefaultTimeout(30_000);
-
 // Hooks run in the order of their registration: the roles must go before the test database.
 afterAll(async () => {
   const raw = rawDatabasesAt(database);

@@ -249,4 +249,4 @@ test('a table near PostgreSQL’s column limit is rebuilt', async () => {
   });
   expect((await t.call('DELETE', '/a/columns/y')).status).toBe(204);
   expect((await t.call('DELETE', '/a/indexes/x_key')).status).toBe(204);
-}, 30_000);
+});

@@ -285,7 +285,7 @@ describe('a new table', () => {
     expect((await t.call('POST', '', { name: 'wider', columns: [...columns, 'more:text'] })).status).toBe(
       400,
     );
-  }, 20_000);
+  });
 
   test('is refused when the app has 200 tables', async () => {
     const t = await newTestTables(database);

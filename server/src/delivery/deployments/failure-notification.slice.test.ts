@@ -1,10 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { describeSent, listSent } from '../../apps/notifications/testing.ts';
 import { newUser } from '../../testing.ts';
 import { useDeployments } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const { database, newWorld, nodeApp } = useDeployments();
 
 test('owners are notified of a failed push and of nothing else', async () => {

@@ -1,4 +1,4 @@
-import { beforeEach, setDefaultTimeout } from 'bun:test';
+import { beforeEach } from 'bun:test';
 import { sql } from 'kysely';
 import { findApp } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
@@ -22,7 +22,6 @@ export type GitTestEnv = Awaited<ReturnType<typeof newGitEnv>>;
 export const testBaseUrl = 'http://svc.example.test';
 
 export function useGitHub() {
-  setDefaultTimeout(30_000);
   const { database, env: github } = useEnv(() => startTestGitHub());
   beforeEach(() => {
     github.server.instead = null;

@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { verify } from '@octokit/webhooks-methods';
 import { sql } from 'kysely';
 import { until } from '../testing.ts';
 import { notifyUnfinishedPushes } from './git-host.ts';
 import { commitFiles, git, hostToken, installationToken, useGitHost } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 const env = useGitHost();
 /** Only the platform's app may manage hooks. */

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createPrivateKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createAppAuth } from '@octokit/auth-app';
@@ -9,8 +9,6 @@ import { loginHeaders } from '../../identity/provider/testing.ts';
 import { newTenant, newUser } from '../../testing.ts';
 import { removeRepositoryFolder } from './repository-folders.ts';
 import { commitFiles, git, hostToken, newPat, newWorkingCopy, remoteUrl, useGitHost } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 const env = useGitHost();
 

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,8 +12,6 @@ import { newTenant, newUser } from '../../testing.ts';
 import { until } from '../testing.ts';
 import { commitFiles, git, hostToken, installationToken, newPat, useGitHost } from './testing.ts';
 import { signUserToken } from './tokens.ts';
-
-setDefaultTimeout(60_000);
 
 const env = useGitHost();
 

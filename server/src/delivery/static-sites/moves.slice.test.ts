@@ -136,7 +136,7 @@ describe('allowed moves of a release', () => {
       },
       'promote-reject': { ...none('not_pending'), requested: 'ok' },
     });
-  }, 120_000);
+  });
 
   test('of an app that others see: only reviewed or active releases can be activated', async () => {
     const publish = ({ app }: SiteEnv) =>
@@ -170,7 +170,7 @@ describe('allowed moves of a release', () => {
       const { activate } = await tableOf(['activate'], review(reviewed));
       expect([reviewed, activate?.finalized, activate?.superseded]).toEqual([reviewed, expected, expected]);
     }
-  }, 120_000);
+  });
 
   test('of an archived app: only revoke and reject', async () => {
     const archive = (world: SiteEnv) =>
@@ -183,7 +183,7 @@ describe('allowed moves of a release', () => {
     );
     const { revoke } = await tableOf(['revoke'], archive);
     expect([revoke?.superseded, revoke?.staged, revoke?.active]).toEqual(['ok', 'ok', 'release_active']);
-  }, 120_000);
+  });
 });
 
 test('revoking a release unstages it, cancels its promotion and clears an unpublished site', async () => {

@@ -1,10 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { query } from './testing.ts';
 import { useDataDir } from './testing-hooks.ts';
 import type { Database } from './types.ts';
-
-setDefaultTimeout(30_000);
 
 const dataDir = useDataDir();
 const { attach, open, postmaster } = dataDir;

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   existsSync,
   mkdirSync,
@@ -12,8 +12,6 @@ import {
 import { dirname, join } from 'node:path';
 import { errorCode, query } from './testing.ts';
 import { useDataDir, waitUntil } from './testing-hooks.ts';
-
-setDefaultTimeout(30_000);
 
 const dataDir = useDataDir();
 const { open, serve, postmaster } = dataDir;

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,6 @@ import { findRunningPostmaster } from './postmaster.ts';
 import { accountName, chooseAccount } from './programs.ts';
 import { copyStoppedDataDir, query, runServer } from './testing.ts';
 import { useTemporaryFolder } from './testing-hooks.ts';
-
-setDefaultTimeout(30_000);
 
 const asRoot = process.getuid?.() === 0;
 const nobody = 65534;

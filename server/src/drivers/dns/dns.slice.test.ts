@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
 import type { DnsServer } from '../../../../scripts/dns-server.ts';
 import { type Dns, parseDnsServers } from './dns.ts';
@@ -7,7 +7,6 @@ import { openDns } from './open-dns.ts';
 
 import { hasDnsServer, needsDnsServer, newZone, testDnsServer } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const never = () => false;
 
 if (needsDnsServer)

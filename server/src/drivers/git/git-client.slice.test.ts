@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -20,8 +20,6 @@ import { GitError, type Remote } from './git-client.ts';
 import { runGit } from './run-git.ts';
 
 // Some tests push tens of megabytes.
-setDefaultTimeout(30_000);
-
 const path = process.env.PATH ?? '';
 const password = 'a-secret-of-the-host';
 let root: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +12,6 @@ import { localUrl, openGitHost } from './open-git-host.ts';
 import { createTestClient, startTestGitHub } from './testing/github-server.ts';
 
 gitHostConformance('GitHub', startTestGitHub);
-
-setDefaultTimeout(30_000);
 let world: Awaited<ReturnType<typeof startTestGitHub>>;
 beforeAll(async () => {
   world = await startTestGitHub();

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../core/problem.ts';
@@ -6,8 +6,6 @@ import { runBun, temporaryFolder } from '../database/testing.ts';
 import { describeObjectStore } from './conformance.ts';
 import { openFileStore } from './file-store.ts';
 import { bodyFrom, repeatLetter } from './testing.ts';
-
-setDefaultTimeout(30_000);
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());

@@ -85,4 +85,4 @@ test('exactly one of many processes gets the same stale lock', async () => {
   } finally {
     for (const run of runs) run.child.kill('SIGKILL');
   }
-}, 20_000);
+});

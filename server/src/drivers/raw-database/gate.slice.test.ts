@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,8 +11,6 @@ import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
 import { hostAndPort } from './raw-url.ts';
 import { externalServer } from './server.ts';
 import { installation, newRawDatabase, type TestDatabase } from './testing.ts';
-
-setDefaultTimeout(30_000);
 
 const connectionsMax = 6;
 const startupMsMax = 3_000;

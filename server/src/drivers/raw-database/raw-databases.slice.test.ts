@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import pg from 'pg';
 import {
   errorCode,
@@ -15,8 +15,6 @@ import { inDatabase, isRawName } from './raw-url.ts';
 import { externalServer } from './server.ts';
 
 import { installation, newDatabaseSpec, newRawDatabase } from './testing.ts';
-
-setDefaultTimeout(30_000);
 
 const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 if (required) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBeTrue());

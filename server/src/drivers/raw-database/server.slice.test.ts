@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode, query } from '../database/testing.ts';
@@ -7,8 +7,6 @@ import { silentLog } from '../testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
 import { embeddedServer, type RawServer } from './server.ts';
 import { installation, newRawDatabase } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 // Hooks run in the order of registration.
 afterAll(() => raw.close());

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { patientMs } from '../../../../scripts/patience.ts';
 import type { RuntimeWorld, SampleName } from './conformance.ts';
 import type { BuildPlan, Built, DeployMethod, InstanceState, LogSink, Runtime } from './runtime.ts';
 
@@ -118,7 +119,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         () => true,
       ),
     async until(condition) {
-      const deadline = Date.now() + 45_000;
+      const deadline = Date.now() + patientMs(45_000);
       while (!(await condition())) {
         if (Date.now() > deadline) throw new Error('The condition was not met in time.');
         await Bun.sleep(20);

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { sealingKey, unseal } from '../../core/seal.ts';
 import { OrderError } from '../../drivers/certificates/certificate-authority.ts';
@@ -15,8 +15,6 @@ import {
   saveChallenge,
 } from './store.ts';
 import { issuedNow, newDomain, type TestDomain, testAuthority, testOrderQueue } from './testing.ts';
-
-setDefaultTimeout(30_000);
 
 const database = useTestDatabase();
 

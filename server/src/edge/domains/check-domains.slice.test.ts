@@ -1,9 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { pendingTriesMax } from '@svc/contract/domains.ts';
 import { sql } from 'kysely';
 import { holdNext, newHost, useDomains } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const { database, dns, world, checkAll, row, publish, activeAt, holdersOf, checkByClock, pass } =
   useDomains();
 

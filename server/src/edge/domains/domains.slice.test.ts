@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { domainsPerAppMax } from '@svc/contract/domains.ts';
 import { sql } from 'kysely';
 import { deleteApp } from '../../apps/record/lifecycle.ts';
@@ -6,7 +6,6 @@ import { testMutation } from '../../testing.ts';
 import type { CertificateState } from './domain-record.ts';
 import { holdNext, newHost, testAppsDomain, useDomains } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const { database, dns, certificates, world, row, publish, activeAt, holdersOf, checkByClock, notifyLosses } =
   useDomains();
 

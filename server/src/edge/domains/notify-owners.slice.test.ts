@@ -1,10 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { pendingTriesMax } from '@svc/contract/domains.ts';
 import { sql } from 'kysely';
 import { describeSent, listSent } from '../../apps/notifications/testing.ts';
 import { newHost, useDomains } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const { database, dns, world, publish, activeAt, checkByClock, pass, notifyLosses } = useDomains();
 
 test('owners are notified once of wrong records, and again on disconnection', async () => {

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { browserHeaders, loginHeaders, patHeaders } from '../../identity/provider/testing.ts';
 import { codeOf, testCaller, testMutation } from '../../testing.ts';
@@ -14,7 +14,6 @@ import {
   type World,
 } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const { database, one, walk } = useVisitors();
 
 const path = '/api/v1/static/auth/start';

@@ -259,7 +259,7 @@ test('random requests in random pieces get exactly one response each', async () 
     }),
     { numRuns: 500 },
   );
-}, 60_000);
+});
 
 describe('limits', () => {
   test('idle connections are evicted for a new one', async () => {

@@ -8,7 +8,7 @@ test('a million generated tokens all pass their own check', () => {
   let failed = 0;
   for (let n = 0; n < 1_000_000; n++) if (!isWellFormedPat(makePat())) failed++;
   expect(failed).toBe(0);
-}, 60_000);
+});
 
 test('a token is the prefix and 36 characters, and unique', () => {
   const made = Array.from({ length: 10_000 }, makePat);

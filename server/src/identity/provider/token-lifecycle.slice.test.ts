@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { patientMs } from '../../../../scripts/patience.ts';
 import { sha256 } from '../../core/values.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import { activateUser, suspendUser } from '../../people/users/users.ts';
@@ -209,7 +210,7 @@ async function listen() {
   await client.query('listen svc_changed');
   return {
     async until(payload: string): Promise<boolean> {
-      const deadline = Date.now() + 1_000;
+      const deadline = Date.now() + patientMs(1_000);
       while (!heard.includes(payload) && Date.now() < deadline) {
         await Promise.race([Bun.sleep(1_000), new Promise<void>((resolve) => (wake = resolve))]);
       }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { silentLog } from '../../testing.ts';
@@ -7,8 +7,6 @@ import { processWorld } from '../process/testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { connectAgent } from './connect-agent.ts';
 import { type Agent, serveAgent } from './serve-agent.ts';
-
-setDefaultTimeout(60_000);
 
 /** The runtime is opened once, in the agent; `open` connects to it. */
 function agentWorld() {

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { checkEngine, createDockerRuntime } from './docker-runtime.ts';
 
 import { type DockerWorld, dockerWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () => {
   let world: DockerWorld;

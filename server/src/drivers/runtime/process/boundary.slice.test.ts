@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Bench, openBench } from '../testing.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 let world: ProcessWorld;
 let bench: Bench;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SampleName } from '../conformance.ts';
@@ -6,8 +6,6 @@ import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { chooseAppUsers } from './app-users.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 const isRoot = process.getuid?.() === 0;
 let world: ProcessWorld;

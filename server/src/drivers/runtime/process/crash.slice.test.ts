@@ -1,11 +1,10 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patientMs } from '../../../../../scripts/patience.ts';
 import { findProcess } from '../../os/processes.ts';
 import { openBench } from '../testing.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 const worlds: ProcessWorld[] = [];
 afterAll(() => Promise.all(worlds.map((world) => world.close())));
@@ -51,7 +50,7 @@ test('processes of a killed server end, and the next server removes its remains'
   child.kill('SIGKILL');
   await child.exited;
   // Before another server is there, which would end them.
-  for (const until = Date.now() + 5_000; runningWith(text).length > 0 && Date.now() < until; )
+  for (const until = Date.now() + patientMs(5_000); runningWith(text).length > 0 && Date.now() < until; )
     await Bun.sleep(20);
   expect(runningWith(text)).toEqual([]);
   const bench = openBench(world, await world.open());

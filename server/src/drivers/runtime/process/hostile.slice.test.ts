@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { readProcessTable, readUid } from './process-trees.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 const isRoot = process.getuid?.() === 0;
 let world: ProcessWorld;

@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { isolationConformance } from '../conformance-isolation.ts';
 import { openBench } from '../testing.ts';
 import { processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 isolationConformance('apps as processes', async () => processWorld());
 

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { type Bench, openBench } from '../testing.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 let world: ProcessWorld;
 let bench: Bench;

@@ -1,12 +1,10 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { createServer } from 'node:net';
 import { connectClient } from '../../../http/raw-http/testing.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createRecentChanges } from './instance-health.ts';
 import { createSlots } from './pick-address.ts';
 import { appHost, startApp, startProxy } from './testing.ts';
-
-setDefaultTimeout(20_000);
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await Bun.sleep(5);

@@ -1,10 +1,9 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { connectClient, exchange } from '../../../http/raw-http/testing.ts';
 import { appHost, startApp, startProxy } from './testing.ts';
 
-setDefaultTimeout(30_000);
 const mib = 1024 * 1024;
 
 async function until(holds: () => boolean): Promise<void> {

@@ -1,12 +1,10 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { placeholderCertificate } from '../../../drivers/certificates/https-server.ts';
 import { openHttpsListener } from '../../../http/https-listener.ts';
 import { createPassThroughClients } from '../../../http/raw-http/pass-through.ts';
 import { listenRaw } from '../../../http/raw-http/raw-listener.ts';
 import { silentLog } from '../../../testing.ts';
 import { appHost, startApp, startProxy } from './testing.ts';
-
-setDefaultTimeout(20_000);
 
 type Message = string | Buffer;
 
