@@ -17,7 +17,7 @@ const modules = [
   'edge',
 ];
 /** Programs beside `main.ts` and what they read the environment with: they may import every module. */
-const programs = ['admin', 'config'];
+const programs = ['admin', 'config', 'supervisor'];
 
 const root = join(import.meta.dir, '..');
 const files = [...new Glob('{contract,server,cli,sdk,console}/src/**/*.{ts,tsx}').scanSync(root)].filter(

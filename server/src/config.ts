@@ -19,12 +19,23 @@ import {
   readUpstream,
 } from './config/services.ts';
 import { type Environment, readChoice, readPort } from './config/values.ts';
+import { ConfigError } from './core/config-error.ts';
+import { type Supervised, supervisedVariable } from './drivers/supervisor/messages.ts';
 
 /** All settings from environment variables, read and checked once before anything starts. */
 export type Config = ReturnType<typeof readConfig>;
 
 /** Relative to the installation, not to the current folder, so that tools find the data of their server. */
 const dataDirDefault = join(import.meta.dir, '..', '..', '.svc');
+
+export function readConfigOrExit() {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    console.error(error instanceof ConfigError ? `Configuration: ${error.message}` : String(error));
+    process.exit(2);
+  }
+}
 
 export function readConfig(env: Environment) {
   const port = readPort(env, 'SVC_PORT') ?? 4400;
@@ -63,5 +74,7 @@ export function readConfig(env: Environment) {
     checkAnswers: readChoice(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
     gitHost: readGitHost(env),
     runtime: readRuntime(env, baseUrl),
+    /** Null: this process opens the database and runs the apps itself. */
+    supervised: JSON.parse(env[supervisedVariable] || 'null') as Supervised | null,
   };
 }

@@ -1,8 +1,7 @@
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
-import { readConfig } from './config.ts';
-import { ConfigError } from './core/config-error.ts';
+import { readConfigOrExit } from './config.ts';
 import { createLog } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
 import { noProxyEnvironment } from './core/no-proxy.ts';
@@ -10,6 +9,7 @@ import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse } from './drivers/os/listen.ts';
+import { connectSupervisor } from './drivers/supervisor/connect-supervisor.ts';
 import { createPassThroughClients } from './http/raw-http/pass-through.ts';
 import { listenRaw } from './http/raw-http/raw-listener.ts';
 import { serve } from './http/serve.ts';
@@ -22,7 +22,7 @@ const appAddress = '198.18.0.2';
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
 
-const config = configOrExit();
+const config = readConfigOrExit();
 // Before the first outgoing request.
 Object.assign(process.env, noProxyEnvironment(process.env, [reachableHost(config.host)]));
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
@@ -61,7 +61,7 @@ try {
       ? serve({
           ...handlers,
           host: '127.0.0.1',
-          port: 0,
+          port: config.supervised?.gatewayPort ?? 0,
           trustedProxies: { includes: () => false },
           clientAddress: appAddress,
         })
@@ -83,7 +83,8 @@ try {
   const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
     openHttpsServer(config, log, serving.handlers, (host) => platform?.edge.serves(host) ?? true),
   );
-  const started = await startPlatform(config, log, metrics, https);
+  const supervisor = config.supervised ? connectSupervisor(onSignal) : null;
+  const started = await startPlatform(config, log, metrics, { https, supervisor });
   platform = started;
   stopNow = () => started.database.stopNow();
   stop = async () => {
@@ -107,6 +108,7 @@ try {
   }
   if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
   console.log(`svc is ready on ${config.baseUrl}`);
+  supervisor?.reportReady();
   // So that the first visitor does not wait for the bundle.
   started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
   // A stop signal arrived during the start.
@@ -153,14 +155,5 @@ async function stopAndExit(): Promise<void> {
   } catch (error) {
     log.error({ err: error }, 'could not stop cleanly');
     process.exit(1);
-  }
-}
-
-function configOrExit() {
-  try {
-    return readConfig(process.env);
-  } catch (error) {
-    console.error(error instanceof ConfigError ? `Configuration: ${error.message}` : String(error));
-    process.exit(2);
   }
 }

@@ -21,6 +21,7 @@ import { type Database, openDatabase } from './drivers/database/database.ts';
 import type { DriverDeps } from './drivers/deps.ts';
 import { openObjectStore } from './drivers/object-store/open-object-store.ts';
 import { openRowDatabase } from './drivers/row-database/open-row-database.ts';
+import type { Supervisor } from './drivers/supervisor/connect-supervisor.ts';
 import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
 import { createFront, platformHandlers } from './http/front.ts';
@@ -52,12 +53,13 @@ export async function startPlatform(
   config: Config,
   log: Logger,
   metrics: Metrics,
-  https: HttpsServer | null,
+  { https, supervisor }: { https: HttpsServer | null; supervisor: Supervisor | null },
 ): Promise<Platform> {
   const { onStop, onStopping, stopWaiting, stop } = createShutdown(log);
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
-    const database = await openDatabase({ ...config, log: (line) => log.info(line) });
+    const database = await (supervisor?.openDatabase() ??
+      openDatabase({ ...config, log: (line) => log.info(line) }));
     onStop(() => database.stop());
     const url = database.controlUrl;
     await migrate({ url, directory: migrationsDirectory, log: (line) => log.info(line) });
@@ -86,6 +88,7 @@ export async function startPlatform(
       log,
       metrics,
       https,
+      supervisor,
       database,
       db,
       rows,

@@ -53,9 +53,13 @@ type DataDeps = DriverDeps &
 export const data: Module = {
   name: 'data',
   async open(deps: DataDeps): Promise<DataServices> {
-    const { config, database, db, log, rows, invalidation, onStop } = deps;
+    const { config, database, db, log, rows, invalidation, supervisor, onStop } = deps;
     await createDataSchema({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
-    const rawDatabases = openRawDatabases(config, database, { installation: await installationId(db), log });
+    const rawDatabases = openRawDatabases(config, database, {
+      installation: await installationId(db),
+      log,
+      supervisor,
+    });
     onStop(rawDatabases.close);
     await publishRawDatabases({ db, raw: rawDatabases });
     const rowDb = createRowPool({

@@ -171,6 +171,11 @@ export async function claimUnservedApp(tx: Db, { tenantId, appId, deploymentId }
   return true;
 }
 
-export async function deleteNodeInstances(db: Db, node: string): Promise<void> {
-  await sql`delete from svc.app_instances where node = ${node}`.execute(db);
+export async function deleteNodeInstances(
+  db: Db,
+  node: string,
+  { except = [] }: { except?: readonly { instanceId: string }[] } = {},
+): Promise<void> {
+  const kept = except.map(({ instanceId }) => instanceId);
+  await sql`delete from svc.app_instances where node = ${node} and id <> all(${kept}::uuid[])`.execute(db);
 }

@@ -27,10 +27,13 @@ export async function openDeployments(
       invalidation: Pick<Invalidation, 'onChange'>;
     } & ReconcileOptions,
 ) {
-  const { db } = options;
+  const { db, runtime } = options;
   const workDir = join(options.dataDir, 'runtime', 'work');
   mkdirSync(workDir, { recursive: true, mode: 0o711 });
   await deleteOrphanedWorkFolders(db, workDir);
+  // Another instance may listen at the address of one that ended with an earlier server or agent.
+  if (runtime.kind === 'process')
+    await deleteNodeInstances(db, runtime.node, { except: await runtime.list() });
   return startDeployments(
     {
       ...options,
@@ -67,7 +70,7 @@ export function startDeployments(
     async stop() {
       await Promise.all([worker.stop(), reconciler.stop()]);
       // Processes end with this server: stop routing requests to them.
-      if (runtime.kind === 'process') await deleteNodeInstances(db, runtime.node);
+      if (runtime.endsWithServer) await deleteNodeInstances(db, runtime.node);
       await instances.close();
     },
   };

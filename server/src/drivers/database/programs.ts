@@ -1,5 +1,5 @@
 import { type SpawnOptions, spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseError } from './types.ts';
 
@@ -60,7 +60,7 @@ export interface Account {
  */
 export function chooseAccount(options: { cluster: string; mustEnter: string[]; setpriv?: string }): Account {
   const uid = process.getuid?.() ?? -1;
-  const owner = existsSync(options.cluster) ? lstatSync(options.cluster) : null;
+  const owner = lstatSync(options.cluster, { throwIfNoEntry: false });
   if (uid !== 0) {
     if (owner && uid !== -1 && owner.uid !== uid) {
       throw new DatabaseError(
@@ -70,7 +70,7 @@ export function chooseAccount(options: { cluster: string; mustEnter: string[]; s
     }
     return { uid, gid: process.getgid?.() ?? -1, isOtherUser: false, command: asCurrentUser };
   }
-  const ids = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : ensureSystemUser();
+  const ids = findClusterUser(options.cluster);
   const blocked = options.mustEnter.map((folder) => findClosedFolder(folder, ids)).find(Boolean);
   const command: Account['command'] = blocked
     ? asUserWithDacOverride(ids, blocked, options.setpriv ?? 'setpriv')
@@ -78,7 +78,13 @@ export function chooseAccount(options: { cluster: string; mustEnter: string[]; s
   return { ...ids, isOtherUser: true, command };
 }
 
-type Ids = Pick<Account, 'uid' | 'gid'>;
+export type Ids = Pick<Account, 'uid' | 'gid'>;
+
+/** For root. */
+export function findClusterUser(cluster: string): Ids {
+  const owner = lstatSync(cluster, { throwIfNoEntry: false });
+  return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : ensureSystemUser();
+}
 
 // PostgreSQL gets none of the server's environment variables, since some are secrets.
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
@@ -110,7 +116,7 @@ function asUserWithDacOverride(ids: Ids, folder: string, setpriv: string): Accou
   });
 }
 
-function findClosedFolder(folder: string, ids: Ids): string | null {
+export function findClosedFolder(folder: string, ids: Ids): string | null {
   const parent = dirname(folder);
   const above = parent === folder ? null : findClosedFolder(parent, ids);
   if (above) return above;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { withClient } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
+import type { Supervisor } from '../supervisor/connect-supervisor.ts';
 import { closeDatabase, type DatabaseSpec, dropDatabase, ensureDatabase, isForeign } from './databases.ts';
 import { type Gate, type GateOptions, openGate, type Upstream } from './gate.ts';
 import { hostAndPort, isRawName, publicAddress } from './raw-url.ts';
@@ -105,21 +106,25 @@ export function rawDataDir(dataDir: string): string {
   return join(dataDir, 'raw');
 }
 
+export function embeddedRawServer(dataDir: string, log: Logger): RawServer {
+  return embeddedServer({
+    dataDir: rawDataDir(dataDir),
+    log: (line) => log.info({ detail: line }, 'app database server'),
+    warn: (line) => log.error({ detail: line }, 'app database server failed'),
+  });
+}
+
 /** Without SVC_RAW_DATABASE_URL: the external server of the control plane, or a second embedded server. */
 export function openRawDatabases(
   { rawDatabaseUrl, dataDir }: { rawDatabaseUrl: string | undefined; dataDir: string },
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
-  { installation, log }: { installation: string; log: Logger },
+  { installation, log, supervisor }: { installation: string; log: Logger; supervisor: Supervisor | null },
 ): RawDatabases {
   if (rawDatabaseUrl) return createRawDatabases({ installation, server: externalServer(rawDatabaseUrl) });
   if (kind === 'external') return createRawDatabases({ installation, server: externalServer(controlUrl) });
   return createRawDatabases({
     installation,
-    server: embeddedServer({
-      dataDir: rawDataDir(dataDir),
-      log: (line) => log.info({ detail: line }, 'app database server'),
-      warn: (line) => log.error({ detail: line }, 'app database server failed'),
-    }),
+    server: supervisor?.rawServer ?? embeddedRawServer(dataDir, log),
     gate: {
       portFile: join(dataDir, 'raw-db.port'),
       connectionsMax: gateConnectionsMax,

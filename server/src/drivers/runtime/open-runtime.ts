@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import type { Supervised } from '../supervisor/messages.ts';
+import { connectAgent } from './agent/connect-agent.ts';
 import { createDockerRuntime, type DockerOptions } from './docker/docker-runtime.ts';
 import { containerVariables } from './docker/start-instance.ts';
 import type { ControlGroupsUse } from './process/control-groups.ts';
@@ -15,13 +17,21 @@ export interface RuntimeConfig {
   docker: DockerOptions;
 }
 
+export interface RuntimeOptions {
+  runtime: RuntimeConfig;
+  dataDir: string;
+  supervised: Supervised | null;
+}
+
 export async function openRuntime(
-  { runtime, dataDir }: { runtime: RuntimeConfig; dataDir: string },
+  { runtime, dataDir, supervised }: RuntimeOptions,
   { log, installation, imageKey }: { log: Logger; installation: string; imageKey: string },
 ): Promise<Runtime> {
   switch (runtime.kind) {
     case 'process':
-      return createProcessRuntime({ ...runtime, dataDir, log });
+      return supervised?.agentSocket
+        ? connectAgent(supervised.agentSocket, supervised.gatewayPort)
+        : createProcessRuntime({ ...runtime, dataDir, log });
     case 'docker':
       return createDockerRuntime({ ...runtime, ...runtime.docker, dataDir, installation, imageKey, log });
   }

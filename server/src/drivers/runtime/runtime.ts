@@ -3,6 +3,8 @@ import type { deployMethods } from '@svc/contract/apps.ts';
 export interface Runtime {
   readonly kind: 'process' | 'docker';
   readonly node: string;
+  /** Instances end with the server process that started them. */
+  readonly endsWithServer: boolean;
   refuses(requirements: RuntimeRequirements): Promise<string | null>;
   build(job: BuildJob): Promise<Built>;
   /** Does not wait until the app is healthy; `address` is where it will listen. Idempotent for an instance ID. */

@@ -3,6 +3,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { silentLog } from '../../testing.ts';
 import { runtimeConformance } from '../conformance.ts';
+import type { ProcessRuntime } from '../process/process-runtime.ts';
 import { processWorld } from '../process/testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { connectAgent } from './connect-agent.ts';
@@ -18,8 +19,14 @@ function agentWorld() {
     socketPath,
     whenClosed: 'kept' as const,
     async open() {
-      agent ??= await serveAgent({ runtime: await world.open(), socketPath, log: silentLog });
-      return connectAgent(socketPath, undefined);
+      agent ??= await serveAgent({
+        runtime: (await world.open()) as ProcessRuntime,
+        socketPath,
+        workFolder: world.dataDir,
+        serverUser: null,
+        log: silentLog,
+      });
+      return connectAgent(socketPath, null);
     },
     async close() {
       await agent?.close();

@@ -1,7 +1,8 @@
 import { createConnection } from 'node:net';
+import { adaptTo } from '../process/process-runtime.ts';
 import { BuildError, type BuildJob, type LogSink, type Runtime, type StartJob } from '../runtime.ts';
 import { type JsonLines, openJsonLines } from './json-lines.ts';
-import { type Message, protocolVersion, type Verb, type VerbArgs } from './protocol.ts';
+import { type Hello, type Message, protocolVersion, type Verb, type VerbArgs } from './protocol.ts';
 
 const reconnectMs = 100;
 const connectMsMax = 10_000;
@@ -12,10 +13,7 @@ interface Pending {
 }
 
 /** The process runtime, in the agent. Closing it leaves the instances running. */
-export async function connectAgent(
-  socketPath: string,
-  adaptVariables: Runtime['adaptVariables'],
-): Promise<Runtime> {
+export async function connectAgent(socketPath: string, gatewayPort: number | null): Promise<Runtime> {
   const pending = new Map<number, Pending>();
   const sinks = new Map<string, LogSink>();
   const listeners = new Set<(instanceId: string) => void>();
@@ -106,10 +104,11 @@ export async function connectAgent(
     });
   }
 
-  const { node } = await ask<{ node: string }>('hello', { version: protocolVersion });
+  const { node, isSandboxed } = await ask<Hello>('hello', { version: protocolVersion });
   return {
     kind: 'process',
     node,
+    endsWithServer: false,
     refuses: (requirements) => ask('refuses', requirements),
     build,
     start,
@@ -125,7 +124,7 @@ export async function connectAgent(
       sinks.set(instanceId, log);
       await ask('resumeLog', { instanceId });
     },
-    adaptVariables,
+    adaptVariables: adaptTo(isSandboxed ? gatewayPort : null),
     async discard(artifact) {
       await ask('discard', { artifact });
     },

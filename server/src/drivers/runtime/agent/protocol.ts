@@ -57,6 +57,11 @@ export const verbs = {
 export type Verb = keyof typeof verbs;
 export type VerbArgs<V extends Verb> = z.input<(typeof verbs)[V]>;
 
+export interface Hello {
+  node: string;
+  isSandboxed: boolean;
+}
+
 export interface Request {
   request: number;
   verb: string;

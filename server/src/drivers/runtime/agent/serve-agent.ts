@@ -1,10 +1,14 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { sep } from 'node:path';
 import type { Logger } from 'pino';
-import { BuildError, type Runtime } from '../runtime.ts';
+import { runProgram } from '../../os/processes.ts';
+import type { ProcessRuntime } from '../process/process-runtime.ts';
+import { BuildError } from '../runtime.ts';
 import { type JsonLines, openJsonLines } from './json-lines.ts';
 import { createLogBuffer, type LogBuffer } from './log-buffer.ts';
-import { type Message, protocolVersion, type Verb, verbs } from './protocol.ts';
+import { type Hello, type Message, protocolVersion, type Verb, verbs } from './protocol.ts';
 
 export interface Agent {
   close(): Promise<void>;
@@ -18,11 +22,15 @@ interface Client {
 
 /** Instances go on while no server is connected. */
 export async function serveAgent(options: {
-  runtime: Runtime;
+  runtime: ProcessRuntime;
   socketPath: string;
+  /** The source of a build lies below it. */
+  workFolder: string;
+  /** Null: the same as the agent's. */
+  serverUser: { uid: number; gid: number } | null;
   log: Logger;
 }): Promise<Agent> {
-  const { runtime, socketPath, log } = options;
+  const { runtime, socketPath, workFolder, serverUser, log } = options;
   const clients = new Set<Client>();
   const buffers = new Map<string, LogBuffer>();
   const send = (client: Client, message: Message) => client.lines.send(message);
@@ -41,7 +49,7 @@ export async function serveAgent(options: {
       case 'hello': {
         const { version } = verbs.hello.parse(args);
         if (version !== protocolVersion) throw new Error(`The agent speaks version ${protocolVersion}.`);
-        return { node: runtime.node, kind: runtime.kind };
+        return { node: runtime.node, isSandboxed: runtime.isSandboxed } satisfies Hello;
       }
       case 'refuses':
         return runtime.refuses(verbs.refuses.parse(args));
@@ -90,6 +98,8 @@ export async function serveAgent(options: {
   }
 
   async function build(client: Client, request: number, job: ReturnType<typeof verbs.build.parse>) {
+    if (!isBelow(await realpath(job.sourceDir), await realpath(workFolder)))
+      throw new Error(`The source is not below ${workFolder}.`);
     const stopping = new AbortController();
     client.builds.set(request, stopping);
     const buffer = createLogBuffer(job.buildId);
@@ -99,6 +109,8 @@ export async function serveAgent(options: {
     } finally {
       buffer.flush();
       client.builds.delete(request);
+      // The server reads the files of a site, and removes the folder.
+      if (serverUser) await giveTo(serverUser, job.sourceDir);
     }
   }
 
@@ -135,6 +147,8 @@ export async function serveAgent(options: {
     server.listen(socketPath, () => resolve());
   });
   chmodSync(socketPath, 0o600);
+  if (serverUser)
+    for (const path of [socketPath, workFolder]) chownSync(path, serverUser.uid, serverUser.gid);
   log.info({ socket: socketPath }, 'the agent is ready');
   return {
     async close() {
@@ -144,4 +158,13 @@ export async function serveAgent(options: {
       rmSync(socketPath, { force: true });
     },
   };
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder + sep);
+}
+
+async function giveTo({ uid, gid }: { uid: number; gid: number }, folder: string): Promise<void> {
+  const { status, output } = await runProgram('chown', ['-RhP', `${uid}:${gid}`, '--', folder], {});
+  if (status !== 0) throw new Error(`chown failed: ${output}`);
 }

@@ -64,6 +64,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
 
   return {
     kind: 'docker',
+    endsWithServer: false,
     node: deps.node,
     refuses: async (requirements) => findUnsupported(deps, requirements),
     build: (job) => buildApp(deps, job),

@@ -25,6 +25,8 @@ export interface ProcessRuntimeOptions {
   times?: Partial<Times>;
 }
 
+export type ProcessRuntime = Runtime & { readonly isSandboxed: boolean };
+
 const standardTimes: Times = {
   buildMsMax: buildMinutesMax * 60_000,
   restartMsMin: 1_000,
@@ -34,7 +36,7 @@ const standardTimes: Times = {
   closeGraceMs: 10_000,
 };
 
-export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
+export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<ProcessRuntime> {
   const { log, dataDir } = options;
   const layout = makeLayout(dataDir);
   const base = readOrChooseUserBase(layout.users);
@@ -107,6 +109,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   return {
     kind: 'process',
     node: nodes.own,
+    endsWithServer: true,
     refuses: async (requirements) => findUnsupported(requirements) ?? isolation.findProblem(),
     build: (job) => buildApp(deps, job),
     async start(job) {
@@ -138,8 +141,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
         }));
     },
     onStateChange: (listener) => void listeners.add(listener),
-    adaptVariables: (variables) =>
-      isolation.sandbox ? toGatewayUrls(variables, options.isolation.gatewayPort) : { ...variables },
+    isSandboxed: isolation.sandbox !== null,
+    adaptVariables: adaptTo(isolation.sandbox ? options.isolation.gatewayPort : null),
     usage: async ({ instanceId }) => (await found(instanceId))?.usage() ?? null,
     async discard(artifact) {
       const parsed = parseArtifact(artifact);
@@ -161,15 +164,13 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 /** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
 const gatewayVariables = ['SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
 
-function toGatewayUrls(
-  variables: Readonly<Record<string, string>>,
-  gatewayPort: number | null,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => {
-      if (gatewayPort === null || !gatewayVariables.includes(name)) return [name, value];
-      const { pathname, search } = new URL(value);
-      return [name, `http://127.0.0.1:${gatewayPort}${pathname}${search}`];
-    }),
-  );
+export function adaptTo(gatewayPort: number | null): NonNullable<Runtime['adaptVariables']> {
+  return (variables) =>
+    Object.fromEntries(
+      Object.entries(variables).map(([name, value]) => {
+        if (gatewayPort === null || !gatewayVariables.includes(name)) return [name, value];
+        const { pathname, search } = new URL(value);
+        return [name, `http://127.0.0.1:${gatewayPort}${pathname}${search}`];
+      }),
+    );
 }

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { svcFor } from '../support/commands.ts';
+import { queryDatabase } from '../support/database.ts';
+import { done, newTenant } from '../support/people.ts';
+import { folderOf, type RunningServer, root, startEmbedded } from '../support/server.ts';
+import { askSite, newSite, visitorCookie } from '../support/sites.ts';
+
+export const startSupervised = () =>
+  startEmbedded({ command: [process.execPath, join(root, 'server/src/supervise.ts')], readyMs: 200_000 });
+
+/** A running app that tells which process answers. */
+export async function newToldApp(server: RunningServer) {
+  const tenant = await newTenant(server);
+  const site = await newSite(server, tenant);
+  const app = await done(
+    site.owner.call('POST', `${tenant.base}/apps`, { name: 'Told', deploy_method: 'docker' }),
+  );
+  const svc = svcFor(server, { token: tenant.member.token, tenant: tenant.slug });
+  const files = {
+    'package.json': JSON.stringify({ name: 'told', private: true, scripts: { start: 'node server.js' } }),
+    'server.js': `const id = crypto.randomUUID();
+      require('node:http').createServer((_, response) => response.end(id)).listen(process.env.PORT);`,
+  };
+  const deployed = await svc(['deploy', '--app', app.slug, '--from-dir', folderOf(files), '--execute']);
+  if (deployed.code !== 0) throw new Error(`svc deploy ended with ${deployed.code}: ${deployed.stderr}`);
+  const ground = { ...site, app, host: `${app.subdomain}.apps.localhost` };
+  const cookie = await visitorCookie(ground, ground.owner);
+  const [instance] = await queryDatabase(server, 'select address from svc.app_instances where app_id = $1', [
+    app.id,
+  ]);
+  const address = `http://${instance!.address}/`;
+  return {
+    address,
+    ask: () => askSite(ground, '/', { headers: { cookie, accept: 'text/html' } }),
+    askInstance: async () => (await fetch(address)).text(),
+  };
+}
+
+/** Asks an address all the time; tells how many answers there were, which, and how many requests failed. */
+export function askAllTheTime(address: string) {
+  const seen = { answers: 0, failed: 0, texts: new Set<string>() };
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) {
+      try {
+        seen.texts.add(await (await fetch(address)).text());
+        seen.answers++;
+      } catch {
+        seen.failed++;
+      }
+    }
+  })();
+  return {
+    seen,
+    async stop() {
+      isOver = true;
+      await asking;
+      return { ...seen, texts: [...seen.texts] };
+    },
+  };
+}

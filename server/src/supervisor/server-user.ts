@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { clusterFolder } from '../drivers/database/cluster.ts';
+import { findClosedFolder, findClusterUser, type Ids } from '../drivers/database/programs.ts';
+
+/** Of the supervisor and the agent, which the server must not replace. */
+const keptEntries = [
+  'runtime',
+  'raw',
+  'postgres',
+  'postgres.json',
+  'postgres.lock',
+  'postgres.commands',
+  'server.lock',
+];
+
+/**
+ * The user of the server when everything is started by root: that of PostgreSQL, whose socket it opens. Null: the server
+ * keeps the user of the supervisor.
+ */
+export function chooseServerUser({ dataDir, runtime }: Config, log: Logger): Ids | null {
+  // The socket of Docker gives every right of root.
+  if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
+  const user = findClusterUser(clusterFolder(dataDir));
+  const mustEnter = [dataDir, join(import.meta.dir, '..'), dirname(realpathSync(process.execPath))];
+  const closed = mustEnter.map((folder) => findClosedFolder(realpathSync(folder), user)).find(Boolean);
+  if (closed) {
+    log.warn({ folder: closed }, 'the server runs as root, because its own user cannot enter this folder');
+    return null;
+  }
+  for (const [variable, path] of Object.entries(process.env))
+    if (/^SVC_\w+_FILE$/.test(variable) && path && !canRead(path, user))
+      throw new Error(`${variable}: ${path} must be readable by user ${user.uid}, which runs the server.`);
+  return user;
+}
+
+/** The server creates files in the data dir, and cannot replace those of others. */
+export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
+  chownSync(dataDir, 0, gid);
+  chmodSync(dataDir, 0o1771);
+  for (const name of readdirSync(dataDir)) {
+    const path = join(dataDir, name);
+    if (!keptEntries.includes(name) && lstatSync(path).uid === 0)
+      spawnSync('chown', ['-RhP', `${uid}:${gid}`, '--', path]);
+  }
+}
+
+export function asServerUser({ uid, gid }: Ids, ports: readonly number[]): string[] {
+  const right = ports.some((port) => port < 1024) ? '+net_bind_service' : '-all';
+  return [
+    'setpriv',
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    `--inh-caps=${right}`,
+    ...(right === '-all' ? [] : [`--ambient-caps=${right}`]),
+    '--no-new-privs',
+    '--',
+  ];
+}
+
+function canRead(path: string, { uid, gid }: Ids): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  // A missing file has its own message.
+  if (!found) return true;
+  const bit = found.uid === uid ? 0o400 : found.gid === gid ? 0o040 : 0o004;
+  return (found.mode & bit) !== 0 && findClosedFolder(dirname(realpathSync(path)), { uid, gid }) === null;
+}
