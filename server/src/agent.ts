@@ -5,7 +5,7 @@ import { serveAgent } from './drivers/runtime/agent/serve-agent.ts';
 import { createProcessRuntime } from './drivers/runtime/process/process-runtime.ts';
 
 // Started by the supervisor, ends with it. It alone has the rights to run apps as other users, and reads nothing from the network.
-const config = readConfigOrExit();
+const config = readConfigOrExit(process.env);
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
 const { dataDir, supervised } = config;
 if (!supervised?.agentSocket) throw new Error('The agent is started by npm start.');

@@ -28,9 +28,9 @@ export type Config = ReturnType<typeof readConfig>;
 /** Relative to the installation, not to the current folder, so that tools find the data of their server. */
 const dataDirDefault = join(import.meta.dir, '..', '..', '.svc');
 
-export function readConfigOrExit() {
+export function readConfigOrExit(env: Environment) {
   try {
-    return readConfig(process.env);
+    return readConfig(env);
   } catch (error) {
     console.error(error instanceof ConfigError ? `Configuration: ${error.message}` : String(error));
     process.exit(2);

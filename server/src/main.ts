@@ -22,7 +22,7 @@ const appAddress = '198.18.0.2';
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
 
-const config = readConfigOrExit();
+const config = readConfigOrExit(process.env);
 // Before the first outgoing request.
 Object.assign(process.env, noProxyEnvironment(process.env, [reachableHost(config.host)]));
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });

@@ -5,9 +5,9 @@ import { createSupervisor } from './supervisor/supervisor.ts';
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
 
-const config = readConfigOrExit();
+const config = readConfigOrExit(process.env);
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
-const supervisor = createSupervisor(config, log);
+const supervisor = createSupervisor(config, log, process.env);
 let signalledAt: number | null = null;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {

@@ -58,7 +58,7 @@ export const data: Module = {
     const rawDatabases = openRawDatabases(config, database, {
       installation: await installationId(db),
       log,
-      supervisor,
+      server: supervisor?.rawServer,
     });
     onStop(rawDatabases.close);
     await publishRawDatabases({ db, raw: rawDatabases });

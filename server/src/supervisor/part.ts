@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
+import type { Environment } from '../config/values.ts';
 import type { Asked, ServerMessage } from '../drivers/supervisor/messages.ts';
 
 export interface Part {
@@ -18,7 +19,7 @@ export function startPart(options: {
   program: string;
   /** A program that starts it, with its arguments. */
   through?: readonly string[];
-  env: Record<string, string>;
+  env: Environment;
   onAsk?: (what: Asked) => Promise<unknown>;
 }): Part {
   let isReady = false;
@@ -30,7 +31,7 @@ export function startPart(options: {
       join(import.meta.dir, '..', options.program),
     ],
     {
-      env: { ...process.env, ...options.env },
+      env: options.env,
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
 import { findClosedFolder, findClusterUser, type Ids } from '../drivers/database/programs.ts';
@@ -21,7 +22,7 @@ const keptEntries = [
  * The user of the server when everything is started by root: that of PostgreSQL, whose socket it opens. Null: the server
  * keeps the user of the supervisor.
  */
-export function chooseServerUser({ dataDir, runtime }: Config, log: Logger): Ids | null {
+export function chooseServerUser({ dataDir, runtime }: Config, log: Logger, env: Environment): Ids | null {
   // The socket of Docker gives every right of root.
   if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
   const user = findClusterUser(clusterFolder(dataDir));
@@ -31,7 +32,7 @@ export function chooseServerUser({ dataDir, runtime }: Config, log: Logger): Ids
     log.warn({ folder: closed }, 'the server runs as root, because its own user cannot enter this folder');
     return null;
   }
-  for (const [variable, path] of Object.entries(process.env))
+  for (const [variable, path] of Object.entries(env))
     if (/^SVC_\w+_FILE$/.test(variable) && path && !canRead(path, user))
       throw new Error(`${variable}: ${path} must be readable by user ${user.uid}, which runs the server.`);
   return user;

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
 import { explainPortInUse } from '../drivers/os/listen.ts';
@@ -28,7 +29,7 @@ export interface Supervisor {
 }
 
 /** Starts PostgreSQL, the agent and the server, restarts what ends, and stops them in their order. */
-export function createSupervisor(config: Config, log: Logger): Supervisor {
+export function createSupervisor(config: Config, log: Logger, ownEnv: Environment): Supervisor {
   const ended = Promise.withResolvers<number>();
   const stopping = Promise.withResolvers<number>();
   let isStopping = false;
@@ -41,14 +42,14 @@ export function createSupervisor(config: Config, log: Logger): Supervisor {
   async function run(): Promise<number> {
     checkPorts(config);
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
-    const serverUser = chooseServerUser(config, log);
+    const serverUser = chooseServerUser(config, log, ownEnv);
     if (serverUser) handOverDataDir(config.dataDir, serverUser);
     const supervised: Supervised = {
       agentSocket: config.runtime.kind === 'process' ? agentSocketPath(config.dataDir) : null,
       gatewayPort: findFreePort(),
       serverUser,
     };
-    const env = { [supervisedVariable]: JSON.stringify(supervised) };
+    const env = { ...ownEnv, [supervisedVariable]: JSON.stringify(supervised) };
     const database = openDatabase({ ...config, log: (line) => log.info(line) });
     if (supervised.agentSocket)
       void keepRunning('the agent', () => {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { withClient } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
-import type { Supervisor } from '../supervisor/connect-supervisor.ts';
 import { closeDatabase, type DatabaseSpec, dropDatabase, ensureDatabase, isForeign } from './databases.ts';
 import { type Gate, type GateOptions, openGate, type Upstream } from './gate.ts';
 import { hostAndPort, isRawName, publicAddress } from './raw-url.ts';
@@ -118,13 +117,13 @@ export function embeddedRawServer(dataDir: string, log: Logger): RawServer {
 export function openRawDatabases(
   { rawDatabaseUrl, dataDir }: { rawDatabaseUrl: string | undefined; dataDir: string },
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
-  { installation, log, supervisor }: { installation: string; log: Logger; supervisor: Supervisor | null },
+  { installation, log, server }: { installation: string; log: Logger; server: RawServer | undefined },
 ): RawDatabases {
   if (rawDatabaseUrl) return createRawDatabases({ installation, server: externalServer(rawDatabaseUrl) });
   if (kind === 'external') return createRawDatabases({ installation, server: externalServer(controlUrl) });
   return createRawDatabases({
     installation,
-    server: supervisor?.rawServer ?? embeddedRawServer(dataDir, log),
+    server: server ?? embeddedRawServer(dataDir, log),
     gate: {
       portFile: join(dataDir, 'raw-db.port'),
       connectionsMax: gateConnectionsMax,
