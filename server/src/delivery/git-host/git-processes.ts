@@ -1,10 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fail } from '../../core/problem.ts';
+import { enterGitSandbox } from '../../drivers/git/git-sandbox.ts';
 
 export interface GitProcesses {
   read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;
-  open(argv: readonly string[], more: { env: Record<string, string>; signal: AbortSignal }): ChildProcess;
+  open(
+    folder: string,
+    argv: readonly string[],
+    more: { env: Record<string, string>; signal: AbortSignal },
+  ): ChildProcess;
 }
 
 export interface ReadLimits {
@@ -37,6 +42,7 @@ export function createGitProcesses(): GitProcesses {
   let reading = 0;
 
   function start(
+    folder: string,
     argv: readonly string[],
     env: Record<string, string>,
     { detached }: { detached: boolean },
@@ -45,7 +51,8 @@ export function createGitProcesses(): GitProcesses {
       throw fail('unavailable', {
         detail: 'git is not installed on the server. Ask the operator to install it.',
       });
-    return spawn(program, argv, {
+    const [first = '', ...rest] = [...enterGitSandbox([folder], { usesNetwork: false }), program, ...argv];
+    return spawn(first, rest, {
       shell: false,
       detached,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -57,7 +64,10 @@ export function createGitProcesses(): GitProcesses {
     while (reading >= concurrentReadsMax) await new Promise<void>((resolve) => waiting.push(resolve));
     reading++;
     try {
-      return await collectOutput(start([`--git-dir=${folder}`, ...argv], {}, { detached: false }), limits);
+      return await collectOutput(
+        start(folder, [`--git-dir=${folder}`, ...argv], {}, { detached: false }),
+        limits,
+      );
     } finally {
       reading--;
       waiting.shift()?.();
@@ -66,9 +76,9 @@ export function createGitProcesses(): GitProcesses {
 
   return {
     read,
-    open(argv, { env, signal }) {
+    open(folder, argv, { env, signal }) {
       // In its own process group: git starts child processes, which must end with it.
-      const child = start(argv, env, { detached: true });
+      const child = start(folder, argv, env, { detached: true });
       const end = () => killGroup(child);
       if (signal.aborted) end();
       signal.addEventListener('abort', end, { once: true });

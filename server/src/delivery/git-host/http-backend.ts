@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { fail } from '../../core/problem.ts';
 import { bodyChunks } from '../../data/storage/body-chunks.ts';
@@ -31,7 +32,10 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   const timer = setTimeout(() => ending.abort(), callMsMax);
   const gone = () => ending.abort();
   request.signal.addEventListener('abort', gone, { once: true });
-  const child = git.open(['http-backend'], { env: cgiEnvironment(request, call), signal: ending.signal });
+  const child = git.open(repositoryFolder(call), ['http-backend'], {
+    env: cgiEnvironment(request, call),
+    signal: ending.signal,
+  });
   let stderr = '';
   child.stderr?.on('data', (piece: Buffer) => {
     if (stderr.length < stderrCharsMax) stderr += piece.toString('utf8');
@@ -62,6 +66,10 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
     await ended.catch(() => {});
     throw error;
   }
+}
+
+function repositoryFolder({ root, path }: BackendCall): string {
+  return join(root, path.split('/')[1] ?? '');
 }
 
 function cgiEnvironment(request: Request, call: BackendCall): Record<string, string> {

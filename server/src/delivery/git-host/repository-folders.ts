@@ -27,8 +27,8 @@ export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
     root,
     path: folderPath,
     async create(folder: string): Promise<void> {
-      await mkdir(root, { recursive: true, mode: 0o700 });
       const path = folderPath(folder);
+      await mkdir(path, { recursive: true, mode: 0o700 });
       const run = async (argv: readonly string[]) => {
         if ((await git.read(path, argv)) === null) throw new Error(`git ${argv[0]} failed.`);
       };

@@ -116,7 +116,8 @@ async function pushIfEmpty(
     signal,
   }: Pick<PushFirst, 'to' | 'branch' | 'signal'> & { sha: string; cwd: string },
 ): Promise<{ sha: string } | null> {
-  const at = { cwd, signal, remote: to, env: { GIT_DIR: cwd } };
+  // The work tree that the repository names does not exist in the sandbox.
+  const at = { cwd, signal, remote: to, env: { GIT_DIR: cwd, GIT_WORK_TREE: cwd } };
   const listed = await git({ ...at, args: ['ls-remote', '--quiet', '--', to.url] });
   const heads = listed.split('\n').filter((line) => line.includes('\trefs/'));
   if (heads.length > 0) return heads.includes(`${sha}\trefs/heads/${branch}`) ? { sha } : null;

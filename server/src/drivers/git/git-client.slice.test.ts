@@ -262,7 +262,8 @@ test('output and run time of git are limited', async () => {
   const long = runGit({ ...run, args: ['help', '-a'], bytesMax: 100 });
   expect((await catchGitError(long)).reason).toBe('too_large');
   const url = `http://127.0.0.1:${server.port}/silent.git`;
-  const late = runGit({ ...run, args: ['ls-remote', '--', url], msMax: 300 });
+  const remote = { url, username: 'x', password: 'secret' };
+  const late = runGit({ ...run, args: ['ls-remote', '--', url], remote, msMax: 300 });
   expect((await catchGitError(late)).message).toContain('too long');
 });
 

@@ -1,4 +1,5 @@
 import { GitError, type Remote } from './git-client.ts';
+import { enterGitSandbox } from './git-sandbox.ts';
 
 export interface RunGit {
   path: string;
@@ -58,7 +59,9 @@ async function readGit(run: RunGit, onChunk: (chunk: Uint8Array) => void): Promi
   const timeout = new GitError('unreachable', 'git took too long.');
   const timer = setTimeout(() => ending.abort(timeout), run.msMax ?? (remote ? remoteMsMax : localMsMax));
   const ended = AbortSignal.any([signal, ending.signal]);
-  const child = Bun.spawn(['git', ...args], {
+  const folders = [cwd, ...Object.values(env).filter((value) => value.startsWith('/'))];
+  const sandbox = enterGitSandbox(folders, { usesNetwork: remote !== undefined });
+  const child = Bun.spawn([...sandbox, 'git', ...args], {
     cwd,
     stdin: 'ignore',
     stdout: 'pipe',

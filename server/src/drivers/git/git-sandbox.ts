@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+
+const systemFolders = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc/ssl',
+  '/etc/pki',
+];
+const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
+const system = (paths: readonly string[]) => paths.flatMap((path) => ['--ro-bind-try', path, path]);
+
+const bwrap = [
+  'bwrap',
+  ...['--unshare-user', '--disable-userns', '--uid', '1000', '--gid', '1000'],
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--die-with-parent', '--cap-drop', 'ALL', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
+  ...system(systemFolders),
+];
+
+/**
+ * Goes before a git command: pushed packs and foreign repositories are parsed without rights, and where only the named
+ * folders exist. Empty where the machine cannot isolate programs.
+ */
+export function enterGitSandbox(
+  folders: readonly string[],
+  { usesNetwork }: { usesNetwork: boolean },
+): string[] {
+  if (!isPossible()) return [];
+  const own = [...new Set(folders)].filter((path) =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory(),
+  );
+  return [
+    ...bwrap,
+    ...(usesNetwork ? system(networkFiles) : ['--unshare-net']),
+    ...own.flatMap((path) => ['--bind', path, path]),
+    '--',
+  ];
+}
+
+let possible: boolean | undefined;
+
+/** Tried once, because only that shows whether the kernel allows it. */
+function isPossible(): boolean {
+  possible ??= spawnSync('bwrap', [...bwrap.slice(1), '--unshare-net', '--', 'true']).status === 0;
+  return possible;
+}
