@@ -179,11 +179,11 @@ describe('resource presets and templates', () => {
   test('resource-presets lists the tiers for every member, and which the tenant may use', async () => {
     const { items } = await jsonOutput<{ items: unknown[] }>(asMember, 'apps', 'resource-presets');
     expect(items).toEqual([
-      { name: 'XS', cpu: 0.25, memory_mb: 256, allowed: true, default: false },
-      { name: 'S', cpu: 0.5, memory_mb: 512, allowed: true, default: true },
-      { name: 'M', cpu: 1, memory_mb: 1024, allowed: true, default: false },
-      { name: 'L', cpu: 2, memory_mb: 2048, allowed: true, default: false },
-      { name: 'XL', cpu: 4, memory_mb: 4096, allowed: false, default: false },
+      { name: 'XS', cpu: 0.25, memory_mb: 256, disk_mb: 512, allowed: true, default: false },
+      { name: 'S', cpu: 0.5, memory_mb: 512, disk_mb: 1024, allowed: true, default: true },
+      { name: 'M', cpu: 1, memory_mb: 1024, disk_mb: 2048, allowed: true, default: false },
+      { name: 'L', cpu: 2, memory_mb: 2048, disk_mb: 5120, allowed: true, default: false },
+      { name: 'XL', cpu: 4, memory_mb: 4096, disk_mb: 10_240, allowed: false, default: false },
     ]);
   });
 

@@ -76,7 +76,7 @@ export async function loadDeployedApp(db: Db, { tenantId, appId }: AppRef) {
     where tenant_id = ${tenantId} and id = ${appId}`.execute(db);
   const row = rows[0];
   if (!row) throw new Error('The app of a deployment does not exist.');
-  const { cpu, memory_mb: memoryMb } = resourcesOf[row.tier];
+  const { cpu, memory_mb: memoryMb, disk_mb: diskMb } = resourcesOf[row.tier];
   const number = row.number ?? (await assignRuntimeNumber(db, { tenantId, appId }));
-  return { slug: row.slug, number, limits: { cpu, memoryMb } };
+  return { slug: row.slug, number, limits: { cpu, memoryMb, diskMb } };
 }

@@ -154,6 +154,17 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       expect(await bench.answer(running.address, '/env')).toContain('PORT=');
     });
 
+    test('an app that writes more than its disk space is stopped, its log says so, and neighbours go on', async () => {
+      const app = bench.app('web');
+      app.sample.plan.startCommand =
+        'ls "$HOME"; [ -e /tmp/seen ] || dd if=/dev/zero of=/tmp/big bs=1M count=400; echo still; sleep 100';
+      const instance = await app.start(await app.build());
+      const told = 'used more than 256 MiB of disk space';
+      await bench.until(() => app.lines('platform').some((line) => line.includes(told)));
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      await instance.stop(0);
+    });
+
     test('an app that fills /dev/shm gets an error, and the machine keeps its memory', async () => {
       const before = statfsSync('/dev/shm').bavail;
       const app = bench.app('web');

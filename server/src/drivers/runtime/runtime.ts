@@ -59,6 +59,8 @@ export interface BuildJob {
 export interface Limits {
   cpu: number;
   memoryMb: number;
+  /** For the files that the app writes. */
+  diskMb: number;
 }
 
 export interface LogSink {

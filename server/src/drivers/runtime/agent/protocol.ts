@@ -10,7 +10,11 @@ export const protocolVersion = 1;
 
 const id = z.uuid();
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
-const limits = z.object({ cpu: z.number().positive(), memoryMb: z.number().int().positive() });
+const limits = z.object({
+  cpu: z.number().positive(),
+  memoryMb: z.number().int().positive(),
+  diskMb: z.number().int().positive(),
+});
 const artifact = z.record(z.string(), z.unknown());
 const method = z.enum(deployMethods);
 const command = z.string().nullable();

@@ -114,6 +114,7 @@ const readerGroup = ({ users }: ProcessDeps, { number }: BuildJob) => users.ofIn
 
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;
+const buildDiskMbMin = 8_192;
 const outputMsMax = 2_000;
 
 interface BuildSandbox {
@@ -136,6 +137,7 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
   const limits = {
     memoryMb: Math.max(buildMemoryMbMin, job.limits.memoryMb),
     cpu: Math.max(buildCpuMin, job.limits.cpu),
+    diskMb: Math.max(buildDiskMbMin, job.limits.diskMb),
   };
   makeRunFolder(folder, { node, user });
   const home = await openBuildHome(layout, job.appId, user);
@@ -206,7 +208,7 @@ async function runCommand(
   sandbox.lead(identity.pid);
   writeProcessFile(sandbox.folder, { identity, node: deps.node, user });
 
-  const stopped = Promise.withResolvers<'aborted' | 'timeout' | 'memory'>();
+  const stopped = Promise.withResolvers<'aborted' | 'timeout' | 'memory' | { disk: string }>();
   const onAbort = () => stopped.resolve('aborted');
   job.signal.addEventListener('abort', onAbort, { once: true });
   if (job.signal.aborted) onAbort();
@@ -217,6 +219,11 @@ async function runCommand(
     onTooMuch: () => stopped.resolve('memory'),
     onUse: () => {},
   });
+  const disk = deps.disk.add({
+    folders: [step.tree, sandbox.folders.home, join(sandbox.folder, 'tmp')],
+    mbMax: sandbox.limits.diskMb,
+    onTooMuch: (reason) => stopped.resolve({ disk: reason }),
+  });
   try {
     const outcome = await Promise.race([ended, stopped.promise]);
     await endTree(sandbox.tree(identity.pid));
@@ -226,12 +233,15 @@ async function runCommand(
     job.signal.throwIfAborted();
     if (outcome === 'timeout')
       throw new BuildError('build', `The build took longer than ${formatDuration(deps.times.buildMsMax)}.`);
-    if (outcome === 'memory' || (wasKilled && typeof outcome === 'object' && !outcome.ok))
+    if (outcome === 'memory' || (wasKilled && typeof outcome === 'object' && 'ok' in outcome && !outcome.ok))
       throw new BuildError('build', `“${command}” ran out of memory (${sandbox.limits.memoryMb} MiB).`);
+    if (typeof outcome === 'object' && 'disk' in outcome)
+      throw new BuildError('build', `“${command}” ${outcome.disk}.`);
     if (typeof outcome === 'object' && !outcome.ok)
       throw new BuildError('build', `“${command}” ${outcome.how}.`);
   } finally {
     watching.stop();
+    disk.stop();
     clearTimeout(timer);
     job.signal.removeEventListener('abort', onAbort);
   }

@@ -19,7 +19,7 @@ async function busyIn(folders: readonly string[], forMs: number): Promise<void> 
 test.if(found.includes('cpu'))('a control group limits CPU time and can be removed', async () => {
   const node = crypto.randomUUID();
   const groups = openControlGroups({ use: 'auto', node });
-  const group = groups.make('one', { cpu: 0.2, memoryMb: 64 });
+  const group = groups.make('one', { cpu: 0.2, memoryMb: 64, diskMb: 64 });
   expect(group.pids()).toEqual([]);
   await busyIn(group.folders, 1_000);
   expect(group.cpuMs()).toBeGreaterThan(20);
@@ -37,6 +37,7 @@ test.if(found.includes('cpu'))('abandoned groups are removed unless processes ru
     const group = openControlGroups({ use: 'auto', node: crypto.randomUUID() }).make(name, {
       cpu: 1,
       memoryMb: 64,
+      diskMb: 64,
     });
     for (const folder of group.folders) utimesSync(dirname(folder), before, before);
     return group;
@@ -62,5 +63,5 @@ test.if(found.includes('cpu'))('abandoned groups are removed unless processes ru
 test('without control groups nothing is limited or created', () => {
   const groups = openControlGroups({ use: 'none', node: crypto.randomUUID() });
   expect([groups.holds.size, groups.find('any', 'one')]).toEqual([0, null]);
-  expect(groups.make('one', { cpu: 1, memoryMb: 64 }).folders).toEqual([]);
+  expect(groups.make('one', { cpu: 1, memoryMb: 64, diskMb: 64 }).folders).toEqual([]);
 });

@@ -72,6 +72,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   let afterwards = Promise.resolve();
   let killsSeen = 0;
   let isOverMemory = false;
+  let overDisk: string | null = null;
   let use: Usage = { cpuMs: 0, memoryBytes: 0 };
   let cpuMsBefore = 0;
   let isWarned = false;
@@ -136,8 +137,17 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
         }
       },
     });
+    const disk = deps.disk.add({
+      folders: [home, tmp],
+      mbMax: job.limits.diskMb,
+      onTooMuch(reason) {
+        overDisk = reason;
+        signalGroup(leader, 'SIGKILL');
+      },
+    });
     afterwards = launched.ended.then(async (ending) => {
       watching.stop();
+      disk.stop();
       running = null;
       if (stopping) return;
       state = { state: 'restarting', restarts, detail: `The app ${ending.how}.` };
@@ -164,7 +174,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     guard.lead(null);
     await Promise.race([launched.outputEnded, Bun.sleep(outputMsMax)]);
     const kills = group?.memoryKills() ?? 0;
-    const how = isOverMemory || kills > killsSeen ? describeOutOfMemory(job) : ending.how;
+    const how = overDisk ?? (isOverMemory || kills > killsSeen ? describeOutOfMemory(job) : ending.how);
+    if (overDisk !== null) await emptyFolders();
     killsSeen = kills;
     cpuMsBefore += use.cpuMs;
     use = { cpuMs: 0, memoryBytes: 0 };
@@ -189,6 +200,15 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
         job.log('platform', state.detail);
       });
     }, waitMs);
+  }
+
+  /** Without what the app has written it can start again. */
+  async function emptyFolders(): Promise<void> {
+    overDisk = null;
+    for (const own of [home, tmp]) {
+      await removeTree(own);
+      await makeOwnFolder(own, user);
+    }
   }
 
   async function stop(graceMs: number): Promise<void> {

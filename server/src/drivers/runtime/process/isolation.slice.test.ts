@@ -28,3 +28,19 @@ test('an app reaches its services of the platform, several at one port too', asy
   await bench.runtime.close();
   await world.close();
 });
+
+test('before the disk is full, the app that holds most of it is stopped', async () => {
+  const world = processWorld({ diskReserveMb: 1024 ** 3 });
+  const bench = openBench(world, await world.open());
+  const small = bench.app('web');
+  const running = await small.run();
+  const large = bench.app('web');
+  large.sample.plan.startCommand = 'dd if=/dev/zero of=/tmp/big bs=1M count=20; sleep 100';
+  const instance = await large.start(await large.build());
+  await bench.until(() => large.lines('platform').some((line) => line.includes('disk of the machine')));
+  expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+  expect(small.lines('platform')).toEqual([]);
+  for (const each of [instance, running]) await each.stop(0);
+  await bench.runtime.close();
+  await world.close();
+});

@@ -1,6 +1,7 @@
 import type { Limits } from '../runtime.ts';
 import type { AppUsers } from './app-users.ts';
 import type { ControlGroup, ControlGroups } from './control-groups.ts';
+import type { DiskWatch } from './disk-watch.ts';
 import type { BaseEnvironment } from './environment.ts';
 import type { Isolation } from './isolation.ts';
 import type { Layout } from './layout.ts';
@@ -13,6 +14,7 @@ export interface ProcessDeps {
   isolation: Isolation;
   groups: ControlGroups;
   watch: MemoryWatch;
+  disk: DiskWatch;
   baseEnvironment: BaseEnvironment;
   times: Times;
 }

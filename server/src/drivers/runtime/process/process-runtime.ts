@@ -6,6 +6,7 @@ import { discardArtifact, listArtifacts, parseArtifact, removeUnfinishedBuilds }
 import { buildApp } from './build-app.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { type ControlGroupsUse, openControlGroups } from './control-groups.ts';
+import { createDiskWatch } from './disk-watch.ts';
 import type { BaseEnvironment } from './environment.ts';
 import { type Instance, startInstance } from './instance.ts';
 import { type IsolationOptions, openIsolation } from './isolation.ts';
@@ -23,9 +24,13 @@ export interface ProcessRuntimeOptions {
   isolation: IsolationOptions;
   log: Logger;
   times?: Partial<Times>;
+  diskReserveMb?: number;
 }
 
 export type ProcessRuntime = Runtime & { readonly isSandboxed: boolean };
+
+/** PostgreSQL needs it to go on. */
+const diskReserveMb = 1_024;
 
 const standardTimes: Times = {
   buildMsMax: buildMinutesMax * 60_000,
@@ -54,6 +59,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     isolation,
     groups: openControlGroups({ use: options.controlGroups, node: nodes.own }),
     watch: createMemoryWatch(),
+    disk: createDiskWatch({ dataDir, reserveMb: options.diskReserveMb ?? diskReserveMb }),
     baseEnvironment: options.baseEnvironment,
     times: { ...standardTimes, ...options.times },
   };
@@ -155,6 +161,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       await Promise.allSettled(all.map((instance) => instance?.stop(deps.times.closeGraceMs)));
       instances.clear();
       deps.watch.close();
+      deps.disk.close();
       await deps.groups.removeNode(nodes.own);
       nodes.release();
     },
