@@ -16,7 +16,7 @@ const steps: Record<ErrorCode, string> = {
   invalid_cursor: 'Start again without --cursor.',
   ambiguous_credentials: 'Unset SVC_TOKEN or SVC_API_KEY.',
   unauthenticated: 'Run svc login.',
-  login_required: 'Run svc login; a personal access token is only valid for the data API.',
+  login_required: 'Run svc login; a personal access token cannot do this.',
   forbidden: 'Another role or ownership is required; svc whoami shows your role in each tenant.',
   cross_site_request: 'Send a token instead of a cookie.',
   url_expired: 'Run the command again, or get a new URL with svc apps storage get-url.',
