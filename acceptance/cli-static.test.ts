@@ -381,6 +381,28 @@ describe('svc apps static site set', () => {
   });
 });
 
+test('a token with deploy in SVC_API_KEY deploys a site and rolls it back', async () => {
+  const site = await newSite();
+  const made = await world.as.O('POST', `${world.tenant.base}/pats`, {
+    name: 'ci',
+    actions: ['deploy'],
+    apps: [site.id],
+  });
+  const asToken = (...args: string[]) =>
+    asOwner(['apps', 'static', ...args, '--app', site.slug, '--json'], {
+      env: { SVC_TOKEN: undefined, SVC_API_KEY: made.body.secret },
+    });
+  const deploy = async (text: string) => {
+    const ran = await asToken('deploy', '--from-dir', folderOf({ 'index.html': text }), '--execute');
+    expect([ran.code, ran.json<Release>().pointer]).toEqual([0, 'active']);
+  };
+  await deploy('<p>1');
+  await deploy('<p>2');
+  expect((await asToken('releases', 'rollback', '--release-id', '1', '--execute')).code).toBe(0);
+  expect((await asToken('site', 'get')).json()).toMatchObject({ active_release: { number: 1 } });
+  expect((await asToken('site', 'unpublish', '--execute')).code).toBe(3);
+});
+
 describe('svc apps static auth start', () => {
   test('prints only the URL, with a login and for visible sites', async () => {
     const site = await newSite();

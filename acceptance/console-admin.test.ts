@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describePatAction, patActions } from '@svc/contract/pat-actions.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium } from './support/chromium.ts';
 import { admin } from './support/commands.ts';
@@ -206,6 +207,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await field(page, /^Name/).fill('robot');
     await choose(page, /^Apps/, 'Pets');
     await page.keyboard.press('Escape');
+    for (const action of patActions) await page.getByText(describePatAction(action)).waitFor();
     await page.getByLabel('write', { exact: true }).check();
     await field(page, /^Days until/).fill('400');
     await page.getByText('must be 1 to 365').waitFor();

@@ -25,6 +25,9 @@ function everyAddress(tenantID = t.id) {
 }
 
 const notOfRows = (tenantID?: string) => everyAddress(tenantID).filter((operation) => !isOfRows(operation));
+/** A token for rows lacks the action for these. */
+const ofDeployments = () => notOfRows().filter(({ who }) => who.P === 'd');
+const withLoginOnly = (tenantID?: string) => notOfRows(tenantID).filter(({ who }) => who.P !== 'd');
 
 async function answersTo(
   credential: Record<string, string>,
@@ -50,12 +53,13 @@ describe('a personal access token', () => {
     let refused = 0;
     for (const secret of [pat.secret, ofMember.body.secret, readOnly.body.secret]) {
       for (const query of ['', '?dry_run=true', '?nonsense=1']) {
-        expect(await answersTo(apiKey(secret), query, notOfRows())).toEqual(['403 login_required']);
+        expect(await answersTo(apiKey(secret), query, withLoginOnly())).toEqual(['403 login_required']);
+        expect(await answersTo(apiKey(secret), query, ofDeployments())).toEqual(['403 forbidden']);
         refused += notOfRows().length;
       }
     }
     const call = caller(t.server, apiKey(pat.secret));
-    for (const { method, address } of notOfRows('no-such-tenant'))
+    for (const { method, address } of withLoginOnly('no-such-tenant'))
       expect(codeOf(await call(method, address, bodyFor(method)))).toBe('403 login_required');
     console.log(`credentials: ${refused + notOfRows().length} calls with a token for rows, all refused`);
   });

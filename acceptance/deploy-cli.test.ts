@@ -98,6 +98,36 @@ describe('svc deploy', () => {
     expect(url).toContain('apps.');
   });
 
+  test('accepts a token with deploy in SVC_API_KEY, for its app only, and explains why it refuses others', async () => {
+    const [app, other] = [await newSite(), await newSite()];
+    const create = ['pats', 'create', '--name', 'ci', '--app', app.id, '--actions'];
+    const preview = await asOwner([...create, 'deploy']);
+    expect([preview.code, preview.stdout]).toEqual([
+      0,
+      expect.stringContaining('+ allows.deploy: Deploy apps'),
+    ]);
+    const tokenFor = async (actions: string) =>
+      (await asOwner([...create, actions, '--execute', '--json'])).json<{ secret: string }>().secret;
+    const [deploys, others] = [await tokenFor('deploy'), await tokenFor('write,code,read')];
+    const asToken = (key: string, ...args: string[]) =>
+      asOwner(args, { env: { SVC_TOKEN: undefined, SVC_API_KEY: key } });
+    const fromDir = ['--from-dir', folderOf(staticSource()), '--execute'];
+    const ran = await asToken(deploys, 'deploy', '--app', app.id, ...fromDir, '--json');
+    expect([ran.code, ran.json<Deployed>().state]).toEqual([0, 'live']);
+    const listed = await asToken(deploys, 'deployments', 'list', '--app', app.id, '--json');
+    expect(listed.json<{ items: Deployed[] }>().items.map(({ state }) => state)).toEqual(['live']);
+    const logs = await asToken(deploys, 'deployments', 'logs', ran.json<Deployed>().id, '--app', app.id);
+    expect(logs.code).toBe(0);
+    expect((await asToken(deploys, 'deploy', '--app', other.id, ...fromDir)).code).toBe(5);
+    const refused = await asToken(others, 'deploy', '--app', app.id, ...fromDir);
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('the action deploy')]);
+    expect(refused.stderr).toContain('svc pats create --actions');
+    expect((await asToken(deploys, 'logs', '--app', app.id)).code).toBe(3);
+    expect((await asToken(deploys, 'apps', 'delete', app.id, '--execute')).code).toBe(3);
+    const { body } = await world.as.O('GET', `${app.base}/audit?per_page=5`);
+    expect(body.items.map(({ actor }: { actor: { kind: string } }) => actor.kind)).toContain('pat');
+  });
+
   test('exits 9 when the build fails, says why, and keeps the live version', async () => {
     const app = await newSite();
     expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);

@@ -122,18 +122,19 @@ describe('svc apps git', () => {
       changed: false,
     });
 
-    // A token for rows that may write pushes; one that only reads clones.
+    // Tokens for rows and deployments neither clone nor push.
     const patOf = async (actions: string) =>
       (
         await must(['pats', 'create', '--name', newSlug(), '--actions', actions, '--execute', '--json'])
       ).json<{
         secret: string;
       }>().secret;
-    const [reads, writes] = [await patOf('read'), await patOf('read,write')];
+    const [others, code] = [await patOf('deploy,write,read'), await patOf('code')];
     const withPassword = (password: string) => made.clone_url.replace('://', `://x:${password}@`);
     const folder = temporaryFolder();
     const clone = join(folder, 'clone');
-    expect((await git(['clone', '-q', withPassword(reads), clone], folder)).code).toBe(0);
+    expect((await git(['clone', '-q', withPassword(others), clone], folder)).code).not.toBe(0);
+    expect((await git(['clone', '-q', withPassword(code), clone], folder)).code).toBe(0);
     expect(readFileSync(join(clone, 'index.html'), 'utf8')).toBe(pageFiles['index.html']);
     const commit = async (text: string) => {
       writeFileSync(join(clone, 'index.html'), text);
@@ -147,8 +148,8 @@ describe('svc apps git', () => {
       }>();
     await until('the hook is there', async () => (await status()).connection.hook.state === 'ok', 30_000);
     const pushed = await commit('<h1>Pushed</h1>');
-    expect((await git(['push', '-q', withPassword(reads), 'HEAD:main'], clone)).code).not.toBe(0);
-    expect((await git(['push', '-q', withPassword(writes), 'HEAD:main'], clone)).code).toBe(0);
+    expect((await git(['push', '-q', withPassword(others), 'HEAD:main'], clone)).code).not.toBe(0);
+    expect((await git(['push', '-q', withPassword(code), 'HEAD:main'], clone)).code).toBe(0);
     const first = await until('the push is known', async () => {
       const { last_push } = await status();
       return last_push?.commit === pushed ? last_push : null;

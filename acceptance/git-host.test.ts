@@ -99,13 +99,15 @@ describe('the built-in git host', () => {
     const copy = await newRepo('site');
     await must(copy, 'push', '--quiet', remote('site', owner.token), 'main');
     const there = temporaryFolder();
-    await must(there, 'clone', '--quiet', remote('site', await patWith(['read'])), 'all');
+    await must(there, 'clone', '--quiet', remote('site', await patWith(['code'])), 'all');
     expect(readFileSync(join(there, 'all', 'index.html'), 'utf8')).toBe('<h1>Hello</h1>');
     writeFileSync(join(copy, 'more.txt'), 'more');
     await must(copy, 'add', '--all');
     await must(copy, 'commit', '--quiet', '-m', 'Second');
-    expect((await git(copy, 'push', remote('site', await patWith(['read'])), 'main')).err).toContain('403');
-    await must(copy, 'push', '--quiet', remote('site', await patWith(['read', 'write'])), 'main');
+    const forRows = remote('site', await patWith(['read', 'write', 'deploy']));
+    expect((await git(copy, 'push', forRows, 'main')).err).toContain('403');
+    expect((await git(copy, 'ls-remote', forRows)).err).toContain('403');
+    await must(copy, 'push', '--quiet', remote('site', await patWith(['code'])), 'main');
     await must(join(there, 'all'), 'pull', '--quiet', remote('site', owner.token), 'main');
     expect(readdirSync(join(there, 'all'))).toContain('more.txt');
     for (const person of [tenant.outsider, tenant.admin])

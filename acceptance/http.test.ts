@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { patientMs } from '../scripts/patience.ts';
 import { admin } from './support/commands.ts';
-import { newTenant } from './support/people.ts';
+import { newTenant, type Person } from './support/people.ts';
 import { sharedServer } from './support/server.ts';
 
 describe('every answer', () => {
@@ -117,6 +117,51 @@ describe('odd input', () => {
     expect((await t.admin.call('GET', `${t.base}/grants?subject_id=a%00`)).status).toBe(400);
     expect((await t.admin.call('GET', '/api/v1/tenants/a%00/me/grants')).status).toBe(403);
     expect(await admin<{ ok: boolean }>(t.server, ['doctor'])).toMatchObject({ ok: true });
+  });
+
+  test('control, invisible and text-direction characters are refused in names, and the error names the field', async () => {
+    const t = await newTenant();
+    const app = await t.member.call('POST', `${t.base}/apps`, { name: 'Plain' });
+    const category = await t.admin.call('POST', `${t.base}/categories`, { name: 'Plain' });
+    const connector = await t.admin.call('POST', `${t.base}/connectors`, { name: 'Plain', kind: 'http' });
+    const files = [{ path: 'index.html', sha256: '0'.repeat(64), size: 1 }];
+    const calls: [Person, string, string, object, string][] = [
+      [t.member, 'POST', 'apps', {}, 'name'],
+      [t.member, 'PATCH', `apps/${app.body.id}`, {}, 'name'],
+      [t.member, 'PATCH', `apps/${app.body.id}`, {}, 'cost_center'],
+      [t.member, 'POST', `apps/${app.body.id}/static/releases`, { files }, 'version'],
+      [t.member, 'POST', 'bootstraps', {}, 'name'],
+      [t.member, 'POST', 'forks', { source: app.body.id }, 'name'],
+      [t.member, 'POST', 'pats', {}, 'name'],
+      [t.admin, 'PATCH', '', {}, 'name'],
+      [t.admin, 'POST', 'categories', {}, 'name'],
+      [t.admin, 'PATCH', `categories/${category.body.id}`, {}, 'name'],
+      [t.admin, 'POST', 'connectors', { kind: 'http' }, 'name'],
+      [t.admin, 'PATCH', `connectors/${connector.body.id}`, {}, 'name'],
+      [t.admin, 'POST', 'access-policies', {}, 'name'],
+      [t.admin, 'POST', 'templates', { repo: 'a/b' }, 'name'],
+    ];
+    for (const odd of [
+      'a\u001b[2Jb',
+      'a\u0085b',
+      'a\u202eb',
+      'a\u2066b',
+      'a\u061cb',
+      'a\u200bb',
+      'a\u2028b',
+    ]) {
+      for (const [person, method, path, body, field] of calls) {
+        const answer = await person.call(method, `${t.base}${path && `/${path}`}`, { ...body, [field]: odd });
+        const fields = answer.body.errors?.map((error: { field: string }) => error.field);
+        const expected = [path, 400, 'validation_failed', expect.arrayContaining([field])];
+        expect([path, answer.status, answer.body.code, fields]).toEqual(expected);
+      }
+      for (const args of [
+        ['users', 'create', `u-${Bun.randomUUIDv7()}@example.test`, '--name', odd],
+        ['tenants', 'create', `t-${Bun.randomUUIDv7().slice(-12)}`, '--name', odd],
+      ])
+        await expect(admin(t.server, args)).rejects.toThrow('name');
+    }
   });
 
   test('an unknown query parameter is refused, whatever its name', async () => {

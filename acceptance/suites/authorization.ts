@@ -15,7 +15,7 @@ import {
   knownOperations,
   newCallInput,
 } from '../support/operation-inputs.ts';
-import { type Answered, newApp } from '../support/people.ts';
+import { type Answered, caller, newApp } from '../support/people.ts';
 import { everyNth, until } from '../support/until.ts';
 
 import { newWorld, type World } from '../support/world.ts';
@@ -57,6 +57,8 @@ export function authorization({ executes, nth }: { executes: 'first' | 'all'; nt
     if (cell === 'v' && operation.id === 'sites.startAuth') return String(operation.success);
     // The app of the inputs is private, and nobody was given a grant for a table of it.
     if (cell === 'v' || cell === 'g') return '404 not_found';
+    // The token of P is for rows.
+    if (cell === 'd') return '403 forbidden';
     if (cell !== 'n') return String(operation.success);
     if (letter === 'N') return '401 unauthenticated';
     if (letter === 'P') return '403 login_required';
@@ -167,6 +169,45 @@ export function authorization({ executes, nth }: { executes: 'first' | 'all'; nt
             await until('the grant is of no use any more', async () => (await ask()) === '404 not_found');
           }
         }
+      }
+    });
+
+    test('a cell "with the action deploy" needs a token of an owner with that action, for that app', async () => {
+      const tokenCall = async (actions: string[], more: object = {}, by = world.people.O) => {
+        const { body } = await by.call('POST', `${world.tenant.base}/pats`, {
+          name: 'deploys',
+          actions,
+          ...more,
+        });
+        return { id: body.id, call: caller(world.tenant.server, { 'x-api-key': body.secret }) };
+      };
+      const deploys = await tokenCall(['deploy']);
+      const others = await tokenCall(['read', 'write', 'code']);
+      const elsewhere = await tokenCall(['deploy'], { apps: [world.app.id] });
+      const ofMember = await tokenCall(['deploy'], {}, world.people.M);
+      for (const operation of document.operations.filter(({ who }) => who.P === 'd')) {
+        const { params, body } = await newCallInput(operation.id, world, 'O');
+        const query: Record<string, string> = operation.mutates ? { dry_run: 'true' } : {};
+        const ask = async ({ call }: typeof deploys) =>
+          answered(await call(operation.method, addressOf(operation, params, query), body));
+        expect([operation.id, await ask(others)]).toEqual([operation.id, '403 forbidden']);
+        expect([operation.id, await ask(elsewhere)]).toEqual([operation.id, '404 not_found']);
+        expect([operation.id, await ask(ofMember)]).toEqual([operation.id, '404 not_found']);
+        const limited = await tokenCall(['deploy'], { apps: [params.app] });
+        expect([operation.id, await ask(limited)]).toEqual([operation.id, '200']);
+        await world.as.O('DELETE', `${world.tenant.base}/pats/${limited.id}`);
+        const done = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, answered(done)]).toEqual([operation.id, String(operation.success)]);
+      }
+      for (const operation of document.operations.filter(({ who }) => who.P === 'n')) {
+        const { params, body } = await aimOfRefused(operation, 'P');
+        const answer = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, answered(answer)]).toEqual([operation.id, '403 login_required']);
+      }
+      for (const operation of document.operations.filter(({ path }) => path.startsWith('/data/'))) {
+        const { params, body } = await newCallInput(operation.id, world, 'O');
+        const answer = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, answered(answer)]).toEqual([operation.id, '404 not_found']);
       }
     });
 

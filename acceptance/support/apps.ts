@@ -144,7 +144,7 @@ export async function nodeAppOf(
   const site = siteOf(tenant, app);
   const base = `${tenant.base}/apps/${app.id}`;
   const cookie = await visitorCookie(site, owner);
-  const pat = { name: uniqueName('git'), actions: ['read', 'write'] };
+  const pat = { name: uniqueName('git'), actions: ['code'] };
   const { secret } = await done(owner.call('POST', `${tenant.base}/pats`, pat));
   const ask: NodeApp['ask'] = (path = '/') =>
     askSite(site, path, { headers: { cookie, accept: 'text/html' } });

@@ -8,7 +8,7 @@ export interface Operation {
   id: string;
   method: string;
   path: string;
-  who: Record<Letter, 'y' | 'n' | 'own' | 'self' | 'v' | 'g'>;
+  who: Record<Letter, 'y' | 'n' | 'own' | 'self' | 'v' | 'g' | 'd'>;
   mutates: boolean;
   /** The status of a successful call. */
   success: number;

@@ -1,5 +1,5 @@
 import type { Input, Shape } from '@svc/contract/endpoint.ts';
-import type { Command, Result } from './command.ts';
+import { acceptsPat, type Command, type Result } from './command.ts';
 import type { Ctx, Line, OpenContext, Run } from './context.ts';
 import type { Args } from './framework/declaration.ts';
 import { CliError, timeoutError } from './framework/errors.ts';
@@ -56,6 +56,7 @@ function plainLine(io: Io, command: Command): Line | null {
 async function execute(run: Run, line: Line): Promise<number> {
   const ctx = createContext(run.io, line);
   run.ctx = ctx;
+  run.command = line.command;
   run.args = line.args;
   for (const notice of line.notices) ctx.note(notice);
   const result = await runCommand(ctx, line.command, line.args);
@@ -90,7 +91,7 @@ function createContext(io: Io, line: Line): OpenContext {
       if (!globals.quiet) io.err(`${text}\n`);
     },
     session() {
-      session ??= openSession(ctx, line.command.credential);
+      session ??= openSession(ctx, acceptsPat(line.command) ? 'login_or_pat' : 'login');
       return session;
     },
     client: () => ctx.session().then(({ client }) => client),

@@ -16,7 +16,7 @@ export interface Command<
 > extends Declaration<F, P> {
   pages?: 'all';
   confirm?: Confirmation;
-  /** Also accepts a personal access token from `SVC_API_KEY`; other commands need a login. */
+  /** Also accepts a personal access token from `SVC_API_KEY`. Not needed where the endpoint declares it. */
   credential?: 'login_or_pat';
   calls?: string;
   endpoint?: Endpoint<S>;
@@ -73,6 +73,14 @@ export function defineCommand<
 >(definition: Command<S, F, P>): Command<S, F, P> {
   return definition;
 }
+
+export function acceptsPat({ credential, endpoint }: Pick<Command, 'credential' | 'endpoint'>): boolean {
+  return credential === 'login_or_pat' || endpoint?.authority.token !== undefined;
+}
+
+export const deployCredential =
+  'Uses your login, or the personal access token in SVC_API_KEY, which needs the action deploy and overrides a stored ' +
+  'login.';
 
 export function describeCall({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   return `${method} ${path}`;

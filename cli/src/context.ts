@@ -39,6 +39,7 @@ export interface Line {
 export interface Run {
   io: Io;
   words: string;
+  command?: Command;
   args?: Args;
   ctx?: OpenContext;
 }

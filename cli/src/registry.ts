@@ -79,7 +79,7 @@ export const groups: Readonly<Record<string, Group>> = {
   members: { summary: 'Members of the tenant and their roles' },
   notifications: { summary: 'Your notifications' },
   sessions: { summary: 'Your sessions' },
-  pats: { summary: 'Personal access tokens for the data API' },
+  pats: { summary: 'Personal access tokens for programs: rows, git and deployments' },
   apps: { summary: 'Apps that you own or can see' },
   'apps co-owners': { summary: 'Co-owners of an app' },
   'apps ownership': { summary: 'Representative owner of an app' },

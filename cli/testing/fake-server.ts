@@ -89,7 +89,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
   if (signed !== undefined) return signed;
   const token = seen.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
   const isRows = seen.path.startsWith('/data/');
-  const isPat = isRows && seen.headers.get('x-api-key') === 'svcpat_good';
+  const isPat = seen.headers.get('x-api-key') === 'svcpat_good';
   if (!fake.oauth.tokens.has(token) && !isPat) return problem('unauthenticated');
   if (isRows) return fakeRows(fake.rows, seen);
   // As at the real server, a word wins over a parameter.
@@ -97,6 +97,7 @@ function answer(fake: FakeServer, seen: Seen): Response | Promise<Response> {
     .filter(({ endpoint }) => endpoint.method === seen.method && fits(endpoint.path, seen.path))
     .sort((one, other) => parametersIn(one) - parametersIn(other));
   if (entry === undefined) return problem('not_found');
+  if (isPat && entry.endpoint.authority.token === undefined) return problem('login_required');
   const wrong = inputFault(entry, seen);
   if (wrong !== undefined)
     return problem('validation_failed', { errors: [{ code: 'invalid', detail: wrong }] });

@@ -9,7 +9,18 @@ import {
 } from './access-policies.ts';
 import { resourcePath } from './grants.shapes.ts';
 import { actions } from './presets.shapes.ts';
-import { chars, empty, page, pageQuery, ref, tenantParams, text, timestamp, uuid } from './shapes.ts';
+import {
+  chars,
+  displayName,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  tenantParams,
+  text,
+  timestamp,
+  uuid,
+} from './shapes.ts';
 
 const columnName = chars(1, 128);
 
@@ -54,7 +65,7 @@ export const AccessPolicy = z.object({
 });
 
 const fields = {
-  name: chars(1, policyNameCharsMax),
+  name: displayName(1, policyNameCharsMax),
   description: chars(0, 1000),
   connector_id: ref.or(z.literal('')),
   resource_path: resourcePath.or(z.literal('')),

@@ -19,6 +19,7 @@ import {
 import { resourceTiers } from './limits.ts';
 import {
   chars,
+  displayName,
   empty,
   page,
   pageQuery,
@@ -85,12 +86,12 @@ const iconUrl = text
   .refine(isWebAddress, { error: 'must be an http(s) address' })
   .meta({ format: 'uri' });
 const scopes = z
-  .array(chars(1, dataScopeCharsMax))
+  .array(displayName(1, dataScopeCharsMax))
   .transform((list) => [...new Set(list)])
   .pipe(z.array(z.string()).max(dataScopesMax));
 
 const settings = {
-  name: chars(1, appNameCharsMax),
+  name: displayName(1, appNameCharsMax),
   summary: chars(0, appSummaryCharsMax)
     .refine((value) => !/[\p{Cc}\u2028\u2029]/u.test(value), { error: 'must be one line' })
     .meta({ description: 'One line; empty for none.' }),
@@ -112,7 +113,7 @@ export const createApp = {
         description: 'Subdomain below the apps domain. Derived from the slug when absent; null for none.',
       }),
       deploy_method: z.enum(deployMethods).meta({ description: 'Cannot be changed later.' }),
-      cost_center: chars(1, costCenterCharsMax).nullable(),
+      cost_center: displayName(1, costCenterCharsMax).nullable(),
       icon_url: iconUrl.nullable(),
       icon_dark_url: iconUrl.nullable(),
       storage: z.strictObject({ enabled: z.boolean() }),
@@ -127,7 +128,7 @@ export const updateApp = {
     ...settings,
     category_id: category.nullable(),
     subdomain: subdomain.nullable(),
-    cost_center: chars(1, costCenterCharsMax).nullable(),
+    cost_center: displayName(1, costCenterCharsMax).nullable(),
     icon_url: iconUrl.nullable(),
     icon_dark_url: iconUrl.nullable(),
     visibility: z.enum(visibilities).meta({ description: 'Can only become narrower; `publish` widens it.' }),

@@ -10,6 +10,7 @@ import {
 } from './categories.ts';
 import {
   chars,
+  displayName,
   empty,
   page,
   pageQuery,
@@ -37,7 +38,7 @@ export const Category = z.object({
 });
 
 const settings = {
-  name: chars(1, categoryNameCharsMax),
+  name: displayName(1, categoryNameCharsMax),
   slug,
   description: chars(0, categoryDescriptionCharsMax).meta({ description: 'Empty for none.' }),
   color: text

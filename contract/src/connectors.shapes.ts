@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { connectorKinds, connectorNameCharsMax } from './connectors.ts';
-import { chars, empty, page, pageQuery, ref, slug, tenantParams, timestamp, uuid } from './shapes.ts';
+import {
+  chars,
+  displayName,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  slug,
+  tenantParams,
+  timestamp,
+  uuid,
+} from './shapes.ts';
 
 export const Connector = z.object({
   id: uuid,
@@ -20,7 +31,7 @@ export const listConnectors = { params: tenantParams, query: pageQuery, answer: 
 export const createConnector = {
   params: tenantParams,
   body: z.strictObject({
-    name: chars(1, connectorNameCharsMax),
+    name: displayName(1, connectorNameCharsMax),
     slug: slug.optional().meta({ description: 'Derived from the name when absent.' }),
     kind: z.enum(connectorKinds),
     description: chars(0, 1000).default(''),
@@ -31,7 +42,7 @@ export const getConnector = { params: connectorParams, answer: Connector };
 export const updateConnector = {
   params: connectorParams,
   body: z.strictObject({
-    name: chars(1, connectorNameCharsMax).optional(),
+    name: displayName(1, connectorNameCharsMax).optional(),
     description: chars(0, 1000).optional(),
   }),
   answer: Connector,

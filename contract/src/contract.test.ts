@@ -38,12 +38,36 @@ describe('endpoints', () => {
 
   test('the authorization row of an endpoint agrees with its role', () => {
     for (const { endpoint } of contract) {
-      const { role, credential } = endpoint.authority;
+      const { role, credential, token } = endpoint.authority;
       if (credential === 'login')
-        expect([endpoint.id, endpoint.who.N, endpoint.who.P]).toEqual([endpoint.id, 'n', 'n']);
+        expect([endpoint.id, endpoint.who.N, endpoint.who.P]).toEqual([endpoint.id, 'n', token ? 'd' : 'n']);
       if (role === 'tenant_admin') expect([endpoint.id, endpoint.who.M]).toEqual([endpoint.id, 'n']);
       if (role) expect([endpoint.id, endpoint.who.X]).toEqual([endpoint.id, 'n']);
     }
+  });
+
+  test('a token with deploy can be used at the endpoints of deployments and releases only', () => {
+    const ids = contract
+      .filter(({ endpoint }) => endpoint.authority.token)
+      .map(({ endpoint }) => endpoint.id);
+    expect(ids.sort()).toEqual([
+      'deployments.cancel',
+      'deployments.create',
+      'deployments.get',
+      'deployments.grantUpload',
+      'deployments.list',
+      'deployments.logs',
+      'deployments.rollback',
+      'releases.activate',
+      'releases.create',
+      'releases.finalize',
+      'releases.get',
+      'releases.grantUpload',
+      'releases.list',
+      'releases.rollback',
+      'releases.stage',
+      'sites.get',
+    ]);
   });
 
   test('a path parameter is encoded as one segment', () => {

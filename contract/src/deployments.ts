@@ -1,5 +1,5 @@
 import type * as shapes from './deployments.shapes.ts';
-import { act, change, owners, ownersOrAdmin, read, update } from './endpoint.ts';
+import { act, change, deployers, deployersOrAdmin, owners, read, update } from './endpoint.ts';
 
 export const deploymentStates = [
   'queued',
@@ -59,21 +59,21 @@ export const listDeployments = read<typeof shapes.listDeployments>()({
   id: 'deployments.list',
   path: collection,
   summary: 'List the deployments of an app, newest first',
-  ...ownersOrAdmin,
+  ...deployersOrAdmin,
 });
 
 export const getDeployment = read<typeof shapes.getDeployment>()({
   id: 'deployments.get',
   path: one,
   summary: 'Get a deployment',
-  ...ownersOrAdmin,
+  ...deployersOrAdmin,
 });
 
 export const createDeployment = change<typeof shapes.createDeployment>()({
   id: 'deployments.create',
   path: collection,
   summary: 'Deploy the app from its connected repository or from uploaded source',
-  ...owners,
+  ...deployers,
   errors: ['app_not_active', 'app_suspended', 'no_source', 'runtime_unsupported'],
   perMinuteMax: 120,
 });
@@ -82,7 +82,7 @@ export const grantSourceUpload = change<typeof shapes.grantSourceUpload>()({
   id: 'deployments.grantUpload',
   path: `${app}/sources`,
   summary: 'Get an upload URL for the source of a deployment (a gzip-compressed tar archive)',
-  ...owners,
+  ...deployers,
   errors: ['app_not_active', 'app_suspended', 'limit_reached'],
   perMinuteMax: 120,
 });
@@ -91,7 +91,7 @@ export const cancelDeployment = act<typeof shapes.cancelDeployment>()({
   id: 'deployments.cancel',
   path: `${one}/cancel`,
   summary: 'Cancel a deployment that is queued or building',
-  ...owners,
+  ...deployers,
   errors: ['not_cancelable'],
 });
 
@@ -99,7 +99,7 @@ export const rollbackDeployment = change<typeof shapes.rollbackDeployment>()({
   id: 'deployments.rollback',
   path: `${one}/rollback`,
   summary: 'Roll back to an earlier deployment, with the environment that it had',
-  ...owners,
+  ...deployers,
   errors: [
     'app_not_active',
     'app_suspended',
@@ -114,7 +114,7 @@ export const readBuildLog = read<typeof shapes.readBuildLog>()({
   id: 'deployments.logs',
   path: `${one}/logs`,
   summary: 'Get the build log of a deployment',
-  ...owners,
+  ...deployers,
   errors: ['invalid_cursor'],
 });
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
+import type { PatAction } from './pat-actions.ts';
 
 /**
  * Endpoints have no schemas at run time: loading zod takes seven times as long as a bare start, and the
@@ -45,6 +46,8 @@ export interface Authority {
   app?: AppRelation;
   /** Also allowed on an app that is deleted and not yet purged, for its representative owner and for admins. */
   deletedApp?: 'reached';
+  /** A personal access token with this action is accepted too. */
+  token?: Extract<PatAction, 'deploy'>;
 }
 
 export type AppRelation =
@@ -63,9 +66,9 @@ export type Principal = 'O' | 'C' | 'A' | 'M' | 'P' | 'N' | 'X';
 
 /**
  * `own`: one's own records. `self`: about oneself. `v`: if the app is visible to the caller. `g`: with a
- * table grant.
+ * table grant. `d`: with the action `deploy`.
  */
-export type Cell = 'y' | 'n' | 'own' | 'self' | 'v' | 'g';
+export type Cell = 'y' | 'n' | 'own' | 'self' | 'v' | 'g' | 'd';
 export type Who = Readonly<Record<Principal, Cell>>;
 
 type Definition<A extends Authority> = Omit<
@@ -104,7 +107,7 @@ export function who(text: string): Who {
   return Object.fromEntries(text.split(' ').map((cell) => cell.split(':'))) as Who;
 }
 
-const cell = '(y|n|own|self|v|g)';
+const cell = '(y|n|own|self|v|g|d)';
 const whoPattern = new RegExp(`^O:${cell} C:${cell} A:${cell} M:${cell} P:${cell} N:${cell} X:${cell}$`);
 
 export const member = { credential: 'login', role: 'tenant_member', outsider: 'not_found' } as const;
@@ -119,6 +122,15 @@ export const owners = {
 export const ownersOrAdmin = {
   authority: { ...member, app: 'owners_or_admin' },
   who: who('O:y C:y A:y M:n P:n N:n X:n'),
+} as const;
+/** `owners` and `ownersOrAdmin` for deployments, which a token with `deploy` may make too. */
+export const deployers = {
+  authority: { ...owners.authority, token: 'deploy' },
+  who: { ...owners.who, P: 'd' },
+} as const;
+export const deployersOrAdmin = {
+  authority: { ...ownersOrAdmin.authority, token: 'deploy' },
+  who: { ...ownersOrAdmin.who, P: 'd' },
 } as const;
 export const representative = {
   authority: { ...member, app: 'owner' },

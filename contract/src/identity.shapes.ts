@@ -1,6 +1,17 @@
 import { z } from 'zod';
-import { patActions, patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
-import { chars, empty, page, pageQuery, ref, tenantParams, timestamp, unchanged, uuid } from './shapes.ts';
+import { patLifeDaysMax, patNameCharsMax, tenantRoles, userStatuses } from './identity.ts';
+import { patActions } from './pat-actions.ts';
+import {
+  displayName,
+  empty,
+  page,
+  pageQuery,
+  ref,
+  tenantParams,
+  timestamp,
+  unchanged,
+  uuid,
+} from './shapes.ts';
 
 export const User = z.object({
   id: uuid,
@@ -38,6 +49,7 @@ export const Pat = z.object({
   name: z.string(),
   hint: z.string().meta({ description: 'The last four characters, to tell tokens apart.' }),
   actions: z.array(z.enum(patActions)),
+  allows: z.array(z.string()).meta({ description: 'What the token can do, one sentence for each action.' }),
   apps: z
     .array(z.string())
     .meta({ description: 'App ids it is limited to; empty = every app of its issuer.' }),
@@ -62,7 +74,7 @@ export const listPats = {
 export const createPat = {
   params: tenantParams,
   body: z.strictObject({
-    name: chars(1, patNameCharsMax),
+    name: displayName(1, patNameCharsMax),
     actions: z
       .array(z.enum(patActions))
       .min(1)

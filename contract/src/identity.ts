@@ -3,7 +3,6 @@ import type * as shapes from './identity.shapes.ts';
 
 export const tenantRoles = ['tenant_member', 'tenant_admin'] as const;
 export const userStatuses = ['active', 'suspended'] as const;
-export const patActions = ['read', 'write'] as const;
 
 export const patLifeDaysDefault = 90;
 export const patLifeDaysMax = 365;

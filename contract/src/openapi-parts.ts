@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Endpoint, Shape } from './endpoint.ts';
+import type { Authority, Endpoint, Shape } from './endpoint.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 import { idempotencyKeyCharsMax } from './limits.ts';
 
@@ -17,12 +17,18 @@ export function securitySchemes(baseUrl: string): Json {
       in: 'cookie',
       name: baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session',
     },
-    pat: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Rows only.' },
+    pat: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Api-Key',
+      description: 'Rows, git and deployments, as its actions allow.',
+    },
   };
 }
 
-export function securityOf(credential: 'login' | 'login_or_pat'): Json[] {
-  return [{ login: [] }, { session: [] }, ...(credential === 'login_or_pat' ? [{ pat: [] }] : [])];
+export function securityOf({ credential, token }: Pick<Authority, 'credential' | 'token'>): Json[] {
+  const acceptsPat = credential === 'login_or_pat' || token !== undefined;
+  return [{ login: [] }, { session: [] }, ...(acceptsPat ? [{ pat: [] }] : [])];
 }
 
 export const previewRef = { $ref: '#/components/schemas/Preview' };
@@ -38,7 +44,7 @@ export const plain = (description: string, type: string) => ({
 });
 
 export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
-  const { credential, role, outsider, app } = endpoint.authority;
+  const { credential, role, outsider, app, token } = endpoint.authority;
   const isRestricted = role === 'tenant_admin' || (app && app !== 'visible');
   const codes: (ErrorCode | false | undefined)[] = [
     'internal',
@@ -50,7 +56,7 @@ export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
     'unauthenticated',
     'ambiguous_credentials',
     'cross_site_request',
-    credential === 'login' && 'login_required',
+    credential === 'login' && token === undefined && 'login_required',
     role && (outsider ?? 'not_found'),
     isRestricted && 'forbidden',
     ...(shape.body ? bodyErrors : []),

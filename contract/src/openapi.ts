@@ -64,7 +64,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
         '`/api/v1/tenants/{tenantID}/apps/{app}/openapi.json`. Errors are RFC 9457 problems; compare their `code`.',
     },
     servers: [{ url: options.baseUrl }],
-    security: securityOf('login'),
+    security: securityOf({ credential: 'login' }),
     tags: [...tags].map((name) => ({ name })),
     paths: shared.paths,
     components: {
@@ -100,7 +100,7 @@ function headOf({ id, summary, authority, who }: Endpoint): Json {
     operationId: id,
     tags: [tagOf(id)],
     summary,
-    security: authority.credential === 'login' ? undefined : securityOf(authority.credential),
+    security: authority.credential === 'login' && !authority.token ? undefined : securityOf(authority),
     'x-authorization': who,
     'x-outsider': authority.outsider,
   };

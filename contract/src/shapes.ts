@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { perPageDefault, perPageMax, slugPattern, uuidPattern } from './limits.ts';
+import { isSafeName, safeNameExpected } from './safe-names.ts';
 
 export const uuid = z
   .string()
@@ -64,6 +65,13 @@ export function chars(min: number, max: number) {
   return text
     .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
     .refine((value) => min === 0 || value.replace(/[\s\p{Cf}]/gu, '') !== '', { error: 'must not be blank' })
+    .meta({ minLength: min, maxLength: max });
+}
+
+/** A name that people choose and others read. */
+export function displayName(min: number, max: number) {
+  return chars(min, max)
+    .refine(isSafeName, { error: safeNameExpected })
     .meta({ minLength: min, maxLength: max });
 }
 

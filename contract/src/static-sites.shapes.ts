@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { visibilities } from './apps.ts';
-import { page, pageQuery, ref, text, timestamp, unchanged, uuid } from './shapes.ts';
+import { displayName, page, pageQuery, ref, text, timestamp, unchanged, uuid } from './shapes.ts';
 import { SiteConfig } from './site-config.shapes.ts';
 import { retiredSiteKeys } from './site-config.ts';
 import { releaseFileBytesMax, releaseFilesMax, sitePathBytesMax } from './site-paths.ts';
@@ -154,7 +154,7 @@ export const getReleaseFile = {
 export const createRelease = {
   params: appParams,
   body: z.strictObject({
-    version: text.max(releaseVersionCharsMax).default(''),
+    version: displayName(0, releaseVersionCharsMax).default(''),
     files: z
       .array(
         z.strictObject({

@@ -1,4 +1,15 @@
-import { act, change, member, owners, ownersOrAdmin, read, replace, who } from './endpoint.ts';
+import {
+  act,
+  change,
+  deployers,
+  deployersOrAdmin,
+  member,
+  owners,
+  ownersOrAdmin,
+  read,
+  replace,
+  who,
+} from './endpoint.ts';
 import type * as shapes from './static-sites.shapes.ts';
 
 export const releaseVersionCharsMax = 100;
@@ -26,7 +37,7 @@ export const getSite = read<typeof shapes.getSite>()({
   id: 'sites.get',
   path: site,
   summary: 'Get the site: active release, staged release and configuration',
-  ...ownersOrAdmin,
+  ...deployersOrAdmin,
 });
 
 export const setSite = replace<typeof shapes.setSite>()({
@@ -66,14 +77,14 @@ export const listReleases = read<typeof shapes.listReleases>()({
   id: 'releases.list',
   path: collection,
   summary: 'List the releases of the site, newest first',
-  ...ownersOrAdmin,
+  ...deployersOrAdmin,
 });
 
 export const getRelease = read<typeof shapes.getRelease>()({
   id: 'releases.get',
   path: one,
   summary: 'Get a release',
-  ...ownersOrAdmin,
+  ...deployersOrAdmin,
 });
 
 export const listReleaseFiles = read<typeof shapes.listReleaseFiles>()({
@@ -102,7 +113,7 @@ export const createRelease = change<typeof shapes.createRelease>()({
   path: collection,
   summary:
     'Create a draft release from a list of files; the response lists the missing ones and where to upload them',
-  ...owners,
+  ...deployers,
   errors: ['app_not_active', 'invalid_path', 'path_collision', 'limit_reached'],
   bodyBytesMax: 16 * 1024 * 1024,
 });
@@ -111,7 +122,7 @@ export const grantUpload = act<typeof shapes.grantUpload>()({
   id: 'releases.grantUpload',
   path: `${one}/upload-grant`,
   summary: 'Get a new upload URL for the missing files of a draft',
-  ...owners,
+  ...deployers,
   errors: ['app_not_active', 'release_not_draft'],
 });
 
@@ -119,7 +130,7 @@ export const finalizeRelease = act<typeof shapes.finalizeRelease>()({
   id: 'releases.finalize',
   path: `${one}/finalize`,
   summary: 'Finalize a draft; the release cannot change afterwards',
-  ...owners,
+  ...deployers,
   errors: ['app_not_active', 'release_not_draft', 'release_incomplete', 'release_revoked'],
 });
 
@@ -127,7 +138,7 @@ export const stageRelease = act<typeof shapes.stageRelease>()({
   id: 'releases.stage',
   path: `${one}/stage`,
   summary: 'Stage a release at the staging host',
-  ...owners,
+  ...deployers,
   errors: [...showErrors, 'staging_disabled'],
 });
 
@@ -135,7 +146,7 @@ export const activateRelease = act<typeof shapes.activateRelease>()({
   id: 'releases.activate',
   path: `${one}/activate`,
   summary: 'Activate a release for visitors; for more than the owners it must have been reviewed',
-  ...owners,
+  ...deployers,
   errors: [...showErrors, 'promotion_required'],
 });
 
@@ -143,7 +154,7 @@ export const rollbackRelease = act<typeof shapes.rollbackRelease>()({
   id: 'releases.rollback',
   path: `${one}/rollback`,
   summary: 'Roll back to a release that was active before',
-  ...owners,
+  ...deployers,
   errors: [...showErrors, 'not_rollback_target', 'promotion_required'],
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deployMethods } from './apps.ts';
 import { gitRef, gitRepo } from './git-host.shapes.ts';
-import { chars, empty, page, pageQuery, slug, tenantParams, uuid } from './shapes.ts';
+import { chars, displayName, empty, page, pageQuery, slug, tenantParams, uuid } from './shapes.ts';
 
 export const Template = z.object({
   id: uuid,
@@ -23,7 +23,7 @@ export const createTemplate = {
     ref: gitRef
       .optional()
       .meta({ description: "A branch, tag or commit; defaults to the repository's default branch." }),
-    name: chars(1, 100),
+    name: displayName(1, 100),
     description: chars(0, 1_000).default(''),
     alias: slug.optional(),
   }),

@@ -3,7 +3,7 @@ import { appParams } from './apps.shapes.ts';
 import { tenantRoles, userStatuses } from './identity.ts';
 import { resourceTiers } from './limits.ts';
 import {
-  chars,
+  displayName,
   empty,
   page,
   pageQuery,
@@ -56,7 +56,7 @@ export const getTenant = { params: tenantParams, answer: OwnTenant };
 export const updateTenant = {
   params: tenantParams,
   body: someOf({
-    name: chars(1, tenantNameCharsMax),
+    name: displayName(1, tenantNameCharsMax),
     max_resource_tier: z.enum(resourceTiers).meta({
       description: 'Checked when a tier is chosen; apps with a larger tier keep it.',
     }),

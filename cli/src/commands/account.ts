@@ -2,13 +2,13 @@ import {
   createPat,
   listPats,
   listSessions,
-  patActions,
   patLifeDaysDefault,
   patLifeDaysMax,
   revokePat,
   revokeSession,
 } from '@svc/contract/identity.ts';
 import { listNotifications, notificationIdsMax, readNotifications } from '@svc/contract/notifications.ts';
+import { describePatAction, patActions } from '@svc/contract/pat-actions.ts';
 import { defineCommand } from '../command.ts';
 import { pageFlags } from '../inputs/common.ts';
 import { patView } from '../views/access.ts';
@@ -100,13 +100,20 @@ export const patsList = defineCommand({
 
 export const patsCreate = defineCommand({
   words: 'pats create',
-  summary: 'Create a personal access token for the data API',
+  summary: 'Create a personal access token',
   description:
-    'The secret is printed once and not stored. Pass it to programs as SVC_API_KEY, never in code.',
+    'A token can do only what its actions allow, and never more than you. ' +
+    `${patActions.map((action) => `${action}: ${describePatAction(action)}`).join(' ')} ` +
+    'The secret is printed once and not stored. Pass it to programs as SVC_API_KEY, or to git as the password, never ' +
+    'in code.',
   kind: 'mutate',
   flags: {
     name: { type: 'string', required: true, summary: 'Name that describes its use' },
-    actions: { type: 'list', values: patActions, summary: 'Allowed actions (read)' },
+    actions: {
+      type: 'list',
+      values: patActions,
+      summary: 'What the token can do: one or more, in any order (read)',
+    },
     app: {
       type: 'list',
       placeholder: 'app',
@@ -132,9 +139,11 @@ export const patsCreate = defineCommand({
     ctx.note('The secret is shown only once. Store it safely.');
     return pat;
   },
-  view: { columns: [], fields: ['id', 'name', 'actions', 'apps', 'expires_at', 'secret'] },
+  view: { columns: [], fields: ['id', 'name', 'actions', 'allows', 'apps', 'expires_at', 'secret'] },
   examples: {
-    '--name ci --actions read,write --app shop --execute': 'A token for one app',
+    '--name ci --actions deploy --app shop': 'Preview a token that deploys one app',
+    '--name laptop --actions code --execute': 'A token for git',
+    '--name import --actions read,write --app shop --execute': 'A token for the rows of one app',
     '--name report --expires-in-days 7 --execute --json': 'A short-lived token, as JSON',
   },
 });

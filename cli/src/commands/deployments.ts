@@ -11,7 +11,7 @@ import {
   rollbackDeployment,
   sourceBytesMax,
 } from '@svc/contract/deployments.ts';
-import { defineCommand, describeCall } from '../command.ts';
+import { defineCommand, deployCredential, describeCall } from '../command.ts';
 import { deploymentPositional, logFlags } from '../deploy/flags.ts';
 import { appFlag, pageFlags } from '../inputs/common.ts';
 import { metricsText } from '../output/metrics.ts';
@@ -25,8 +25,10 @@ export const deployCommand = defineCommand({
     'that .gitignore, .svcignore and .dockerignore name, and always without .git, node_modules and .env files. The ' +
     'build log is shown on standard error until the deployment is live. Exits with 9 if the deployment failed, was ' +
     'canceled or was skipped (the previous deployment stays live), with 11 if a review is needed first, and with 10 ' +
-    'if --timeout passes. The deployment continues then, and after Ctrl-C.',
+    'if --timeout passes. The deployment continues then, and after Ctrl-C. ' +
+    deployCredential,
   kind: 'mutate',
+  credential: 'login_or_pat',
   calls:
     `${describeCall(createDeployment)}, with --from-dir before it ${describeCall(grantSourceUpload)}, ` +
     `then ${describeCall(readBuildLog)}`,
@@ -94,6 +96,7 @@ export const deploymentsLogs = defineCommand({
   description:
     'With --follow the command ends with the deployment, or at Ctrl-C (exit 130), which does not stop the deployment.',
   kind: 'read',
+  credential: 'login_or_pat',
   timeoutDefault: '24h',
   calls: `${readBuildLog.method} ${readBuildLog.path}`,
   positionals: [deploymentPositional],
@@ -125,6 +128,7 @@ export const deploymentsRollback = defineCommand({
     'Nothing is built. The command waits like svc deploy, with the same exit codes: 9 if it failed, 11 if a review is ' +
     'needed first, 10 if --timeout passes.',
   kind: 'mutate',
+  credential: 'login_or_pat',
   timeoutDefault: '20m',
   positionals: [deploymentPositional],
   flags: { ...appFlag, detach: { type: 'boolean', summary: 'Do not wait for the deployment' } },

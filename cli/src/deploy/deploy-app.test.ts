@@ -54,6 +54,16 @@ describe('svc deploy', () => {
     expect(ran.err).toContain('1 file, ');
   });
 
+  test('sends the token in SVC_API_KEY, needs a tenant with it, and explains a refusal', async () => {
+    const key = { SVC_TOKEN: undefined, SVC_API_KEY: 'svcpat_good' };
+    const line = ['deploy', '--app', 'shop', '--execute', '--detach'];
+    expect((await svc(line, { env: key })).exit).toBe(0);
+    expect(server.seen.map(({ headers }) => headers.get('x-api-key'))).toEqual(['svcpat_good']);
+    expect((await svc(line, { env: { ...key, SVC_TENANT: undefined } })).err).toContain('SVC_TENANT');
+    server.intercept = () => problem('forbidden');
+    expect((await svc(line, { env: key })).err).toContain('svc pats create --actions read,write,code,deploy');
+  });
+
   test('uploads nothing if the deployment would be rejected or the plan has changed', async () => {
     const folder = folderWith({ a: 'a' });
     const stale = await deploy('--from-dir', folder, '--plan', 'another');

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@svc/contract/error-codes.ts';
+import { acceptsPat, type Command } from '../command.ts';
 import { sanitize } from '../framework/text.ts';
 import { loginCommand } from '../session/request.ts';
 import { quote } from './plan.ts';
@@ -15,7 +16,7 @@ const steps: Record<ErrorCode, string> = {
   invalid_cursor: 'Start again without --cursor.',
   ambiguous_credentials: 'Unset SVC_TOKEN or SVC_API_KEY.',
   unauthenticated: 'Run svc login.',
-  login_required: 'Run svc login; a personal access token is only valid for the data API.',
+  login_required: 'Run svc login; a personal access token cannot do this.',
   forbidden: 'Another role or ownership is required; svc whoami shows your role in each tenant.',
   cross_site_request: 'Send a token instead of a cookie.',
   url_expired: 'Run the command again, or get a new URL with svc apps storage get-url.',
@@ -232,7 +233,7 @@ const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> 
     unauthenticated:
       'SVC_API_KEY is wrong, revoked or expired. Create another with svc pats create, or unset it and run svc login.',
     forbidden:
-      'The token in SVC_API_KEY or its issuer is not allowed to do this; svc pats create --actions read,write creates a token with more rights.',
+      'The token in SVC_API_KEY or its issuer is not allowed to do this. Unset SVC_API_KEY to use your login, or create a token with the action that is missing: svc pats create --actions read,write,code,deploy.',
   },
   SVC_TOKEN: {
     unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',
@@ -297,8 +298,8 @@ function stepForWords(words: string, code: ErrorCode): string | undefined {
 
 export function envCredential(
   env: Readonly<Record<string, string | undefined>>,
-  words: string,
+  command: Command | undefined,
 ): Credential | null {
   if (env.SVC_TOKEN) return 'SVC_TOKEN';
-  return env.SVC_API_KEY && words.startsWith('rows ') ? 'SVC_API_KEY' : null;
+  return env.SVC_API_KEY && command !== undefined && acceptsPat(command) ? 'SVC_API_KEY' : null;
 }

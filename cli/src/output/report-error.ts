@@ -46,11 +46,11 @@ function workReport({ code, message: detail, next }: WorkFailedError): Report {
   return { exit: 9, problem: { type: 'about:blank', title, status: 0, detail, code, request_id: '', next } };
 }
 
-function failedCall({ io, words, args, ctx }: Run): FailedCall {
+function failedCall({ io, words, command, args, ctx }: Run): FailedCall {
   const app: unknown = Reflect.get(args?.flags ?? {}, 'app') ?? Reflect.get(args?.positionals ?? {}, 'app');
   return {
     words,
-    credential: envCredential(io.env, words),
+    credential: envCredential(io.env, command),
     app: typeof app === 'string' ? app : undefined,
     profile: ctx?.globals.profile,
     baseUrl: io.env.SVC_BASE_URL || undefined,

@@ -21,7 +21,8 @@ export async function openRows(
   { app, table }: { app: string; table: string },
 ): Promise<RowsClient> {
   const session = await ctx.session();
-  const tenant = await rowsTenant(ctx, session.credential);
+  const { resolveTenant } = await import('../session/tenant.ts');
+  const tenant = await resolveTenant(ctx);
   const ref: TableRef = { baseUrl: session.baseUrl, tenant, app, table };
   const client = createRowsClient({
     url: ref.baseUrl + tablePath(tenant, app, table),
@@ -37,14 +38,4 @@ export async function openRows(
     },
     open: client.open,
   };
-}
-
-/** A token cannot list tenants. */
-async function rowsTenant(ctx: Ctx, credential: string): Promise<string> {
-  const { resolveTenant, explicitTenant } = await import('../session/tenant.ts');
-  if (credential !== 'SVC_API_KEY') return resolveTenant(ctx);
-  const { tenant } = await ctx.session();
-  const known = (await explicitTenant(ctx)) ?? tenant?.id;
-  if (known !== undefined) return known;
-  throw usageError('With SVC_API_KEY the tenant must be given.', 'Pass --tenant, or set SVC_TENANT.');
 }

@@ -1,5 +1,4 @@
 import { type Client, createClient } from '@svc/contract/client.ts';
-import type { Command } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError, usageError } from '../framework/errors.ts';
 import {
@@ -32,7 +31,7 @@ const baseUrlDefault = 'http://localhost:4400';
 /** Avoids that the token expires during a request. */
 const renewBeforeExpiryMs = 30_000;
 
-export async function openSession(ctx: Ctx, accepts: Command['credential']): Promise<Session> {
+export async function openSession(ctx: Ctx, accepts: 'login' | 'login_or_pat'): Promise<Session> {
   const { env } = ctx.io;
   const apiKey = accepts === 'login_or_pat' ? env.SVC_API_KEY : undefined;
   if (apiKey && env.SVC_TOKEN) throw twoCredentialsError();
@@ -125,7 +124,7 @@ function twoCredentialsError(): CliError {
 }
 
 function notLoggedInError(ctx: Ctx, holder: LoginHolder): CliError {
-  const pat = ctx.io.env.SVC_API_KEY ? ' The token in SVC_API_KEY is only valid for the data API.' : '';
+  const pat = ctx.io.env.SVC_API_KEY ? ' This command does not accept the token in SVC_API_KEY.' : '';
   return new CliError('not_logged_in', `You are not logged in at ${holder.baseUrl}.${pat}`, {
     next: `Run ${loginCommand(ctx.globals.profile)}.`,
   });

@@ -1,4 +1,5 @@
 import type { AppRelation } from '@svc/contract/endpoint.ts';
+import type { PatAction } from '@svc/contract/pat-actions.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from './db.ts';
 import type { EventSource } from './events.ts';
@@ -42,7 +43,7 @@ export type TenantMutationCtx = MutationCtx & TenantCtx;
 export type AppMutationCtx = MutationCtx & AppCtx;
 
 export interface Caller {
-  /** `login`: an access token. `session`: a browser cookie. `pat`: rows only. `operator`: on the server machine. */
+  /** `login`: an access token. `session`: a browser cookie. `pat`: what its actions allow. `operator`: on the server machine. */
   kind: 'login' | 'session' | 'pat' | 'operator';
   userId: string;
   email: string;
@@ -56,7 +57,7 @@ export interface Caller {
 
 export interface TokenScope {
   tenantId: string;
-  actions: readonly ('read' | 'write')[];
+  actions: readonly PatAction[];
   /** Empty means every app of the issuer. */
   apps: readonly string[];
 }

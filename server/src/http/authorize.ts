@@ -30,6 +30,8 @@ export async function authorize(
   if (!authority.app) return { caller, tenant };
   const app = await deps.appAccess(tenant, params.app ?? '', caller);
   if (!app || (app.record === 'deleted' && !authority.deletedApp)) throw fail('not_found');
+  const onlyApps = caller.scope?.apps ?? [];
+  if (onlyApps.length > 0 && !onlyApps.includes(app.id)) throw fail('not_found');
   if (!satisfiesRelation(authority.app, app, tenant)) throw fail('forbidden');
   return { caller, tenant, app };
 }
@@ -41,6 +43,9 @@ export async function authenticateCaller(
 ): Promise<Caller> {
   const caller = await deps.authenticate(request);
   if (!caller) throw fail('unauthenticated');
-  if (caller.kind === 'pat' && authority.credential === 'login') throw fail('login_required');
+  if (caller.kind !== 'pat' || authority.credential === 'login_or_pat') return caller;
+  if (authority.token === undefined) throw fail('login_required');
+  if (!caller.scope?.actions.includes(authority.token))
+    throw fail('forbidden', { detail: `The token does not have the action ${authority.token}.` });
   return caller;
 }

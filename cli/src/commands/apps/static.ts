@@ -10,7 +10,7 @@ import {
   startSiteAuth,
   unpublishSite,
 } from '@svc/contract/static-sites.ts';
-import { defineCommand, describeCall } from '../../command.ts';
+import { defineCommand, deployCredential, describeCall } from '../../command.ts';
 import { sanitize } from '../../framework/text.ts';
 import { appFlag } from '../../inputs/common.ts';
 import { bodyFlags, serviceWorkersRetired, visibilityRetired } from '../../static/flags.ts';
@@ -25,8 +25,9 @@ export const appsStaticDeploy = defineCommand({
     'not shown (exit 11). Links are rejected; .git, node_modules, .env and .npmrc files, keys and editor backups are ' +
     'excluded. The site settings come from svc.yaml or svc.json in the folder, otherwise from the svc.yaml above it ' +
     'or above the current folder, unless its app.slug names another app. An interrupted deployment resumes with the ' +
-    'same command.',
+    `same command. ${deployCredential}`,
   kind: 'mutate',
+  credential: 'login_or_pat',
   calls:
     `${describeCall(createRelease)}, PUT each missing file to the address it answers, where that has expired ` +
     `${describeCall(grantUpload)}, then ${describeCall(finalizeRelease)}`,

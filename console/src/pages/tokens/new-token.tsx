@@ -1,13 +1,8 @@
-import { Checkbox, Group, MultiSelect, NumberInput, TextInput } from '@mantine/core';
+import { Checkbox, MultiSelect, NumberInput, Stack, TextInput } from '@mantine/core';
 import { listMyApps } from '@svc/contract/app-lists.ts';
-import {
-  createPat,
-  patActions,
-  patLifeDaysDefault,
-  patLifeDaysMax,
-  patNameCharsMax,
-} from '@svc/contract/identity.ts';
+import { createPat, patLifeDaysDefault, patLifeDaysMax, patNameCharsMax } from '@svc/contract/identity.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
+import { describePatAction, type PatAction, patActions } from '@svc/contract/pat-actions.ts';
 import { useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { useFormFocus } from '../../components/focus.ts';
@@ -17,7 +12,7 @@ import { useForm } from '../../components/use-form.ts';
 const emptyToken = {
   name: '',
   apps: [] as string[],
-  actions: ['read'] as (typeof patActions)[number][],
+  actions: ['read'] as PatAction[],
   expires_in_days: patLifeDaysDefault as number,
 };
 
@@ -34,7 +29,7 @@ export function NewToken({ close, onCreated }: { close: () => void; onCreated: (
     onDone: ({ secret }) => onCreated(secret),
     errors: ({ name, actions, expires_in_days }) => ({
       name: name.trim() === '' && 'must not be empty',
-      actions: actions.length === 0 && 'must be read, write or both',
+      actions: actions.length === 0 && 'choose at least one',
       expires_in_days: daysError(expires_in_days),
     }),
     input: (body) => ({ params, body }),
@@ -53,19 +48,19 @@ export function NewToken({ close, onCreated }: { close: () => void; onCreated: (
       />
       <MultiSelect
         {...field('apps')}
-        description="Empty: every app whose tables you have access to."
+        description="Empty: every app that you have access to."
         data={apps.map((app) => ({ value: app.id, label: app.name }))}
         searchable
         clearable
         clearButtonProps={{ 'aria-label': 'Clear apps' }}
         maw={640}
       />
-      <Checkbox.Group {...field('actions')}>
-        <Group mt="xs">
+      <Checkbox.Group {...field('actions')} description="The token can do only what you choose here.">
+        <Stack mt="xs" gap="xs">
           {patActions.map((action) => (
-            <Checkbox key={action} value={action} label={action} />
+            <Checkbox key={action} value={action} label={action} description={describePatAction(action)} />
           ))}
-        </Group>
+        </Stack>
       </Checkbox.Group>
       <NumberInput
         {...days}

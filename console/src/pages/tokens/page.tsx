@@ -48,8 +48,8 @@ export default function TokensPage() {
         title="Access tokens"
         lead={
           <>
-            Tokens let programs read and write rows on your behalf, and nothing else. Send them as{' '}
-            <Code>X-Api-Key</Code>.
+            Tokens let programs act on your behalf: read or write rows, use git, or deploy. A token can do
+            only what it was created for. Send it as <Code>X-Api-Key</Code>, or to git as the password.
           </>
         }
         actions={isNew === '' && create}
@@ -82,12 +82,12 @@ export default function TokensPage() {
             empty={
               <EmptyState
                 title={all ? 'No tokens' : 'No tokens yet'}
-                command="svc pats create --name ci --actions read,write --execute"
+                command="svc pats create --name ci --actions deploy --execute"
                 action={isNew === '' && create}
               >
                 <Text span inherit>
-                  Use a token in a script, CI job or server that works with your tables. It never has more
-                  access than you.
+                  Use a token in a script, CI job or server that works with your tables, code or deployments.
+                  It never has more access than you.
                 </Text>
               </EmptyState>
             }

@@ -48,7 +48,7 @@ export function appDocument(
           operationId: `${name}.${action}`,
           tags: [name],
           summary,
-          security: securityOf(authority.credential),
+          security: securityOf(authority),
           ...shareErrorResponses(action, operation, responses),
         },
       };

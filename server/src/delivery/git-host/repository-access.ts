@@ -59,8 +59,8 @@ async function resolveForUser(
   if (scope === null) return { repo, owner, canFetch: true, canPush: isOwn };
   if (scope.tenantId !== owner.id) return null;
   if (scope.apps.length > 0 && !apps.some((app) => scope.apps.includes(app))) return null;
-  const [canFetch, mayPush] = [scope.actions.includes('read'), scope.actions.includes('write')];
-  return { repo, owner, canFetch, canPush: isOwn && mayPush };
+  const canFetch = scope.actions.includes('code');
+  return { repo, owner, canFetch, canPush: isOwn && canFetch };
 }
 
 export function listConnectedRepos(

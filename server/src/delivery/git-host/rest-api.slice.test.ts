@@ -85,8 +85,10 @@ describe('users', () => {
 });
 
 describe('credentials', () => {
-  test('are rejected if unknown or meant for rows only; a platform login is accepted', async () => {
-    const pat = await newPat(env.database, env.tenant, env.member, { actions: ['read', 'write'] });
+  test('are rejected if unknown or a personal access token; a platform login is accepted', async () => {
+    const pat = await newPat(env.database, env.tenant, env.member, {
+      actions: ['read', 'write', 'code', 'deploy'],
+    });
     for (const bad of ['', 'x', pat, `svcgu_${'0'.repeat(48)}`, 'a'.repeat(3000)]) {
       const { status, body } = await env.host.call(bad, 'GET', '/user');
       expect([status, body.status, typeof body.documentation_url]).toEqual([401, '401', 'string']);

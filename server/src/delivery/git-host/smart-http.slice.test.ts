@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { PatAction } from '@svc/contract/pat-actions.ts';
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import { userTag } from '../../core/tags.ts';
@@ -237,26 +238,33 @@ describe('access', () => {
     expect(answer.headers.get('content-type')).toBe('application/x-git-upload-pack-advertisement');
   });
 
-  test('respects the scope of a personal access token', async () => {
+  test('needs the action code in a personal access token, to fetch as well as to push', async () => {
     const repo = await env.newRepoWithCopy();
-    const pat = (actions: ('read' | 'write')[], apps: string[] = []) =>
+    const pat = (actions: PatAction[], apps: string[] = []) =>
       newPat(env.database, env.tenant, env.member, { actions, apps });
-    const both = await pat(['read', 'write']);
-    await git(repo.copy, 'push', '--quiet', repo.url(both), 'main');
-    const reading = await pat(['read']);
-    expect(await git(repo.copy, 'ls-remote', repo.url(reading))).toContain('refs/heads/main');
+    await git(repo.copy, 'push', '--quiet', repo.url(await pat(['code'])), 'main');
+    expect(await git(repo.copy, 'ls-remote', repo.url(await pat(['code'])))).toContain('refs/heads/main');
     await commitFiles(repo.copy, { 'x.txt': 'x' });
-    const refused = await runGit(repo.copy, ['push', repo.url(reading), 'main']);
-    expect([refused.code, refused.stderr]).toEqual([128, expect.stringContaining('403')]);
+    const others = await pat(['read', 'write', 'deploy']);
+    for (const args of [
+      ['ls-remote', repo.url(others)],
+      ['push', repo.url(others), 'main'],
+    ]) {
+      const refused = await runGit(repo.copy, args);
+      expect([refused.code, refused.stderr]).toEqual([128, expect.stringContaining('403')]);
+    }
+    const address = `${env.host.baseUrl}/git/${repo.fullName}.git/info/refs?service=git-upload-pack`;
+    const answer = await fetch(address, { headers: { authorization: `Bearer ${others}` } });
+    expect(await answer.text()).toContain('svc pats create --actions code');
 
     const [app, other] = [
       await newApp(env.database.db, env.tenant, env.member),
       await newApp(env.database.db, env.tenant, env.member),
     ];
     await connectApp(repo.id, app.id);
-    const forOther = await pat(['read', 'write'], [other.slug]);
+    const forOther = await pat(['code'], [other.slug]);
     expect((await runGit(repo.copy, ['ls-remote', repo.url(forOther)])).stderr).toContain('not found');
-    await git(repo.copy, 'push', '--quiet', repo.url(await pat(['read', 'write'], [app.slug])), 'main');
+    await git(repo.copy, 'push', '--quiet', repo.url(await pat(['code'], [app.slug])), 'main');
   });
 
   test('rejects tokens of another tenant, even of the same user', async () => {
@@ -265,7 +273,7 @@ describe('access', () => {
       values (${elsewhere.tenant.id}, ${env.member.userId}, 'tenant_member', now())`.execute(env.database.db);
     const repo = await env.newRepoWithCopy();
     await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
-    const pat = await newPat(env.database, elsewhere.tenant, env.member, { actions: ['read', 'write'] });
+    const pat = await newPat(env.database, elsewhere.tenant, env.member, { actions: ['code'] });
     expect((await runGit(repo.copy, ['ls-remote', repo.url(pat)])).stderr).toContain('not found');
     const outsider = await hostToken(env.database, elsewhere.member);
     expect((await runGit(repo.copy, ['ls-remote', repo.url(outsider)])).stderr).toContain('not found');

@@ -29,7 +29,7 @@ export function createSmartHttp(deps: GitHostDeps) {
     const access = await resolveRepository(deps, principal, path);
     if (!access) return plainText(404, 'Repository not found.');
     if (isPush ? !access.canPush : !access.canFetch)
-      return plainText(403, `You cannot ${isPush ? 'push to' : 'fetch from'} this repository.`);
+      return plainText(403, refusalText(principal, isPush ? 'push to' : 'fetch from'));
     if (path.method === 'POST') checkContentType(request, path);
     const release =
       principal.kind === 'user'
@@ -108,6 +108,12 @@ async function findPusher({ db, app }: GitHostDeps, principal: Principal) {
   if (principal.kind !== 'user') return { login: `${app.slug}[bot]`, email: `${app.slug}@localhost`, id: 0 };
   const { login, id } = await findOrCreateHostUser(db, principal);
   return { login, email: principal.email, id };
+}
+
+function refusalText(principal: Principal, what: string): string {
+  const hasNoCode = principal.kind === 'user' && principal.scope && !principal.scope.actions.includes('code');
+  const why = hasNoCode ? ' The token needs the action code: svc pats create --actions code.' : '';
+  return `You cannot ${what} this repository.${why}`;
 }
 
 function checkContentType(request: Request, { service }: SmartHttpPath): void {

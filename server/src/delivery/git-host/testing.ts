@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { PatAction } from '@svc/contract/pat-actions.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
@@ -167,7 +168,7 @@ export async function newPat(
   { db }: TestDatabase,
   tenant: TenantAccess,
   user: Caller,
-  { actions, apps = [] }: { actions: ('read' | 'write')[]; apps?: string[] },
+  { actions, apps = [] }: { actions: PatAction[]; apps?: string[] },
 ): Promise<string> {
   const create = testMutation(db, user, (ctx) => createPat(ctx, { name: 'git', actions, apps }), {
     context: { tenant },

@@ -57,10 +57,10 @@ test('actions and lifetime can be chosen, up to 365 days', async () => {
   const { path, member } = await world();
   const { body } = await server.call(member, 'POST', path, {
     name: 'ci',
-    actions: ['write', 'read', 'write'],
+    actions: ['deploy', 'write', 'read', 'write'],
     expires_in_days: 365,
   });
-  expect(body.actions).toEqual(['read', 'write']);
+  expect(body.actions).toEqual(['read', 'write', 'deploy']);
   expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(365 * days);
   for (const bad of [
     { expires_in_days: 366 },
@@ -70,6 +70,30 @@ test('actions and lifetime can be chosen, up to 365 days', async () => {
   ]) {
     const refused = await server.call(member, 'POST', path, { name: 'ci', ...bad });
     expect([refused.status, refused.body.code]).toEqual([400, 'validation_failed']);
+  }
+});
+
+test('the preview and the answer say what the token can do, one sentence for each action', async () => {
+  const { path, member } = await world();
+  const body = { name: 'ci', actions: ['deploy', 'code'] };
+  const preview = await server.call(member, 'POST', `${path}?dry_run=true`, body);
+  const allows = preview.body.plan.changes.filter((change: { path: string }) =>
+    change.path.startsWith('allows.'),
+  );
+  expect(allows).toMatchObject([
+    { path: 'allows.code', after: expect.stringContaining('Clone git repositories and push') },
+    { path: 'allows.deploy', after: expect.stringContaining('Deploy apps') },
+  ]);
+  const made = await server.call(member, 'POST', path, body);
+  expect(made.body.allows).toEqual(allows.map(({ after }: { after: string }) => after));
+  expect((await server.call(member, 'GET', path)).body.items[0].allows).toEqual(made.body.allows);
+});
+
+test('a name with invisible or text-direction characters is refused, and the error names the field', async () => {
+  const { path, member } = await world();
+  for (const name of ['a\u202eb', 'a\u200bb', 'a\u0007b', 'a\u2028b']) {
+    const { status, body } = await server.call(member, 'POST', path, { name });
+    expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', 'name']);
   }
 });
 

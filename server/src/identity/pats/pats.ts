@@ -1,5 +1,6 @@
 import type { createPat as shape } from '@svc/contract/identity.shapes.ts';
 import { patLifeDaysDefault, patsPerUserMax } from '@svc/contract/identity.ts';
+import { describePatAction } from '@svc/contract/pat-actions.ts';
 import type { z } from 'zod';
 import { findApp } from '../../apps/record/find-app.ts';
 import type { AppRef, AuditedChange, MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
@@ -64,7 +65,13 @@ export async function createPat(ctx: TenantMutationCtx, input: z.output<typeof s
     target: { kind: 'pat', id: row.id, name: row.name },
     before: null,
     // Days, not the date: a preview and its execution must have the same fingerprint.
-    after: { name: row.name, actions: row.actions, apps, expires_in_days: days },
+    after: {
+      name: row.name,
+      actions: row.actions,
+      apps,
+      expires_in_days: days,
+      ...Object.fromEntries(row.actions.map((action) => [`allows.${action}`, describePatAction(action)])),
+    },
   });
   return { ...patRecord(row, ctx.now), secret };
 }

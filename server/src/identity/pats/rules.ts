@@ -1,4 +1,5 @@
 import type { Pat } from '@svc/contract/identity.shapes.ts';
+import { describePatAction } from '@svc/contract/pat-actions.ts';
 import type { z } from 'zod';
 import type { PatRow } from './store.ts';
 
@@ -14,6 +15,7 @@ export function patRecord({ secret_hash: _, ...row }: PatRow, now: Date): PatRec
   return {
     ...row,
     status: patStatus(row, now),
+    allows: row.actions.map(describePatAction),
     created_at: row.created_at.toISOString(),
     expires_at: row.expires_at.toISOString(),
     revoked_at: row.revoked_at?.toISOString() ?? '',

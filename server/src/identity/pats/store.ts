@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
 
 type Times = 'created_at' | 'expires_at' | 'revoked_at' | 'last_used_at';
-export interface PatRow extends Omit<z.output<typeof Pat>, 'status' | Times> {
+export interface PatRow extends Omit<z.output<typeof Pat>, 'status' | 'allows' | Times> {
   secret_hash: string;
   created_at: Date;
   expires_at: Date;

@@ -87,6 +87,20 @@ test('a new upstream user who signs in in two tabs becomes one user', async () =
   for (const browser of browsers) expect(await sessionUser(browser)).toBe(link?.user_id ?? '');
 });
 
+test('a name with invisible characters, or one that is too long, is cleaned and not refused', async () => {
+  for (const [name, stored] of [
+    ['Ada\u202e\u200b Love\u0007lace', 'Ada Lovelace'],
+    ['x'.repeat(300), 'x'.repeat(200)],
+  ]) {
+    const person = await newUser(outsideDb);
+    await sql`update svc.users set name = ${name} where id = ${person.id}`.execute(outsideDb.db);
+    await signInOutside(inside.browser(), person);
+    const [link] = await linksOf(person.id);
+    const { rows } = await sql`select name from svc.users where id = ${link?.user_id}`.execute(insideDb.db);
+    expect(rows).toEqual([{ name: stored }]);
+  }
+});
+
 test('the new user is audited', async () => {
   const person = await newUser(outsideDb);
   await signInOutside(inside.browser(), person);

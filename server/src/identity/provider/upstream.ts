@@ -1,3 +1,4 @@
+import { cleanName } from '@svc/contract/safe-names.ts';
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { type MutationCtx, platformTenantId } from '../../core/context.ts';
@@ -6,6 +7,7 @@ import type { EventSource } from '../../core/events.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure } from '../../core/problem.ts';
+import { userNameCharsMax } from '../../people/users/rules.ts';
 import { createUser, findUser } from '../../people/users/users.ts';
 import { finishLogin, interactionPath } from './interactions.ts';
 import { messagePage } from './pages/pages.ts';
@@ -163,7 +165,7 @@ function cookieName(state: string): string {
  */
 async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity & { email: string }) {
   const { issuer, subject, email, name } = identity;
-  const user = await createUser(ctx, { email, name: name ?? undefined });
+  const user = await createUser(ctx, { email, name: cleanName(name ?? '', userNameCharsMax) });
   await insertUserLink(ctx.db, { issuer, subject, userId: user.id, now: ctx.now });
   ctx.audit({
     action: 'users.link',

@@ -1,4 +1,5 @@
 import { slugPattern } from '@svc/contract/limits.ts';
+import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
 import type { Member, Tenant } from '@svc/contract/tenants.shapes.ts';
 import { tenantNameCharsMax } from '@svc/contract/tenants.ts';
 import type { z } from 'zod';
@@ -20,8 +21,10 @@ export function parseTenantSlug(slug: string): string {
 
 export function parseTenantName(text: string): string {
   const name = text.trim();
-  if (name !== '' && [...name].length <= tenantNameCharsMax && !/\p{Cc}/u.test(name)) return name;
-  throw validationError('name', `must be 1 to ${tenantNameCharsMax} printable characters`);
+  if (name === '' || [...name].length > tenantNameCharsMax)
+    throw validationError('name', `must be 1 to ${tenantNameCharsMax} characters`);
+  if (!isSafeName(name)) throw validationError('name', safeNameExpected);
+  return name;
 }
 
 export function isTenantRef(text: string): boolean {

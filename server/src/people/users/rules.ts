@@ -1,4 +1,5 @@
 import type { User } from '@svc/contract/identity.shapes.ts';
+import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
 import type { z } from 'zod';
 import { validationError } from '../../core/problem.ts';
 import type { UserRow } from './store.ts';
@@ -9,7 +10,7 @@ const passwordCharsMin = 8;
 /** Bounds the work of the slow password hash. */
 export const passwordBytesMax = 1024;
 const emailCharsMax = 254;
-const nameCharsMax = 200;
+export const userNameCharsMax = 200;
 
 /** Deliberately loose: one `@`, text on both sides, no unprintable characters. */
 export function parseEmail(text: string): string {
@@ -22,9 +23,9 @@ export function parseEmail(text: string): string {
 
 export function parseName(text: string, email: string): string {
   const name = text.trim() || email.slice(0, email.indexOf('@'));
-  if ([...name].length > nameCharsMax || /\p{Cc}/u.test(name)) {
-    throw validationError('name', `must be at most ${nameCharsMax} printable characters`);
-  }
+  if ([...name].length > userNameCharsMax)
+    throw validationError('name', `must be at most ${userNameCharsMax} characters`);
+  if (!isSafeName(name)) throw validationError('name', safeNameExpected);
   return name;
 }
 
