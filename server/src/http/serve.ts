@@ -71,6 +71,7 @@ export function serve(options: {
     development: false,
     websocket: webSocketHandler,
     fetch: (request, bun) => {
+      if (hasRepeatedHeader(request)) return refuseRepeatedHeader(request);
       const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
       if (hostResponse) return hostResponse;
       const fastPath = options.fastPath?.();
@@ -97,6 +98,16 @@ export function serve(options: {
     if (options.clientAddress !== undefined) return options.clientAddress;
     const peer = bun.requestIP(request);
     return options.passThroughClient?.(peer) ?? peer?.address ?? '';
+  }
+
+  function refuseRepeatedHeader(request: Request): Response {
+    const requestId = readRequestId(request);
+    const failure = fail('validation_failed', {
+      detail: 'The request has more than one Content-Length or Host header.',
+      headers: { ...corsHeaders, 'x-request-id': requestId, connection: 'close' },
+    });
+    metrics.requests.inc({ route: 'none', method: request.method, status: 400 });
+    return problemResponse(failure, requestId);
   }
 
   async function answerRequest(request: Request, bun: BunServer): Promise<Response> {
@@ -224,6 +235,11 @@ export function serve(options: {
       await stopGracefully(server, { graceMs, idleMs });
     },
   };
+}
+
+/** Bun joins repeated headers. A proxy in front may have read another one of them (RFC 9112 §3.2, §6.3). */
+function hasRepeatedHeader({ headers }: Request): boolean {
+  return headers.get('content-length')?.includes(',') === true || headers.get('host')?.includes(',') === true;
 }
 
 function pathStart(url: string): number {
