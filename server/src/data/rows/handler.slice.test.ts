@@ -27,6 +27,7 @@ async function callError(method: string, path: string, access: Partial<RowAccess
       invalidate: () => {},
     },
     cursorKey: 'test',
+    now: () => new Date(),
   });
   const request = new Request(`http://svc.example.test${path}`, { method });
   const failure = await rows

@@ -3,6 +3,7 @@ import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
+import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import { deleteRow, updateRow } from './change-row.ts';
@@ -33,6 +34,7 @@ export interface RowsDeps {
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: TableAccessCache;
   cursorKey: string;
+  now: () => Date;
 }
 
 export const rowsPrefix = '/data/';
@@ -45,6 +47,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   const batchLimit = createBatchLimit(deps.rowDb);
   const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
   const exportLimit = createExportLimit();
+  const previewConflicts = createCallCounter(deps.now);
 
   return {
     prefix: rowsPrefix,
@@ -76,6 +79,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
               cursors,
               body,
               exportLimit,
+              previewConflicts,
               request,
               path: rowsPath.tablePath,
               search,
