@@ -2,6 +2,7 @@ import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/ro
 import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import type { CallerLimit } from '../../http/caller-limit.ts';
 import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
 import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
@@ -35,6 +36,7 @@ export interface RowsDeps {
   tableAccess: TableAccessCache;
   cursorKey: string;
   now: () => Date;
+  callerLimit?: CallerLimit;
 }
 
 export const rowsPrefix = '/data/';
@@ -51,9 +53,13 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
 
   return {
     prefix: rowsPrefix,
-    async answer(request, path, search, { extendTimeout }) {
+    async answer(request, path, search, info) {
+      const { extendTimeout } = info;
       const rowsPath = parseRowsPath(path);
-      const caller = await authenticate(request);
+      const credential = await deps.findCredential(request);
+      info.responseHeaders = deps.callerLimit?.(credential?.caller ?? null, info.clientAddress, 'when_low');
+      if (!credential) throw fail('unauthenticated');
+      const { caller } = credential;
       if (rowsPath === 'malformed')
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');

@@ -46,7 +46,8 @@ async function preview(ctx: RowsCtx, work: WriteWork): Promise<FastPathResponse>
   try {
     return await ctx.rowDb.transaction(async (tx) => ({ end: 'rollback', value: await work(tx, 'preview') }));
   } catch (error) {
-    const isConflict = error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
+    const isConflict =
+      error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
     if (isConflict) countPreviewConflict(ctx);
     throw error;
   }
