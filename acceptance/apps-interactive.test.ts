@@ -161,3 +161,39 @@ test('svc apps purge asks for the slug of the app', async () => {
   expect(await done.exited).toBe(0);
   expect((await world.as.O('GET', `${path}/${slug}`)).status).toBe(404);
 });
+
+test('svc tables drop asks on a terminal, unless --yes is there', async () => {
+  const tables = `${world.tenant.base}/apps/${world.app.slug}/tables`;
+  const columns = [{ name: 'name', type: 'text' }];
+  const drop = (table: string, ...flags: string[]) => [
+    join(root, 'svc'),
+    ...['tables', 'drop', table, '--app', world.app.slug, '--execute', ...flags],
+  ];
+  const status = async (table: string) => (await world.as.O('GET', `${tables}/${table}`)).status;
+  for (const name of ['first', 'second', 'third'])
+    expect((await world.as.O('POST', tables, { name, columns })).status).toBe(201);
+
+  const refused = onTerminal(drop('first'), environment());
+  await refused.sees('This cannot be undone.');
+  await refused.sees('Execute this plan?');
+  refused.type('n');
+  expect([await refused.exited, await status('first')]).toEqual([11, 200]);
+  expect(refused.shown()).toContain('Nothing has changed.');
+
+  const agreed = onTerminal(drop('first'), environment());
+  await agreed.sees('Execute this plan?');
+  agreed.type('y');
+  expect([await agreed.exited, await status('first')]).toEqual([0, 404]);
+
+  const unasked = onTerminal(drop('second', '--yes'), environment());
+  expect([await unasked.exited, await status('second')]).toEqual([0, 404]);
+  expect(unasked.shown()).not.toContain('Execute this plan?');
+
+  const piped = Bun.spawn(drop('third'), {
+    env: environment(),
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  expect([await piped.exited, await status('third')]).toEqual([0, 404]);
+});

@@ -20,6 +20,8 @@ beforeAll(async () => {
   asMember = svcFor(server, { token: world.people.M.token, tenant });
 });
 
+const icon = (digit: number) =>
+  `${world.tenant.server.baseUrl}/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3${digit}`;
 const unique = (word: string) => `${word}-${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
 
 async function refusal(who: Svc, ...args: string[]): Promise<[number, string]> {
@@ -53,9 +55,9 @@ describe('svc apps create', () => {
       '--summary',
       'In short',
       '--icon-url',
-      'https://example.test/l.png',
+      icon(1),
       '--icon-dark-url',
-      'https://example.test/d.png',
+      icon(2),
       '--resource-tier',
       'L',
       '--cost-center',
@@ -78,8 +80,8 @@ describe('svc apps create', () => {
       resource_preset: 'L',
       cost_center: '4711',
       visibility: 'private',
-      icon_url: 'https://example.test/l.png',
-      icon_dark_url: 'https://example.test/d.png',
+      icon_url: icon(1),
+      icon_dark_url: icon(2),
       deployment_status: 'draft',
       operating_status: 'dev',
       runtime: 'none',

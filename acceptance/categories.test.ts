@@ -28,6 +28,7 @@ const slugs = async (...args: string[]) =>
     ({ slug }) => slug,
   );
 const path = () => `${world.tenant.base}/categories`;
+const icon = () => `${world.tenant.server.baseUrl}/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31`;
 
 describe('svc categories', () => {
   test('creates a category, shows it to members, changes it, and deletes it', async () => {
@@ -39,7 +40,7 @@ describe('svc categories', () => {
       '--color',
       '#00897B',
       '--icon-url',
-      'https://example.test/field.svg',
+      icon(),
       '--display-order',
       '5',
     ];
@@ -49,7 +50,7 @@ describe('svc categories', () => {
       slug: 'field-work',
       description: 'Outside',
       color: '#00897b',
-      icon_url: 'https://example.test/field.svg',
+      icon_url: icon(),
       display_order: 5,
     });
     for (const ref of [made.id, made.slug])
@@ -143,8 +144,14 @@ describe('svc categories', () => {
     ['deleting unasked', ['delete', 'taken', '--execute'], 11, 'confirmation_required'],
     ['a colour by name', ['create', '--name', 'New', '--color', 'red'], 7, 'validation_failed'],
     [
-      'an icon of another kind',
-      ['create', '--name', 'New', '--icon-url', 'ftp://x.test'],
+      'an icon from elsewhere',
+      [
+        'create',
+        '--name',
+        'New',
+        '--icon-url',
+        'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31',
+      ],
       7,
       'validation_failed',
     ],

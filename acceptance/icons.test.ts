@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Svc, svcFor } from './support/commands.ts';
+import { queryDatabase } from './support/database.ts';
 import { gif, jpeg, png, webp } from './support/images.ts';
 import { newApp, type Person } from './support/people.ts';
 import { freePort, temporaryFolder } from './support/server.ts';
@@ -372,3 +373,34 @@ function sendChunked({ hostname, port, pathname, search }: URL, bytes: Uint8Arra
   socket.write('0\r\n\r\n');
   return promise;
 }
+
+test('an icon is an uploaded file: URLs of other hosts are refused, and stored ones are not shown', async () => {
+  const app = await ownApp();
+  const { baseUrl } = world.tenant.server;
+  const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31';
+  const outside = [`https://example.test/icons/${id}`, `${baseUrl}.example.test/icons/${id}`];
+  for (const icon of [
+    ...outside,
+    `${baseUrl}/api/v1/me`,
+    `${baseUrl}/icons/${id}/../../x`,
+    'https://example.test/i.png',
+  ]) {
+    for (const field of ['icon_url', 'icon_dark_url']) {
+      const changed = await world.as.O('PATCH', app.base, { [field]: icon });
+      expect([icon, changed.status, changed.body.errors?.[0].field]).toEqual([icon, 400, field]);
+      const created = await world.as.O('POST', `${world.tenant.base}/apps`, { name: 'Icon', [field]: icon });
+      expect([icon, created.status]).toEqual([icon, 400]);
+    }
+    const category = await world.as.A('POST', `${world.tenant.base}/categories`, {
+      name: 'Icon',
+      icon_url: icon,
+    });
+    expect([icon, category.status]).toEqual([icon, 400]);
+  }
+  const text = `update svc.apps set icon_url = $2, icon_dark_url = $2 where id = $1`;
+  await queryDatabase(world.tenant.server, text, [app.id, 'https://example.test/i.png']);
+  const { body } = await world.as.O('GET', app.base);
+  expect([body.icon_url, body.icon_dark_url]).toEqual([null, null]);
+  const page = await fetch(baseUrl);
+  expect(page.headers.get('content-security-policy')).toContain(`img-src 'self' ${baseUrl} data: blob:;`);
+});

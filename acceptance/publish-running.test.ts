@@ -15,16 +15,20 @@ test('publishing a running app: a new version ends the request, an approval open
   expect([early.status, early.body.code]).toEqual([409, 'nothing_deployed']);
 
   await app.copy.push();
-  const first = await until('the first version is live', async () =>
-    (await app.deployments()).find(({ state }) => state === 'live'),
+  const first = await until(
+    'the first version is live',
+    async () => (await app.deployments()).find(({ state }) => state === 'live'),
+    60_000,
   );
   const asked = await done(app.owner.call('POST', requests, { visibility: 'internet', note: 'One' }));
   expect(asked).toMatchObject({ status: 'pending', deployment_id: first.id });
 
   app.copy.write(nodeApp('two'));
   await app.copy.push();
-  const second = await until('the second version is live', async () =>
-    (await app.deployments()).find(({ id, state }) => id !== first.id && state === 'live'),
+  const second = await until(
+    'the second version is live',
+    async () => (await app.deployments()).find(({ id, state }) => id !== first.id && state === 'live'),
+    60_000,
   );
   expect(await done(app.owner.call('GET', `${tenant.base}/publication-requests/${asked.id}`))).toMatchObject({
     status: 'superseded',
@@ -41,8 +45,7 @@ test('publishing a running app: a new version ends the request, an approval open
   const visitor = () => askHost(tenant.server, host, '/', { headers: { accept: 'text/html' } });
   expect((await visitor()).status).toBe(303);
   await done(decide(again.id, 'approve'));
-  await until('everybody is let in', async () => (await visitor()).text === 'two/two', 2_000);
-  // What was asked for once does not bind the next: a program goes on being deployed by its owners.
+  await until('everybody is let in', async () => (await visitor()).text === 'two/two', 30_000);
   expect(await done(app.owner.call('GET', app.base))).toMatchObject({
     visibility: 'internet',
     review_status: 'approved',

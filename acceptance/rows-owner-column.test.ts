@@ -112,3 +112,44 @@ test('a token reaches the rows of its issuer: own rows with a grant, all rows fo
   const byOwner = world.as({ 'x-api-key': await world.pat(world.owner) }, table);
   expect((await byOwner('GET', '/_count')).body.count).toBe(2);
 });
+
+test('a preview that conflicts with a hidden row gets the answer of the real call, 20 times a minute', async () => {
+  const { table } = await owned();
+  const person = await newPerson(world.server, { tenant: world.tenant.id, role: 'tenant_member' });
+  const theirs = world.as(bearer(person), table);
+  await table.insert({ a: 1, k: 'hidden' });
+  const mine = (await theirs('POST', '', { a: 2, k: 'mine' })).body;
+  const changes: ['POST' | 'PATCH', string, string, unknown, Record<string, string>][] = [
+    ['POST', '', '', { a: 3, k: 'hidden' }, {}],
+    ['PATCH', `/${mine.id}`, '', { k: 'hidden' }, {}],
+    ['POST', '', '', lines([{ a: 3, k: 'hidden' }, { a: 4 }]), ndjson],
+    ['POST', '', 'on_conflict=k', { a: 3, k: 'hidden' }, { prefer: 'resolution=merge-duplicates' }],
+  ];
+  for (const [method, path, query, body, headers] of changes) {
+    const real = await theirs(method, `${path}?${query}`, body, headers);
+    const preview = await theirs(method, `${path}?${query}&dry_run=true`, body, headers);
+    expect(comparable(preview)).toEqual(comparable(real));
+    expect(real.status).toBe(409);
+  }
+  // A row that the preview would leave out tells of a hidden one too.
+  const ignore = { prefer: 'resolution=ignore-duplicates' };
+  const ignored = await theirs('POST', '?on_conflict=k&dry_run=true', { a: 3, k: 'hidden' }, ignore);
+  expect([ignored.status, ignored.body.plan.changes[0]]).toMatchObject([200, { after: 0 }]);
+  for (let used = changes.length + 1; used < 20; used++)
+    expect((await theirs('POST', '?dry_run=true', { a: 3, k: 'hidden' })).status).toBe(409);
+  // The limit is for every preview from here on: otherwise it would tell of hidden rows itself.
+  for (const k of ['hidden', 'free', 'mine']) {
+    const limited = await theirs('POST', '?dry_run=true', { a: 3, k });
+    expect([limited.status, limited.body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(limited.headers.get('retry-after'))).toBeWithin(1, 61);
+  }
+  expect((await theirs('POST', '', { a: 3, k: 'free' })).status).toBe(201);
+  expect((await theirs('POST', '', { a: 3, k: 'hidden' })).status).toBe(409);
+});
+
+test('a preview that conflicts is not counted for people who see all rows', async () => {
+  const { table } = await owned();
+  await table.insert({ a: 1, k: 'x' });
+  for (let count = 0; count < 25; count++)
+    expect((await table.send('POST', '?dry_run=true', { a: 3, k: 'x' })).status).toBe(409);
+});

@@ -75,6 +75,7 @@ process.on('SIGTERM', () => process.exit(0));
         { deploy_method: method },
       );
       await setApp(server, app.id, { visibility: 'internet' });
+      await world.as.A('PATCH', world.tenant.base, { review_deployments: 'off' });
       const { body } = await world.as.O('GET', app.base);
       return { ...app, host: `${body.subdomain}.apps.localhost` };
     }

@@ -133,8 +133,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'policies update': line('{policyID} --enabled=false', policy),
   'categories get': line('{categorySlug}', fixtures.category),
   'categories create': line(
-    `--name {unique} --color #00897b --display-order 10 --icon-url https://example.test/icon.svg
-     --description 'What stands in it'`,
+    `--name {unique} --color #00897b --display-order 10 --description 'What stands in it'`,
   ),
   'categories update': line('{categorySlug} --display-order 20', fixtures.category),
   'categories delete': line('{categoryID}', fixtures.category),

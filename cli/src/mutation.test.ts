@@ -172,9 +172,33 @@ describe('a command that must be confirmed', () => {
     }
   });
 
-  test('does not include apps raw-db disable', async () => {
-    const ran = await svc(['apps', 'raw-db', 'disable', '--app', 'a', '--execute']);
-    expect([ran.exit, server.seen[0]?.query.has('dry_run')]).toEqual([0, false]);
+  test('on a terminal is each one that cannot be undone', async () => {
+    const irreversible = [
+      'apps raw-db disable --app a',
+      'tables drop pets --app shop',
+      `grants revoke ${grant}`,
+      'rows delete pets 1 --app shop',
+      'apps storage rm a.txt --app shop',
+    ];
+    const requests = async (line: string, options: { terminal: boolean; confirm?: boolean }) => {
+      const before = server.seen.length;
+      const { exit } = await svc([...line.split(' '), '--execute'], options);
+      return [exit, server.seen.slice(before).map(({ query }) => query.has('dry_run'))];
+    };
+    for (const line of irreversible) {
+      expect([line, await requests(line, { terminal: false })]).toEqual([line, [0, [false]]]);
+      expect([line, await requests(`${line} --yes`, { terminal: true })]).toEqual([line, [0, [false]]]);
+      expect([line, await requests(line, { terminal: true, confirm: true })]).toEqual([
+        line,
+        [0, [true, false]],
+      ]);
+      expect([line, await requests(line, { terminal: true, confirm: false })]).toEqual([line, [11, [true]]]);
+    }
+  });
+
+  test('on a terminal is none that can be undone', async () => {
+    const ran = await svc(['connectors', 'delete', 'warehouse', '--execute'], { terminal: true });
+    expect([ran.exit, server.seen.some(({ query }) => query.has('dry_run'))]).toEqual([0, false]);
   });
 
   test('shows the plan, asks, and executes exactly that plan', async () => {

@@ -56,6 +56,7 @@ export async function mutate<S extends Shape>(
   const client = await ctx.client();
   return carryOut(ctx, {
     confirm: options.confirm,
+    irreversible: endpoint.irreversible,
     preview: () => client.preview(endpoint, input),
     execute: async (plan) => {
       const named = lastParam(endpoint, input);
@@ -79,7 +80,10 @@ export async function mutate<S extends Shape>(
 }
 
 export interface Change {
+  /** Needs a terminal or `--yes`. */
   confirm?: Confirmation | undefined;
+  /** Asks on a terminal; elsewhere `--execute` is enough. */
+  irreversible?: boolean | undefined;
   preview(): Promise<Preview>;
   execute(plan: string | undefined): Promise<Result>;
 }
@@ -106,8 +110,9 @@ async function previewResult(ctx: Ctx, { confirm }: Change, answer: Preview): Pr
 }
 
 async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefined> {
-  if (!change.confirm || ctx.mutation.confirmed) return undefined;
+  if (ctx.mutation.confirmed || !(change.confirm || change.irreversible)) return undefined;
   if (!(await ctx.io.isTerminal('stdin')) || !(await ctx.io.isTerminal('stderr'))) {
+    if (!change.confirm) return undefined;
     throw new CliError(
       'confirmation_required',
       'This command needs a confirmation, and there is no terminal.',

@@ -16,6 +16,7 @@ import {
   urlCharsMax,
   visibilities,
 } from './apps.ts';
+import { isUploadedIcon } from './icons.ts';
 import { resourceTiers } from './limits.ts';
 import {
   chars,
@@ -80,11 +81,10 @@ export const subdomain = slug
   .refine((value) => !reservedSubdomains.includes(value), { error: 'is a reserved word' })
   // `--` separates the subdomain from `staging`, and marks punycode.
   .refine((value) => !value.includes('--'), { error: 'must not contain --' });
-/** Stored and shown only: the server never fetches this URL (SSRF). */
 const iconUrl = text
   .max(urlCharsMax)
-  .refine(isWebAddress, { error: 'must be an http(s) address' })
-  .meta({ format: 'uri' });
+  .refine(isUploadedIcon, { error: 'must be the URL of an uploaded icon' })
+  .meta({ format: 'uri', description: 'The `icon_url` of an upload; no other URL is accepted.' });
 const scopes = z
   .array(displayName(1, dataScopeCharsMax))
   .transform((list) => [...new Set(list)])
@@ -170,8 +170,3 @@ export const addCoOwner = {
   answer: Owner.extend({ changed: unchanged }),
 };
 export const removeCoOwner = { params: appParams.extend({ userID: ref }), answer: empty };
-
-export function isWebAddress(text: string): boolean {
-  const url = /\s/.test(text) ? null : URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-}

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isWebAddress } from './apps.shapes.ts';
 import { urlCharsMax } from './apps.ts';
 import {
   categoryDescriptionCharsMax,
@@ -8,6 +7,7 @@ import {
   displayOrderMax,
   displayOrderMin,
 } from './categories.ts';
+import { isUploadedIcon } from './icons.ts';
 import {
   chars,
   displayName,
@@ -45,11 +45,12 @@ const settings = {
     .transform((value) => value.toLowerCase())
     .refine((value) => value === '' || colorPattern.test(value), { error: 'must be #rrggbb, or empty' })
     .meta({ description: '`#rrggbb`; empty for none.' }),
-  /** Stored and shown only: the server never fetches this URL (SSRF). */
   icon_url: text
     .max(urlCharsMax)
-    .refine((value) => value === '' || isWebAddress(value), { error: 'must be an http(s) address, or empty' })
-    .meta({ description: 'An http(s) URL; empty for none.' }),
+    .refine((value) => value === '' || isUploadedIcon(value), {
+      error: 'must be the URL of an uploaded icon, or empty',
+    })
+    .meta({ description: 'The `icon_url` of an upload; empty for none.' }),
   display_order: z
     .int()
     .min(displayOrderMin)

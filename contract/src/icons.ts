@@ -7,6 +7,14 @@ export const iconSideMax = 4_096;
 export const iconTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 export type IconType = (typeof iconTypes)[number];
 export const iconVariants = ['light', 'dark'] as const;
+/** The URL that an upload answers with. */
+export function isUploadedIcon(url: string): boolean {
+  return /^https?:\/\/[^/?#@\s]+\/icons\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(url);
+}
+/** Null for URLs from the time when icons could be anywhere. */
+export function uploadedIcon(url: string | null): string | null {
+  return url !== null && isUploadedIcon(url) ? url : null;
+}
 export const iconUploadSeconds = 300;
 export const iconUnusedHours = 24;
 /** Counts icons uploaded within `iconUnusedHours` that still exist. */

@@ -49,8 +49,8 @@ describe('svc.yaml', () => {
       auth_mode: 'bearer',
       data_scopes: ['sales'],
       resource_preset: 'M',
-      icon_url: 'https://example.com/a.png',
-      icon_dark_url: 'https://example.com/b.png',
+      icon_url: 'https://example.com/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31',
+      icon_dark_url: 'https://example.com/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b32',
     },
     deploy: {
       method: 'docker',

@@ -61,7 +61,7 @@ export function errorCodesOf(endpoint: Endpoint, shape: Shape): ErrorCode[] {
     isRestricted && 'forbidden',
     ...(shape.body ? bodyErrors : []),
     endpoint.kind === 'mutate' && 'plan_stale',
-    endpoint.perMinuteMax !== undefined && 'rate_limited',
+    'rate_limited',
     ...(endpoint.method === 'POST' ? keyErrors : []),
     ...(endpoint.errors ?? []),
   ];

@@ -22,7 +22,7 @@ export const PublicationRequest = z.object({
     .meta({ description: 'Visibility of the app at the time of the request.' }),
   pinned: z.enum(publicationPins).meta({
     description:
-      '`live`: what answers for the app. `staged`: what its staging host shows, to be shown by the approval.',
+      '`live`: what answers for the app. `staged`: what its staging host shows, to be shown by the approval. `built`: a new deployment of a published app, which goes live by the approval; the visibility stays.',
   }),
   deployment_id: uuid.nullable(),
   release_id: uuid.nullable(),

@@ -11,7 +11,7 @@ export const publicationStatuses = [
   'expired',
 ] as const;
 export const publicationFilters = [...publicationStatuses, 'settled'] as const;
-export const publicationPins = ['live', 'staged'] as const;
+export const publicationPins = ['live', 'staged', 'built'] as const;
 export const publicationTextCharsMax = 2_000;
 export const publicationDaysMax = 30;
 /** A sole admin may approve their own request, unless they removed another admin within this time. */
@@ -65,7 +65,7 @@ export const getPublication = read<typeof shapes.getPublication>()({
 export const approvePublication = act<typeof shapes.approvePublication>()({
   id: 'publications.approve',
   path: `${one}/approve`,
-  summary: "Approve a publication request and widen the app's visibility",
+  summary: "Approve a request: widen the app's visibility, or let the deployment go live",
   authority: member,
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   errors: [
@@ -76,6 +76,7 @@ export const approvePublication = act<typeof shapes.approvePublication>()({
     'self_review',
     'stale_deployment',
     'settled',
+    'deploy_in_progress',
   ],
 });
 

@@ -15,13 +15,17 @@ import {
   uuid,
   wholeNumber,
 } from './shapes.ts';
-import { tenantNameCharsMax } from './tenants.ts';
+import { deploymentReviews, tenantNameCharsMax } from './tenants.ts';
 
 export const Tenant = z.object({
   id: uuid,
   slug: z.string(),
   name: z.string(),
   max_resource_tier: z.enum(resourceTiers),
+  review_deployments: z.enum(deploymentReviews).meta({
+    description:
+      'Which running apps need a review of each new deployment: those with visibility `internet`, all beyond `private`, or none.',
+  }),
   created_at: timestamp,
 });
 
@@ -60,6 +64,7 @@ export const updateTenant = {
     max_resource_tier: z.enum(resourceTiers).meta({
       description: 'Checked when a tier is chosen; apps with a larger tier keep it.',
     }),
+    review_deployments: z.enum(deploymentReviews),
   }),
   answer: OwnTenant.extend({ changed: unchanged }),
 };

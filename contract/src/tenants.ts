@@ -2,6 +2,8 @@ import { admins, anyMember, member, read, remove, replace, update, who } from '.
 import type * as shapes from './tenants.shapes.ts';
 
 export const tenantNameCharsMax = 200;
+/** Visibilities of running apps whose new deployments need a review: `internet`, all beyond `private`, or none. */
+export const deploymentReviews = ['internet', 'all', 'off'] as const;
 
 export const listTenants = read<typeof shapes.listTenants>()({
   id: 'tenants.list',
@@ -21,7 +23,7 @@ export const getTenant = read<typeof shapes.getTenant>()({
 export const updateTenant = update<typeof shapes.updateTenant>()({
   id: 'tenants.update',
   path: '/api/v1/tenants/{tenantID}',
-  summary: 'Update the name of a tenant, or the largest resource tier of its apps',
+  summary: 'Update the settings of a tenant',
   ...admins,
 });
 

@@ -8,6 +8,7 @@ import {
   readEdgePort,
   readExtraHosts,
   readHttps,
+  readRateLimits,
   readTrustedProxies,
 } from './config/network.ts';
 import {
@@ -62,6 +63,7 @@ export function readConfig(env: Environment) {
     mail: readMail(env),
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
+    rateLimits: readRateLimits(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),

@@ -24,6 +24,7 @@ import { openRowDatabase } from './drivers/row-database/open-row-database.ts';
 import type { Supervisor } from './drivers/supervisor/connect-supervisor.ts';
 import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
+import { createCallerLimit } from './http/caller-limit.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
 import type { IdentityServices } from './identity/module.ts';
@@ -99,6 +100,7 @@ export async function startPlatform(
       urlKey: await loadOrCreateKey(db, 'url.signing_key', async () => randomBytes(32).toString('base64url')),
       now: () => new Date(),
       events: collectEvents(config),
+      callerLimit: createCallerLimit(config.rateLimits),
       onStop,
       onStopping,
     } as DriverDeps as Services;

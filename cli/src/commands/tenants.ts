@@ -1,6 +1,7 @@
 import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import {
+  deploymentReviews,
   getTenant,
   listMembers,
   listTenants,
@@ -32,20 +33,34 @@ export const tenantsGet = defineCommand({
 
 export const tenantsUpdate = defineCommand({
   words: 'tenants update',
-  summary: "Change the tenant's name or the largest tier of its apps",
+  summary: "Change the tenant's name, the largest tier of its apps, or which deployments need a review",
   description:
-    'Apps with a larger tier keep it until another is chosen; the preview shows how many there are.',
+    'Apps with a larger tier keep it until another is chosen; the preview shows how many there are. ' +
+    '--review-deployments says which running apps need a review of each new deployment before it goes live: ' +
+    'those with visibility internet, all that are not private, or none (off).',
   kind: 'mutate',
   flags: {
     name: { type: 'string', summary: 'New name' },
     'max-resource-tier': { type: 'enum', values: resourceTiers, summary: 'Largest tier of an app' },
+    'review-deployments': {
+      type: 'enum',
+      values: deploymentReviews,
+      summary: 'Apps whose new deployments need a review',
+    },
   },
-  oneRequired: [['name', 'max-resource-tier']],
+  oneRequired: [['name', 'max-resource-tier', 'review-deployments']],
   endpoint: updateTenant,
-  input: ({ flags }) => ({ body: { name: flags.name, max_resource_tier: flags['max-resource-tier'] } }),
+  input: ({ flags }) => ({
+    body: {
+      name: flags.name,
+      max_resource_tier: flags['max-resource-tier'],
+      review_deployments: flags['review-deployments'],
+    },
+  }),
   examples: {
     "--name 'Acme Ltd' --execute": 'Rename the active tenant',
     '--max-resource-tier M': 'Preview the effect of a smaller limit',
+    '--review-deployments all --execute': 'Review each deployment of every app that is not private',
   },
 });
 

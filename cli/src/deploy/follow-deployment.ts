@@ -152,7 +152,14 @@ export function deploymentOutcome(
     case 'superseded':
       return { note: `${name} was live and has been superseded by a newer one.` };
     case 'built': {
-      const next = `svc apps static releases promote-request --release-id ${release_id ?? '<id>'} ${of} --execute`;
+      if (release_id === null) {
+        const next = `svc review history ${of}`;
+        return {
+          exit: 11,
+          note: `${name} is built and waits for a review; what was live before stays live. Next: an admin approves it; ${next} shows the request.`,
+        };
+      }
+      const next = `svc apps static releases promote-request --release-id ${release_id} ${of} --execute`;
       const first = `svc apps static site staging enable ${of} --execute`;
       return {
         exit: 11,

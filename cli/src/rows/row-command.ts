@@ -133,6 +133,7 @@ export function changeRow(
 ): Promise<Result> {
   const { query = [], headers = {} } = call;
   return carryOut(ctx, {
+    irreversible: call.method === 'DELETE',
     preview: async () =>
       (await rows.call({ ...call, query: [...query, ['dry_run', 'true']] })).body as Preview,
     execute: async (plan) => {

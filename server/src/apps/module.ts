@@ -38,7 +38,7 @@ export const apps: Module = {
   routes: ({ config, urlKey }) => [
     ...notificationRoutes,
     ...createAppRoutes(config),
-    ...categoryRoutes,
+    ...categoryRoutes(config),
     ...resourcePresetRoutes,
     ...iconRoutes({ baseUrl: config.baseUrl, key: urlKey }),
   ],

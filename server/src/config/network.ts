@@ -4,6 +4,7 @@ import { ConfigError } from '../core/config-error.ts';
 import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
+import type { CallerLimits } from '../http/caller-limit.ts';
 import { parseTrustedProxies, type TrustedProxies } from '../http/client-address.ts';
 import { type Environment, parseVariable, readPort, requireMatch } from './values.ts';
 
@@ -114,4 +115,20 @@ export function readTrustedProxies(env: Environment): TrustedProxies {
     () => parseTrustedProxies(env.SVC_TRUSTED_PROXIES ?? ''),
     'must be addresses or networks, e.g. loopback,10.0.0.0/8',
   );
+}
+
+/** Requests to the API and to rows in 10 seconds. An app may use one token for all of its visitors. */
+export function readRateLimits(env: Environment): CallerLimits {
+  return {
+    person: readCount(env, 'SVC_RATE_LIMIT_PERSON', 600),
+    token: readCount(env, 'SVC_RATE_LIMIT_TOKEN', 6_000),
+    address: readCount(env, 'SVC_RATE_LIMIT_ADDRESS', 1_200),
+  };
+}
+
+function readCount(env: Environment, variable: string, fallback: number): number {
+  const text = env[variable] || String(fallback);
+  if (!/^\d{1,9}$/.test(text))
+    throw new ConfigError(variable, 'must be a number of requests in 10 seconds; 0 is no limit.');
+  return Number(text);
 }

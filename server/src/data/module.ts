@@ -81,7 +81,14 @@ export const data: Module = {
         db,
         cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
       }),
-      rowsFastPath: createRowsHandler({ rowDb, findCredential: deps.findCredential, tableAccess, cursorKey }),
+      rowsFastPath: createRowsHandler({
+        rowDb,
+        findCredential: deps.findCredential,
+        tableAccess,
+        cursorKey,
+        now: deps.now,
+        callerLimit: deps.callerLimit,
+      }),
     };
   },
   routes: ({ config, urlKey, rawDatabases }: DataDeps & DataServices) => [

@@ -53,6 +53,7 @@ import {
   deleteExpiredMetrics,
 } from './metrics/app-metrics.ts';
 import { appMetricsRoutes } from './metrics/routes.ts';
+import { requestDeploymentReview } from './review/deployment-reviews.ts';
 import {
   expirePublicationRequests,
   supersedeOpenRequest,
@@ -198,6 +199,7 @@ export const delivery: Module = {
     onLive({
       releaseActivated: releaseBecameActive,
       findProcess: (ctx, app) => findLiveProcess(ctx.db, app),
+      reviewRequired: requestDeploymentReview,
       changed: (ctx, { live = null, ...app }) => supersedeOpenRequest(ctx, app, { shown: live }),
     }),
     onApp({

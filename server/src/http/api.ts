@@ -14,6 +14,7 @@ import type { Outbox } from '../core/outbox.ts';
 import { Failure, fail, validationError } from '../core/problem.ts';
 import { sha256 } from '../core/values.ts';
 import { type AccessDeps, type Authorized, authenticateCaller, authorize } from './authorize.ts';
+import type { CallerLimit } from './caller-limit.ts';
 import type { RequestHandler, RequestInfo } from './handlers.ts';
 import { matchesIfNoneMatch } from './headers.ts';
 import { parseBody, parseParams, parseQuery } from './parse-input.ts';
@@ -29,6 +30,7 @@ export interface ApiDeps extends AccessDeps {
   onCommitted?: (tag: string) => void;
   events: EventSource;
   checkAnswers: boolean;
+  callerLimit?: CallerLimit;
 }
 
 type RequestCtx = Ctx & { tenant?: TenantAccess; app?: AppAccess };
@@ -44,6 +46,10 @@ export function createApi(deps: ApiDeps, routes: readonly Route[]): RequestHandl
   const collections = new Set(memberPaths.map((path) => path.replace(/\/\{\w+\}$/, '')));
   const rateLimit = createRateLimit(deps.now);
   return async (request, url, info) => {
+    if (deps.callerLimit) {
+      const caller = await deps.authenticate(request).catch(nullIfRefused);
+      info.responseHeaders = deps.callerLimit(caller, () => info.clientAddress, 'always');
+    }
     const match = router.find(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
     if (match.kind === 'malformed')
       throw fail('validation_failed', { detail: 'The path is not well encoded.' });
@@ -53,6 +59,12 @@ export function createApi(deps: ApiDeps, routes: readonly Route[]): RequestHandl
     info.setRoute(match.target.endpoint.id);
     return handleRoute({ ...deps, collections, rateLimit }, match.target, match.params, request, url, info);
   };
+}
+
+/** Authorization reports the reason. */
+function nullIfRefused(error: unknown): null {
+  if (error instanceof Failure) return null;
+  throw error;
 }
 
 async function handleRoute(

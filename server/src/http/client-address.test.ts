@@ -2,7 +2,12 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createLog } from '../core/log.ts';
 import { createMetrics } from '../core/metrics.ts';
-import { parseTrustedProxies, resolveClientAddress, type TrustedProxies } from './client-address.ts';
+import {
+  addressGroup,
+  parseTrustedProxies,
+  resolveClientAddress,
+  type TrustedProxies,
+} from './client-address.ts';
 import { serve } from './serve.ts';
 
 const none = parseTrustedProxies('');
@@ -107,4 +112,14 @@ test('a handler behind a trusted proxy sees the address of the client', async ()
     return text;
   };
   expect([await askedAs(some), await askedAs(none)]).toEqual(['192.0.2.1', '127.0.0.1']);
+});
+
+test('addresses of one IPv6 network count as one', () => {
+  expect(addressGroup('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
+  expect(addressGroup('2001:0db8:1:2::9')).toBe('2001:db8:1:2::/64');
+  expect(addressGroup('2001:db8::1')).toBe('2001:db8:0:0::/64');
+  expect(addressGroup('::1')).toBe('0:0:0:0::/64');
+  expect(addressGroup('fe80::1%eth0')).toBe('fe80:0:0:0::/64');
+  expect(addressGroup('::ffff:192.0.2.1')).toBe('192.0.2.1');
+  expect(addressGroup('192.0.2.1')).toBe('192.0.2.1');
 });

@@ -23,6 +23,22 @@ export function resolveClientAddress(
   return address;
 }
 
+/** A subscriber has a whole IPv6 /64, so its addresses count as one. */
+export function addressGroup(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped) return mapped;
+  const bare = address.replace(/%.*$/, '');
+  if (isIP(bare) !== 6) return address;
+  const [head = '', tail = ''] = bare.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const zeros = bare.includes('::') ? Array<string>(8 - left.length - right.length).fill('0') : [];
+  const groups = [...left, ...zeros, ...right]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16));
+  return `${groups.join(':')}::/64`;
+}
+
 const loopback = ['127.0.0.0/8', '::1/128'];
 
 export function parseTrustedProxies(text: string): TrustedProxies {

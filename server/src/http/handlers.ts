@@ -9,6 +9,8 @@ export interface RequestInfo {
   setRoute: (name: string) => void;
   clientAddress: string;
   extendTimeout?: () => void;
+  /** Sent with whatever the response is, errors included. */
+  responseHeaders?: Record<string, string> | undefined;
   /** Aborted when the client has received a timeout: nothing may be committed after that. */
   deadline: AbortSignal;
 }
@@ -19,10 +21,12 @@ export interface FastPathHandler {
   answer(request: Request, path: string, search: string, info: FastPathInfo): Promise<FastPathResponse>;
 }
 
-interface FastPathInfo {
+export interface FastPathInfo {
   requestId: string;
   log: Logger;
   extendTimeout(): void;
+  clientAddress(): string;
+  responseHeaders?: Record<string, string> | undefined;
 }
 
 export interface FastPathResponse {

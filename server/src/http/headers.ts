@@ -13,7 +13,7 @@ export function isRequestId(text: string): boolean {
 /** No response allows credentials, so the session cookie is of no use to pages of other origins. */
 export const corsHeaders = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Location, X-Request-Id, Retry-After',
+  'access-control-expose-headers': 'ETag, Location, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
 };
 
 /** The OpenID provider decides per client which origin may read a response, and marks it with `Vary: Origin`. */

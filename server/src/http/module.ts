@@ -7,6 +7,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { RowDatabase } from '../core/mutation.ts';
 import type { Outbox } from '../core/outbox.ts';
 import type { EffectHandler } from '../core/outbox-worker.ts';
+import type { CallerLimit } from './caller-limit.ts';
 import type { PathHandler } from './front.ts';
 import type { Route } from './router.ts';
 
@@ -36,6 +37,7 @@ export interface Deps {
   rows: RowDatabase;
   events: Events;
   now: () => Date;
+  callerLimit?: CallerLimit;
   urlKey: string;
   onStop(stop: () => unknown): void;
   /** Runs before open requests are waited for: ends what would keep them open. */

@@ -7,6 +7,7 @@ import { Failure, fail, problemResponse, renderProblem } from '../core/problem.t
 import { resolveClientAddress, type TrustedProxies } from './client-address.ts';
 import type {
   FastPathHandler,
+  FastPathInfo,
   FastPathResponse,
   HostHandler,
   ListenerInfo,
@@ -71,6 +72,7 @@ export function serve(options: {
     development: false,
     websocket: webSocketHandler,
     fetch: (request, bun) => {
+      if (hasRepeatedHeader(request)) return refuseRepeatedHeader(request);
       const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
       if (hostResponse) return hostResponse;
       const fastPath = options.fastPath?.();
@@ -99,6 +101,21 @@ export function serve(options: {
     return options.passThroughClient?.(peer) ?? peer?.address ?? '';
   }
 
+  function refuseRepeatedHeader(request: Request): Response {
+    const requestId = readRequestId(request);
+    const failure = fail('validation_failed', {
+      detail: 'The request has more than one Content-Length or Host header.',
+      headers: { ...corsHeaders, 'x-request-id': requestId, connection: 'close' },
+    });
+    metrics.requests.inc({ route: 'none', method: request.method, status: 400 });
+    return problemResponse(failure, requestId);
+  }
+
+  function clientAddress(request: Request, bun: BunServer): string {
+    const forwardedFor = request.headers.get('x-forwarded-for');
+    return resolveClientAddress(peerAddress(request, bun), forwardedFor, options.trustedProxies);
+  }
+
   async function answerRequest(request: Request, bun: BunServer): Promise<Response> {
     const startedAt = performance.now();
     const requestId = readRequestId(request);
@@ -114,11 +131,7 @@ export function serve(options: {
       },
       deadline: deadline.signal,
       extendTimeout: () => bun.timeout(request, streamIdleSecondsMax),
-      clientAddress: resolveClientAddress(
-        peerAddress(request, bun),
-        request.headers.get('x-forwarded-for'),
-        options.trustedProxies,
-      ),
+      clientAddress: clientAddress(request, bun),
     };
     const parsedUrl = URL.parse(request.url);
     const url = parsedUrl ?? new URL('http://localhost/');
@@ -131,7 +144,7 @@ export function serve(options: {
       const handled = await handleWithDeadline(request, parsedUrl, info).catch((error: unknown) =>
         problemResponse(toFailure(error, info.log), requestId),
       );
-      const response = withCommonHeaders(handled, url, requestId, isStopping);
+      const response = withCommonHeaders(handled, url, info, isStopping);
       report(response.status);
       return response;
     } finally {
@@ -162,6 +175,12 @@ export function serve(options: {
     const queryAt = url.indexOf('?', pathAt);
     const path = queryAt < 0 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
     inFlight++;
+    const info: FastPathInfo = {
+      requestId,
+      log,
+      extendTimeout: () => bun.timeout(request, handlerMsMax / 1000 + 5),
+      clientAddress: () => clientAddress(request, bun),
+    };
     let response: FastPathResponse;
     try {
       const preflight = method === 'OPTIONS' ? preflightResponse(request, path) : null;
@@ -170,10 +189,9 @@ export function serve(options: {
         return preflight;
       }
       requireCapacity(request);
-      const extendTimeout = () => bun.timeout(request, handlerMsMax / 1000 + 5);
-      if (method !== 'GET') extendTimeout();
+      if (method !== 'GET') info.extendTimeout();
       const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
-      response = await fastPath.answer(request, path, search, { requestId, log, extendTimeout });
+      response = await fastPath.answer(request, path, search, info);
     } catch (error) {
       const failure = toFailure(error, log.child({ request_id: requestId }));
       response = renderProblem(failure, requestId);
@@ -188,6 +206,7 @@ export function serve(options: {
       const ms = Math.round(seconds * 1e5) / 100;
       log[level]({ request_id: requestId, method, path, route: 'rows', status, ms }, 'request');
     }
+    Object.assign(headers, info.responseHeaders);
     headers['x-request-id'] = requestId;
     headers['x-content-type-options'] = 'nosniff';
     Object.assign(headers, corsHeaders);
@@ -226,6 +245,11 @@ export function serve(options: {
   };
 }
 
+/** Bun joins repeated headers. A proxy in front may have read another one of them (RFC 9112 §3.2, §6.3). */
+function hasRepeatedHeader({ headers }: Request): boolean {
+  return headers.get('content-length')?.includes(',') === true || headers.get('host')?.includes(',') === true;
+}
+
 function pathStart(url: string): number {
   const at = url.indexOf('/', url.indexOf('://') + 3);
   return at < 0 ? url.length : at;
@@ -242,9 +266,10 @@ function toFailure(error: unknown, log: Logger): Failure {
 }
 
 /** Responses to HEAD keep their body: Bun sends its length and not the body. */
-function withCommonHeaders(response: Response, url: URL, requestId: string, isStopping: boolean): Response {
+function withCommonHeaders(response: Response, url: URL, info: RequestInfo, isStopping: boolean): Response {
   const headers = new Headers(response.headers);
-  headers.set('x-request-id', requestId);
+  for (const [name, value] of Object.entries(info.responseHeaders ?? {})) headers.set(name, value);
+  headers.set('x-request-id', info.requestId);
   headers.set('x-content-type-options', 'nosniff');
   setCorsHeaders(url.pathname, headers);
   if (isStopping) headers.set('connection', 'close');

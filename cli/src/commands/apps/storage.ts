@@ -266,6 +266,7 @@ export const appsStorageRm = defineCommand({
     const { key } = positionals;
     const input = { params, query: { key } };
     return carryOut(ctx, {
+      irreversible: deleteObject.irreversible,
       preview: () => client.preview(deleteObject, input),
       execute: async (plan) => {
         await client.call(deleteObject, input, { ifPlan: plan });

@@ -171,7 +171,7 @@ function CategoryForm({ title, form }: { title: string; form: Form<typeof emptyC
       <TextInput
         {...field('icon_url')}
         label="Icon"
-        description="The http(s) URL of an image; empty for none."
+        description="The URL of an uploaded icon; empty for none."
         type="url"
       />
       <Textarea {...field('description')} maxLength={categoryDescriptionCharsMax} />

@@ -1,7 +1,7 @@
 import { Select, Stack, TextInput } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
-import { getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
+import { deploymentReviews, getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
 import { useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { CopyText } from '../../components/buttons.tsx';
@@ -9,6 +9,12 @@ import { DetailTable } from '../../components/data-table.tsx';
 import { FormCard } from '../../components/form-card.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { useForm } from '../../components/use-form.ts';
+
+const reviewLabels = {
+  internet: 'Apps that everybody on the internet sees',
+  all: 'All apps that are not private',
+  off: 'No apps',
+} as const;
 
 export default function SettingsTab() {
   const { id } = useTenant();
@@ -19,8 +25,8 @@ export default function SettingsTab() {
 }
 
 function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.shape>> }) {
-  const { name, max_resource_tier } = tenant;
-  const record = { name, max_resource_tier };
+  const { name, max_resource_tier, review_deployments } = tenant;
+  const record = { name, max_resource_tier, review_deployments };
   const form = useForm(updateTenant, record, {
     title: 'Update the tenant',
     verb: 'Save',
@@ -41,6 +47,13 @@ function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.
           label="Largest resource tier"
           description="Checked when a tier is chosen; apps with a larger tier keep it."
           data={[...resourceTiers]}
+          allowDeselect={false}
+        />
+        <Select
+          {...form.field('review_deployments')}
+          label="Review of new deployments"
+          description="A new deployment of such an app goes live when an admin has approved it."
+          data={deploymentReviews.map((value) => ({ value, label: reviewLabels[value] }))}
           allowDeselect={false}
         />
       </FormCard>

@@ -29,6 +29,10 @@ export function Decision({
   const person = { id: useMe().id, role: tenant.role, relation };
   const params = { tenantID: tenant.id, request: request.id };
   const isOpen = request.status === 'pending';
+  const isDeployment = request.pinned === 'built';
+  const afterApproval = isDeployment
+    ? `After approval the deployment goes live. The app stays visible to ${visibleTo[request.visibility]}.`
+    : `After approval the app is at once visible to ${visibleTo[request.visibility]}.`;
   const refusal = usePreviewError(
     approvePublication,
     { params, body: { note: '' } },
@@ -39,7 +43,9 @@ export function Decision({
   const approveRecord = { note: '' };
   const approve = useForm(approvePublication, approveRecord, {
     title: 'Approve the request',
-    done: 'Request approved. The new visibility applies now.',
+    done: isDeployment
+      ? 'Request approved. The deployment goes live now.'
+      : 'Request approved. The new visibility applies now.',
     whyNot: () => noApproval,
     input: (body) => ({ params, body }),
   });
@@ -55,12 +61,7 @@ export function Decision({
     done: 'Request withdrawn.',
   });
   return (
-    <Section
-      title="Decision"
-      lead={
-        isOpen ? `After approval the app is at once visible to ${visibleTo[request.visibility]}.` : undefined
-      }
-    >
+    <Section title="Decision" lead={isOpen ? afterApproval : undefined}>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <FormElement form={approve}>
           <Stack gap="sm">

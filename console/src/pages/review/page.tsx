@@ -37,17 +37,20 @@ export default function ReviewPage() {
 function Review({ request }: { request: PublicationRequest }) {
   const tenant = useTenant();
   const app = useEndpoint(getApp, { params: { tenantID: tenant.id, app: request.app_id } });
+  const isDeployment = request.pinned === 'built';
   const name = request.app_name || request.app_slug || 'Deleted app';
   return (
     <>
       <PageHead
-        title={`Publish ${name}`}
+        title={isDeployment ? `New deployment of ${name}` : `Publish ${name}`}
         mark={app.data && <AppIcon app={app.data} size={48} />}
         lead={
           <Group gap="sm">
             <StateBadge state={request.status} />
             <span>
-              {visibilityNames[request.visibility_before]} → {visibilityNames[request.visibility]}
+              {isDeployment
+                ? `Stays ${visibilityNames[request.visibility]}`
+                : `${visibilityNames[request.visibility_before]} → ${visibilityNames[request.visibility]}`}
             </span>
             {app.data && (
               <SmallLink to={consolePaths.app(tenant.slug, app.data.slug)}>Open app page</SmallLink>
@@ -130,8 +133,7 @@ function ReviewedVersion({ request, app }: { request: PublicationRequest; app: A
           </ActionButton>
         )}
         {address !== null &&
-          state !== null &&
-          state !== 'gone' &&
+          (state === 'live' || state === 'staged') &&
           (noVisit === null ? (
             <ExternalLink to={address}>Open preview</ExternalLink>
           ) : (
@@ -157,5 +159,6 @@ function ReviewedVersion({ request, app }: { request: PublicationRequest; app: A
 const stateTexts = {
   live: 'live',
   staged: 'staged',
+  built: 'built, not live yet',
   gone: 'no longer deployed',
 } as const;

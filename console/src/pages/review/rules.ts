@@ -40,7 +40,7 @@ export function reviewedState(
     site?: { active_release: { id: string } | null; staged_release: { id: string } | null } | undefined;
     deployment?: { id: string; state: string } | undefined;
   },
-): 'live' | 'staged' | 'gone' | null {
+): 'live' | 'staged' | 'built' | 'gone' | null {
   if (release_id !== null) {
     if (!known.site) return null;
     if (known.site.active_release?.id === release_id) return 'live';
@@ -48,5 +48,6 @@ export function reviewedState(
   }
   if (deployment_id === null) return 'gone';
   if (!known.deployment) return null;
-  return known.deployment.state === 'live' ? 'live' : 'gone';
+  const { state } = known.deployment;
+  return state === 'live' || state === 'built' ? state : 'gone';
 }

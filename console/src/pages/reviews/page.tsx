@@ -98,14 +98,17 @@ function RequestTable({ tenant, requests }: { tenant: string; requests: Requests
         },
         {
           head: 'Visibility',
-          cell: (request) => (
-            <>
-              {visibilityNames[request.visibility_before]}
-              <VisuallyHidden> becomes </VisuallyHidden>
-              <span aria-hidden> → </span>
-              <strong>{visibilityNames[request.visibility]}</strong>
-            </>
-          ),
+          cell: (request) =>
+            request.pinned === 'built' ? (
+              `${visibilityNames[request.visibility]}, new deployment`
+            ) : (
+              <>
+                {visibilityNames[request.visibility_before]}
+                <VisuallyHidden> becomes </VisuallyHidden>
+                <span aria-hidden> → </span>
+                <strong>{visibilityNames[request.visibility]}</strong>
+              </>
+            ),
         },
         { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
         { head: 'Requested by', cell: (request) => request.requested_by_email },

@@ -10,7 +10,7 @@ import { categoryRoutes } from './routes.ts';
 import { type CategoryRecord, detachBatchMax } from './rules.ts';
 
 const { database, server } = useServer((database) =>
-  startServerCopy(database, undefined, [...peopleRoutes, ...appRoutes, ...categoryRoutes]),
+  startServerCopy(database, undefined, [...peopleRoutes, ...appRoutes, ...categoryRoutes(null)]),
 );
 
 async function newCategory(
@@ -48,7 +48,7 @@ test('a category has the requested fields, and a slug derived from its name', as
     name: 'Haustiere & Café',
     description: 'All that lives',
     color: '#00897b',
-    icon_url: 'https://example.test/pets.svg',
+    icon_url: 'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31',
     display_order: 7,
   };
   const made = await server.call(asAdmin, 'POST', path, fields);

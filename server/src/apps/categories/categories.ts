@@ -114,10 +114,11 @@ async function requireUnusedSlug(ctx: TenantMutationCtx, slug: string): Promise<
   });
 }
 
-/** Used by the slice of the apps. */
+/** Used by the slices of apps and icons. */
 export {
   deleteHiddenCategory,
   findCategoryRow as findCategory,
   isCategoryHidden,
+  listCategoryIconIds,
   lockCategoryForShare,
 } from './store.ts';

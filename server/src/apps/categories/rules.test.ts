@@ -16,10 +16,12 @@ test.each<[object, boolean]>([
   [{ color: '00897b' }, false],
   [{ color: 'red' }, false],
   [{ color: '#00897b\n' }, false],
-  [{ icon_url: 'https://example.test/a.png' }, true],
+  [{ icon_url: 'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31' }, true],
+  [{ icon_url: 'https://example.test/a.png' }, false],
+  [{ icon_url: 'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31?a' }, false],
   [{ icon_url: '' }, true],
   [{ icon_url: 'javascript:alert(1)' }, false],
-  [{ icon_url: 'https://user:secret@example.test/' }, false],
+  [{ icon_url: 'https://user:secret@example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31' }, false],
   [{ display_order: displayOrderMin }, true],
   [{ display_order: displayOrderMax }, true],
   [{ display_order: displayOrderMax + 1 }, false],
@@ -37,8 +39,9 @@ test.each<[object, boolean]>([
 
 test('texts are accepted up to their maximum length', () => {
   const takes = (body: object) => updateCategory.body.safeParse(body).success;
-  const address = (chars: number) => 'https://example.test/'.padEnd(chars, 'a');
-  const icon = (chars: number) => takes({ icon_url: address(chars) });
+  const path = '.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31';
+  const icon = (chars: number) =>
+    takes({ icon_url: `${'https://'.padEnd(chars - path.length, 'a')}${path}` });
   expect([icon(urlCharsMax), icon(urlCharsMax + 1)]).toEqual([true, false]);
   const name = (chars: number) => takes({ name: 'ü'.repeat(chars) });
   expect([name(categoryNameCharsMax), name(categoryNameCharsMax + 1)]).toEqual([true, false]);

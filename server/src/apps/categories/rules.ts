@@ -1,4 +1,5 @@
 import type { Category } from '@svc/contract/categories.shapes.ts';
+import { uploadedIcon } from '@svc/contract/icons.ts';
 import type { z } from 'zod';
 import type { CategoryRow } from './store.ts';
 
@@ -25,6 +26,7 @@ export function categoryRecord(row: CategoryRow): CategoryRecord {
     id: row.id,
     tenant_id: row.tenant_id,
     ...categorySettings(row),
+    icon_url: uploadedIcon(row.icon_url) ?? '',
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };

@@ -76,6 +76,14 @@ export async function updateCategoryRow(
 }
 
 /** The foreign key sets `category_id` of its apps to null. */
+/** The host is ignored: the base URL may change. */
+export async function listCategoryIconIds(db: Db, tenantId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select substring(icon_url from '/icons/([0-9a-f-]{36})$') as id from svc.categories
+    where tenant_id = ${tenantId} and icon_url like '%/icons/%'`.execute(db);
+  return rows.map(({ id }) => id).filter(Boolean);
+}
+
 export async function deleteCategoryRow(tx: Tx, tenantId: string, id: string): Promise<void> {
   await sql`delete from svc.categories where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }

@@ -4,6 +4,7 @@ import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import { listCategoryIconIds } from '../categories/categories.ts';
 import { listIconIdsInUse } from '../record/app-status.ts';
 import { removeObjects } from './icons.ts';
 import { iconKey } from './rules.ts';
@@ -30,7 +31,8 @@ export async function deleteUnusedTenantIcons(
   // Icons before references: an icon that is set in between is not seen as unused.
   const icons = await listUnusedCandidates(ctx.db, tenantId, before);
   const used = await listIconIdsInUse(ctx.db, tenantId);
-  const unused = icons.filter(({ id }) => !used.has(id));
+  const ofCategories = new Set(await listCategoryIconIds(ctx.db, tenantId));
+  const unused = icons.filter(({ id }) => !used.has(id) && !ofCategories.has(id));
   await deleteIconRows(
     ctx.db,
     tenantId,

@@ -7,6 +7,7 @@ import * as endpoints from '@svc/contract/apps.ts';
 import * as ownerShapes from '@svc/contract/owners.shapes.ts';
 import * as owners from '@svc/contract/owners.ts';
 import { type Route, routes } from '../../http/router.ts';
+import { requireUploadedIcon } from '../require-uploaded-icon.ts';
 import { type AppUrls, createApp, describeApp } from './apps.ts';
 import { archiveApp, deleteApp, reactivateApp, restoreApp, resumeApp, suspendApp } from './lifecycle.ts';
 import { discoverApps, listApps, listOwnApps, searchApps } from './lists.ts';
@@ -29,8 +30,14 @@ export const createAppRoutes = (urls: AppUrls): Route[] => [
       listOwnApps(ctx, { relations: ['owner', 'co_owner', 'member'], query }),
   }),
   ...routes(endpoints, shapes, {
-    updateApp: (ctx, { body }) => updateApp(ctx, body),
-    createApp: (ctx, { body }) => createApp(ctx, body),
+    updateApp: (ctx, { body }) => {
+      requireUploadedIcon(urls, icons(body));
+      return updateApp(ctx, body);
+    },
+    createApp: (ctx, { body }) => {
+      requireUploadedIcon(urls, icons(body));
+      return createApp(ctx, body);
+    },
     getApp: (ctx) => describeApp(ctx, urls),
     listCoOwners: (ctx, { query }) => listPeople(ctx, query, ['owner', 'co_owner']),
     addCoOwner: (ctx, { body }) => addCoOwner(ctx, { user: body.user_id }),
@@ -52,5 +59,11 @@ export const createAppRoutes = (urls: AppUrls): Route[] => [
     removeAppMember: (ctx, { params }) => removeAppMember(ctx, { user: params.userID }),
   }),
 ];
+
+type Icons = { icon_url?: string | null | undefined; icon_dark_url?: string | null | undefined };
+
+function icons({ icon_url, icon_dark_url }: Icons): Icons {
+  return { icon_url, icon_dark_url };
+}
 
 export const appRoutes: Route[] = createAppRoutes(null);

@@ -1,5 +1,6 @@
 import type { App } from '@svc/contract/apps.shapes.ts';
 import { visibilities } from '@svc/contract/apps.ts';
+import { uploadedIcon } from '@svc/contract/icons.ts';
 import { resourceTiers, slugPattern } from '@svc/contract/limits.ts';
 import type { AppMember } from '@svc/contract/owners.shapes.ts';
 import type { z } from 'zod';
@@ -52,6 +53,8 @@ export function appRecord(row: AppRow): AppRecord {
     slug: row.slug,
     name: row.name,
     ...appSettings(row),
+    icon_url: uploadedIcon(row.icon_url),
+    icon_dark_url: uploadedIcon(row.icon_dark_url),
     owner_id: row.owner_id,
     record: row.record,
     runtime: row.runtime,

@@ -35,8 +35,8 @@ describe('an update', () => {
       auth_mode: 'api_key',
       data_scopes: ['b', 'a', 'b'],
       resource_preset: 'L',
-      icon_url: 'https://example.test/i.png',
-      icon_dark_url: 'https://example.test/d.png',
+      icon_url: 'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31',
+      icon_dark_url: 'https://example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b32',
     });
     expect([first.status, first.body.changed]).toEqual([200, undefined]);
     const cleared = { description: '', cost_center: null, icon_url: null };
@@ -70,7 +70,8 @@ describe('an update', () => {
       ['description', '漢'.repeat(20_000), 200],
       ['description', '漢'.repeat(20_001), 400],
       ['icon_url', 'javascript:alert(1)', 400],
-      ['icon_url', 'https://user:secret@example.test/', 400],
+      ['icon_url', 'https://example.test/i.png', 400],
+      ['icon_url', 'https://user:secret@example.test/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31', 400],
       ['auth_mode', 'none', 400],
       ['data_scopes', Array.from({ length: 51 }, (_, at) => `s${at}`), 400],
       ['resource_preset', 'XXL', 400],

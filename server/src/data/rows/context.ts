@@ -3,6 +3,7 @@ import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
+import type { CallCounter } from '../../http/rate-limit.ts';
 import type { Cursors } from './cursor.ts';
 import type { ExportLimit } from './export-rows.ts';
 import type { RequestBody } from './request-body.ts';
@@ -14,6 +15,7 @@ export interface RowsCtx extends TableAccess {
   cursors: Cursors;
   body: RequestBody;
   exportLimit: ExportLimit;
+  previewConflicts: CallCounter;
   request: Request;
   path: string;
   search: string;

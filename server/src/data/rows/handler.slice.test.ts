@@ -27,10 +27,11 @@ async function callError(method: string, path: string, access: Partial<RowAccess
       invalidate: () => {},
     },
     cursorKey: 'test',
+    now: () => new Date(),
   });
   const request = new Request(`http://svc.example.test${path}`, { method });
   const failure = await rows
-    .answer(request, path, '', { requestId: 'test', log: silentLog, extendTimeout: () => {} })
+    .answer(request, path, '', { requestId: 'test', log: silentLog, extendTimeout: () => {}, clientAddress: () => '' })
     .then(
       () => null,
       (error: unknown) => error,

@@ -2,7 +2,9 @@ import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/ro
 import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import type { CallerLimit } from '../../http/caller-limit.ts';
 import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
+import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import { deleteRow, updateRow } from './change-row.ts';
@@ -33,6 +35,8 @@ export interface RowsDeps {
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: TableAccessCache;
   cursorKey: string;
+  now: () => Date;
+  callerLimit?: CallerLimit;
 }
 
 export const rowsPrefix = '/data/';
@@ -45,12 +49,17 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   const batchLimit = createBatchLimit(deps.rowDb);
   const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
   const exportLimit = createExportLimit();
+  const previewConflicts = createCallCounter(deps.now);
 
   return {
     prefix: rowsPrefix,
-    async answer(request, path, search, { extendTimeout }) {
+    async answer(request, path, search, info) {
+      const { extendTimeout } = info;
       const rowsPath = parseRowsPath(path);
-      const caller = await authenticate(request);
+      const credential = await deps.findCredential(request);
+      info.responseHeaders = deps.callerLimit?.(credential?.caller ?? null, info.clientAddress, 'when_low');
+      if (!credential) throw fail('unauthenticated');
+      const { caller } = credential;
       if (rowsPath === 'malformed')
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');
@@ -76,6 +85,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
               cursors,
               body,
               exportLimit,
+              previewConflicts,
               request,
               path: rowsPath.tablePath,
               search,

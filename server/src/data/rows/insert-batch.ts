@@ -20,7 +20,7 @@ import type { ReceivedBody } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import type { RowTable } from './row-table.ts';
 import { idJson, type Upsert, UpsertRows } from './upsert-rows.ts';
-import { previewResponse, runWrite } from './write-transaction.ts';
+import { countPreviewConflict, previewResponse, runWrite } from './write-transaction.ts';
 
 interface BatchRows {
   add(line: number, values: (string | null)[], input: RowInput): void;
@@ -41,6 +41,7 @@ export async function insertBatch(
     const { ids: _, ...counts } = result;
     // Callers without read access do not learn the ids of existing rows.
     if (mode === 'execute') return jsonResponse(201, JSON.stringify(ctx.access.read ? result : counts));
+    if (rows instanceof UpsertRows && result.ids.length < rows.size) countPreviewConflict(ctx);
     return previewResponse(ctx, insertOperation, { id: '', before: null, after: counts });
   });
 }

@@ -23,7 +23,7 @@ import { type PlannedCondition, whereOwnRows } from './plan.ts';
 import { createOutput } from './row-table.ts';
 import { insertSql, oneSql } from './sql.ts';
 import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
-import { ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
+import { countPreviewConflict, ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
 
 export async function insertRow(
   ctx: RowsCtx,
@@ -102,6 +102,7 @@ export async function upsertRow(
     const stored = await rows.store(tx);
     if (mode === 'preview') {
       const { inserted, updated } = stored;
+      if (inserted + updated < rows.size) countPreviewConflict(ctx);
       return previewResponse(ctx, insertOperation, { id: '', before: null, after: { inserted, updated } });
     }
     if (number !== null) await tx.query(advanceSequenceSql(ctx.table), [number]);

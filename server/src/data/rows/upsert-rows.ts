@@ -77,6 +77,10 @@ export class UpsertRows {
     this.#rows.push(values);
   }
 
+  get size(): number {
+    return this.#rows.length;
+  }
+
   async store(tx: Transaction): Promise<UpsertResult> {
     this.#requireDistinctRows();
     const total: UpsertResult = { inserted: 0, updated: 0, ids: [] };

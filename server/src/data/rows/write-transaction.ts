@@ -1,7 +1,7 @@
 import type { AuditedChange } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { makePlan } from '../../core/plan.ts';
-import { fail } from '../../core/problem.ts';
+import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
@@ -16,8 +16,8 @@ export function runWrite(
   options: { dryRun: boolean; key: string | null; bodyHash: () => string },
   work: WriteWork,
 ): Promise<FastPathResponse> {
+  if (options.dryRun) return preview(ctx, work);
   return ctx.rowDb.transaction(async (tx) => {
-    if (options.dryRun) return { end: 'rollback', value: await work(tx, 'preview') };
     const plan = ifPlanHeader(ctx.request);
     // Preview and execution use one snapshot, set before the key lookup, which is already a read.
     if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
@@ -36,6 +36,29 @@ export function runWrite(
     });
     return { end: 'commit', value: { ...response, body: response.body === '' ? null : response.body } };
   });
+}
+
+const previewConflictsPerMinuteMax = 20;
+
+/** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
+async function preview(ctx: RowsCtx, work: WriteWork): Promise<FastPathResponse> {
+  if (canHaveHiddenRows(ctx)) ctx.previewConflicts.require(ctx.caller.userId, previewConflictsPerMinuteMax);
+  try {
+    return await ctx.rowDb.transaction(async (tx) => ({ end: 'rollback', value: await work(tx, 'preview') }));
+  } catch (error) {
+    const isConflict =
+      error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
+    if (isConflict) countPreviewConflict(ctx);
+    throw error;
+  }
+}
+
+export function countPreviewConflict(ctx: RowsCtx): void {
+  if (canHaveHiddenRows(ctx)) ctx.previewConflicts.add(ctx.caller.userId);
+}
+
+function canHaveHiddenRows({ access }: RowsCtx): boolean {
+  return !access.read || access.ownRowsOf !== null;
 }
 
 export function ifPlanHeader(request: Request): string | null {

@@ -12,6 +12,7 @@ import { GitError } from '../../drivers/git/git-client.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
+import { publishLiveEvent } from '../static-sites/live-events.ts';
 import { endDeploymentRow, expireArtifacts } from './artifacts.ts';
 import type { DeploymentDeps } from './deps.ts';
 import type { Instances } from './instances.ts';
@@ -112,8 +113,8 @@ export function withLease<T>(
 type Ending =
   | { state: 'failed'; failure: DeploymentFailure }
   | { state: 'canceled' | 'skipped' }
-  /** The release needs a review. */
-  | { state: 'built'; releaseId: string };
+  /** The release, or without one the deployment itself, needs a review. */
+  | { state: 'built'; releaseId: string | null };
 
 export async function endDeployment(work: LeasedWork, ending: Ending): Promise<void> {
   await withLease(work, `deployments.${ending.state}`, async (ctx, { slug, row }) => {
@@ -135,7 +136,11 @@ export async function endDeployment(work: LeasedWork, ending: Ending): Promise<v
   });
 }
 
-async function saveForReview(ctx: MutationCtx, row: DeploymentRow, { releaseId }: { releaseId: string }) {
+async function saveForReview(
+  ctx: MutationCtx,
+  row: DeploymentRow,
+  { releaseId }: { releaseId: string | null },
+) {
   await updateDeploymentRow(ctx.db, row, {
     state: 'built',
     step: null,
@@ -145,6 +150,8 @@ async function saveForReview(ctx: MutationCtx, row: DeploymentRow, { releaseId }
     release_id: releaseId,
   });
   await expireArtifacts(ctx, toAppRef(row));
+  if (releaseId === null)
+    await publishLiveEvent(ctx, 'reviewRequired', { ...toAppRef(row), deploymentId: row.id });
 }
 
 function failureFields(failure: DeploymentFailure | null) {

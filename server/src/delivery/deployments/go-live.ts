@@ -1,5 +1,6 @@
 import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/app-status.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
+import { isWider } from '../../apps/record/rules.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
@@ -31,6 +32,7 @@ export async function goLive(
 ): Promise<void> {
   const appRef = toAppRef(row);
   const before = await retireLive(ctx, appRef, { except: row.id });
+  const app = await findAppRow(ctx.db, appRef.tenantId, appRef.appId);
   await updateDeploymentRow(ctx.db, row, {
     state: 'live',
     step: null,
@@ -40,6 +42,7 @@ export async function goLive(
     lease_holder: null,
     lease_until: null,
     release_id: releaseId,
+    reviewed_visibility: widest(row.reviewed_visibility, app?.visibility ?? null),
   });
   await setLiveDeployment(ctx, appRef, row.id);
   await markDeployed(ctx, appRef);
@@ -59,6 +62,13 @@ export async function goLive(
   ctx.invalidate(appTag(row.app_id));
   ctx.invalidate(workTag);
   ctx.invalidate(`logs:${row.id}`);
+}
+
+type ReviewedVisibility = DeploymentRow['reviewed_visibility'];
+
+function widest(one: ReviewedVisibility, other: ReviewedVisibility): ReviewedVisibility {
+  if (one === null || other === null) return one ?? other;
+  return isWider(one, other) ? other : one;
 }
 
 async function retireLive(ctx: MutationCtx, appRef: AppRef, { except }: { except?: string } = {}) {

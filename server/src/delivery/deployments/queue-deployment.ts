@@ -3,10 +3,11 @@ import { lockApp } from '../../apps/record/find-app.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
 import type { PushDeployments } from '../git-connections/deps.ts';
 import { discardTopic, endDeploymentRow } from './artifacts.ts';
 import { drainAppInstances } from './instances-store.ts';
-import { deploymentName, requireDeployable, workTag } from './rules.ts';
+import { deploymentName, needsReview, requireDeployable, workTag } from './rules.ts';
 import {
   type DeploymentRow,
   findNewestDeployment,
@@ -60,6 +61,9 @@ export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): P
     created_by: input.createdBy,
     created_at: ctx.now,
   });
+  const tenant = await findTenant(ctx, { ref: tenantId });
+  if (needsReview(row, app.visibility, tenant?.review_deployments ?? 'all'))
+    ctx.warn('The deployment waits for a review before it goes live, because other people can see the app.');
   ctx.audit({
     action: 'deployments.create',
     appId,

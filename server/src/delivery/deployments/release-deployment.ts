@@ -1,4 +1,5 @@
 import { lockApp } from '../../apps/record/find-app.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
 import { isActivatedAtOnce } from '../static-sites/deployment-releases.ts';
 import {
   advance,
@@ -18,7 +19,7 @@ import {
   listDeploymentInstances,
   saveReady,
 } from './instances-store.ts';
-import { isOvertaken, releaseMsMax } from './rules.ts';
+import { isOvertaken, needsReview, releaseMsMax } from './rules.ts';
 import {
   type DeploymentRow,
   findDeploymentRow,
@@ -29,15 +30,17 @@ import {
 
 /**
  * In the state `releasing` a deployment cannot be canceled, and its app cannot be archived or deleted. A site that needs a
- * review stays `built`, because its release replaces nothing.
+ * review stays `built`, because its release replaces nothing. Answers `built` where the deployment must wait for a review.
  */
-export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'canceled' | 'skipped'> {
+export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'canceled' | 'skipped' | 'built'> {
   return withLease(work, 'deployments.release', async (ctx, { row }) => {
     const appRef = toAppRef(row);
     const app = await lockApp(ctx.db, appRef.tenantId, appRef.appId);
     if (row.cancel_asked || app?.record !== 'active') return 'canceled';
     if (app.runtime === 'suspended' && row.kind !== 'resume') return 'canceled';
     if (isOvertaken(row, await findLiveDeploymentRow(ctx.db, appRef))) return 'skipped';
+    const tenant = await findTenant(ctx, { ref: appRef.tenantId });
+    if (needsReview(row, app.visibility, tenant?.review_deployments ?? 'all')) return 'built';
     const isStatic = row.method === 'static';
     const planned = {
       ...appRef,

@@ -5,8 +5,10 @@ import {
 } from '@svc/contract/deployments.ts';
 import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
 import type { AppRow } from '../../apps/record/find-app.ts';
+import { isWider } from '../../apps/record/rules.ts';
 import { fail } from '../../core/problem.ts';
 import { canonicalJson } from '../../core/values.ts';
+import type { TenantRecord } from '../../people/tenants/rules.ts';
 import type { DeploymentRow } from './store.ts';
 
 /** Only a deployment of the kind `resume` may run in a suspended app. */
@@ -46,6 +48,21 @@ export function isOvertaken(
   live: Pick<DeploymentRow, 'seq'> | undefined,
 ): boolean {
   return kind !== 'rollback' && live !== undefined && seq < live.seq;
+}
+
+/**
+ * Whether a build must be approved before it answers for the app. A build that was live, or was approved, at the same
+ * visibility needs no second review: a resume, or a rollback.
+ */
+export function needsReview(
+  { method, reviewed_visibility: reviewed }: Pick<DeploymentRow, 'method' | 'reviewed_visibility'>,
+  visibility: AppRow['visibility'],
+  setting: TenantRecord['review_deployments'],
+): boolean {
+  // Sites have promotions.
+  if (method === 'static' || setting === 'off' || visibility === 'private') return false;
+  if (setting === 'internet' && visibility !== 'internet') return false;
+  return reviewed === null || isWider(reviewed, visibility);
 }
 
 type ArtifactRow = Pick<

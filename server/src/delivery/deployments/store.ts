@@ -8,7 +8,7 @@ import type {
   deploymentTriggers,
 } from '@svc/contract/deployments.ts';
 import { sql } from 'kysely';
-import type { AppRef } from '../../core/context.ts';
+import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import type { Artifact } from '../../drivers/runtime/runtime.ts';
@@ -45,6 +45,7 @@ export interface DeploymentRow {
   rollback_of: string | null;
   release_id: string | null;
   env_sealed: Buffer | null;
+  reviewed_visibility: AppAccess['visibility'] | null;
   failure_code: (typeof deploymentFailureCodes)[number] | null;
   failure_step: DeploymentStep | null;
   failure_detail: string | null;
@@ -92,6 +93,16 @@ export function findNewestDeployment(db: Db, app: AppRef): Promise<DeploymentRow
   return selectDeployments(db, app)
     .selectAll()
     .where('state', 'not in', ['failed', 'canceled', 'skipped'])
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Built, and waiting for a review of the deployment itself; sites have releases instead. */
+export function findWaitingDeployment(db: Db, app: AppRef): Promise<DeploymentRow | undefined> {
+  return selectDeployments(db, app)
+    .selectAll()
+    .where(sql<boolean>`state = 'built' and ended_at is not null and method <> 'static'`)
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -29,7 +29,8 @@ import { type Claim, claimDeployment, hasOpenDeployment, releaseLease, renewLeas
  *   releasing → live                 healthy, and in place of what was live before
  *
  * Every step can end in `failed`; before `releasing`, a cancelation ends in `canceled`. A site whose release needs a review
- * keeps the state `built` in the phase `releasing` and ends there. When a lease is lost the state stays, and the next claim
+ * keeps the state `built` in the phase `releasing` and ends there. Another deployment that needs a review ends as `built`
+ * and is opened again by the approval (`reviews.ts`). When a lease is lost the state stays, and the next claim
  * resumes with it.
  */
 const transitions: Readonly<Record<Phase, { step: Step; next: readonly (Phase | 'ended')[] }>> = {
@@ -54,6 +55,11 @@ async function build(work: ClaimedWork, progress: Progress) {
 
 async function prepareRelease(work: ClaimedWork, progress: Progress) {
   const begun = await beginRelease(work);
+  if (begun === 'built') {
+    work.log.sink('platform', 'Other people can see the app: an admin must approve this deployment first.');
+    await endDeployment(work, { state: 'built', releaseId: null });
+    return 'ended';
+  }
   if (typeof begun === 'string') {
     await endDeployment(work, { state: begun });
     return 'ended';

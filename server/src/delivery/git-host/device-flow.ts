@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { fail } from '../../core/problem.ts';
+import { addressGroup } from '../../http/client-address.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import { readBody } from '../../http/read-body.ts';
-import { addressGroup } from '../../identity/provider/login-attempts.ts';
 import { findUser } from '../../people/users/users.ts';
 import type { GitHostDeps } from './deps.ts';
 import { consumeToken, insertDeviceCode, pollDeviceCode, redeemDeviceCode } from './login-store.ts';

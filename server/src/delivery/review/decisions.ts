@@ -2,7 +2,7 @@ import type { requestPublication as shape } from '@svc/contract/review.shapes.ts
 import { publicationDaysMax } from '@svc/contract/review.ts';
 import type { z } from 'zod';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
-import { markReviewed, widenApp } from '../../apps/record/app-status.ts';
+import { markReviewed, resetReviewStatus, widenApp } from '../../apps/record/app-status.ts';
 import { findAppOfTenant, lockApp } from '../../apps/record/find-app.ts';
 import { isWider } from '../../apps/record/rules.ts';
 import {
@@ -15,8 +15,9 @@ import {
 import { fail } from '../../core/problem.ts';
 import { daysAfter } from '../../core/values.ts';
 import { authorizeApprover, findMember } from '../../people/tenants/members.ts';
+import { markDeploymentReviewed, startReviewedDeployment } from '../deployments/reviews.ts';
 import { publishRelease } from '../static-sites/release-moves.ts';
-import { endOverdueRequest, endRequest } from './end-requests.ts';
+import { endDeploymentOf, endOverdueRequest, endRequest } from './end-requests.ts';
 import { findDeployed } from './live-state.ts';
 import { notifyOwners, notifyReviewers } from './notifications.ts';
 import { publicationRecord } from './publications.ts';
@@ -148,9 +149,10 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
     refusal: 'self_review',
   });
   if (!isStillDeployed(request, await findDeployed(ctx.db, ref))) throw fail('stale_deployment');
+  if (request.pinned === 'built') return approveDeployment(ctx, { app, ref, request, note, approval });
   if (!isWider(app.visibility, request.visibility)) throw fail('not_wider');
 
-  const { visibility, digest, release_id } = request;
+  const { visibility, digest, release_id, deployment_id } = request;
   const decided_by = ctx.caller.userId;
   const set = { status: 'approved', decided_by, decided_at: ctx.now, reason: note } as const;
   const approved = await closePublicationRow(ctx.db, request, set);
@@ -158,11 +160,46 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
     release_id === null
       ? { before: {}, after: {} }
       : await publishRelease(ctx, app, { id: release_id, visibility, note });
+  if (deployment_id !== null) await markDeploymentReviewed(ctx, ref, { id: deployment_id, visibility });
   await widenApp(ctx, ref, visibility);
   ctx.audit({
     ...entry,
     before: { status: 'pending', visibility: app.visibility, ...shown.before },
     after: { status: 'approved', visibility, digest, note, ...approval, ...shown.after },
+  });
+  await notifyOwners(ctx, { ...approved, status: 'approved' });
+  return publicationRecord(ctx, approved);
+}
+
+/** The visibility stays: what was reviewed goes live in place of what is. */
+async function approveDeployment(
+  ctx: TenantMutationCtx,
+  {
+    app,
+    ref,
+    request,
+    note,
+    approval,
+  }: Awaited<ReturnType<typeof lockRequest>> & {
+    note: string;
+    approval: Awaited<ReturnType<typeof authorizeApprover>>;
+  },
+) {
+  const { visibility, digest, deployment_id } = request;
+  if (deployment_id === null) throw fail('stale_deployment');
+  const set = {
+    status: 'approved',
+    decided_by: ctx.caller.userId,
+    decided_at: ctx.now,
+    reason: note,
+  } as const;
+  const approved = await closePublicationRow(ctx.db, request, set);
+  await resetReviewStatus(ctx, ref);
+  await startReviewedDeployment(ctx, ref, { id: deployment_id, visibility });
+  ctx.audit({
+    ...requestEntry('publications.approve', app, request.id),
+    before: { status: 'pending', deployment: 'built' },
+    after: { status: 'approved', deployment: 'releasing', deployment_id, digest, note, ...approval },
   });
   await notifyOwners(ctx, { ...approved, status: 'approved' });
   return publicationRecord(ctx, approved);
@@ -187,7 +224,10 @@ export async function rejectPublication(
   const decided_by = ctx.caller.userId;
   const set = { status: 'rejected', decided_by, decided_at: ctx.now, reason } as const;
   const rejected = await closePublicationRow(ctx.db, request, set);
-  await markReviewed(ctx, ref, 'rejected');
+  // The app stays published as it was approved.
+  if (request.pinned === 'built') await resetReviewStatus(ctx, ref);
+  else await markReviewed(ctx, ref, 'rejected');
+  await endDeploymentOf(ctx, request, 'canceled');
   const { visibility } = app;
   ctx.audit({
     ...entry,

@@ -5,6 +5,7 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { isUuid } from '../../core/values.ts';
+import { endReviewedDeployment } from '../deployments/reviews.ts';
 import type { LiveTarget } from '../static-sites/live-events.ts';
 import { findDeployed } from './live-state.ts';
 import { notifyOwners, notifyRequester } from './notifications.ts';
@@ -113,9 +114,21 @@ export async function endRequest(
   const set = { status, reason, decided_by: isByUser ? ctx.caller.userId : null, decided_at: ctx.now };
   const ended = await closePublicationRow(ctx.db, request, set);
   await resetReviewStatus(ctx, { tenantId: request.tenant_id, appId: request.app_id });
+  await endDeploymentOf(ctx, request, status === 'superseded' ? 'skipped' : 'canceled');
   if (status === 'withdrawn') await notifyRequester(ctx, ended);
   else await notifyOwners(ctx, { ...ended, status });
   return { before: { publication_request: 'pending' }, after: { publication_request: status } };
+}
+
+/** A deployment that waited for a review ends with it. Caller must hold the app's row lock. */
+export async function endDeploymentOf(
+  ctx: MutationCtx,
+  { pinned, deployment_id, tenant_id: tenantId, app_id: appId }: PublicationRow,
+  state: 'canceled' | 'skipped',
+): Promise<void> {
+  if (pinned !== 'built' || deployment_id === null) return;
+  const slug = (await loadAppNames(ctx.db, tenantId, [appId])).get(appId)?.slug ?? '';
+  await endReviewedDeployment(ctx, { tenantId, appId, slug }, { id: deployment_id, state });
 }
 
 const noPlanPart: PlanPart = { before: {}, after: {} };

@@ -14,8 +14,13 @@ export async function notifyReviewers(ctx: MutationCtx, request: PublicationRow)
   await notifyAbout(ctx, request, {
     kind: 'publication_requested',
     userIds: admins.filter((id) => id !== request.requested_by),
-    title: (app) => `${app} requests to be ${request.visibility}`,
-    text: appendMessage(`${ctx.caller.email} requested it.`, request.note),
+    title: (app) =>
+      isDeployment(request)
+        ? `A new deployment of ${app} needs a review`
+        : `${app} requests to be ${request.visibility}`,
+    text: isDeployment(request)
+      ? appendMessage('It goes live when an admin approves it.', request.note)
+      : appendMessage(`${ctx.caller.email} requested it.`, request.note),
   });
 }
 
@@ -26,7 +31,10 @@ export async function notifyOwners(ctx: MutationCtx, request: PublicationRow & {
   await notifyAbout(ctx, request, {
     kind: `publication_${request.status}`,
     userIds: owners.filter((id) => id !== ctx.caller.userId),
-    title: (app) => titles[request.status](app, request.visibility),
+    title: (app) =>
+      isDeployment(request)
+        ? deploymentTitles[request.status](app)
+        : titles[request.status](app, request.visibility),
     text: texts[request.status](ctx.caller.email, request.reason),
   });
 }
@@ -36,7 +44,10 @@ export async function notifyRequester(ctx: MutationCtx, request: PublicationRow)
   await notifyAbout(ctx, request, {
     kind: 'publication_withdrawn',
     userIds: owners.filter((id) => id === request.requested_by && id !== ctx.caller.userId),
-    title: (app) => `Your request to publish ${app} was withdrawn`,
+    title: (app) =>
+      isDeployment(request)
+        ? `The review of your deployment of ${app} was withdrawn`
+        : `Your request to publish ${app} was withdrawn`,
     text: appendMessage(`${ctx.caller.email} withdrew it.`, request.reason),
   });
 }
@@ -47,6 +58,17 @@ const titles: Record<FinalStatus, (app: string, visibility: string) => string> =
   superseded: (app) => `The request to publish ${app} is superseded: another version is deployed`,
   expired: (app) => `The request to publish ${app} expired`,
 };
+
+const deploymentTitles: Record<FinalStatus, (app: string) => string> = {
+  approved: (app) => `The new deployment of ${app} is approved and goes live`,
+  rejected: (app) => `The new deployment of ${app} was rejected`,
+  superseded: (app) => `The review of a deployment of ${app} is superseded`,
+  expired: (app) => `The review of a deployment of ${app} expired`,
+};
+
+function isDeployment({ pinned }: PublicationRow): boolean {
+  return pinned === 'built';
+}
 
 const texts: Record<FinalStatus, (by: string, words: string) => string> = {
   approved: (by, words) => appendMessage(`${by} approved it.`, words),

@@ -15,7 +15,11 @@ const release = (id: string, digest = `sum of ${id}`, deployment_id: string | nu
   digest,
 });
 const running = (deployment_id: string, digest = 'image') => ({ deployment_id, release_id: null, digest });
-const deployed = (live: Deployed['live'], staged: Deployed['staged'] = null): Deployed => ({ live, staged });
+const deployed = (
+  live: Deployed['live'],
+  staged: Deployed['staged'] = null,
+  built: Deployed['built'] = null,
+): Deployed => ({ live, staged, built });
 
 describe('the content of a request', () => {
   test('is the live one by default, never the staged one', () => {

@@ -7,6 +7,8 @@ export type Pin = Pick<PublicationRow, 'pinned' | 'deployment_id' | 'release_id'
 export interface Deployed {
   live: Omit<Pin, 'pinned'> | null;
   staged: Omit<Pin, 'pinned'> | null;
+  /** A deployment that waits for the review. */
+  built: Omit<Pin, 'pinned'> | null;
 }
 
 /** An overdue request counts as expired before the job has recorded it. */
@@ -14,7 +16,8 @@ export function currentStatus(row: Pick<PublicationRow, 'status' | 'expires_at'>
   return row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status;
 }
 
-export function isStillDeployed(pin: Pin, { live, staged }: Deployed): boolean {
+export function isStillDeployed(pin: Pin, { live, staged, built }: Deployed): boolean {
+  if (pin.pinned === 'built') return isSame(pin, built);
   return isSame(pin, live) || (pin.pinned === 'staged' && isSame(pin, staged));
 }
 

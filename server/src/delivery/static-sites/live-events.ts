@@ -6,6 +6,8 @@ export interface LiveEvents {
   releaseActivated(ctx: MutationCtx, release: AppRef & { releaseId: string }): Promise<void>;
   /** What is live or staged, or how it is served, has changed. `live` names what became live, if anything did. */
   changed(ctx: MutationCtx, change: AppRef & { live?: LiveTarget }): Promise<PlanPart | undefined>;
+  /** A deployment is built, and goes live only after a review. */
+  reviewRequired(ctx: MutationCtx, deployment: AppRef & { deploymentId: string }): Promise<void>;
   findProcess(ctx: Pick<MutationCtx, 'db'>, app: AppRef): Promise<{ method: string } | undefined>;
 }
 

@@ -62,15 +62,16 @@ function send(request: Request, file: ConsoleFile, headers: Record<string, strin
   });
 }
 
-/** Mantine writes style elements, icons may be on any host, and signed URLs are at the public base URL. */
+/** Mantine writes style elements. Icons and signed URLs are at the public base URL. */
 function contentSecurityPolicy(baseUrl: string): string {
+  const { origin } = new URL(baseUrl);
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' https: http: data: blob:",
+    `img-src 'self' ${origin} data: blob:`,
     "font-src 'self'",
-    `connect-src 'self' ${new URL(baseUrl).origin}`,
+    `connect-src 'self' ${origin}`,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -113,6 +113,11 @@ describe('the parser refuses', () => {
       'a target with the whole address at another host',
       'GET http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n',
     ],
+    [
+      'a target at another host in a request that would be passed through',
+      'POST http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n',
+    ],
+    ['two equal lengths', plain('Content-Length: 5', 'content-length: 5')],
     ['an address with a user', 'GET http://u@a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['an address of another kind', 'GET ftp://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],
     ['an address at another port', 'GET http://a.test:81/ HTTP/1.1\r\nHost: a.test\r\n\r\n'],

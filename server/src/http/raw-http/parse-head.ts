@@ -58,6 +58,7 @@ export function parseHead(
   let isPlain = true;
   let isLast = minor === 0;
   let hosts = 0;
+  let lengths = 0;
   let hostAt = 0;
   let hostEnd = 0;
   for (;;) {
@@ -102,7 +103,9 @@ export function parseHead(
           isLast = true;
         break;
       case 14:
-        if (equalsNameAt(bytes, nameAt, 'content-length')) isPlain = false;
+        if (!equalsNameAt(bytes, nameAt, 'content-length')) break;
+        lengths++;
+        isPlain = false;
         break;
       case 17:
         if (equalsNameAt(bytes, nameAt, 'transfer-encoding')) isPlain = false;
@@ -112,19 +115,21 @@ export function parseHead(
 
   if (hosts > 1) return malformedError('The request has more than one Host header.');
   if (hosts === 0 && minor === 1) return malformedError('The request has no Host header.');
+  if (lengths > 1) return malformedError('The request has more than one Content-Length header.');
   const authority = hosts === 0 ? null : readAuthority(bytes, hostAt, hostEnd, known);
   if (authority === 'invalid') return malformedError('The Host header is not valid.');
 
   const method = readMethod(bytes, from, methodEnd);
   if (method === null && !isPassThroughMethod(bytes, from, methodEnd))
     return fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
-  if (!isPlain || method === null || authority === null || authority.host === '') return 'pass-through';
   let pathAt = targetAt;
   if (bytes[targetAt] !== slash) {
-    const length = originLength(bytes.toString('latin1', targetAt, targetEnd), authority);
+    const target = bytes.toString('latin1', targetAt, targetEnd);
+    const length = target === '*' && method === null ? 1 : originLength(target, authority?.text ?? '');
     if (length === null) return malformedError('The request target is neither a path nor a URL of the Host.');
     pathAt += length;
   }
+  if (!isPlain || method === null || authority === null || authority.host === '') return 'pass-through';
   const path = bytes.toString('latin1', pathAt, pathEnd === 0 ? targetEnd : pathEnd) || '/';
   const search = pathEnd === 0 ? '' : bytes.toString('latin1', pathEnd + 1, targetEnd);
   const request = new RawRequest({ bytes, fields, method, path, search, authority });
@@ -143,7 +148,7 @@ function readMethod(bytes: Buffer, from: number, end: number): 'GET' | 'HEAD' | 
 }
 
 /** The length of the origin of an absolute URL (RFC 9112 §3.2.2); null where its host differs from the Host header. */
-function originLength(target: string, { text }: Authority): number | null {
+function originLength(target: string, text: string): number | null {
   const [origin, named] = /^https?:\/\/([^/?]*)(?=[/?]|$)/i.exec(target) ?? [];
   return origin !== undefined && named?.toLowerCase() === text.toLowerCase() ? origin.length : null;
 }

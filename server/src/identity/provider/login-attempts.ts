@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import type { Db } from '../../core/db.ts';
 import { sha256 } from '../../core/values.ts';
+import { addressGroup } from '../../http/client-address.ts';
 import { countAttempts, decrementAttempts } from './store.ts';
 
 export const accountAttemptsMax = 10;
@@ -49,20 +49,4 @@ export function refundAttempt(db: Db, limits: readonly AttemptLimit[]): Promise<
     db,
     limits.map(({ key }) => key),
   );
-}
-
-/** A subscriber has a whole IPv6 /64, so its addresses count as one. */
-export function addressGroup(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped) return mapped;
-  const bare = address.replace(/%.*$/, '');
-  if (isIP(bare) !== 6) return address;
-  const [head = '', tail = ''] = bare.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === '' ? [] : tail.split(':');
-  const zeros = bare.includes('::') ? Array<string>(8 - left.length - right.length).fill('0') : [];
-  const groups = [...left, ...zeros, ...right]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16));
-  return `${groups.join(':')}::/64`;
 }

@@ -10,8 +10,12 @@ export const tenantRoutes: Route[] = routes(endpoints, shapes, {
   listTenants: async (ctx, { query }) => paginate(query, await listOwnTenants(ctx)),
   getTenant,
   updateTenant: async (ctx, { body }) => {
-    const { name, max_resource_tier: maxResourceTier } = body;
-    const updated = await updateTenant(ctx, { tenantId: ctx.tenant.id, name, maxResourceTier });
+    const updated = await updateTenant(ctx, {
+      tenantId: ctx.tenant.id,
+      name: body.name,
+      maxResourceTier: body.max_resource_tier,
+      reviewDeployments: body.review_deployments,
+    });
     return { ...updated, role: ctx.tenant.role };
   },
   listMembers: (ctx, { query }) => listMembers(ctx, query),

@@ -35,8 +35,16 @@ export function leavesNoAdmin(activeAdminIds: readonly string[], demotedUserId: 
   return activeAdminIds.every((id) => id === demotedUserId);
 }
 
-export function tenantRecord({ id, slug, name, max_resource_tier, created_at }: TenantRow): TenantRecord {
-  return { id, slug, name, max_resource_tier, created_at: created_at.toISOString() };
+export function tenantRecord(row: TenantRow): TenantRecord {
+  const { id, slug, name, max_resource_tier, review_deployments, created_at } = row;
+  return {
+    id,
+    slug,
+    name,
+    max_resource_tier,
+    review_deployments,
+    created_at: created_at.toISOString(),
+  };
 }
 
 export function memberRecord({ since, ...member }: MemberRow): MemberRecord {

@@ -1,5 +1,6 @@
 import type { tenantRoles, userStatuses } from '@svc/contract/identity.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
+import type { deploymentReviews } from '@svc/contract/tenants.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow } from '../../core/paging.ts';
@@ -12,6 +13,7 @@ export interface TenantRow {
   slug: string;
   name: string;
   max_resource_tier: (typeof resourceTiers)[number];
+  review_deployments: (typeof deploymentReviews)[number];
   created_at: Date;
 }
 type Tables = {
@@ -186,7 +188,8 @@ function selectMemberTenants(db: Db, userId: string) {
     .withTables<Tables>()
     .selectFrom('memberships')
     .innerJoin('tenants', 'tenants.id', 'memberships.tenant_id')
-    .select(['tenants.id', 'tenants.slug', 'tenants.name', 'tenants.max_resource_tier', 'tenants.created_at'])
+    .select(['tenants.id', 'tenants.slug', 'tenants.name', 'tenants.created_at'])
+    .select(['tenants.max_resource_tier', 'tenants.review_deployments'])
     .select('memberships.role')
     .where('memberships.user_id', '=', userId);
 }

@@ -48,6 +48,7 @@ export async function createTenant(
     slug,
     name: parseTenantName(input.name ?? slug),
     max_resource_tier: input.maxResourceTier ?? 'L',
+    review_deployments: 'internet',
     created_at: ctx.now,
   };
   if (!(await insertTenantRow(ctx.db, row))) {
@@ -68,21 +69,28 @@ export async function createTenant(
 /** A lower maximum tier applies when an app's tier is next chosen; running apps keep theirs. */
 export async function updateTenant(
   ctx: MutationCtx,
-  input: { tenantId: string; name?: string; maxResourceTier?: TenantRow['max_resource_tier'] },
+  input: {
+    tenantId: string;
+    name?: string;
+    maxResourceTier?: TenantRow['max_resource_tier'];
+    reviewDeployments?: TenantRow['review_deployments'];
+  },
 ): Promise<TenantRecord & { changed?: false }> {
   const row = orNotFound(await lockTenantRow(ctx.db, input.tenantId));
   const set = {
     name: parseTenantName(input.name ?? row.name),
     max_resource_tier: input.maxResourceTier ?? row.max_resource_tier,
+    review_deployments: input.reviewDeployments ?? row.review_deployments,
   };
+  const { name, max_resource_tier, review_deployments } = row;
+  const before = { name, max_resource_tier, review_deployments };
   ctx.audit({
     action: 'tenants.update',
     target: { kind: 'tenant', id: row.id, name: row.slug },
-    before: { name: row.name, max_resource_tier: row.max_resource_tier },
+    before,
     after: set,
   });
-  const isSame = set.name === row.name && set.max_resource_tier === row.max_resource_tier;
-  if (isSame) return { ...tenantRecord(row), changed: false };
+  if (Bun.deepEquals(set, before)) return { ...tenantRecord(row), changed: false };
   await updateTenantRow(ctx.db, row.id, set);
   if (set.max_resource_tier !== row.max_resource_tier)
     await publishPersonEvent(ctx, 'maxTierChanged', { tenantId: row.id, tier: set.max_resource_tier });

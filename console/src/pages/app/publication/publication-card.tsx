@@ -87,8 +87,17 @@ function OpenRequest({ request }: { request: PublicationRequest }) {
     <Alert color="yellow" icon={<IconClock aria-hidden />} title="Waiting for review">
       <Stack gap="xs">
         <Text size="sm" component="div">
-          {request.requested_by_email} requested <TimeText value={request.requested_at} /> to make it{' '}
-          <strong>{visibilityNames[request.visibility]}</strong>. Another tenant admin decides.
+          {request.pinned === 'built' ? (
+            <>
+              A new deployment was built <TimeText value={request.requested_at} />. It goes live when another
+              tenant admin approves it.
+            </>
+          ) : (
+            <>
+              {request.requested_by_email} requested <TimeText value={request.requested_at} /> to make it{' '}
+              <strong>{visibilityNames[request.visibility]}</strong>. Another tenant admin decides.
+            </>
+          )}
         </Text>
         <ProblemAlert error={withdraw.problem} />
         <Group gap="md">
@@ -122,9 +131,11 @@ function PublicationHistory({ requests }: { requests: readonly PublicationReques
         columns={[
           {
             head: 'Requested',
-            cell: ({ id, visibility, reason }) => (
+            cell: ({ id, visibility, reason, pinned }) => (
               <>
-                <LinkTo to={consolePaths.review(tenant.slug, id)}>{visibilityNames[visibility]}</LinkTo>
+                <LinkTo to={consolePaths.review(tenant.slug, id)}>
+                  {pinned === 'built' ? 'New deployment' : visibilityNames[visibility]}
+                </LinkTo>
                 {reason && <Hint lineClamp={2}>{reason}</Hint>}
               </>
             ),

@@ -1,0 +1,59 @@
+import type { AppAccess, AppRef, MutationCtx } from '../../core/context.ts';
+import { fail } from '../../core/problem.ts';
+import { endDeploymentRow } from './artifacts.ts';
+import { deploymentName, workTag } from './rules.ts';
+import { findWaitingDeployment, lockDeploymentRow, lockOpenRows, updateDeploymentRow } from './store.ts';
+
+/** For other slices, which must not import the store. */
+export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
+
+/** Opens the deployment again: a worker releases exactly what was built. Caller must hold the app's row lock. */
+export async function startReviewedDeployment(
+  ctx: MutationCtx,
+  app: AppRef,
+  { id, visibility }: { id: string; visibility: AppAccess['visibility'] },
+): Promise<void> {
+  const row = await lockDeploymentRow(ctx.db, app, id);
+  if (row?.state !== 'built' || row.ended_at === null) throw fail('stale_deployment');
+  const busy = (await lockOpenRows(ctx.db, app)).find(({ state }) => state !== 'queued');
+  if (busy)
+    throw fail('deploy_in_progress', {
+      detail: `Deployment #${busy.seq} is under way. Approve this one when it has ended, unless it replaces it.`,
+    });
+  await updateDeploymentRow(ctx.db, row, {
+    reviewed_visibility: visibility,
+    ended_at: null,
+    attempts: 0,
+    lease_holder: null,
+    lease_until: new Date(0),
+  });
+  ctx.invalidate(workTag);
+}
+
+/** Records that the build was approved for more people. Caller must hold the app's row lock. */
+export async function markDeploymentReviewed(
+  ctx: MutationCtx,
+  app: AppRef,
+  { id, visibility }: { id: string; visibility: AppAccess['visibility'] },
+): Promise<void> {
+  const row = await lockDeploymentRow(ctx.db, app, id);
+  if (row) await updateDeploymentRow(ctx.db, row, { reviewed_visibility: visibility });
+}
+
+/** After a review without an approval. Caller must hold the app's row lock. */
+export async function endReviewedDeployment(
+  ctx: MutationCtx,
+  app: AppRef & { slug: string },
+  { id, state }: { id: string; state: 'canceled' | 'skipped' },
+): Promise<void> {
+  const row = await lockDeploymentRow(ctx.db, app, id);
+  if (row?.state !== 'built' || row.ended_at === null) return;
+  await endDeploymentRow(ctx, row, { state });
+  ctx.audit({
+    action: 'deployments.end',
+    appId: app.appId,
+    target: { kind: 'deployment', id, name: deploymentName(app.slug, row) },
+    before: { state: row.state },
+    after: { state },
+  });
+}

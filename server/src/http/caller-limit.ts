@@ -1,0 +1,78 @@
+import type { Caller } from '../core/context.ts';
+import { fail } from '../core/problem.ts';
+import { addressGroup } from './client-address.ts';
+
+/** Requests in a window; 0: no limit. */
+export interface CallerLimits {
+  person: number;
+  token: number;
+  address: number;
+}
+
+/**
+ * Counts the request and returns the headers that say what is left. A personal access token has a limit of its own,
+ * other credentials share the one of their person, and requests without a valid credential the one of their address.
+ * `when_low` leaves the headers out while more than half is left: they cost 20 times as much as the counting.
+ */
+export type CallerLimit = (
+  caller: Caller | null,
+  address: () => string,
+  headers: 'always' | 'when_low',
+) => Record<string, string> | undefined;
+
+const windowSeconds = 10;
+/** Beyond this, the oldest windows are dropped; that can only admit more requests. */
+const windowsMax = 50_000;
+
+interface Window {
+  endsAt: number;
+  count: number;
+}
+
+/** In the memory of one process, so that a request costs no query. */
+export function createCallerLimit(limits: CallerLimits, now: () => number = Date.now): CallerLimit {
+  const windows = new Map<string, Window>();
+  const policies = {
+    person: `"person";q=${limits.person};w=${windowSeconds}`,
+    token: `"token";q=${limits.token};w=${windowSeconds}`,
+    address: `"address";q=${limits.address};w=${windowSeconds}`,
+  };
+
+  function count(key: string, at: number): Window {
+    const open = windows.get(key);
+    if (open !== undefined && open.endsAt > at) {
+      open.count++;
+      return open;
+    }
+    // Deleted and set again, so that the map is ordered by age.
+    windows.delete(key);
+    const window = { endsAt: at + windowSeconds * 1000, count: 1 };
+    windows.set(key, window);
+    if (windows.size > windowsMax) {
+      const oldest = windows.keys().next().value;
+      if (oldest !== undefined) windows.delete(oldest);
+    }
+    return window;
+  }
+
+  return (caller, address, when) => {
+    const kind = caller === null ? 'address' : caller.kind === 'pat' ? 'token' : 'person';
+    const max = limits[kind];
+    if (max === 0) return undefined;
+    const key =
+      caller === null ? addressGroup(address()) : kind === 'token' ? caller.credentialId : caller.userId;
+    const at = now();
+    const window = count(key, at);
+    if (when === 'when_low' && window.count * 2 < max) return undefined;
+    const seconds = Math.ceil((window.endsAt - at) / 1000);
+    const headers = {
+      'ratelimit-policy': policies[kind],
+      ratelimit: `"${kind}";r=${Math.max(0, max - window.count)};t=${seconds}`,
+    };
+    if (window.count <= max) return headers;
+    throw fail('rate_limited', {
+      detail: `At most ${max} requests in ${windowSeconds} seconds for one ${kind}.`,
+      headers: { ...headers, 'retry-after': String(seconds) },
+    });
+  };
+}
