@@ -18,6 +18,11 @@ export function securitySchemes(baseUrl: string): Json {
       name: baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session',
     },
     pat: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Rows only.' },
+    scim: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The token of a directory, from svc-admin scim-token create.',
+    },
   };
 }
 

@@ -39,7 +39,14 @@ beforeAll(async () => {
     outsideServer,
   );
   const issuer = `${outsideServer.baseUrl}/oauth`;
-  const upstream = { issuer, clientId: 'inside', clientSecret: secret, name: 'Outside Inc.' };
+  const upstream = {
+    issuer,
+    clientId: 'inside',
+    clientSecret: secret,
+    name: 'Outside Inc.',
+    // A claim that this provider sends: the person's name stands for their group.
+    groupsClaim: 'name',
+  };
   inside = await startTestProvider(insideDb, { upstream }, insideServer);
 });
 afterAll(async () => {
@@ -171,6 +178,7 @@ test('an unavailable upstream provider gives an error page and is retried on the
     clientId: 'x',
     clientSecret: 'y',
     name: 'Away Ltd',
+    groupsClaim: null,
   };
   await awayServer.stop();
   const lonely = await startTestProvider(insideDb, { upstream });

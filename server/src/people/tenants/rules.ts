@@ -36,7 +36,7 @@ export function tenantRecord({ id, slug, name, max_resource_tier, created_at }: 
   return { id, slug, name, max_resource_tier, created_at: created_at.toISOString() };
 }
 
-export function memberRecord({ since, ...member }: MemberRow): MemberRecord {
+export function memberRecord({ since, deactivated_at: _, ...member }: MemberRow): MemberRecord {
   return { ...member, since: since.toISOString() };
 }
 

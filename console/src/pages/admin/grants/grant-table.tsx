@@ -22,7 +22,7 @@ export function GrantTable({ label, grants }: { label: string; grants: readonly 
           head: 'Subject',
           cell: (grant) => (
             <BoldLink to={adminPath(tenant.slug, 'grants', grant.id)}>
-              {names.memberName(grant.subject_id)}
+              {names.subjectName(grant)}
             </BoldLink>
           ),
         },
