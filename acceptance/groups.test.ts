@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { svcFor } from './support/commands.ts';
-import { done, newApp, newMember, newTenant, type Person, type Tenant, uniqueName } from './support/people.ts';
+import { setApp } from './support/database.ts';
+import {
+  done,
+  newApp,
+  newMember,
+  newTenant,
+  type Person,
+  type Tenant,
+  uniqueName,
+} from './support/people.ts';
 import { until } from './support/until.ts';
 
 const newGroup = (t: Tenant, fields: object = {}) =>
@@ -68,7 +77,9 @@ describe('a group', () => {
     expect(JSON.parse(preview.stdout).dry_run).toBe(true);
     expect((await svc(['groups', 'get', name])).code).toBe(5);
     expect((await svc(['groups', 'create', name, '--execute'])).code).toBe(0);
-    expect((await svc(['groups', 'members', 'add', name, '--user', t.member.email, '--execute'])).code).toBe(0);
+    expect((await svc(['groups', 'members', 'add', name, '--user', t.member.email, '--execute'])).code).toBe(
+      0,
+    );
     const members = await svc(['groups', 'members', 'list', name, '--json']);
     expect(JSON.parse(members.stdout).items).toMatchObject([{ email: t.member.email }]);
     expect(
@@ -133,7 +144,8 @@ describe('an app', () => {
     const t = await newTenant();
     const owner = await newMember(t);
     const group = await newGroup(t, { display_name: 'Engineers' });
-    const app = await newApp(t, { owner }, { visibility: 'invite_only' });
+    const app = await newApp(t, { owner });
+    await setApp(t.server, app.id, { visibility: 'invite_only' });
     const sees = async () => (await t.member.call('GET', app.base)).status;
     expect(await sees()).toBe(404);
     const added = await done(owner.call('POST', `${app.base}/members`, { group_id: group.name }));

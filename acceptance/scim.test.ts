@@ -101,7 +101,11 @@ describe('the token of a directory', () => {
         ['PATCH', patchOf({ op: 'replace', value: { active: false } })],
         ['DELETE'],
       ] as const)
-        expect([path, method, (await directory.call(method, path, body)).status]).toEqual([path, method, 404]);
+        expect([path, method, (await directory.call(method, path, body)).status]).toEqual([
+          path,
+          method,
+          404,
+        ]);
     const { Resources } = await directory.done('GET', '/Users');
     expect(Resources.map(({ id }: { id: string }) => id).sort()).toEqual([t.admin.id, t.member.id].sort());
     const stranger = await directory.call('POST', '/Groups', {
@@ -115,9 +119,16 @@ describe('the token of a directory', () => {
 test('a directory learns what is supported', async () => {
   const { directory } = await newTenantWithDirectory();
   const config = await directory.done('GET', '/ServiceProviderConfig');
-  expect([config.patch.supported, config.filter.supported, config.bulk.supported]).toEqual([true, true, false]);
+  expect([config.patch.supported, config.filter.supported, config.bulk.supported]).toEqual([
+    true,
+    true,
+    false,
+  ]);
   const types = await directory.done('GET', '/ResourceTypes');
-  expect(types.Resources.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual(['/Users', '/Groups']);
+  expect(types.Resources.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual([
+    '/Users',
+    '/Groups',
+  ]);
   const schemas = await directory.done('GET', '/Schemas');
   for (const { id } of schemas.Resources)
     expect((await directory.done('GET', `/Schemas/${encodeURIComponent(id)}`)).id).toBe(id);
@@ -139,7 +150,10 @@ describe('a user', () => {
     expect(items).toMatchObject([{ user_id: user.id, role: 'tenant_member', status: 'active' }]);
     const again = await directory.call('POST', '/Users', { userName: user.userName.toUpperCase() });
     expect([again.status, again.body.scimType, isScimError(again)]).toEqual([409, 'uniqueness', true]);
-    const replaced = await directory.done('PUT', `/Users/${user.id}`, { ...user, displayName: 'Another Name' });
+    const replaced = await directory.done('PUT', `/Users/${user.id}`, {
+      ...user,
+      displayName: 'Another Name',
+    });
     expect(replaced).toMatchObject({ id: user.id, displayName: 'Another Name', active: true });
     expect((await done(t.admin.call('GET', `${t.base}/members?q=another`))).items).toHaveLength(1);
     expect((await directory.call('DELETE', `/Users/${user.id}`)).status).toBe(204);
@@ -167,7 +181,13 @@ describe('a user', () => {
       expect([filter, await ids(filter)]).toEqual([filter, [user.id]]);
     expect(await ids(`externalId eq "${user.externalId.toUpperCase()}"`)).toEqual([]);
     expect(await ids(`userName eq "${t.member.email}"`)).toEqual([t.member.id]);
-    for (const filter of ['userName', 'userName eq', 'userName xx "a"', 'shoeSize eq "4"', '(userName eq "a"']) {
+    for (const filter of [
+      'userName',
+      'userName eq',
+      'userName xx "a"',
+      'shoeSize eq "4"',
+      '(userName eq "a"',
+    ]) {
       const refused = await directory.call('GET', found('Users', filter));
       expect([filter, refused.status, refused.body.scimType]).toEqual([filter, 400, 'invalidFilter']);
     }
@@ -182,19 +202,24 @@ describe('a user', () => {
   test('is changed by the PATCH requests that Okta and Entra send', async () => {
     const { directory } = await newTenantWithDirectory();
     const { id } = await newUser(directory);
-    const patch = (...operations: object[]) => directory.done('PATCH', `/Users/${id}`, patchOf(...operations));
+    const patch = (...operations: object[]) =>
+      directory.done('PATCH', `/Users/${id}`, patchOf(...operations));
     expect((await patch({ op: 'replace', value: { active: false } })).active).toBe(false);
     expect((await patch({ op: 'Replace', path: 'active', value: 'True' })).active).toBe(true);
     expect((await patch({ op: 'Add', path: 'active', value: [{ value: 'False' }] })).active).toBe(false);
-    expect((await patch({ op: 'replace', value: { active: 'true', 'name.familyName': 'Berg' } })).name).toMatchObject(
-      { givenName: 'Test', familyName: 'Berg' },
-    );
+    expect(
+      (await patch({ op: 'replace', value: { active: 'true', 'name.familyName': 'Berg' } })).name,
+    ).toMatchObject({ givenName: 'Test', familyName: 'Berg' });
     const mail = address();
     const changed = await patch(
       { op: 'Replace', path: 'emails[type eq "work"].value', value: mail },
       { op: 'Add', path: 'emails[type eq "home"].value', value: 'home@example.test' },
       { op: 'Replace', path: 'name.givenName', value: 'Anna' },
-      { op: 'Add', path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department', value: 'Ops' },
+      {
+        op: 'Add',
+        path: 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department',
+        value: 'Ops',
+      },
       { op: 'Remove', path: 'externalId' },
     );
     expect(changed.emails).toEqual([
@@ -216,9 +241,17 @@ describe('a user', () => {
   test('who has an account in another tenant joins with it, and keeps their own name and address', async () => {
     const { t, directory } = await newTenantWithDirectory();
     const other = await newTenant();
-    const user = await newUser(directory, { userName: other.member.email, emails: [], displayName: 'Theirs' });
+    const user = await newUser(directory, {
+      userName: other.member.email,
+      emails: [],
+      displayName: 'Theirs',
+    });
     expect(user).toMatchObject({ id: other.member.id, displayName: 'Theirs' });
-    await directory.done('PATCH', `/Users/${user.id}`, patchOf({ op: 'replace', value: { userName: address() } }));
+    await directory.done(
+      'PATCH',
+      `/Users/${user.id}`,
+      patchOf({ op: 'replace', value: { userName: address() } }),
+    );
     expect((await done(other.member.call('GET', '/api/v1/me'))).email).toBe(other.member.email);
     await directory.done('DELETE', `/Users/${user.id}`);
     const back = await withToken(other.server, other.member);
@@ -243,7 +276,7 @@ describe('a deactivated user', () => {
       const { t, directory } = await newTenantWithDirectory();
       const person = await newMember(t);
       const owner = await newMember(t);
-      const app = await newApp(t, { owner }, { visibility: 'invite_only' });
+      const app = await newApp(t, { owner });
       await done(owner.call('POST', `${app.base}/tables`, { name: 'notes', columns: ['body:text'] }));
       const tableGrant = { principal_type: 'user', principal_id: person.id, actions: ['read'] };
       await done(owner.call('POST', `${app.base}/tables/notes/grants`, tableGrant));
@@ -264,9 +297,16 @@ describe('a deactivated user', () => {
       expect((await rows()).status).toBe(200);
 
       if (how === 'PATCH')
-        await directory.done('PATCH', `/Users/${person.id}`, patchOf({ op: 'Replace', path: 'active', value: 'False' }));
+        await directory.done(
+          'PATCH',
+          `/Users/${person.id}`,
+          patchOf({ op: 'Replace', path: 'active', value: 'False' }),
+        );
       else await directory.done('DELETE', `/Users/${person.id}`);
-      await until('the session has ended', async () => (await person.call('GET', '/api/v1/me')).status === 401);
+      await until(
+        'the session has ended',
+        async () => (await person.call('GET', '/api/v1/me')).status === 401,
+      );
       await until('the token has ended', async () => (await rows()).status === 401);
       expect((await done(t.admin.call('GET', `${t.base}/grants/${grant.id}`))).status).toBe('revoked');
       expect((await done(owner.call('GET', `${app.base}/members`))).total).toBe(1);
@@ -281,7 +321,11 @@ describe('a deactivated user', () => {
       expect(items).toMatchObject([{ status: 'deactivated' }]);
       const granted = { subject_id: person.id, connector_id: connector.id, preset_id: 'reader' };
       expect((await t.admin.call('POST', `${t.base}/grants`, granted)).status).toBe(400);
-      await directory.done('PATCH', `/Users/${person.id}`, patchOf({ op: 'replace', value: { active: true } }));
+      await directory.done(
+        'PATCH',
+        `/Users/${person.id}`,
+        patchOf({ op: 'replace', value: { active: true } }),
+      );
       await until('the member is back', async () => (await again.call('GET', t.base)).status === 200);
       expect((await person.call('GET', '/api/v1/me')).status).toBe(401);
       expect((await rows()).status).toBe(401);
@@ -299,7 +343,12 @@ describe('a deactivated user', () => {
     const connector = await done(
       t.admin.call('POST', `${t.base}/connectors`, { name: uniqueName('c'), kind: 'http' }),
     );
-    const given = { subject_kind: 'group', subject_id: group.id, connector_id: connector.id, preset_id: 'reader' };
+    const given = {
+      subject_kind: 'group',
+      subject_id: group.id,
+      connector_id: connector.id,
+      preset_id: 'reader',
+    };
     await done(t.admin.call('POST', `${t.base}/grants`, given));
     const check = { subject_id: t.member.id, connector_id: connector.id, action: 'read' };
     const isAllowed = async () =>

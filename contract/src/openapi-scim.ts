@@ -7,7 +7,10 @@ const id = required('path', 'id');
 const text = { type: 'string' };
 const query = (name: string, description: string): Json => ({ name, in: 'query', description, schema: text });
 const listQuery = [
-  query('filter', 'RFC 7644 §3.4.2.2: `eq ne co sw ew pr`, `and or not`, such as `userName eq "ada@example.com"`.'),
+  query(
+    'filter',
+    'RFC 7644 §3.4.2.2: `eq ne co sw ew pr`, `and or not`, such as `userName eq "ada@example.com"`.',
+  ),
   { ...query('startIndex', 'From 1.'), schema: { type: 'integer', minimum: 1 } },
   { ...query('count', 'At most 200; 100 when absent.'), schema: { type: 'integer', minimum: 0 } },
 ];
@@ -64,7 +67,11 @@ function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> 
       }),
     },
     [`/scim/v2/${plural}/{id}`]: {
-      get: operation(`scim.get${noun}`, { summary: `Get a ${noun.toLowerCase()}`, ...one, success: [200, named] }),
+      get: operation(`scim.get${noun}`, {
+        summary: `Get a ${noun.toLowerCase()}`,
+        ...one,
+        success: [200, named],
+      }),
       put: operation(`scim.replace${noun}`, {
         summary: `Replace a ${noun.toLowerCase()}`,
         ...one,
@@ -98,17 +105,33 @@ export const scimPaths: Record<string, Json> = {
     }),
   },
   '/scim/v2/ResourceTypes': fixed('resourceTypes', 'List the types of resources'),
-  '/scim/v2/ResourceTypes/{id}': { get: operation('scim.resourceType', { summary: 'Get a type of resources', parameters: [id], success: [200, 'ScimResource'] }) },
+  '/scim/v2/ResourceTypes/{id}': {
+    get: operation('scim.resourceType', {
+      summary: 'Get a type of resources',
+      parameters: [id],
+      success: [200, 'ScimResource'],
+    }),
+  },
   '/scim/v2/Schemas': fixed('schemas', 'List the schemas of resources'),
-  '/scim/v2/Schemas/{id}': { get: operation('scim.schema', { summary: 'Get the schema of a resource', parameters: [id], success: [200, 'ScimResource'] }) },
+  '/scim/v2/Schemas/{id}': {
+    get: operation('scim.schema', {
+      summary: 'Get the schema of a resource',
+      parameters: [id],
+      success: [200, 'ScimResource'],
+    }),
+  },
   ...resource('User', 'Users'),
   ...resource('Group', 'Groups'),
 };
 
-const object = (properties: Json, names: string[] = []): Json => ({ type: 'object', required: names, properties });
+const object = (properties: Json, names: string[] = []): Json => ({
+  type: 'object',
+  required: names,
+  properties,
+});
 const list = (items: Json): Json => ({ type: 'array', items });
 const base = { schemas: list(text), id: text, meta: { type: 'object' } };
-const references = list(object({ value: text, display: text, $ref: text }));
+const references = list(object({ value: text, display: text }));
 
 export const scimSchemas: Record<string, Json> = {
   ScimUser: object(
@@ -141,5 +164,8 @@ export const scimSchemas: Record<string, Json> = {
   }),
   ScimResource: object(base),
   ScimServiceProviderConfig: object({ schemas: list(text), meta: { type: 'object' } }),
-  ScimError: object({ schemas: list(text), status: text, scimType: text, detail: text }, ['schemas', 'status']),
+  ScimError: object({ schemas: list(text), status: text, scimType: text, detail: text }, [
+    'schemas',
+    'status',
+  ]),
 };

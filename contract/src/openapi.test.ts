@@ -131,13 +131,15 @@ test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   }
 });
 
-test('the document has the paths outside the contract: probes, signed URLs and sign-in', () => {
+test('the document has the paths outside the contract: probes, signed URLs, sign-in and SCIM', () => {
   const beside = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method, it]) => method !== 'parameters' && !it['x-authorization'])
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
   expect(beside.sort()).toEqual([
+    'DELETE /scim/v2/Groups/{id}',
+    'DELETE /scim/v2/Users/{id}',
     'GET /.well-known/svc-user-keys.json',
     'GET /api/v1/openapi.json',
     'GET /git-host/setup',
@@ -166,19 +168,25 @@ test('the document has the paths outside the contract: probes, signed URLs and s
     'GET /scim/v2/Users',
     'GET /scim/v2/Users/{id}',
     'GET /site-auth',
+    'PATCH /scim/v2/Groups/{id}',
+    'PATCH /scim/v2/Users/{id}',
     'POST /logout',
     'POST /oauth/device/auth',
     'POST /oauth/me',
     'POST /oauth/token',
     'POST /oauth/token/revocation',
+    'POST /scim/v2/Groups',
+    'POST /scim/v2/Users',
     'POST /webhooks/git-host',
     'PUT /icons/{iconID}',
     'PUT /objects/{token}/{name}',
+    'PUT /scim/v2/Groups/{id}',
+    'PUT /scim/v2/Users/{id}',
     'PUT /sources/{token}',
     'PUT /uploads/{token}/{sha256}',
   ]);
   for (const [path, { put }] of Object.entries(paths).filter(
-    ([, it]) => it.put && !it.put['x-authorization'],
+    ([path, it]) => it.put && !it.put['x-authorization'] && !path.startsWith('/scim/'),
   )) {
     const stored = Object.entries(put?.responses ?? {}).filter(([status]) => status.startsWith('2'));
     expect(stored.map(([status, { content }]) => [path, status, ...Object.keys(content ?? {})])).toEqual(

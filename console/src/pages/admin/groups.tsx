@@ -27,7 +27,15 @@ import { Heading, Hint } from '../../components/text.tsx';
 import { usePage } from '../../components/url-state.ts';
 import { type Form, useForm } from '../../components/use-form.ts';
 import { MemberSelect } from './fields.tsx';
-import { AdminItem, AdminList, AdminRoutes, adminPath, BackToList, FormPage, useAdminForm } from './form-page.tsx';
+import {
+  AdminItem,
+  AdminList,
+  AdminRoutes,
+  adminPath,
+  BackToList,
+  FormPage,
+  useAdminForm,
+} from './form-page.tsx';
 
 export default function GroupsTab() {
   return <AdminRoutes list={GroupList} create={NewGroup} item={GroupPage} />;
@@ -184,7 +192,10 @@ function Members({ group }: { group: TenantGroup }) {
   return (
     <Section title="Members" lead="They have what is given to the group.">
       <ProblemAlert error={remove.problem} />
-      <PagedList answer={answer} empty={<EmptyState title="No members yet">Nobody is in the group.</EmptyState>}>
+      <PagedList
+        answer={answer}
+        empty={<EmptyState title="No members yet">Nobody is in the group.</EmptyState>}
+      >
         {(items) => (
           <DataTable
             label="Members"

@@ -149,9 +149,15 @@ const auditedFields = ({ name, display_name, description, source, external_id }:
 export const auditTarget = ({ id, name }: Pick<GroupRow, 'id' | 'name'>) => ({ kind: 'group', id, name });
 
 export {
+  type CountedGroupRow,
   currentGroupIds,
   findGroupRow as findGroup,
   findGroupRows as findGroups,
+  type GroupMemberRow,
   listGroupIdsOf,
+  listGroupMemberRows as listMembersOfGroup,
+  listGroupRows as listGroupsWhere,
   lockGroupForShare,
+  lockGroupRow as lockGroup,
+  lockTenantGroups,
 } from './store.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
-import { memberStatusSql } from '../tenants/store.ts';
+import { memberStatusSql } from '../tenants/members.ts';
 
 type Derived = 'member_count' | 'external_id' | 'created_at' | 'updated_at';
 export interface GroupRow extends Omit<z.output<typeof Group>, Derived> {

@@ -151,8 +151,8 @@ function compareSql(
     if (op === 'eq') return sql`${String(value)}::text in ${column.sql}`;
     throw filterError('Attributes with several values can only be compared with eq.');
   }
-  if (op === 'pr') return sql`${column.sql} is not null`;
-  if (value === null) return op === 'ne' ? sql`${column.sql} is not null` : sql`${column.sql} is null`;
+  const isPresent = sql<boolean>`${column.sql} is not null`;
+  if (value === null) return op === 'eq' ? sql`${column.sql} is null` : isPresent;
   if (column.type === 'boolean') {
     const wanted = typeof value === 'boolean' ? value : value.toLowerCase() === 'true';
     return sql`${column.sql} is ${op === 'ne' ? sql`distinct from` : sql`not distinct from`} ${wanted}`;
@@ -162,6 +162,8 @@ function compareSql(
   const left = fold(sql`${column.sql}::text`);
   const right = fold(sql`${String(value)}::text`);
   switch (op) {
+    case 'pr':
+      return isPresent;
     case 'eq':
       return sql`${left} = ${right}`;
     case 'ne':

@@ -2,20 +2,22 @@ import { sql } from 'kysely';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
-import { insertManagedGroup, removeGroup, saveGroup } from '../groups/groups.ts';
-import { changeGroupMembers } from '../groups/members.ts';
 import {
   type CountedGroupRow,
-  findGroupRow,
+  findGroup,
   type GroupMemberRow,
-  listGroupMemberRows,
-  listGroupRows,
-  lockGroupRow,
+  insertManagedGroup,
+  listGroupsWhere,
+  listMembersOfGroup,
+  lockGroup,
   lockTenantGroups,
-} from '../groups/store.ts';
+  removeGroup,
+  saveGroup,
+} from '../groups/groups.ts';
+import { changeGroupMembers } from '../groups/members.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { type Filter, type FilterColumn, filterSql } from './filter.ts';
-import { isObject, matches, type Operation, parsePatch, attributeOf } from './patch.ts';
+import { attributeOf, isObject, matches, type Operation, parsePatch } from './patch.ts';
 import { parseText } from './user-resource.ts';
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -62,15 +64,15 @@ export async function listScimGroups(
 ): Promise<{ rows: ScimGroup[]; total: number }> {
   const where = sql`g.source = 'scim' and ${filter ? filterSql(filter, groupColumns) : sql`true`}`;
   const order = sql`g.created_at, g.id`;
-  const { rows, total } = await listGroupRows(ctx.db, tenantId, { where, order }, window);
+  const { rows, total } = await listGroupsWhere(ctx.db, tenantId, { where, order }, window);
   const complete: ScimGroup[] = [];
   for (const row of rows)
-    complete.push({ ...row, members: withMembers ? (await listGroupMemberRows(ctx.db, row)).rows : [] });
+    complete.push({ ...row, members: withMembers ? (await listMembersOfGroup(ctx.db, row)).rows : [] });
   return { rows: complete, total };
 }
 
 export async function getScimGroup(ctx: Pick<Ctx, 'db'>, { tenantId, id }: Found): Promise<ScimGroup> {
-  const row = isUuid(id) ? await findGroupRow(ctx.db, tenantId, id) : undefined;
+  const row = isUuid(id) ? await findGroup(ctx.db, tenantId, id) : undefined;
   return withMembersOf(ctx, row);
 }
 
@@ -89,12 +91,12 @@ export async function createScimGroup(ctx: MutationCtx, { tenantId, body }: Tena
 }
 
 export async function replaceScimGroup(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  const group = await lockGroup(ctx, { tenantId, id });
+  const group = await lockScimGroup(ctx, { tenantId, id });
   return changeGroup(ctx, group, parseGroup(body));
 }
 
 export async function modifyScimGroup(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  const group = await lockGroup(ctx, { tenantId, id });
+  const group = await lockScimGroup(ctx, { tenantId, id });
   const before: GroupAttributes = {
     displayName: group.display_name,
     externalId: group.external_id,
@@ -104,7 +106,7 @@ export async function modifyScimGroup(ctx: MutationCtx, { tenantId, id, body }: 
 }
 
 export async function deleteScimGroup(ctx: MutationCtx, { tenantId, id }: Found): Promise<undefined> {
-  await removeGroup(ctx, await lockGroup(ctx, { tenantId, id }));
+  await removeGroup(ctx, await lockScimGroup(ctx, { tenantId, id }));
 }
 
 async function changeGroup(ctx: MutationCtx, group: ScimGroup, after: GroupAttributes): Promise<ScimGroup> {
@@ -120,14 +122,14 @@ async function changeGroup(ctx: MutationCtx, group: ScimGroup, after: GroupAttri
   return getScimGroup(ctx, { tenantId, id });
 }
 
-async function lockGroup(ctx: MutationCtx, { tenantId, id }: Found): Promise<ScimGroup> {
+async function lockScimGroup(ctx: MutationCtx, { tenantId, id }: Found): Promise<ScimGroup> {
   await lockTenantGroups(ctx.db, tenantId);
-  return withMembersOf(ctx, isUuid(id) ? await lockGroupRow(ctx.db, tenantId, id) : undefined);
+  return withMembersOf(ctx, isUuid(id) ? await lockGroup(ctx.db, tenantId, id) : undefined);
 }
 
 async function withMembersOf(ctx: Pick<Ctx, 'db'>, row: CountedGroupRow | undefined): Promise<ScimGroup> {
   if (row?.source !== 'scim') throw new ScimError(404, null, 'There is no such group.');
-  return { ...row, members: (await listGroupMemberRows(ctx.db, row)).rows };
+  return { ...row, members: (await listMembersOfGroup(ctx.db, row)).rows };
 }
 
 async function requireUnusedName(
@@ -136,7 +138,7 @@ async function requireUnusedName(
 ): Promise<void> {
   const where = sql`g.source = 'scim' and lower(g.display_name) = lower(${displayName})
     and g.id is distinct from ${id}::uuid`;
-  const { total } = await listGroupRows(ctx.db, tenantId, { where }, { limit: 1, offset: 0 });
+  const { total } = await listGroupsWhere(ctx.db, tenantId, { where }, { limit: 1, offset: 0 });
   if (total > 0) throw new ScimError(409, 'uniqueness', 'Another group has this displayName.');
 }
 

@@ -70,9 +70,10 @@ export function matches(value: unknown, filter: Filter): boolean {
     return filter.kind === 'and' ? filter.parts.every(isMatch) : filter.parts.some(isMatch);
   }
   const found = isObject(value) ? attributeOf(value, filter.path) : undefined;
-  if (filter.op === 'pr') return found !== undefined && found !== null;
   const [left, right] = [String(found ?? '').toLowerCase(), String(filter.value ?? '').toLowerCase()];
   switch (filter.op) {
+    case 'pr':
+      return found !== undefined && found !== null;
     case 'eq':
       return left === right;
     case 'ne':

@@ -1,5 +1,5 @@
 import { invalidValueError } from './errors.ts';
-import { isObject, type Json, matches, type Operation, parseBoolean, attributeOf } from './patch.ts';
+import { attributeOf, isObject, type Json, matches, type Operation, parseBoolean } from './patch.ts';
 
 /** The attributes of a user that are stored; all others are ignored. */
 export interface UserAttributes {

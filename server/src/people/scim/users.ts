@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { PageWindow } from '../../core/paging.ts';
-import { deactivateMember, reactivateMember, setMember } from '../tenants/members.ts';
-import { lockTenantRow } from '../tenants/store.ts';
+import { deactivateMember, lockTenant, reactivateMember, setMember } from '../tenants/members.ts';
 import { createUser, findUser, updateProfile } from '../users/users.ts';
 import { ScimError } from './errors.ts';
 import { type Filter, filterSql } from './filter.ts';
@@ -44,7 +43,7 @@ export async function createScimUser(
 ): Promise<ScimUserRow> {
   const attributes = parseUser(body, { active: true });
   const email = emailOf(attributes);
-  await lockTenantRow(ctx.db, tenantId);
+  await lockTenant(ctx.db, tenantId);
   const known = await findUser(ctx, { ref: email });
   const isMember = known !== null && (await findScimUser(ctx.db, tenantId, known.id)) !== null;
   if (isMember || (await isUserNameTaken(ctx.db, tenantId, { name: attributes.userName, userId: null })))
@@ -64,13 +63,13 @@ export async function createScimUser(
 }
 
 export async function replaceUser(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  await lockTenantRow(ctx.db, tenantId);
+  await lockTenant(ctx.db, tenantId);
   const row = await getUser(ctx, { tenantId, id });
   return changeUser(ctx, tenantId, row, parseUser(body, { active: row.is_active }));
 }
 
 export async function modifyUser(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  await lockTenantRow(ctx.db, tenantId);
+  await lockTenant(ctx.db, tenantId);
   const row = await getUser(ctx, { tenantId, id });
   return changeUser(ctx, tenantId, row, patchUser(attributesOf(row), parsePatch(body)));
 }

@@ -179,4 +179,11 @@ function auditActive(ctx: MutationCtx, member: MemberRow, after: { active: boole
   });
 }
 
-export { filterActiveMembers, findMember, listActiveAdminIds, lockMemberForShare } from './store.ts';
+export {
+  filterActiveMembers,
+  findMember,
+  listActiveAdminIds,
+  lockMemberForShare,
+  lockTenantRow as lockTenant,
+  memberStatusSql,
+} from './store.ts';

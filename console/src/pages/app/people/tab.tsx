@@ -124,7 +124,11 @@ function PersonTable({ people }: { people: readonly Person[] }) {
                   {person.name || person.email}
                   {person.user_id === me.id && ' (you)'}
                 </BoldText>
-                <Hint>{person.group ? `Group ${person.group.name}, ${person.group.member_count} members` : person.email}</Hint>
+                <Hint>
+                  {person.group
+                    ? `Group ${person.group.name}, ${person.group.member_count} members`
+                    : person.email}
+                </Hint>
               </Stack>
             ),
           },
@@ -166,7 +170,8 @@ function AddPerson() {
     verb: isCoOwner ? 'Add' : 'Invite',
     done: isCoOwner ? 'Co-owner added and notified.' : `${isGroup ? 'Group' : 'Person'} invited.`,
     whyNot: ({ user_id }) =>
-      why(endpoint) ?? (user_id.trim() === '' ? `Enter ${isGroup ? 'a group' : 'an e-mail address'} first.` : null),
+      why(endpoint) ??
+      (user_id.trim() === '' ? `Enter ${isGroup ? 'a group' : 'an e-mail address'} first.` : null),
     input: ({ user_id }) => ({
       params,
       body: isGroup ? { group_id: user_id.trim() } : { user_id: user_id.trim() },

@@ -109,8 +109,8 @@ function GrantsPart() {
               title="No grants yet"
               command={`svc tables grants issue --app ${app.slug} --table ${table.name} --principal-type role --principal-id tenant_member --actions read --execute`}
             >
-              Only the app has access to the table. A grant gives access to a person, a group, another app,
-              or everybody with a role.
+              Only the app has access to the table. A grant gives access to a person, a group, another app, or
+              everybody with a role.
             </EmptyState>
           ) : (
             <DataTable
