@@ -260,8 +260,15 @@ describe('a user', () => {
   });
 
   test('is refused without a usable name or address', async () => {
-    const { directory } = await newTenantWithDirectory();
-    for (const body of [{}, { userName: 'no-address' }, { userName: 4 }, [], 'text']) {
+    const { t, directory } = await newTenantWithDirectory();
+    for (const body of [
+      {},
+      { userName: 'no-address' },
+      { userName: t.outsider.id },
+      { userName: 4 },
+      [],
+      'text',
+    ]) {
       const refused = await directory.call('POST', '/Users', JSON.stringify(body));
       expect([body, refused.status, isScimError(refused)]).toEqual([body, 400, true]);
     }

@@ -3,7 +3,7 @@ import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import { deactivateMember, lockTenant, reactivateMember, setMember } from '../tenants/members.ts';
 import { createUser, findUser, updateProfile } from '../users/users.ts';
-import { ScimError } from './errors.ts';
+import { invalidValueError, ScimError } from './errors.ts';
 import { type Filter, filterSql } from './filter.ts';
 import { parsePatch } from './patch.ts';
 import {
@@ -43,6 +43,9 @@ export async function createScimUser(
 ): Promise<ScimUserRow> {
   const attributes = parseUser(body, { active: true });
   const email = emailOf(attributes);
+  // Checked before the lookup, which also takes ids.
+  if (!email.includes('@'))
+    throw invalidValueError('userName or a value of emails must be an e-mail address.');
   await lockTenant(ctx.db, tenantId);
   const known = await findUser(ctx, { ref: email });
   const isMember = known !== null && (await findScimUser(ctx.db, tenantId, known.id)) !== null;
