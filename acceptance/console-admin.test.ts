@@ -54,6 +54,38 @@ describe.if(hasChromium)('tenant administration in the console', () => {
 
   const list = async (path: string) => (await done(ada.call('GET', `${base}/${path}`))).items;
 
+  test('an admin creates a group, adds a member, and grants access to the group', async () => {
+    const { page, complaints } = await open(admins);
+    await done(ada.call('POST', `${base}/connectors`, { name: 'Group store', kind: 'http' }));
+    await show(page, 'admin/groups');
+    await page.getByText('No groups yet').waitFor();
+    await show(page, 'admin/groups/new');
+    await field(page, /^Display name/).fill('Night shift');
+    await page.getByRole('button', { name: 'Save group' }).click();
+    await confirm(page, 'Create a group', 'Create');
+    await page.getByRole('link', { name: 'Night shift' }).click();
+    await choose(page, /^Member/, /Olga Owner/);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await confirm(page, 'Add to the group', 'Add');
+    await page.getByRole('row', { name: /Olga Owner/ }).waitFor();
+    expect((await list('groups'))[0]).toMatchObject({ name: 'night-shift', member_count: 1 });
+    expect(await violationsOf(page)).toEqual([]);
+
+    await show(page, 'admin/grants/new');
+    await choose(page, /^Given to/, 'a group');
+    await choose(page, /^Subject/, 'Night shift');
+    await choose(page, /^Connector/, 'Group store');
+    await page.getByRole('button', { name: 'Grant access' }).click();
+    await confirm(page, 'Grant access', 'Grant');
+    await page.getByRole('link', { name: 'Group Night shift' }).waitFor();
+    const mine = await done(olga.call('GET', `${base}/me/grants`));
+    expect(mine).toMatchObject([{ subject_kind: 'group' }]);
+    await done(ada.call('DELETE', `${base}/groups/night-shift`));
+    await done(ada.call('DELETE', `${base}/connectors/group-store`));
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('an admin adds a member, a category and a connector, each after its preview', async () => {
     const { page, complaints } = await open(admins);
     const { id: newcomer } = await admin(server, [

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
 import { openServerDatabase } from './support/database.ts';
 import { type Answered, caller, newApp, newPerson, newTenant, type Tenant } from './support/people.ts';
+import { newDirectory, patchOf } from './support/scim.ts';
 import { type RunningServer, startBeside, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
@@ -246,5 +247,39 @@ test('a removed member does not see an invite-only app', async () => {
     works: status(200),
     refused: status(404),
     remove: () => confirmed(owner.call('DELETE', `${path}/members/${person.id}`)),
+  });
+});
+
+test('a person whom the directory deactivates loses session and token for rows', async () => {
+  const directory = await newDirectory(t);
+  for (const credential of ['login', 'pat'] as const) {
+    const { person, call } = await asPerson();
+    const pat = (await person.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
+    const rows = atSecond({ 'x-api-key': pat.secret });
+    const isPat = credential === 'pat';
+    const operation = { op: 'Replace', path: 'active', value: 'False' };
+    await endsInTime(`deactivated (${credential})`, {
+      ask: () => (isPat ? rows('GET', `/data/${t.slug}/shop/orders`) : call('GET', '/api/v1/me')),
+      works: status(isPat ? 404 : 200),
+      refused: status(401),
+      remove: () => directory.done('PATCH', `/Users/${person.id}`, patchOf(operation)),
+    });
+  }
+});
+
+test('a member who leaves a group loses what it opened', async () => {
+  const { owner, app, path, rows } = await ownedApp();
+  const { person } = await asPerson();
+  const group = (await t.admin.call('POST', `${t.base}/groups`, { name: `g-${app.id.slice(-12)}` })).body;
+  const members = `${t.base}/groups/${group.id}/members`;
+  const grant = { principal_type: 'group', principal_id: group.id, actions: ['read'] };
+  await confirmed(owner.call('POST', `${path}/tables/${rows.split('/').at(-1)}/grants`, grant));
+  await confirmed(t.admin.call('POST', members, { user_id: person.id }));
+  await endsInTime('left a group', {
+    // Rows at the first, as above.
+    ask: () => person.call('GET', rows),
+    works: status(200),
+    refused: status(404),
+    remove: () => confirmed(t.admin.call('DELETE', `${members}/${person.id}`)),
   });
 });

@@ -228,7 +228,8 @@ export function authorization({ executes, nth }: { executes: 'first' | 'all'; nt
           needsMore: get?.parameters?.map(resolved).some((it) => it.in === 'query' && it.required) ?? false,
         }));
       // What OpenID Connect says of who has signed in, it says to whom holds their token.
-      const open = without.filter(({ path }) => path !== '/oauth/me');
+      // `scim.test.ts` calls the operations for directories, which have a credential of their own.
+      const open = without.filter(({ path }) => path !== '/oauth/me' && !path.startsWith('/scim/v2/'));
       expect(without.find(({ path }) => path === '/oauth/me')?.security).toEqual([{ login: [] }]);
       expect((await world.as.N('GET', '/oauth/me')).status).toBe(401);
       expect(open.map(({ path }) => path).sort()).toEqual([

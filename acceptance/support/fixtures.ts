@@ -45,6 +45,15 @@ export async function category(world: World) {
   const { id, slug } = await newCategory(world);
   return { categoryID: id, categorySlug: slug };
 }
+export async function group(world: World) {
+  return { group: String((await post(world, world.people.A, 'groups', { name: uniqueName('group') })).id) };
+}
+export async function groupWithMember(world: World) {
+  const made = await group(world);
+  const user_id = world.people.M.id;
+  await post(world, world.people.A, `groups/${made.group}/members`, { user_id });
+  return { ...made, userID: user_id };
+}
 export const template = async ({ tenant }: World) => ({ template: await newPageTemplate(tenant) });
 
 export async function pat(world: World, owner: Person) {

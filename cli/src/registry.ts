@@ -7,6 +7,8 @@ const files = [
   ['login', '', 'login logout whoami'],
   ['tenants', 'tenants', 'list get update use'],
   ['tenants', 'members', 'list set remove'],
+  ['groups', 'groups', 'list get create update delete'],
+  ['groups', 'groups members', 'list add remove'],
   ['account', 'notifications', 'list read'],
   ['account', 'sessions', 'list revoke'],
   ['account', 'pats', 'list create revoke'],
@@ -77,6 +79,8 @@ export const commandWords: readonly string[] = [...fileByWords.keys()];
 export const groups: Readonly<Record<string, Group>> = {
   tenants: { summary: 'Your tenants and the active one' },
   members: { summary: 'Members of the tenant and their roles' },
+  groups: { summary: 'Groups of members, for grants and invitations' },
+  'groups members': { summary: 'Members of a group' },
   notifications: { summary: 'Your notifications' },
   sessions: { summary: 'Your sessions' },
   pats: { summary: 'Personal access tokens for programs: rows, git and deployments' },

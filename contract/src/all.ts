@@ -26,6 +26,8 @@ import * as gitHostShapes from './git-host.shapes.ts';
 import * as gitHost from './git-host.ts';
 import * as grantShapes from './grants.shapes.ts';
 import * as grants from './grants.ts';
+import * as groupShapes from './groups.shapes.ts';
+import * as groups from './groups.ts';
 import * as iconShapes from './icons.shapes.ts';
 import * as icons from './icons.ts';
 import * as identityShapes from './identity.shapes.ts';
@@ -67,6 +69,7 @@ export interface ContractEntry {
 const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record<string, unknown>][] = [
   [identity, identityShapes],
   [tenants, tenantShapes],
+  [groups, groupShapes],
   [notifications, notificationShapes],
   [connectors, connectorShapes],
   [presets, presetShapes],

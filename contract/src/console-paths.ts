@@ -36,6 +36,7 @@ export type AppTab = (typeof appTabs)[number];
 
 export const adminTabs = [
   'members',
+  'groups',
   'categories',
   'connectors',
   'presets',

@@ -91,6 +91,7 @@ export const errorCodes = {
   consent_required: conflict('The owner has not given consent to inspect the app.'),
   already_uploaded: conflict('This upload URL has already been used.'),
   last_admin: conflict('A tenant needs at least one active admin.'),
+  group_managed: conflict('The identity provider manages this group; change it there.'),
   limit_reached: conflict('The maximum number has been reached.'),
   idempotency_in_progress: conflict('A request with this Idempotency-Key is still running.'),
   plan_stale: { status: 409, exit: 15, means: 'The plan differs from the one that was previewed.' },

@@ -9,6 +9,7 @@ import {
   scopeEntriesMax,
   subjectKinds,
 } from './grants.ts';
+import { Group } from './groups.shapes.ts';
 import { Preset } from './presets.shapes.ts';
 import { chars, instantOrNone, page, pageQuery, ref, tenantParams, text, unchanged, uuid } from './shapes.ts';
 
@@ -55,6 +56,9 @@ export const getMyGrantTerms = {
   answer: z.object({
     connectors: z.array(Connector.pick({ id: true, slug: true, name: true, kind: true, description: true })),
     presets: z.array(Preset.pick({ id: true, name: true, actions: true, description: true })),
+    groups: z
+      .array(Group.pick({ id: true, name: true, display_name: true }))
+      .meta({ description: 'Groups that you have grants through.' }),
   }),
 };
 
@@ -72,7 +76,9 @@ export const listGrants = {
 export const createGrant = {
   params: tenantParams,
   body: z.strictObject({
-    subject_id: ref.meta({ description: 'The id or the e-mail address of a member of the tenant.' }),
+    subject_id: ref.meta({
+      description: 'The id or the e-mail address of a member of the tenant; the id or the name of a group.',
+    }),
     subject_kind: z.enum(subjectKinds).default('user'),
     connector_id: ref,
     preset_id: ref,
@@ -110,6 +116,7 @@ export const AccessDecision = z.object({
   allowed: z.boolean(),
   grant_ids: z.array(z.string()),
   policy_ids: z.array(z.string()),
+  group_ids: z.array(z.string()).meta({ description: 'Groups that the grants were given to.' }),
   reason: z.enum(['granted', 'no_active_grant', 'action_not_in_preset', 'out_of_scope']),
 });
 

@@ -2,7 +2,7 @@ import { accessAdmins, act, change, read, replace, who } from './endpoint.ts';
 import type * as shapes from './grants.shapes.ts';
 
 export const grantStatuses = ['active', 'revoked', 'expired'] as const;
-/** `user` is the only kind that can be granted to today; the others are reserved words. */
+/** Grants go to users and groups; the other kinds are reserved words. */
 export const subjectKinds = ['user', 'group', 'app', 'service_account'] as const;
 export const grantSources = ['manual', 'request', 'api', 'bootstrap'] as const;
 

@@ -3,6 +3,8 @@ import type * as shapes from './identity.shapes.ts';
 
 export const tenantRoles = ['tenant_member', 'tenant_admin'] as const;
 export const userStatuses = ['active', 'suspended'] as const;
+/** `deactivated`: the directory of the tenant has ended the membership's access. */
+export const memberStatuses = [...userStatuses, 'deactivated'] as const;
 
 export const patLifeDaysDefault = 90;
 export const patLifeDaysMax = 365;

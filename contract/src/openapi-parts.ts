@@ -23,6 +23,11 @@ export function securitySchemes(baseUrl: string): Json {
       name: 'X-Api-Key',
       description: 'Rows, git and deployments, as its actions allow.',
     },
+    scim: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The token of a directory, from svc-admin scim-token create.',
+    },
   };
 }
 

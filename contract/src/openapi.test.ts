@@ -131,13 +131,15 @@ test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   }
 });
 
-test('the document has the paths outside the contract: probes, signed URLs and sign-in', () => {
+test('the document has the paths outside the contract: probes, signed URLs, sign-in and SCIM', () => {
   const beside = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method, it]) => method !== 'parameters' && !it['x-authorization'])
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
   expect(beside.sort()).toEqual([
+    'DELETE /scim/v2/Groups/{id}',
+    'DELETE /scim/v2/Users/{id}',
     'GET /.well-known/svc-user-keys.json',
     'GET /api/v1/openapi.json',
     'GET /git-host/setup',
@@ -156,20 +158,35 @@ test('the document has the paths outside the contract: probes, signed URLs and s
     'GET /readyz',
     'GET /schemas/site.json',
     'GET /schemas/svc.yaml.json',
+    'GET /scim/v2/Groups',
+    'GET /scim/v2/Groups/{id}',
+    'GET /scim/v2/ResourceTypes',
+    'GET /scim/v2/ResourceTypes/{id}',
+    'GET /scim/v2/Schemas',
+    'GET /scim/v2/Schemas/{id}',
+    'GET /scim/v2/ServiceProviderConfig',
+    'GET /scim/v2/Users',
+    'GET /scim/v2/Users/{id}',
     'GET /site-auth',
+    'PATCH /scim/v2/Groups/{id}',
+    'PATCH /scim/v2/Users/{id}',
     'POST /logout',
     'POST /oauth/device/auth',
     'POST /oauth/me',
     'POST /oauth/token',
     'POST /oauth/token/revocation',
+    'POST /scim/v2/Groups',
+    'POST /scim/v2/Users',
     'POST /webhooks/git-host',
     'PUT /icons/{iconID}',
     'PUT /objects/{token}/{name}',
+    'PUT /scim/v2/Groups/{id}',
+    'PUT /scim/v2/Users/{id}',
     'PUT /sources/{token}',
     'PUT /uploads/{token}/{sha256}',
   ]);
   for (const [path, { put }] of Object.entries(paths).filter(
-    ([, it]) => it.put && !it.put['x-authorization'],
+    ([path, it]) => it.put && !it.put['x-authorization'] && !path.startsWith('/scim/'),
   )) {
     const stored = Object.entries(put?.responses ?? {}).filter(([status]) => status.startsWith('2'));
     expect(stored.map(([status, { content }]) => [path, status, ...Object.keys(content ?? {})])).toEqual(

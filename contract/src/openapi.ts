@@ -26,6 +26,7 @@ import {
   securitySchemes,
 } from './openapi-parts.ts';
 import { anyRow, batchSchema, rowOperation } from './openapi-rows.ts';
+import { scimPaths, scimSchemas } from './openapi-scim.ts';
 import { signInPaths } from './openapi-sign-in.ts';
 import { uploadPaths } from './openapi-uploads.ts';
 import { siteConfigSchemaPath } from './site-config.ts';
@@ -51,6 +52,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     ...iconPaths,
     ...objectPaths,
     ...uploadPaths,
+    ...scimPaths,
     ...paths,
   });
   const tags = new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint.id)));
@@ -73,6 +75,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
         Problem: problemSchema,
         Preview: previewSchema,
         Batch: batchSchema,
+        ...scimSchemas,
         ...components.components(),
       },
       parameters: shared.parameters,

@@ -19,14 +19,14 @@ export const transferOwnership = act<typeof shapes.transferOwnership>()({
 export const listAppMembers = read<typeof shapes.listAppMembers>()({
   id: 'appMembers.list',
   path: `${base}/members`,
-  summary: 'List the owner, co-owners and invited members of an app',
+  summary: 'List the owner, co-owners, invited members and groups of an app',
   ...ownersOrAdmin,
 });
 
 export const addAppMember = change<typeof shapes.addAppMember>()({
   id: 'appMembers.add',
   path: `${base}/members`,
-  summary: 'Invite a member of the tenant, who can then see the app while it is `invite_only`',
+  summary: 'Invite a member or a group of the tenant, who can then see the app while it is `invite_only`',
   ...owners,
   errors: ['limit_reached', 'unique_violation'],
 });

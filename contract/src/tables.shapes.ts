@@ -104,7 +104,7 @@ export const TableGrant = z.object({
   principal_id: z.string(),
   principal_name: z.string().meta({
     description:
-      'The e-mail address of a person, the slug of an app, or the role; empty where they are no more.',
+      'The e-mail address of a person, the slug of an app, the name of a group, or the role; empty where they are no more.',
   }),
   actions: z.array(z.enum(tableActions)),
   created_by: z.string(),
@@ -168,7 +168,8 @@ export const issueTableGrant = {
   body: z.strictObject({
     principal_type: z.enum(principalTypes),
     principal_id: ref.meta({
-      description: 'A user id or e-mail address, an app id or slug, or the name of a role.',
+      description:
+        'A user id or e-mail address, an app id or slug, a group id or name, or the name of a role.',
     }),
     actions: z
       .array(z.enum(tableActions))

@@ -2,7 +2,7 @@ import { change, owners, ownersOrAdmin, read, remove, update } from './endpoint.
 import type * as shapes from './tables.shapes.ts';
 
 export const tableActions = ['read', 'write'] as const;
-export const principalTypes = ['user', 'app', 'role'] as const;
+export const principalTypes = ['user', 'app', 'role', 'group'] as const;
 
 const collection = '/api/v1/tenants/{tenantID}/apps/{app}/tables';
 const one = `${collection}/{table}`;

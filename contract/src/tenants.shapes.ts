@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
-import { tenantRoles, userStatuses } from './identity.ts';
+import { memberStatuses, tenantRoles } from './identity.ts';
 import { resourceTiers } from './limits.ts';
 import {
   displayName,
@@ -36,7 +36,7 @@ export const Member = z.object({
   email: z.string(),
   name: z.string(),
   role: z.enum(tenantRoles),
-  status: z.enum(userStatuses),
+  status: z.enum(memberStatuses),
   since: timestamp,
 });
 

@@ -13,7 +13,7 @@ export function consolePages({
   booking,
   ran,
   handbook,
-  governed: { category, connector, preset, policy, grant },
+  governed: { group, category, connector, preset, policy, grant },
   published: { lunch, travel, openReview, approvedReview, rejectedReview },
 }: ConsoleWorld): ConsolePage[] {
   const app = `apps/${booking.slug}`;
@@ -84,6 +84,8 @@ export function consolePages({
       'site-release-seen-by-an-admin': `${site}/releases/${handbook.stagedRelease}`,
       reviews: 'reviews',
       'admin-members-new': 'admin/members/new',
+      'admin-groups-new': 'admin/groups/new',
+      'admin-group': `admin/groups/${group}`,
       'admin-categories-new': 'admin/categories/new',
       'admin-category': `admin/categories/${category}`,
       'admin-connectors-new': 'admin/connectors/new',
@@ -103,6 +105,7 @@ export function consolePages({
       'review-approved': `reviews/${approvedReview}`,
       'notifications-of-an-admin': 'notifications',
       'admin-members': 'admin/members',
+      'admin-groups': 'admin/groups',
       'admin-categories': 'admin/categories',
       'admin-connectors': 'admin/connectors',
       'admin-presets': 'admin/presets',

@@ -173,7 +173,7 @@ async function newHandbook(tenant: Tenant): Promise<ConsoleWorld['handbook']> {
 }
 
 /** The ids of what tenant admins manage, one of each. */
-export type Governed = Record<'category' | 'connector' | 'preset' | 'policy' | 'grant', string>;
+export type Governed = Record<'group' | 'category' | 'connector' | 'preset' | 'policy' | 'grant', string>;
 
 async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
   const create = async (path: string, body: object): Promise<string> =>
@@ -222,7 +222,19 @@ async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
   const past = { subject_id: admin.id, connector_id: connector, preset_id: 'admin' };
   await create(`grants/${await create('grants', past)}/revoke`, { reason: 'was for the migration' });
   await post(member, `${base}/pats`, { name: 'CI of the booking app', actions: ['read', 'write'] });
-  return { category, connector, preset, policy, grant };
+  const group = await create('groups', {
+    name: 'sales',
+    display_name: 'Sales',
+    description: 'Everybody who talks to customers',
+  });
+  await post(admin, `${base}/groups/${group}/members`, { user_id: member.id });
+  await create('grants', {
+    subject_kind: 'group',
+    subject_id: group,
+    connector_id: connector,
+    preset_id: 'reader',
+  });
+  return { group, category, connector, preset, policy, grant };
 }
 
 /** The slugs of two published apps, and the ids of requests to publish them. */

@@ -32,7 +32,9 @@ export const grantsList = defineCommand({
       type: 'string',
       placeholder: 'user',
       summary: 'Only grants of this user, by id or e-mail address',
+      excludes: ['group'],
     },
+    group: { type: 'string', placeholder: 'group', summary: 'Only grants of this group, by id or name' },
     connector: {
       type: 'string',
       placeholder: 'connector',
@@ -49,7 +51,7 @@ export const grantsList = defineCommand({
   input: ({ flags }) => ({
     query: {
       status: flags.status,
-      subject_id: flags.subject,
+      subject_id: flags.subject ?? flags.group,
       connector_id: flags.connector,
       policy_id: flags.policy,
     },
@@ -72,7 +74,7 @@ export const grantsGet = defineCommand({
 
 export const grantsCreate = defineCommand({
   words: 'grants create',
-  summary: 'Allow a user to use a connector with a preset, within a scope',
+  summary: 'Allow a user or a group to use a connector with a preset, within a scope',
   description:
     'Without --scope the grant covers the whole connector. --expires-in counts from the time the command runs, so use ' +
     '--expires-at with --plan.',
@@ -80,9 +82,14 @@ export const grantsCreate = defineCommand({
   flags: {
     subject: {
       type: 'string',
-      required: true,
       placeholder: 'user',
       summary: 'User id or e-mail address',
+      excludes: ['group'],
+    },
+    group: {
+      type: 'string',
+      placeholder: 'group',
+      summary: 'Group id or name: its members have the access while they are in it',
     },
     connector: { type: 'string', required: true, placeholder: 'connector', summary: 'Connector id or slug' },
     preset: {
@@ -101,10 +108,12 @@ export const grantsCreate = defineCommand({
     'expires-at': { type: 'time', summary: 'Expiry time, RFC 3339', excludes: ['expires-in'] },
     'expires-in': { type: 'duration', min: '1s', summary: 'Lifetime, such as 12h or 30d' },
   },
+  oneRequired: [['subject', 'group']],
   endpoint: createGrant,
   input: ({ flags, now }) => ({
     body: {
-      subject_id: flags.subject,
+      subject_id: flags.subject ?? flags.group ?? '',
+      subject_kind: flags.group === undefined ? ('user' as const) : ('group' as const),
       connector_id: flags.connector,
       preset_id: flags.preset,
       policy_ids: flags.policy,
@@ -119,6 +128,7 @@ export const grantsCreate = defineCommand({
       'Preview a grant on one schema and one table',
     '--subject ada@example.com --connector warehouse --preset reader --expires-in 30d --execute':
       'Grant access for 30 days',
+    '--group engineers --connector warehouse --preset reader --execute': 'Grant access to a group',
   },
 });
 

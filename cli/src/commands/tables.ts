@@ -147,7 +147,7 @@ export const tablesGrantsList = defineCommand({
 
 export const tablesGrantsIssue = defineCommand({
   words: 'tables grants issue',
-  summary: 'Give a user, an app or a role access to a table',
+  summary: 'Give a user, a group, an app or a role access to a table',
   description: 'If the table has an owner column, access is limited to their own rows.',
   kind: 'mutate',
   flags: {
@@ -158,7 +158,8 @@ export const tablesGrantsIssue = defineCommand({
       type: 'string',
       placeholder: 'principal',
       required: true,
-      summary: 'User id or e-mail address, app id or slug, or tenant_member or tenant_admin',
+      summary:
+        'User id or e-mail address, app id or slug, group id or name, or tenant_member or tenant_admin',
     },
     actions: { type: 'list', values: tableActions, required: true, summary: 'Allowed actions' },
   },

@@ -99,6 +99,8 @@ const steps: Record<ErrorCode, string> = {
   raw_db_unavailable: "Ask the operator; the server's log has the details.",
   consent_required: "Ask the app's owner to run svc apps inspection-consent set --app <app> --granted.",
   last_admin: 'Make another member tenant_admin first: svc members set.',
+  group_managed:
+    'Change the group at the identity provider; `svc groups list` shows the source of each group.',
   limit_reached: 'Delete what is no longer needed.',
   idempotency_in_progress: 'Wait a moment, then check the result.',
   plan_stale: 'Preview again, and execute with the new --plan.',

@@ -7,8 +7,23 @@ export const categoryView: View = {
 export const connectorView: View = { columns: ['id', 'slug', 'name', 'kind', 'description'] };
 
 export const grantView: View = {
-  columns: ['id', 'subject_id', 'connector_id', 'preset_id', 'scope_resource_paths', 'status', 'expires_at'],
+  columns: [
+    'id',
+    'subject_kind',
+    'subject_id',
+    'connector_id',
+    'preset_id',
+    'scope_resource_paths',
+    'status',
+    'expires_at',
+  ],
 };
+
+export const groupView: View = {
+  columns: ['id', 'name', 'display_name', 'source', 'member_count', 'description'],
+};
+
+export const groupMemberView: View = { columns: ['user_id', 'email', 'name', 'status', 'since'] };
 
 export const memberView: View = { columns: ['user_id', 'email', 'name', 'role', 'status', 'since'] };
 

@@ -60,6 +60,10 @@ function relationOf({ relation }: Record<string, unknown>): string {
 
 export const ownerView: View = { columns: ['user_id', 'email', 'name', 'role', 'since'] };
 
+export const appMemberView: View = {
+  columns: ['user_id', 'email', 'name', 'role', 'group.name', 'since'],
+};
+
 export const transferView: View = {
   columns: ['app_id', 'owner.email', 'previous_owner.email'],
   fields: [

@@ -22,6 +22,7 @@ const stateColors: Record<string, string> = {
   promote_requested: 'yellow',
   waiting: 'yellow',
   suspended: 'orange',
+  deactivated: 'orange',
   disconnected: 'red',
   failed: 'red',
   rejected: 'red',

@@ -16,6 +16,7 @@ import {
   IconSettings,
   IconUserShield,
   IconUsers,
+  IconUsersGroup,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -101,6 +102,7 @@ function adminEntries({ slug, role }: OwnTenant): NavEntry[] {
   }
   return [
     { label: 'Members', to: to('members'), icon: IconUsers },
+    { label: 'Groups', to: to('groups'), icon: IconUsersGroup },
     { label: 'Categories', to: to('categories'), icon: IconCategory },
     { label: 'Connectors', to: to('connectors'), icon: IconPlugConnected },
     { label: 'Presets', to: to('presets'), icon: IconCertificate },

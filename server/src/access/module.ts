@@ -2,7 +2,7 @@ import type { OperatorDeps } from '../core/mutation.ts';
 import type { Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { connectorRoutes } from './connectors/routes.ts';
-import { expireDueGrants, revokeGrantsOfMember } from './grants/end-grants.ts';
+import { expireDueGrants, revokeGrantsOf } from './grants/end-grants.ts';
 
 import { grantRoutes } from './grants/routes.ts';
 import { accessPolicyRoutes } from './policies/routes.ts';
@@ -16,8 +16,16 @@ export const access: Module = {
   ],
   subscriptions: () => [
     onPerson({
-      leftTenant: (ctx, { tenantId, user }) =>
-        revokeGrantsOfMember(ctx, { tenantId, userId: user.id, reason: 'The member was removed.' }),
+      leftTenant: (ctx, { tenantId, user: { id } }) =>
+        revokeGrantsOf(ctx, { tenantId, subject: { kind: 'user', id }, reason: 'The member was removed.' }),
+      deactivated: (ctx, { tenantId, user: { id } }) =>
+        revokeGrantsOf(ctx, {
+          tenantId,
+          subject: { kind: 'user', id },
+          reason: 'The member was deactivated.',
+        }),
+      groupDeleted: (ctx, { tenantId, group: { id } }) =>
+        revokeGrantsOf(ctx, { tenantId, subject: { kind: 'group', id }, reason: 'The group was deleted.' }),
     }),
   ],
 };

@@ -4,6 +4,7 @@ import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import { type AdminCommand, declare } from './command.ts';
 
+const loadScimTokens = () => import('./commands/scim-tokens.ts');
 const loadPeople = () => import('./commands/people.ts');
 const tenantFlag = { type: 'string', placeholder: 'tenant', required: true, summary: 'Slug or id' } as const;
 const userFlag = { ...tenantFlag, placeholder: 'user', summary: 'E-mail address or id' } as const;
@@ -11,6 +12,7 @@ const fileFlag = { type: 'string', placeholder: 'file', required: true } as cons
 const tierFlag = { type: 'enum', values: resourceTiers } as const;
 const passwordFlag = { type: 'boolean', summary: 'Read the password from standard input' } as const;
 const nameFlag = { type: 'string', placeholder: 'name', summary: 'Display name' } as const;
+const tenantPositional = { name: 'tenant', summary: 'Slug or id' } as const;
 const userPositional = { name: 'user', summary: 'E-mail address or id' } as const;
 
 const commands: readonly AdminCommand[] = [
@@ -103,6 +105,27 @@ const commands: readonly AdminCommand[] = [
     load: async () => (await loadPeople()).runIssueToken,
   }),
   declare({
+    words: 'scim-token create',
+    summary: "Create a token for the directory of a tenant (SCIM), such as Okta's or Entra's",
+    description:
+      'The token is printed once. It manages the members and groups of this tenant and nothing else.',
+    positionals: [tenantPositional],
+    flags: { name: { ...nameFlag, summary: 'Name in lists and in the audit log (directory)' } },
+    load: async () => (await loadScimTokens()).runCreateScimToken,
+  }),
+  declare({
+    words: 'scim-token list',
+    summary: 'List the directory tokens of a tenant',
+    positionals: [tenantPositional],
+    load: async () => (await loadScimTokens()).runListScimTokens,
+  }),
+  declare({
+    words: 'scim-token revoke',
+    summary: 'Revoke a directory token; it stops working at once',
+    positionals: [tenantPositional, { name: 'token', summary: 'Id of the token, from scim-token list' }],
+    load: async () => (await loadScimTokens()).runRevokeScimToken,
+  }),
+  declare({
     words: 'batch',
     summary: 'Run many commands, given as lines of JSON on standard input',
     description:
@@ -159,6 +182,7 @@ export const svcAdmin: Program<AdminCommand> = {
     users: { summary: 'Users' },
     members: { summary: 'Members of tenants' },
     tokens: { summary: 'Access tokens' },
+    'scim-token': { summary: 'Tokens of directories (SCIM)' },
   },
   globalFlags,
   wordFlags: Object.assign({}, ...commands.map(({ flags }) => flags), globalFlags),

@@ -17,6 +17,7 @@ import { mailTopic } from './notifications/rules.ts';
 import { createAppAccess } from './record/app-access.ts';
 import { warnAboutAppsAboveTier } from './record/apps.ts';
 import { detachCategory } from './record/detach-category.ts';
+import { removeGroupFromApps } from './record/member-groups.ts';
 import { deleteExpiredNames } from './record/names-store.ts';
 import { endRolesOfUser } from './record/people.ts';
 import { purgeDueApps } from './record/purge.ts';
@@ -79,6 +80,8 @@ export const apps: Module = {
     onPerson({
       roleChanged: notifyFormerAdmin,
       leftTenant: endRolesOfUser,
+      deactivated: endRolesOfUser,
+      groupDeleted: removeGroupFromApps,
       maxTierChanged: warnAboutAppsAboveTier,
     }),
   ],

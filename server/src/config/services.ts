@@ -60,7 +60,13 @@ export function readUpstream(env: Environment) {
   const clientId = requireVariable(env, 'SVC_OIDC_CLIENT_ID', 'with SVC_OIDC_ISSUER');
   const clientSecret = requireVariable(env, 'SVC_OIDC_CLIENT_SECRET', 'with SVC_OIDC_ISSUER');
   if (!URL.canParse(issuer)) throw new ConfigError('SVC_OIDC_ISSUER', 'must be a URL.');
-  return { issuer, clientId, clientSecret, name: env.SVC_OIDC_NAME || new URL(issuer).hostname };
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    name: env.SVC_OIDC_NAME || new URL(issuer).hostname,
+    groupsClaim: env.SVC_OIDC_GROUPS_CLAIM || null,
+  };
 }
 
 export function readGitHost(env: Environment): GitHostConfig {

@@ -43,8 +43,11 @@ export type TenantMutationCtx = MutationCtx & TenantCtx;
 export type AppMutationCtx = MutationCtx & AppCtx;
 
 export interface Caller {
-  /** `login`: an access token. `session`: a browser cookie. `pat`: what its actions allow. `operator`: on the server machine. */
-  kind: 'login' | 'session' | 'pat' | 'operator';
+  /**
+   * `login`: an access token. `session`: a browser cookie. `pat`: what its actions allow. `scim`: the directory of a tenant,
+   * whose id is that of its token. `operator`: on the server machine.
+   */
+  kind: 'login' | 'session' | 'pat' | 'scim' | 'operator';
   userId: string;
   email: string;
   name: string;

@@ -3,6 +3,7 @@ import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
+import type { MutationCtx } from '../core/context.ts';
 import { loadOrCreateKey } from '../core/seal.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
@@ -116,10 +117,11 @@ export const data: Module = {
   ],
   subscriptions: () => [
     onPerson({
-      leftTenant: async (ctx, { tenantId, user }) => {
-        const principal = { type: 'user', id: user.id } as const;
+      leftTenant: endDataAccess,
+      deactivated: endDataAccess,
+      groupDeleted: async (ctx, { tenantId, group }) => {
+        const principal = { type: 'group', id: group.id } as const;
         for (const change of await revokePrincipalGrants(ctx, tenantId, principal)) ctx.audit(change);
-        await rotateRawDbsKnownTo(ctx, { tenantId, userId: user.id });
       },
     }),
     onApp({
@@ -147,3 +149,12 @@ export const data: Module = {
     }),
   ],
 };
+
+async function endDataAccess(
+  ctx: MutationCtx,
+  { tenantId, user }: { tenantId: string; user: { id: string } },
+): Promise<void> {
+  const principal = { type: 'user', id: user.id } as const;
+  for (const change of await revokePrincipalGrants(ctx, tenantId, principal)) ctx.audit(change);
+  await rotateRawDbsKnownTo(ctx, { tenantId, userId: user.id });
+}

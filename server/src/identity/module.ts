@@ -88,6 +88,10 @@ export const identity: Module = {
   subscriptions: () => [
     onPerson({
       leftTenant: (ctx, { tenantId, user }) => revokePatsOfMember(ctx, { tenantId, userId: user.id }),
+      deactivated: async (ctx, { tenantId, user }) => {
+        await revokePatsOfMember(ctx, { tenantId, userId: user.id });
+        await endSignIns(ctx, { userId: user.id });
+      },
       suspended: endSignIns,
       activated: endSignIns,
       passwordChanged: endSignIns,

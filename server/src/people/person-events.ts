@@ -10,6 +10,16 @@ export interface PersonEvents {
     ctx: MutationCtx,
     member: { tenantId: string; user: { id: string; email: string } },
   ): Promise<void>;
+  /** The tenant's directory ended the access of a member; unlike `leftTenant`, the membership stays. */
+  deactivated(
+    ctx: MutationCtx,
+    member: { tenantId: string; user: { id: string; email: string } },
+  ): Promise<void>;
+  /** Published before the group is deleted. */
+  groupDeleted(
+    ctx: MutationCtx,
+    deleted: { tenantId: string; group: { id: string; name: string } },
+  ): Promise<void>;
   suspended(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   passwordChanged(ctx: MutationCtx, user: { userId: string }): Promise<void>;

@@ -1,8 +1,9 @@
 import { addCoOwner, listCoOwners, removeCoOwner } from '@svc/contract/apps.ts';
 import { addAppMember, listAppMembers, removeAppMember, transferOwnership } from '@svc/contract/owners.ts';
 import { defineCommand } from '../../command.ts';
+import type { Flags } from '../../framework/declaration.ts';
 import { appFlag, pageFlags } from '../../inputs/common.ts';
-import { ownerView, transferView } from '../../views/apps.ts';
+import { appMemberView, ownerView, transferView } from '../../views/apps.ts';
 
 export const appsCoOwnersList = defineCommand({
   words: 'apps co-owners list',
@@ -62,42 +63,58 @@ export const appsOwnershipTransfer = defineCommand({
 
 export const appsMembersList = defineCommand({
   words: 'apps members list',
-  summary: 'List everybody who belongs to an app: owner, co-owners, invited members',
+  summary: 'List everybody who belongs to an app: owner, co-owners, invited groups and members',
   description:
     'svc apps members <app> does the same; name an app called list, add or remove here, or by its id.',
   kind: 'read',
   positionals: [{ name: 'app', summary: 'App id or slug' }],
   flags: pageFlags,
   endpoint: listAppMembers,
-  view: ownerView,
+  view: appMemberView,
   examples: {
     'pet-shop': 'The first page',
     'pet-shop --all': 'Everybody',
   },
 });
 
+const personOrGroup = {
+  user: {
+    type: 'string',
+    placeholder: 'user',
+    summary: 'User id or e-mail address',
+    excludes: ['group'],
+  },
+  group: { type: 'string', placeholder: 'group', summary: 'Group id or name' },
+} as const satisfies Flags;
+
 export const appsMembersAdd = defineCommand({
   words: 'apps members add',
-  summary: 'Invite a member of the tenant to an app',
+  summary: 'Invite a member or a group of the tenant to an app',
   description: 'Invited members can see the app while its visibility is invite_only.',
   kind: 'mutate',
   flags: {
     ...appFlag,
-    user: { type: 'string', placeholder: 'user', required: true, summary: 'User id or e-mail address' },
+    ...personOrGroup,
   },
+  oneRequired: [['user', 'group']],
   endpoint: addAppMember,
-  input: ({ flags }) => ({ body: { user_id: flags.user } }),
-  examples: { '--app pet-shop --user ada@example.com --execute': 'Let a colleague see the app' },
+  input: ({ flags }) => ({ body: { user_id: flags.user, group_id: flags.group } }),
+  examples: {
+    '--app pet-shop --user ada@example.com --execute': 'Let a colleague see the app',
+    '--app pet-shop --group engineers --execute': 'Let everybody in a group see the app',
+  },
 });
 
 export const appsMembersRemove = defineCommand({
   words: 'apps members remove',
-  summary: 'Remove an invited member; access by the invitation ends at once',
+  summary: 'Remove an invited member or group; access by the invitation ends at once',
   kind: 'mutate',
   flags: {
     ...appFlag,
-    user: { type: 'string', placeholder: 'user', required: true, summary: 'User id or e-mail address' },
+    ...personOrGroup,
   },
+  oneRequired: [['user', 'group']],
   endpoint: removeAppMember,
+  input: ({ flags }) => ({ params: { userID: flags.user ?? flags.group ?? '' } }),
   examples: { '--app pet-shop --user ada@example.com --execute': 'Remove a member, or leave' },
 });

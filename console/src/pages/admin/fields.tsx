@@ -1,6 +1,7 @@
 import { TagsInput, type TagsInputProps } from '@mantine/core';
 import { listPolicies } from '@svc/contract/access-policies.ts';
 import { listConnectors } from '@svc/contract/connectors.ts';
+import { listGroups } from '@svc/contract/groups.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
 import { actionPattern, actionsPerPresetMax, builtInPresets, listPresets } from '@svc/contract/presets.ts';
 import { listMembers } from '@svc/contract/tenants.ts';
@@ -17,11 +18,18 @@ export function useTenantNames() {
   const connectors = useEndpoint(listConnectors, ask, { enabled }).data?.items ?? [];
   const presets = useEndpoint(listPresets, ask, { enabled }).data?.items ?? builtInPresets;
   const policies = useEndpoint(listPolicies, ask, { enabled }).data?.items ?? [];
+  const groups = useEndpoint(listGroups, ask, { enabled }).data?.items ?? [];
+  const memberName = (id: string) => members.find((one) => one.user_id === id)?.name || shortId(id);
   return {
     connectors,
     presets,
     policies,
-    memberName: (id: string) => members.find((one) => one.user_id === id)?.name || shortId(id),
+    groups,
+    memberName,
+    subjectName: ({ subject_kind, subject_id: id }: { subject_kind: string; subject_id: string }) =>
+      subject_kind === 'group'
+        ? `Group ${groups.find((one) => one.id === id)?.display_name ?? shortId(id)}`
+        : memberName(id),
     connectorName: (id: string) => nameById(connectors, id),
     presetName: (id: string) => nameById(presets, id),
     policyName: (id: string) => nameById(policies, id),

@@ -12,6 +12,11 @@ const tabs: Record<AdminTab, { title: string; lead: string; page: ComponentType 
     lead: 'The people of the tenant and its admins.',
     page: lazy(() => import('./members.tsx')),
   },
+  groups: {
+    title: 'Groups',
+    lead: 'Groups of members, for grants, table grants and invitations to apps.',
+    page: lazy(() => import('./groups.tsx')),
+  },
   categories: {
     title: 'Categories',
     lead: 'Categories of the catalogue.',

@@ -81,7 +81,7 @@ export function whyNotPublish(
 }
 
 export function whyNotRemove(
-  { role, user_id }: { role: 'owner' | 'co_owner' | 'member'; user_id: string },
+  { role, user_id }: { role: 'owner' | 'co_owner' | 'member'; user_id: string | null },
   asker: Caller & { id: string },
 ): string | null {
   if (role === 'owner') return 'The owner leaves by transferring the app.';

@@ -32,6 +32,7 @@ export default function MyGrantsPage() {
                   grant={grant}
                   connector={terms?.connectors.find(({ id }) => id === grant.connector_id)}
                   preset={terms?.presets.find(({ id }) => id === grant.preset_id)}
+                  group={terms?.groups.find(({ id }) => id === grant.subject_id)}
                 />
               ))}
             </SimpleGrid>
@@ -49,10 +50,12 @@ function GrantCard({
   grant,
   connector,
   preset,
+  group,
 }: {
   grant: Grant;
   connector: Terms['connectors'][number] | undefined;
   preset: Terms['presets'][number] | undefined;
+  group: Terms['groups'][number] | undefined;
 }) {
   const scope = grant.scope_resource_paths;
   const policies = grant.policy_ids.length;
@@ -92,7 +95,8 @@ function GrantCard({
           )}
         </div>
         <Hint>
-          Granted <TimeText value={grant.granted_at} />;{' '}
+          Granted <TimeText value={grant.granted_at} />
+          {group && ` to the group ${group.display_name}`};{' '}
           {grant.expires_at === '' ? (
             'does not expire'
           ) : (

@@ -9,6 +9,7 @@ import {
   lockActiveGrantRows,
   lockGrantRow,
   lockOverdueGrantRows,
+  type Subject,
   updateGrantRow,
 } from './store.ts';
 
@@ -38,12 +39,12 @@ async function saveRevocation({ db, caller, now }: MutationCtx, { id }: GrantRow
   return set;
 }
 
-/** Called when a member leaves the tenant: a returning member starts without grants. */
-export async function revokeGrantsOfMember(
+/** Called when a member leaves the tenant, so that a returning member starts without grants, or a group is deleted. */
+export async function revokeGrantsOf(
   ctx: MutationCtx,
-  input: { tenantId: string; userId: string; reason: string },
+  input: { tenantId: string; subject: Subject; reason: string },
 ): Promise<void> {
-  for (const row of await lockActiveGrantRows(ctx.db, input.tenantId, input.userId)) {
+  for (const row of await lockActiveGrantRows(ctx.db, input.tenantId, input.subject)) {
     const { status, revoked_by } = await saveRevocation(ctx, row);
     ctx.audit({
       action: 'grants.revoke',

@@ -8,6 +8,7 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
+import { findGroup, findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
 import { findMember, lockMemberForShare } from '../../people/tenants/members.ts';
 import { describeConnectors, findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { loadPolicyFacts, lockPoliciesForShare } from '../policies/policies.ts';
@@ -34,9 +35,11 @@ export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.qu
   return toPage(query, rows.map(grantRecord), total);
 }
 
-/** By id also for former members, whose grants are still listed. */
+/** By id also for former members and groups, whose grants are still listed. */
 async function resolveSubject(ctx: TenantCtx, ref: string): Promise<string | null> {
-  return isUuid(ref) ? ref.toLowerCase() : ((await findMember(ctx.db, ctx.tenant.id, ref))?.userId ?? null);
+  if (isUuid(ref)) return ref.toLowerCase();
+  if (!ref.includes('@')) return (await findGroup(ctx.db, ctx.tenant.id, ref))?.id ?? null;
+  return (await findMember(ctx.db, ctx.tenant.id, ref))?.userId ?? null;
 }
 
 async function resolveConnector(ctx: TenantCtx, ref: string): Promise<string | null> {
@@ -47,25 +50,31 @@ export async function listMyGrants(ctx: TenantCtx) {
   return (await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId)).map(grantRecord);
 }
 
-/** Only connectors and presets that the caller's own grants reference. */
+/** Only connectors, presets and groups that the caller's own grants reference. */
 export async function getMyGrantTerms(ctx: TenantCtx) {
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId);
   const ids = (column: 'connector_id' | 'preset_id') => [...new Set(rows.map((row) => row[column]))];
   return {
     connectors: await describeConnectors(ctx.db, ctx.tenant.id, ids('connector_id')),
     presets: await describePresets(ctx.db, ctx.tenant.id, ids('preset_id')),
+    groups: (await findGroups(ctx.db, ctx.tenant.id, groupIdsOf(rows))).map(({ id, name, display_name }) => ({
+      id,
+      name,
+      display_name,
+    })),
   };
 }
+
+const groupIdsOf = (rows: readonly GrantRow[]) => [
+  ...new Set(rows.flatMap((row) => (row.subject_kind === 'group' ? [row.subject_id] : []))),
+];
 
 export async function getGrant(ctx: TenantCtx, input: { grantId: string }) {
   return grantRecord(orNotFound(await findGrantRow(ctx.db, ctx.tenant.id, input.grantId)));
 }
 
 export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof createGrantShape.body>) {
-  if (input.subject_kind !== 'user')
-    throw validationError('subject_kind', 'must be `user`; other kinds are reserved');
-  const subject = await lockMemberForShare(ctx.db, ctx.tenant.id, input.subject_id);
-  if (!subject) throw validationError('subject_id', 'is not a member of this tenant', 'unknown_subject');
+  const subject = await lockSubject(ctx, input);
   // Share locks: what the grant references cannot be deleted before the transaction ends.
   const connectorId = await lockConnectorForShare(ctx.db, ctx.tenant.id, input.connector_id);
   if (!connectorId)
@@ -79,7 +88,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
   const row: GrantRow = {
     id: ctx.newId(),
     tenant_id: ctx.tenant.id,
-    subject_id: subject.userId,
+    subject_id: subject.id,
     subject_kind: input.subject_kind,
     connector_id: connectorId,
     preset_id: presetId,
@@ -99,10 +108,11 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
   await insertGrantRow(ctx.db, row);
   ctx.audit({
     action: 'grants.create',
-    target: { kind: 'grant', id: row.id, name: subject.email },
+    target: { kind: 'grant', id: row.id, name: subject.name },
     before: null,
     after: {
       subject_id: row.subject_id,
+      subject_kind: row.subject_kind,
       connector_id: row.connector_id,
       preset_id: row.preset_id,
       policy_ids: row.policy_ids,
@@ -115,6 +125,23 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
   if (row.scope_resource_paths.length === 0)
     ctx.warn('The grant has no scope: it covers the whole connector.');
   return grantRecord(row);
+}
+
+async function lockSubject(
+  ctx: TenantMutationCtx,
+  { subject_kind, subject_id }: Pick<z.output<typeof createGrantShape.body>, 'subject_kind' | 'subject_id'>,
+): Promise<{ id: string; name: string }> {
+  if (subject_kind === 'group') {
+    const group = await lockGroupForShare(ctx.db, ctx.tenant.id, subject_id);
+    if (!group) throw validationError('subject_id', 'is not a group of this tenant', 'unknown_subject');
+    return group;
+  }
+  if (subject_kind !== 'user')
+    throw validationError('subject_kind', 'must be `user` or `group`; other kinds are reserved');
+  const member = await lockMemberForShare(ctx.db, ctx.tenant.id, subject_id);
+  if (!member || member.status === 'deactivated')
+    throw validationError('subject_id', 'is not a member of this tenant', 'unknown_subject');
+  return { id: member.userId, name: member.email };
 }
 
 function parseExpiry(text: string, now: Date): Date | null {
@@ -155,7 +182,13 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
   // A former or suspended member has no access, whatever was granted.
   if (subject?.status !== 'active' || !connectorId) {
-    return { allowed: false, grant_ids: [], policy_ids: [], reason: 'no_active_grant' as const };
+    return {
+      allowed: false,
+      grant_ids: [],
+      policy_ids: [],
+      group_ids: [],
+      reason: 'no_active_grant' as const,
+    };
   }
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, subject.userId);
   const actions = await actionsByPreset(ctx.db, ctx.tenant.id);
@@ -170,5 +203,7 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
     ...new Set(rows.flatMap((row) => row.policy_ids)),
   ]);
   const request = { connectorId, action: input.action, resourcePath: input.resource_path };
-  return decideAccess(request, grants, policies);
+  const decision = decideAccess(request, grants, policies);
+  const deciding = rows.filter(({ id }) => decision.grant_ids.includes(id));
+  return { ...decision, group_ids: groupIdsOf(deciding) };
 }

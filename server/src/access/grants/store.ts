@@ -4,6 +4,7 @@ import { type SelectQueryBuilder, sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow } from '../../core/paging.ts';
+import { currentGroupIds } from '../../people/groups/groups.ts';
 
 type GrantRecord = z.output<typeof Grant>;
 type GrantTimes = 'granted_at' | 'expires_at' | 'revoked_at' | 'created_at' | 'updated_at';
@@ -17,6 +18,11 @@ export interface GrantRow extends Omit<GrantRecord, GrantTimes> {
 }
 type Tables = { grants: GrantRow };
 
+export interface Subject {
+  kind: 'user' | 'group';
+  id: string;
+}
+
 /**
  * Expiry is evaluated on read by the database's clock, whether or not the job has recorded it. A grant ends at
  * `expires_at`, not after it.
@@ -26,8 +32,11 @@ const statusNow = sql<GrantStatus>`case when status = 'active' and ${isOverdue} 
 const isActiveNow = sql<boolean>`status = 'active' and not ${isOverdue}`;
 const hasPolicy = (policyId: string) => sql<boolean>`policy_ids @> array[${policyId}::text]`;
 
-export async function listActiveGrantRows(db: Db, tenantId: string, subjectId: string): Promise<GrantRow[]> {
-  return newestFirst(selectActive(db, tenantId, subjectId)).execute();
+/** Also the grants of groups that the user is in. */
+export async function listActiveGrantRows(db: Db, tenantId: string, userId: string): Promise<GrantRow[]> {
+  const applies = sql<boolean>`((subject_kind = 'user' and subject_id = ${userId}) or (subject_kind = 'group'
+    and subject_id in (select group_id::text from ${currentGroupIds(tenantId, userId)} as mine)))`;
+  return newestFirst(selectGrants(db, tenantId).where(applies).where(isActiveNow)).execute();
 }
 
 export function listGrantRows(
@@ -55,8 +64,8 @@ export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promis
 }
 
 /** Grants that ended while waiting for the lock are left out. */
-export function lockActiveGrantRows(tx: Tx, tenantId: string, subjectId: string): Promise<GrantRow[]> {
-  return selectActive(tx, tenantId, subjectId).orderBy('id').forUpdate().execute();
+export function lockActiveGrantRows(tx: Tx, tenantId: string, subject: Subject): Promise<GrantRow[]> {
+  return selectActive(tx, tenantId, subject).orderBy('id').forUpdate().execute();
 }
 
 export async function insertGrantRow(tx: Tx, row: GrantRow): Promise<void> {
@@ -108,10 +117,9 @@ function selectGrants(db: Db, tenantId: string) {
   return query.selectAll().select(statusNow.as('status'));
 }
 
-function selectActive(db: Db, tenantId: string, subjectId: string) {
+function selectActive(db: Db, tenantId: string, subject: Subject) {
   return selectGrants(db, tenantId)
-    .where('subject_id', '=', subjectId)
-    .where('subject_kind', '=', 'user')
+    .where((e) => e.and({ subject_id: subject.id, subject_kind: subject.kind }))
     .where(isActiveNow);
 }
 

@@ -63,7 +63,7 @@ export async function runListUsers(ctx: AdminCtx): Promise<Result> {
   return listResult(['email', 'name', 'status', 'id'], items);
 }
 
-function listResult(columns: readonly string[], items: readonly object[]): Result {
+export function listResult(columns: readonly string[], items: readonly object[]): Result {
   const grid = {
     titles: columns.map((column) => column.replaceAll('_', ' ').toUpperCase()),
     keep: columns.map(() => true),
@@ -178,7 +178,7 @@ async function requireUser(ctx: Pick<Ctx, 'db'>, ref: string) {
   return user;
 }
 
-async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
+export async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
   const tenant = await findTenant(ctx, { ref });
   if (!tenant) throw fail('not_found', { detail: `There is no tenant ${sanitize(ref)}.` });
   return tenant;

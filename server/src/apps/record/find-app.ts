@@ -74,7 +74,7 @@ export async function findAppForSignIn(
 /** Empty for a deleted app. */
 export async function listOwnerIds(db: Db, app: AppRef): Promise<string[]> {
   const people = await listAppPeople(db, app);
-  return people.filter(({ role }) => role !== 'member').map(({ user_id }) => user_id);
+  return people.flatMap(({ role, user_id }) => (role === 'member' || user_id === null ? [] : [user_id]));
 }
 
 /**

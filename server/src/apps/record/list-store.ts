@@ -2,6 +2,7 @@ import type { appSorts, searchSorts } from '@svc/contract/app-lists.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import { currentGroupIds } from '../../people/groups/groups.ts';
 import { hitsSql, type SearchWords } from './search-sql.ts';
 import { type AppRow, appColumns } from './store.ts';
 
@@ -83,13 +84,19 @@ export interface SharedApp {
   visibility: AppRow['visibility'];
 }
 
+/** A co-owner may also be in an invited group: each app has one row, with the stronger relation. */
 export async function listAppsSharedWith(db: Db, tenantId: string, userId: string): Promise<SharedApp[]> {
   const { rows } = await sql<SharedApp>`
+    select id, min(relation) as relation, visibility from (
     select a.id, 'co_owner' as relation, a.visibility from svc.app_co_owners c join svc.apps a on a.id = c.app_id
       where c.user_id = ${userId} and a.tenant_id = ${tenantId}
     union all
     select a.id, 'member', a.visibility from svc.app_members m join svc.apps a on a.id = m.app_id
-      where m.user_id = ${userId} and a.tenant_id = ${tenantId}`.execute(db);
+      where m.user_id = ${userId} and a.tenant_id = ${tenantId}
+    union all
+    select a.id, 'member', a.visibility from svc.app_member_groups g join svc.apps a on a.id = g.app_id
+      where g.group_id in ${currentGroupIds(tenantId, userId)} and a.tenant_id = ${tenantId}
+    ) shared group by id, visibility`.execute(db);
   return rows;
 }
 

@@ -6,11 +6,11 @@ import type { AppRow } from './store.ts';
 
 export type InvitedRole = 'co_owner' | 'member';
 
-export interface AppPerson {
-  user_id: string;
-  role: AppMemberRecord['role'];
-  since: Date;
-}
+/** A person, or a group of invited members. */
+export type AppPerson = { since: Date } & (
+  | { user_id: string; group_id: null; role: AppMemberRecord['role'] }
+  | { user_id: null; group_id: string; role: 'member' }
+);
 
 const tables = { co_owner: sql`svc.app_co_owners`, member: sql`svc.app_members` };
 /** Written out: the test of table owners searches the text for these statements. */
@@ -20,18 +20,19 @@ const insertInto = {
 };
 
 /**
- * The owner, co-owners, then members, each group in order of addition; empty for a deleted app. One statement, so
- * that a concurrent role change lists nobody twice.
+ * The owner, co-owners, invited groups, then members, each in order of addition; empty for a deleted app. One
+ * statement, so that a concurrent role change lists nobody twice.
  */
 export async function listAppPeople(db: Db, { tenantId, appId }: AppRef): Promise<AppPerson[]> {
   const { rows } = await sql<AppPerson>`
-    select p.user_id, p.role, p.since
+    select p.user_id, p.group_id, p.role, p.since
     from svc.apps a cross join lateral (
-      select a.owner_id as user_id, 'owner' as role, a.owner_since as since, 1 as position
-      union all select c.user_id, 'co_owner', c.created_at, 2 from svc.app_co_owners c where c.app_id = a.id
-      union all select m.user_id, 'member', m.created_at, 3 from svc.app_members m where m.app_id = a.id) p
+      select a.owner_id as user_id, null::uuid as group_id, 'owner' as role, a.owner_since as since, 1 as position
+      union all select c.user_id, null, 'co_owner', c.created_at, 2 from svc.app_co_owners c where c.app_id = a.id
+      union all select null, g.group_id, 'member', g.created_at, 3 from svc.app_member_groups g where g.app_id = a.id
+      union all select m.user_id, null, 'member', m.created_at, 4 from svc.app_members m where m.app_id = a.id) p
     where a.tenant_id = ${tenantId} and a.id = ${appId} and a.record <> 'deleted'
-    order by p.position, p.since, p.user_id`.execute(db);
+    order by p.position, p.since, p.user_id, p.group_id`.execute(db);
   return rows;
 }
 
@@ -70,6 +71,29 @@ export async function deletePersonRowsOfUser(
     with deleted as (
       delete from ${tables[role]} p using svc.apps a
       where a.id = p.app_id and a.tenant_id = ${tenantId} and p.user_id = ${userId}
+      returning a.id, a.slug)
+    select id, slug from deleted order by id`.execute(tx);
+  return rows;
+}
+
+export async function insertGroupRow(
+  tx: Tx,
+  row: { appId: string; groupId: string; addedBy: string; now: Date },
+): Promise<void> {
+  await sql`insert into svc.app_member_groups (app_id, group_id, added_by, created_at)
+    values (${row.appId}, ${row.groupId}, ${row.addedBy}, ${row.now})`.execute(tx);
+}
+
+/** From one app, or from all; returns the affected apps, and none when the group was not invited. */
+export async function deleteGroupRows(
+  tx: Tx,
+  { tenantId, groupId, appId = null }: { tenantId: string; groupId: string; appId?: string | null },
+): Promise<Pick<AppRow, 'id' | 'slug'>[]> {
+  const { rows } = await sql<Pick<AppRow, 'id' | 'slug'>>`
+    with deleted as (
+      delete from svc.app_member_groups g using svc.apps a
+      where a.id = g.app_id and a.tenant_id = ${tenantId} and g.group_id = ${groupId}
+        and (${appId}::uuid is null or a.id = ${appId}::uuid)
       returning a.id, a.slug)
     select id, slug from deleted order by id`.execute(tx);
   return rows;

@@ -5,24 +5,27 @@ import { type AppCtx, type AppMutationCtx, appRef, type MutationCtx, ownsApp } f
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
+import { findGroups } from '../../people/groups/groups.ts';
 import { lockMemberForShare } from '../../people/tenants/members.ts';
 import { findUser, findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { notify } from '../notifications/notifications.ts';
 import { lockAppFor } from './app-access.ts';
+import { addMemberGroup, groupRecord, removeMemberGroup } from './member-groups.ts';
 import {
-  type AppPerson,
   deletePersonRow,
   deletePersonRowsOfUser,
   type InvitedRole,
   insertPersonRow,
   listAppPeople,
 } from './people-store.ts';
-import type { AppMemberRecord } from './rules.ts';
 import { type AppRow, lockAppRow } from './store.ts';
 
 type LockedApp = Pick<AppRow, 'id' | 'slug'>;
-type Person = Pick<AppMemberRecord, 'user_id' | 'email'>;
+interface Person {
+  user_id: string;
+  email: string;
+}
 
 const roles = {
   co_owner: { endpoints: 'coOwners', countMax: coOwnersMax, limit: `${coOwnersMax} co-owners` },
@@ -33,24 +36,35 @@ const roles = {
   },
 } as const;
 
-export async function listPeople<R extends AppPerson['role']>(
-  ctx: AppCtx,
-  query: PageQuery,
-  listed: readonly R[],
-) {
+export async function listOwners(ctx: AppCtx, query: PageQuery) {
   const people = await listAppPeople(ctx.db, appRef(ctx));
   const page = paginate(
     query,
-    people.flatMap(({ role, ...person }) => {
-      const own = listed.find((each) => each === role);
-      return own ? { ...person, role: own } : [];
-    }),
+    people.flatMap(({ user_id, role, since }) =>
+      role === 'member' || user_id === null ? [] : { user_id, role, since },
+    ),
   );
   if (page.total === 0) throw fail('not_found');
   const users = await findUsers(ctx, { ids: page.items.map(({ user_id }) => user_id) });
   const items = page.items.map(({ user_id, role, since }) => {
     const { email = '', name = '' } = users.get(user_id) ?? {};
     return { user_id, email, name, role, since: since.toISOString() };
+  });
+  return { ...page, items };
+}
+
+/** Owners, invited groups and invited people. */
+export async function listAppMembers(ctx: AppCtx, query: PageQuery) {
+  const page = paginate(query, await listAppPeople(ctx.db, appRef(ctx)));
+  if (page.total === 0) throw fail('not_found');
+  const ids = (column: 'user_id' | 'group_id') => page.items.flatMap((each) => each[column] ?? []);
+  const users = await findUsers(ctx, { ids: ids('user_id') });
+  const groups = await findGroups(ctx.db, ctx.tenant.id, ids('group_id'));
+  const items = page.items.map(({ user_id, group_id, role, since }) => {
+    const { email = '', name = '' } = users.get(user_id ?? '') ?? {};
+    const group = groups.find(({ id }) => id === group_id);
+    const member = { role, since: since.toISOString() };
+    return group ? groupRecord(group, member) : { user_id, email, name, ...member, group: null };
   });
   return { ...page, items };
 }
@@ -75,9 +89,16 @@ export async function addCoOwner(ctx: AppMutationCtx, { user }: { user: string }
   return added;
 }
 
-export async function addAppMember(ctx: AppMutationCtx, { user }: { user: string }) {
+/** One of user and group; the contract checks it. */
+export async function addAppMember(
+  ctx: AppMutationCtx,
+  { user_id = '', group_id }: { user_id?: string; group_id?: string },
+) {
   const app = await lockAppFor(ctx, { required: 'owners' });
-  const added = await addPerson(ctx, app, { role: 'member', user });
+  const added =
+    group_id === undefined
+      ? { ...(await addPerson(ctx, app, { role: 'member', user: user_id })), group: null }
+      : await addMemberGroup(ctx, app, { ref: group_id, countMax: appMembersMax });
   if (added.changed !== false && app.visibility === 'private')
     ctx.warn('The app is private: members can see it once its visibility is `invite_only`.');
   return added;
@@ -125,6 +146,7 @@ export async function removeCoOwner(ctx: AppMutationCtx, { user }: { user: strin
 export async function removeAppMember(ctx: AppMutationCtx, { user }: { user: string }): Promise<undefined> {
   const app = await lockAppFor(ctx, { required: 'visible' });
   const canRemoveOthers = ownsApp(app.relation) || app.callerRole === 'tenant_admin';
+  if (canRemoveOthers && (await removeMemberGroup(ctx, app, { ref: user }))) return;
   await removePerson(ctx, app, { role: 'member', user, canRemoveOthers });
 }
 

@@ -13,7 +13,14 @@ import { archiveApp, deleteApp, reactivateApp, restoreApp, resumeApp, suspendApp
 import { discoverApps, listApps, listOwnApps, searchApps } from './lists.ts';
 import { checkAvailability } from './names.ts';
 import { transferOwnership } from './ownership.ts';
-import { addAppMember, addCoOwner, listPeople, removeAppMember, removeCoOwner } from './people.ts';
+import {
+  addAppMember,
+  addCoOwner,
+  listAppMembers,
+  listOwners,
+  removeAppMember,
+  removeCoOwner,
+} from './people.ts';
 import { purgeApp } from './purge.ts';
 import { updateApp } from './update-app.ts';
 
@@ -39,7 +46,7 @@ export const createAppRoutes = (urls: AppUrls): Route[] => [
       return createApp(ctx, body);
     },
     getApp: (ctx) => describeApp(ctx, urls),
-    listCoOwners: (ctx, { query }) => listPeople(ctx, query, ['owner', 'co_owner']),
+    listCoOwners: (ctx, { query }) => listOwners(ctx, query),
     addCoOwner: (ctx, { body }) => addCoOwner(ctx, { user: body.user_id }),
     removeCoOwner: (ctx, { params }) => removeCoOwner(ctx, { user: params.userID }),
   }),
@@ -54,8 +61,8 @@ export const createAppRoutes = (urls: AppUrls): Route[] => [
   }),
   ...routes(owners, ownerShapes, {
     transferOwnership: (ctx, { body }) => transferOwnership(ctx, body),
-    listAppMembers: (ctx, { query }) => listPeople(ctx, query, ['owner', 'co_owner', 'member']),
-    addAppMember: (ctx, { body }) => addAppMember(ctx, { user: body.user_id }),
+    listAppMembers: (ctx, { query }) => listAppMembers(ctx, query),
+    addAppMember: (ctx, { body }) => addAppMember(ctx, body),
     removeAppMember: (ctx, { params }) => removeAppMember(ctx, { user: params.userID }),
   }),
 ];

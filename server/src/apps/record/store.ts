@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { AppAccess, Ctx } from '../../core/context.ts';
 import { type Db, sqlState, type Tx } from '../../core/db.ts';
 import { isUuid } from '../../core/values.ts';
+import { currentGroupIds } from '../../people/groups/groups.ts';
 import { currentCategory } from '../categories/current-category.ts';
 
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
@@ -63,6 +64,8 @@ export function findAppRowForUser(
         when apps.owner_id = ${userId} then 'owner'
         when exists (select from svc.app_co_owners c where c.app_id = apps.id and c.user_id = ${userId}) then 'co_owner'
         when exists (select from svc.app_members m where m.app_id = apps.id and m.user_id = ${userId}) then 'member'
+        when exists (select from svc.app_member_groups g where g.app_id = apps.id
+          and g.group_id in ${currentGroupIds(tenantId, userId)}) then 'member'
         else 'none' end`.as('relation'),
     )
     .executeTakeFirst();

@@ -9,6 +9,7 @@ const facts: AccessFacts = {
   scope: null,
   app: { id: 'a1', relation: 'none', record: 'active', runtime: 'none' },
   grants: [],
+  groups: new Set(),
   ownedApps: new Set(),
 };
 const grant = (

@@ -16,6 +16,7 @@ export interface AccessFacts {
   app: Pick<AppOfTenant, 'id' | 'relation' | 'record' | 'runtime'>;
   grants: readonly TableGrantEntry[];
   ownedApps: ReadonlySet<string>;
+  groups: ReadonlySet<string>;
 }
 
 /** Null if the table does not exist for the caller. Owners act on all rows; others on their own rows. */
@@ -35,7 +36,15 @@ export function decideRowAccess(facts: AccessFacts): RowAccess | null {
   return isSuspended ? { ...limited, write: false } : limited;
 }
 
-function personAccess({ userId, role, through, app, grants, ownedApps }: AccessFacts): RowAccess | null {
+function personAccess({
+  userId,
+  role,
+  through,
+  app,
+  grants,
+  ownedApps,
+  groups,
+}: AccessFacts): RowAccess | null {
   if (through) {
     if (!through.visible) return null;
     if (through.appId === app.id) return { read: true, write: true, ownRowsOf: userId };
@@ -50,6 +59,7 @@ function personAccess({ userId, role, through, app, grants, ownedApps }: AccessF
     grants.filter(({ principalType, principalId }) => {
       if (principalType === 'user') return principalId === userId;
       if (principalType === 'app') return ownedApps.has(principalId);
+      if (principalType === 'group') return groups.has(principalId);
       return principalId === 'tenant_member' || principalId === role;
     }),
   );

@@ -6,6 +6,7 @@ import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from 
 import type { Db } from '../../core/db.ts';
 import { appTag, credentialTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
+import { listGroupIdsOf } from '../../people/groups/groups.ts';
 import { listTableGrantEntries } from '../tables/grants-store.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { type AccessFacts, decideRowAccess, type RowAccess } from './access-rules.ts';
@@ -71,6 +72,8 @@ export async function prepareAccessDecision(
 ) {
   const { userId, throughApp } = caller;
   const relatedApps = await findRelatedApps(db, tenant.id, caller, grants);
+  const isGrantedToGroups = grants.some(({ principalType }) => principalType === 'group');
+  const groups = isGrantedToGroups ? await listGroupIdsOf(db, tenant.id, userId) : [];
   const apps = [app, ...relatedApps];
   const through = apps.find(({ id }) => id === throughApp);
   const facts = {
@@ -87,6 +90,7 @@ export async function prepareAccessDecision(
     scope: caller.scope ?? null,
     app,
     ownedApps: new Set(relatedApps.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
+    groups: new Set(groups),
   };
   return { decide: (grants: AccessFacts['grants']) => decideRowAccess({ ...facts, grants }), apps };
 }

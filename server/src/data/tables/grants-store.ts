@@ -28,7 +28,7 @@ export function listTableGrantRows(db: Db, tenantId: string, tableId: string): P
 export async function deletePrincipalGrantRows(
   tx: Tx,
   tenantId: string,
-  principal: { type: 'user' | 'app'; id: string },
+  principal: { type: 'user' | 'app' | 'group'; id: string },
 ): Promise<(TableGrantRow & { table: string })[]> {
   const rows = await tx
     .withTables<Tables & { app_tables: { id: string; name: string } }>()

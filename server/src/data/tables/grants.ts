@@ -10,6 +10,7 @@ import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
+import { findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
 import { lockMemberForShare } from '../../people/tenants/members.ts';
 import { findUsers } from '../../people/users/users.ts';
 import {
@@ -83,6 +84,11 @@ async function resolvePrincipalId(
         throw validationError('principal_id', 'is the app itself, which always has access to its tables');
       return app.id;
     }
+    case 'group': {
+      const group = await lockGroupForShare(ctx.db, ctx.tenant.id, principal_id);
+      if (!group) throw validationError('principal_id', 'is not a group of the tenant');
+      return group.id;
+    }
     case 'role':
       if (grantableRoles.includes(principal_id)) return principal_id;
       throw validationError('principal_id', `must be ${grantableRoles.join(' or ')}`);
@@ -108,7 +114,7 @@ export async function revokeTableGrant(
 export async function revokePrincipalGrants(
   ctx: MutationCtx,
   tenantId: string,
-  principal: { type: 'user' | 'app'; id: string },
+  principal: { type: 'user' | 'app' | 'group'; id: string },
 ): Promise<AuditedChange[]> {
   const rows = await deletePrincipalGrantRows(ctx.db, tenantId, principal);
   for (const row of rows) ctx.invalidate(tableTag(row.table_id));
@@ -125,10 +131,12 @@ async function tableGrantRecords(
     rows.filter(({ principal_type }) => principal_type === type).map(({ principal_id }) => principal_id);
   const users = await findUsers(ctx, { ids: principalIds('user') });
   const apps = await loadAppNames(ctx.db, ctx.tenant.id, principalIds('app'));
+  const groups = await findGroups(ctx.db, ctx.tenant.id, principalIds('group'));
   const principalNames: Record<TableGrantRow['principal_type'], (id: string) => string> = {
     user: (id) => users.get(id)?.email ?? '',
     app: (id) => apps.get(id)?.slug ?? '',
     role: (id) => id,
+    group: (id) => groups.find((group) => group.id === id)?.name ?? '',
   };
   return rows.map((row) => ({
     id: row.id,

@@ -81,6 +81,8 @@ describe('a table grant', () => {
       ['app', 'nothing'],
       ['role', 'owner'],
       ['role', t.member.userId],
+      ['group', 'no-such-group'],
+      ['group', t.member.userId],
     ];
     for (const [type, principal] of refused) {
       const { status, body } = await t.issue(type, principal);
@@ -92,7 +94,7 @@ describe('a table grant', () => {
   test.each<[string, unknown]>([
     ['actions', { principal_type: 'role', principal_id: 'tenant_member', actions: [] }],
     ['actions.0', { principal_type: 'role', principal_id: 'tenant_member', actions: ['drop'] }],
-    ['principal_type', { principal_type: 'group', principal_id: 'x', actions: ['read'] }],
+    ['principal_type', { principal_type: 'team', principal_id: 'x', actions: ['read'] }],
   ])('with a bad %s is refused', async (field, body) => {
     const t = await newGrantedTable();
     const answer = await t.call('POST', '/a/grants', body);

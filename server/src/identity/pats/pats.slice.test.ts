@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test';
 import { patsPerUserMax } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
+import type { TenantMutationCtx } from '../../core/context.ts';
 import { sha256 } from '../../core/values.ts';
-import { newTenant, newUser } from '../../testing.ts';
+import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
 import { loginHeaders, useServer } from '../provider/testing.ts';
 import { isWellFormedPat } from './find-pat.ts';
+import { createPat } from './pats.ts';
 import { patStatus } from './rules.ts';
 
 const { database, server } = useServer();
@@ -204,4 +206,20 @@ test('a revoked and expired PAT has the status revoked', () => {
   expect(patStatus({ revoked_at: now, expires_at: now }, now)).toBe('revoked');
   expect(patStatus({ revoked_at: null, expires_at: now }, now)).toBe('expired');
   expect(patStatus({ revoked_at: null, expires_at: new Date(now.getTime() + 1) }, now)).toBe('active');
+});
+
+test('a member who was deactivated after the request was authorized gets no token', async () => {
+  const { db } = database;
+  const { tenant, member, context } = await newTenant(db);
+  const input = { name: 'late', actions: ['read' as const], apps: [] };
+  const create = () =>
+    codeOf(testMutation(db, member, (ctx) => createPat(ctx as TenantMutationCtx, input), { context }));
+  await sql`update svc.memberships set deactivated_at = now()
+    where tenant_id = ${tenant.id} and user_id = ${member.userId}`.execute(db);
+  expect(await create()).toBe('not_found');
+  await sql`update svc.memberships set deactivated_at = null where user_id = ${member.userId}`.execute(db);
+  await sql`update svc.users set status = 'suspended' where id = ${member.userId}`.execute(db);
+  expect(await create()).toBe('not_found');
+  await sql`update svc.users set status = 'active' where id = ${member.userId}`.execute(db);
+  expect(await create()).toBe('done');
 });

@@ -33,8 +33,9 @@ export async function listPats(ctx: TenantCtx, { of, ...query }: PageQuery & { o
 
 /** The secret is returned once; only its hash is stored. */
 export async function createPat(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
-  // The membership was checked before the transaction: a member removed since must not create a token.
-  if (!(await lockMemberForShare(ctx.db, ctx.tenant.id, ctx.caller.userId))) throw fail('not_found');
+  // The membership was checked before the transaction: a member removed or deactivated since must not create a token.
+  const member = await lockMemberForShare(ctx.db, ctx.tenant.id, ctx.caller.userId);
+  if (member?.status !== 'active') throw fail('not_found');
   const apps = await resolveApps(ctx, input.apps);
   await lockUserPats(ctx.db, ctx.tenant.id, ctx.caller.userId);
   const active = await countActivePats(ctx.db, ctx.tenant.id, ctx.caller.userId, ctx.now);

@@ -21,6 +21,21 @@ export async function insertUserLink(
     values (${issuer}, ${subject}, ${userId}, ${now})`.execute(tx);
 }
 
+/** A user whom a directory created and who has no way to sign in yet; null unless there is exactly one. */
+export async function lockUnclaimedUser(
+  tx: Tx,
+  { subject, email }: { subject: string; email: string | null },
+): Promise<{ id: string; email: string } | null> {
+  const { rows } = await sql<{ id: string; email: string }>`
+    select u.id, u.email from svc.users u
+    where u.provisioned_by is not null and u.password_hash is null
+      and not exists (select from svc.user_links l where l.user_id = u.id)
+      and (lower(u.email) = lower(${email}::text)
+        or exists (select from svc.scim_users s where s.user_id = u.id and s.external_id = ${subject}))
+    limit 2 for no key update`.execute(tx);
+  return rows.length === 1 ? (rows[0] ?? null) : null;
+}
+
 /** `failures` of the current window, with this attempt, and the seconds until the window ends. */
 export async function countAttempts(db: Db, { keys, seconds }: { keys: readonly string[]; seconds: number }) {
   const rows = sql.join(keys.map((key) => sql`(${key}, now(), 1)`));

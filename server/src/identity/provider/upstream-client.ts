@@ -1,3 +1,4 @@
+import { groupNameCharsMax } from '@svc/contract/groups.ts';
 import * as client from 'openid-client';
 import { isLoopback } from './local-login.ts';
 
@@ -6,6 +7,8 @@ export interface UpstreamSettings {
   clientId: string;
   clientSecret: string;
   name: string;
+  /** The claim that lists the groups of a person; null where groups do not follow a claim. */
+  groupsClaim: string | null;
 }
 
 export interface UpstreamIdentity {
@@ -15,6 +18,8 @@ export interface UpstreamIdentity {
   /** Null when the provider does not say. */
   emailVerified: boolean | null;
   name: string | null;
+  /** Null where groups do not follow a claim, or the provider could not list them. */
+  groups: string[] | null;
 }
 
 export interface UpstreamChecks {
@@ -29,7 +34,7 @@ export interface UpstreamClient {
 }
 
 const answerSecondsMax = 10;
-const scope = 'openid email profile';
+const scopes = ['openid', 'email', 'profile'];
 
 /** Discovery runs at the first sign-in, not at start: an unavailable upstream must not stop the server. */
 export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient {
@@ -50,9 +55,14 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
       };
-      const location = client.buildAuthorizationUrl(await configuration(), {
+      const config = await configuration();
+      // Some providers send the claim only with a scope of its name.
+      const { scopes_supported: supported = [] } = config.serverMetadata();
+      const { groupsClaim } = settings;
+      const more = groupsClaim !== null && supported.includes(groupsClaim) ? [groupsClaim] : [];
+      const location = client.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        scope,
+        scope: [...scopes, ...more].join(' '),
         state: checks.state,
         nonce: checks.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
@@ -71,17 +81,39 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
       });
       const claims = tokens.claims();
       if (!claims) throw new Error('upstream provider sent no ID token');
-      const missing = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-      const profile = missing ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
+      const { groupsClaim } = settings;
+      const isMissing =
+        claims.email === undefined || (groupsClaim !== null && claims[groupsClaim] === undefined);
+      const canFetch = config.serverMetadata().userinfo_endpoint !== undefined;
+      const more =
+        isMissing && canFetch ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : {};
+      const profile: Record<string, unknown> = { ...more, ...claims };
       return {
         issuer: claims.iss,
         subject: claims.sub,
         email: typeof profile.email === 'string' ? profile.email : null,
         emailVerified: typeof profile.email_verified === 'boolean' ? profile.email_verified : null,
         name: typeof profile.name === 'string' ? profile.name : null,
+        groups: groupsClaim === null ? null : readGroups(profile, groupsClaim),
       };
     },
   };
+}
+
+/**
+ * A provider leaves the claim out for a person without groups. One that has too many to list refers elsewhere
+ * (OpenID Connect Core §5.6.2); then the groups stay as they are.
+ */
+export function readGroups(profile: Record<string, unknown>, claim: string): string[] | null {
+  const value = profile[claim];
+  const elsewhere = profile._claim_names;
+  if (value === undefined && typeof elsewhere === 'object' && elsewhere !== null && claim in elsewhere)
+    return null;
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter(
+    (each): each is string =>
+      typeof each === 'string' && each.length <= groupNameCharsMax && /^(?!\s*$)[^\p{Cc}]+$/u.test(each),
+  );
 }
 
 function discover({ issuer, clientId, clientSecret }: UpstreamSettings): Promise<client.Configuration> {

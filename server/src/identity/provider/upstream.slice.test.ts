@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../../core/audit-verify.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import { createUser } from '../../people/users/users.ts';
-import { type TestDatabase, testCaller, testDatabase, testMutation } from '../../testing.ts';
+import { newTenant, type TestDatabase, testCaller, testDatabase, testMutation } from '../../testing.ts';
 import type { TestBrowser, Visit } from './browser-testing.ts';
 import {
   newUser,
@@ -12,6 +12,7 @@ import {
   type TestProvider,
   testPassword,
 } from './provider-testing.ts';
+import { readGroups } from './upstream-client.ts';
 
 // Two of our own providers: accounts exist at `outside`, and users sign in to `inside` with them. Different
 // host names, because cookies are separated by host.
@@ -39,7 +40,14 @@ beforeAll(async () => {
     outsideServer,
   );
   const issuer = `${outsideServer.baseUrl}/oauth`;
-  const upstream = { issuer, clientId: 'inside', clientSecret: secret, name: 'Outside Inc.' };
+  const upstream = {
+    issuer,
+    clientId: 'inside',
+    clientSecret: secret,
+    name: 'Outside Inc.',
+    // A claim that this provider sends: the person's name stands for their group.
+    groupsClaim: 'name',
+  };
   inside = await startTestProvider(insideDb, { upstream }, insideServer);
 });
 afterAll(async () => {
@@ -185,6 +193,7 @@ test('an unavailable upstream provider gives an error page and is retried on the
     clientId: 'x',
     clientSecret: 'y',
     name: 'Away Ltd',
+    groupsClaim: null,
   };
   await awayServer.stop();
   const lonely = await startTestProvider(insideDb, { upstream });
@@ -228,3 +237,80 @@ async function sessionUser(browser: TestBrowser): Promise<string | null> {
   );
   return rows[0]?.user_id ?? null;
 }
+
+describe('groups that follow a claim', () => {
+  const groupsOf = async (userId: string) =>
+    (
+      await sql<{ display_name: string; source: string }>`
+      select g.display_name, g.source from svc.group_members m join svc.groups g on g.id = m.group_id
+      where m.user_id = ${userId} order by 1`.execute(insideDb.db)
+    ).rows.map(({ display_name, source }) => `${display_name} (${source})`);
+  const rename = (person: { id: string }, name: string) =>
+    sql`update svc.users set name = ${name} where id = ${person.id}`.execute(outsideDb.db);
+
+  test('are replaced at each sign-in, in every tenant of the person, and others stay', async () => {
+    const person = await newUser(outsideDb);
+    await rename(person, 'Engineering & Ops');
+    await signInOutside(inside.browser(), person);
+    const userId = (await linksOf(person.id))[0]?.user_id ?? '';
+    expect(await groupsOf(userId)).toEqual([]);
+    const { tenant } = await newTenant(insideDb.db);
+    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+      values (${tenant.id}, ${userId}, 'tenant_member', now())`.execute(insideDb.db);
+    await sql`insert into svc.groups (id, tenant_id, name, display_name, source, created_at, updated_at)
+      values (${tenant.id}, ${tenant.id}, 'local', 'Local', 'local', now(), now())`.execute(insideDb.db);
+    await sql`insert into svc.group_members (tenant_id, group_id, user_id, created_at)
+      values (${tenant.id}, ${tenant.id}, ${userId}, now())`.execute(insideDb.db);
+
+    await signInOutside(inside.browser(), person);
+    expect(await groupsOf(userId)).toEqual(['Engineering & Ops (claim)', 'Local (local)']);
+    await rename(person, 'Sales');
+    await signInOutside(inside.browser(), person);
+    expect(await groupsOf(userId)).toEqual(['Local (local)', 'Sales (claim)']);
+    await rename(person, 'Engineering & Ops');
+    await signInOutside(inside.browser(), person);
+    expect(await groupsOf(userId)).toEqual(['Engineering & Ops (claim)', 'Local (local)']);
+    const { rows } = await sql<{ name: string }>`
+      select name from svc.groups where tenant_id = ${tenant.id} order by 1`.execute(insideDb.db);
+    expect(rows.map(({ name }) => name)).toEqual(['engineering-ops', 'local', 'sales']);
+    expect(await findAuditBreaks(insideDb.db)).toEqual([]);
+  });
+
+  test('are read from a text or a list; a reference elsewhere leaves them as they are', () => {
+    expect(readGroups({ groups: ['a', 4, '', 'b'] }, 'groups')).toEqual(['a', 'b']);
+    expect(readGroups({ groups: 'a' }, 'groups')).toEqual(['a']);
+    expect(readGroups({}, 'groups')).toEqual([]);
+    expect(readGroups({ _claim_names: { groups: 'src1' } }, 'groups')).toBeNull();
+  });
+});
+
+describe('a user whom a directory created', () => {
+  const provision = async (email: string, externalId: string, password: string | null = null) => {
+    const { tenant } = await newTenant(insideDb.db);
+    const id = Bun.randomUUIDv7();
+    await sql`insert into svc.users (id, email, name, created_at, provisioned_by, password_hash)
+      values (${id}, ${email}, 'Ada', now(), ${tenant.id}, ${password})`.execute(insideDb.db);
+    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+      values (${tenant.id}, ${id}, 'tenant_member', now())`.execute(insideDb.db);
+    await sql`insert into svc.scim_users (tenant_id, user_id, user_name, external_id, attributes, updated_at)
+      values (${tenant.id}, ${id}, ${email}, ${externalId}, '{}', now())`.execute(insideDb.db);
+    return id;
+  };
+
+  test('is linked at the first sign-in by the id that directory and provider share', async () => {
+    const person = await newUser(outsideDb);
+    const id = await provision(`other-${person.email}`, person.id);
+    const browser = inside.browser();
+    await signInOutside(browser, person);
+    expect(await sessionUser(browser)).toBe(id);
+    expect((await linksOf(person.id)).map(({ user_id }) => user_id)).toEqual([id]);
+  });
+
+  test('is not linked if the account can be signed in to already', async () => {
+    const person = await newUser(outsideDb);
+    const id = await provision(person.email, person.id, 'a hash');
+    const browser = inside.browser();
+    expect((await signInOutside(browser, person)).status).toBe(409);
+    expect(await sessionUser(browser)).not.toBe(id);
+  });
+});

@@ -7,11 +7,13 @@ import type { EventSource } from '../../core/events.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure } from '../../core/problem.ts';
+import { followClaim } from '../../people/groups/members.ts';
+import { listTenantsOf } from '../../people/tenants/tenants.ts';
 import { userNameCharsMax } from '../../people/users/rules.ts';
 import { createUser, findUser } from '../../people/users/users.ts';
 import { finishLogin, interactionPath } from './interactions.ts';
 import { messagePage } from './pages/pages.ts';
-import { findLinkedUser, insertUserLink } from './store.ts';
+import { findLinkedUser, insertUserLink, lockUnclaimedUser } from './store.ts';
 import {
   createUpstreamClient,
   isUpstreamUnavailable,
@@ -85,13 +87,35 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
       const text = `${upstreamName} sent an invalid response. Please start again.`;
       return showMessage(ctx, 400, 'The sign-in failed', text, back);
     }
-    const userId = (await findLinkedUser(deps.db, identity)) ?? (await create(ctx, identity, back));
+    const userId =
+      (await findLinkedUser(deps.db, identity)) ??
+      (await linkProvisioned(ctx, identity)) ??
+      (await create(ctx, identity, back));
     const user = userId === null ? null : await findUser(deps, { ref: userId });
     if (user?.status === 'active') {
+      await followGroups(ctx, user.id, identity.groups);
       await finishLogin(deps.provider, ctx, interaction, { userId: user.id, how: 'fed' });
     } else if (user) {
       showMessage(ctx, 403, 'This account is suspended', 'Ask your administrator.', back);
     }
+  }
+
+  /** A person whom a directory created signs in for the first time. */
+  async function linkProvisioned(ctx: WebContext, identity: UpstreamIdentity): Promise<string | null> {
+    return runAsOperator(
+      { ...deps, outbox: rowsOnlyOutbox },
+      signInChange(ctx, platformTenantId),
+      (operator) => linkProvisionedUser(operator, identity),
+    );
+  }
+
+  /** Fails the sign-in if it fails: a person who left a group must not keep what it gave. */
+  async function followGroups(ctx: WebContext, userId: string, groups: string[] | null): Promise<void> {
+    if (groups === null) return;
+    for (const tenant of await listTenantsOf(deps, { userId }))
+      await runAsOperator({ ...deps, outbox: rowsOnlyOutbox }, signInChange(ctx, tenant.id), (operator) =>
+        followClaim(operator, { tenantId: tenant.id, userId, values: groups }),
+      );
   }
 
   /** Null when an error page was shown. */
@@ -102,11 +126,7 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
       showMessage(ctx, 403, 'No e-mail address', noEmail, back);
       return null;
     }
-    const change = {
-      name: 'user.sign_in_upstream',
-      auditTenantId: platformTenantId,
-      requestId: getRequestId(ctx),
-    };
+    const change = signInChange(ctx, platformTenantId);
     try {
       return await runAsOperator({ ...deps, outbox: rowsOnlyOutbox }, change, (operator) =>
         createUpstreamUser(operator, { ...identity, email }),
@@ -153,6 +173,12 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
   }
 }
 
+const signInChange = (ctx: WebContext, auditTenantId: string) => ({
+  name: 'user.sign_in_upstream',
+  auditTenantId,
+  requestId: getRequestId(ctx),
+});
+
 type PendingSignIn = UpstreamChecks & { uid: string };
 
 function cookieName(state: string): string {
@@ -166,6 +192,27 @@ function cookieName(state: string): string {
 async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity & { email: string }) {
   const { issuer, subject, email, name } = identity;
   const user = await createUser(ctx, { email, name: cleanName(name ?? '', userNameCharsMax) });
+  await linkUser(ctx, user, { issuer, subject });
+  return user.id;
+}
+
+/**
+ * The one exception: a directory created the account, nobody has signed in to it, and the provider either has
+ * the same id for the person as the directory or confirms the address.
+ */
+async function linkProvisionedUser(ctx: MutationCtx, identity: UpstreamIdentity): Promise<string | null> {
+  const { issuer, subject, emailVerified } = identity;
+  const email = emailVerified === true ? identity.email : null;
+  const user = await lockUnclaimedUser(ctx.db, { subject, email });
+  if (user) await linkUser(ctx, user, { issuer, subject });
+  return user?.id ?? null;
+}
+
+async function linkUser(
+  ctx: MutationCtx,
+  user: { id: string; email: string },
+  { issuer, subject }: Pick<UpstreamIdentity, 'issuer' | 'subject'>,
+): Promise<void> {
   await insertUserLink(ctx.db, { issuer, subject, userId: user.id, now: ctx.now });
   ctx.audit({
     action: 'users.link',
@@ -173,5 +220,4 @@ async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity &
     before: null,
     after: { issuer, subject },
   });
-  return user.id;
 }

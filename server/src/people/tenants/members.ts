@@ -3,7 +3,7 @@ import type { listMembers as shape } from '@svc/contract/tenants.shapes.ts';
 import type { z } from 'zod';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { daysAfter } from '../../core/values.ts';
 import { publishPersonEvent } from '../person-events.ts';
@@ -18,6 +18,7 @@ import {
   lockTenantRow,
   type MemberRow,
   saveMembership,
+  setDeactivated,
   type TenantRole,
   updateTenantRow,
 } from './store.ts';
@@ -74,7 +75,14 @@ type SetMemberInput<R> = { tenantId: string; userId: string; role: R };
 async function findNewMember(ctx: MutationCtx, userId: string): Promise<Omit<MemberRow, 'role'>> {
   const user = await findUser(ctx, { ref: userId });
   if (user?.status !== 'active') throw fail('not_found', { detail: 'There is no active user with this id.' });
-  return { user_id: user.id, email: user.email, name: user.name, status: user.status, since: ctx.now };
+  return {
+    user_id: user.id,
+    email: user.email,
+    name: user.name,
+    status: user.status,
+    since: ctx.now,
+    deactivated_at: null,
+  };
 }
 
 /** `setMember` for a tenant's admins: at least one active admin remains. */
@@ -126,4 +134,56 @@ export async function authorizeApprover(
   return { self_approved: true };
 }
 
-export { filterActiveMembers, findMember, listActiveAdminIds, lockMemberForShare } from './store.ts';
+/**
+ * Ends everything the member has in the tenant, and every sign-in. The membership stays: its role returns with
+ * an activation, grants and tokens do not. Unlike admins, a directory may deactivate the last admin: a person
+ * who has left the organisation must not keep access because of a role.
+ */
+export async function deactivateMember(
+  ctx: MutationCtx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<void> {
+  const member = await lockMember(ctx, { tenantId, userId });
+  const { email, deactivated_at } = member;
+  if (!deactivated_at) await setDeactivated(ctx.db, { tenantId, userId, at: ctx.now });
+  // Also for a deactivated member: a sign-in that was in progress may have completed since.
+  await publishPersonEvent(ctx, 'deactivated', { tenantId, user: { id: userId, email } });
+  auditActive(ctx, member, { active: false });
+  ctx.invalidate(userTag(userId));
+}
+
+export async function reactivateMember(
+  ctx: MutationCtx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<void> {
+  const member = await lockMember(ctx, { tenantId, userId });
+  if (member.deactivated_at) await setDeactivated(ctx.db, { tenantId, userId, at: null });
+  auditActive(ctx, member, { active: true });
+  ctx.invalidate(userTag(userId));
+}
+
+async function lockMember(
+  ctx: MutationCtx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<MemberRow> {
+  if (!(await lockTenantRow(ctx.db, tenantId))) throw fail('not_found');
+  return orNotFound(await findMemberRow(ctx.db, tenantId, userId));
+}
+
+function auditActive(ctx: MutationCtx, member: MemberRow, after: { active: boolean }): void {
+  ctx.audit({
+    action: after.active ? 'members.activate' : 'members.deactivate',
+    target: { kind: 'member', id: member.user_id, name: member.email },
+    before: { active: member.deactivated_at === null },
+    after,
+  });
+}
+
+export {
+  filterActiveMembers,
+  findMember,
+  listActiveAdminIds,
+  lockMemberForShare,
+  lockTenantRow as lockTenant,
+  memberStatusSql,
+} from './store.ts';

@@ -47,7 +47,7 @@ export function tenantRecord(row: TenantRow): TenantRecord {
   };
 }
 
-export function memberRecord({ since, ...member }: MemberRow): MemberRecord {
+export function memberRecord({ since, deactivated_at: _, ...member }: MemberRow): MemberRecord {
   return { ...member, since: since.toISOString() };
 }
 

@@ -1,4 +1,4 @@
-import type { tenantRoles, userStatuses } from '@svc/contract/identity.ts';
+import type { memberStatuses, tenantRoles, userStatuses } from '@svc/contract/identity.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
 import type { deploymentReviews } from '@svc/contract/tenants.ts';
 import { type RawBuilder, sql } from 'kysely';
@@ -22,7 +22,14 @@ type Tables = {
     admin_left_at: Date | null;
     admin_left_by: string | null;
   };
-  memberships: { tenant_id: string; user_id: string; role: TenantRole; created_at: Date };
+  memberships: {
+    tenant_id: string;
+    user_id: string;
+    role: TenantRole;
+    created_at: Date;
+    /** Set while the tenant's directory has ended the access of the member. */
+    deactivated_at: Date | null;
+  };
   /** Owned by the users slice; read only. */
   users: { id: string; email: string; name: string; status: (typeof userStatuses)[number] };
 };
@@ -116,7 +123,7 @@ export async function findMember(
   return row ? { userId: row.user_id, email: row.email, status: row.status, role: row.role } : null;
 }
 
-/** Like `findMember`; the membership cannot be deleted before the transaction ends. */
+/** Like `findMember`; the membership cannot be deleted or deactivated before the transaction ends. */
 export async function lockMemberForShare(
   tx: Tx,
   tenantId: string,
@@ -126,8 +133,9 @@ export async function lockMemberForShare(
   if (!member) return null;
   const { rows } = await sql`
     select from svc.memberships where tenant_id = ${tenantId} and user_id = ${member.userId}
-    for key share`.execute(tx);
-  return rows.length > 0 ? member : null;
+    for share`.execute(tx);
+  // Read again: the member may have been deactivated while waiting for the lock.
+  return rows.length > 0 ? findMember(tx, tenantId, member.userId) : null;
 }
 
 export function listActiveAdminIds(db: Db, tenantId: string): Promise<string[]> {
@@ -147,7 +155,9 @@ export async function filterActiveMembers(
 async function listActiveMemberIds(db: Db, tenantId: string, isIncluded: RawBuilder<unknown>) {
   const { rows } = await sql<{ user_id: string }>`
     select m.user_id from svc.memberships m join svc.users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} and ${isIncluded} and u.status = 'active' order by m.user_id`.execute(db);
+    where m.tenant_id = ${tenantId} and ${isIncluded} and ${memberStatusSql('u', 'm')} = 'active' order by m.user_id`.execute(
+    db,
+  );
   return rows.map((row) => row.user_id);
 }
 
@@ -160,7 +170,9 @@ export async function findSoleAdmin(
   const { rows } = await sql<{ userId: string; removedAdminAt: Date | null }>`
     select m.user_id as "userId", case when t.admin_left_by = m.user_id then t.admin_left_at end as "removedAdminAt"
     from svc.memberships m join svc.users u on u.id = m.user_id join svc.tenants t on t.id = m.tenant_id
-    where m.tenant_id = ${tenantId} and m.role = 'tenant_admin' and u.status = 'active' limit 2`.execute(db);
+    where m.tenant_id = ${tenantId} and m.role = 'tenant_admin' and ${memberStatusSql('u', 'm')} = 'active' limit 2`.execute(
+    db,
+  );
   return rows.length === 1 ? (rows[0] ?? null) : null;
 }
 
@@ -179,8 +191,24 @@ export async function saveMembership(
     on conflict (tenant_id, user_id) do update set role = excluded.role`.execute(tx);
 }
 
+export async function setDeactivated(
+  tx: Tx,
+  { tenantId, userId, at }: { tenantId: string; userId: string; at: Date | null },
+): Promise<void> {
+  await sql`update svc.memberships set deactivated_at = ${at}
+    where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
+}
+
 export async function deleteMembership(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await sql`delete from svc.memberships where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
+}
+
+/** The operator suspends a user; the directory of a tenant deactivates a membership. */
+export function memberStatusSql(users: string, memberships: string) {
+  return sql<
+    (typeof memberStatuses)[number]
+  >`case when ${sql.ref(`${users}.status`)} = 'suspended' then 'suspended'
+    when ${sql.ref(`${memberships}.deactivated_at`)} is not null then 'deactivated' else 'active' end`;
 }
 
 function selectMemberTenants(db: Db, userId: string) {
@@ -191,7 +219,8 @@ function selectMemberTenants(db: Db, userId: string) {
     .select(['tenants.id', 'tenants.slug', 'tenants.name', 'tenants.created_at'])
     .select(['tenants.max_resource_tier', 'tenants.review_deployments'])
     .select('memberships.role')
-    .where('memberships.user_id', '=', userId);
+    .where('memberships.user_id', '=', userId)
+    .where('memberships.deactivated_at', 'is', null);
 }
 
 function selectMembers(db: Db, tenantId: string) {
@@ -199,7 +228,8 @@ function selectMembers(db: Db, tenantId: string) {
     .withTables<Tables>()
     .selectFrom('memberships')
     .innerJoin('users', 'users.id', 'memberships.user_id')
-    .select(['users.id as user_id', 'users.email', 'users.name', 'users.status'])
-    .select(['memberships.role', 'memberships.created_at as since'])
+    .select(['users.id as user_id', 'users.email', 'users.name'])
+    .select(memberStatusSql('users', 'memberships').as('status'))
+    .select(['memberships.role', 'memberships.created_at as since', 'memberships.deactivated_at'])
     .where('memberships.tenant_id', '=', tenantId);
 }

@@ -25,6 +25,10 @@ export async function listOwnTenants(ctx: Pick<Ctx, 'db' | 'caller'>) {
   return rows.map((row) => ({ ...tenantRecord(row), role: row.role }));
 }
 
+export function listTenantsOf(ctx: Pick<Ctx, 'db'>, { userId }: { userId: string }): Promise<TenantRow[]> {
+  return listMemberTenantRows(ctx.db, userId);
+}
+
 export async function findTenant(
   ctx: Pick<Ctx, 'db'>,
   { ref }: { ref: string },

@@ -10,6 +10,8 @@ export interface UserRow {
   password_hash: string | null;
   status: (typeof userStatuses)[number];
   created_at: Date;
+  /** The tenant whose directory created the user. */
+  provisioned_by: string | null;
 }
 type Tables = { users: UserRow };
 
@@ -54,7 +56,7 @@ export async function insertUserRow(tx: Tx, row: UserRow): Promise<boolean> {
 export async function updateUserRow(
   tx: Tx,
   id: string,
-  set: Partial<Pick<UserRow, 'status' | 'password_hash'>>,
+  set: Partial<Pick<UserRow, 'status' | 'password_hash' | 'email' | 'name'>>,
 ): Promise<void> {
   await tx.withTables<Tables>().updateTable('users').set(set).where('id', '=', id).execute();
 }

@@ -1,5 +1,6 @@
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
+import { userTag } from '../../core/tags.ts';
 import { publishPersonEvent } from '../person-events.ts';
 import {
   parseEmail,
@@ -40,7 +41,7 @@ export async function findUsers(
 /** Without a password, the user signs in through an upstream provider or an issued token only. */
 export async function createUser(
   ctx: MutationCtx,
-  input: { email: string; name?: string; password?: string },
+  input: { email: string; name?: string; password?: string; provisionedBy?: string },
 ): Promise<UserRecord> {
   const email = parseEmail(input.email);
   const row: UserRow = {
@@ -51,6 +52,7 @@ export async function createUser(
       input.password === undefined ? null : await Bun.password.hash(parsePassword(input.password)),
     status: 'active',
     created_at: ctx.now,
+    provisioned_by: input.provisionedBy ?? null,
   };
   if (!(await insertUserRow(ctx.db, row))) {
     throw fail('unique_violation', {
@@ -70,6 +72,28 @@ export async function createUser(
     },
   });
   return userRecord(row);
+}
+
+/** For users whom a directory has created; others have their own name and address. */
+export async function updateProfile(
+  ctx: MutationCtx,
+  input: { userId: string; email: string; name: string },
+): Promise<void> {
+  const row = orNotFound(await lockUserRow(ctx.db, input.userId));
+  const email = parseEmail(input.email);
+  const after = { email, name: parseName(input.name, email) };
+  const other = await findUserRow(ctx.db, email);
+  if (other && other.id !== row.id)
+    throw fail('unique_violation', { detail: 'A user with this e-mail address already exists.' });
+  ctx.audit({
+    action: 'users.update',
+    target: { kind: 'user', id: row.id, name: row.email },
+    before: { email: row.email, name: row.name },
+    after,
+  });
+  if (row.email === after.email && row.name === after.name) return;
+  await updateUserRow(ctx.db, row.id, after);
+  ctx.invalidate(userTag(row.id));
 }
 
 /** Ends every sign-in: the old password may have leaked. */

@@ -21,9 +21,7 @@ export function GrantTable({ label, grants }: { label: string; grants: readonly 
         {
           head: 'Subject',
           cell: (grant) => (
-            <BoldLink to={adminPath(tenant.slug, 'grants', grant.id)}>
-              {names.memberName(grant.subject_id)}
-            </BoldLink>
+            <BoldLink to={adminPath(tenant.slug, 'grants', grant.id)}>{names.subjectName(grant)}</BoldLink>
           ),
         },
         { head: 'Connector', cell: (grant) => names.connectorName(grant.connector_id) },

@@ -41,7 +41,7 @@ function GrantFacts({ grant }: { grant: Grant }) {
   const tenant = useTenant();
   const names = useTenantNames();
   const preset = names.presets.find((one) => one.id === grant.preset_id);
-  const title = `${names.memberName(grant.subject_id)} on ${names.connectorName(grant.connector_id)}`;
+  const title = `${names.subjectName(grant)} on ${names.connectorName(grant.connector_id)}`;
   return (
     <>
       <Heading>{title}</Heading>

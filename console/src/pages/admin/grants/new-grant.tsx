@@ -8,6 +8,7 @@ import { parseScope } from './scope.ts';
 import { ScopeField } from './scope-field.tsx';
 
 const emptyGrant = {
+  subject_kind: 'user' as 'user' | 'group',
   subject_id: '',
   connector_id: '',
   preset_id: 'reader',
@@ -42,7 +43,28 @@ export function NewGrant() {
   return (
     <FormPage tab="grants" title="New grant" submit="Grant access" form={form}>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <MemberSelect {...field('subject_id')} label="Subject" required />
+        <Select
+          {...field('subject_kind')}
+          label="Given to"
+          data={[
+            { value: 'user', label: 'a person' },
+            { value: 'group', label: 'a group' },
+          ]}
+          onChange={(kind) => form.set({ subject_kind: kind === 'group' ? 'group' : 'user', subject_id: '' })}
+          allowDeselect={false}
+        />
+        {form.values.subject_kind === 'group' ? (
+          <Select
+            {...form.select('subject_id')}
+            label="Subject"
+            placeholder={names.groups.length === 0 ? 'Create a group first' : 'Choose one'}
+            data={names.groups.map(({ id, display_name }) => ({ value: id, label: display_name }))}
+            searchable
+            required
+          />
+        ) : (
+          <MemberSelect {...field('subject_id')} label="Subject" required />
+        )}
         <Select
           {...form.select('connector_id')}
           label="Connector"

@@ -75,7 +75,7 @@ function PeopleCard() {
   return (
     <Section
       title="People"
-      lead="Owners can change the app. Invited people can use it when its visibility allows invitations."
+      lead="Owners can change the app. Invited people and groups can use it when its visibility allows invitations."
     >
       <div>
         <PagedList answer={answer}>{(items) => <PersonTable people={items} />}</PagedList>
@@ -93,6 +93,8 @@ const roles: Record<Person['role'], string> = {
   member: 'Invited',
 };
 
+const idOf = ({ user_id, group }: Person) => user_id ?? group?.id ?? '';
+
 function PersonTable({ people }: { people: readonly Person[] }) {
   const { app, tenant, params } = useApp();
   const me = useMe();
@@ -101,8 +103,10 @@ function PersonTable({ people }: { people: readonly Person[] }) {
     title: 'Withdraw an invitation',
     done: 'Invitation withdrawn.',
   });
-  const remove = ({ role, user_id: userID }: Person) =>
-    void (role === 'co_owner' ? endCoOwner : endMember).propose({ params: { ...params, userID } });
+  const remove = (person: Person) =>
+    void (person.role === 'co_owner' ? endCoOwner : endMember).propose({
+      params: { ...params, userID: idOf(person) },
+    });
   return (
     <Stack gap="sm">
       <DataTable
@@ -110,7 +114,7 @@ function PersonTable({ people }: { people: readonly Person[] }) {
         minWidth={520}
         highlightOnHover={false}
         rows={people}
-        keyOf={(person) => person.user_id}
+        keyOf={idOf}
         columns={[
           {
             head: 'Name',
@@ -120,7 +124,11 @@ function PersonTable({ people }: { people: readonly Person[] }) {
                   {person.name || person.email}
                   {person.user_id === me.id && ' (you)'}
                 </BoldText>
-                <Hint>{person.email}</Hint>
+                <Hint>
+                  {person.group
+                    ? `Group ${person.group.name}, ${person.group.member_count} members`
+                    : person.email}
+                </Hint>
               </Stack>
             ),
           },
@@ -152,17 +160,22 @@ function PersonTable({ people }: { people: readonly Person[] }) {
 /** By e-mail address: only admins may list the members of the tenant. */
 function AddPerson() {
   const { params, why } = useApp();
-  const [role, setRole] = useState<'co_owner' | 'member'>('member');
+  const [role, setRole] = useState<'co_owner' | 'member' | 'group'>('member');
+  const isGroup = role === 'group';
   const isCoOwner = role === 'co_owner';
   const endpoint = (isCoOwner ? addCoOwner : addAppMember) as typeof addAppMember;
   const record = { user_id: '' };
   const form = useForm(endpoint, record, {
-    title: isCoOwner ? 'Add a co-owner' : 'Invite a person',
+    title: isCoOwner ? 'Add a co-owner' : `Invite a ${isGroup ? 'group' : 'person'}`,
     verb: isCoOwner ? 'Add' : 'Invite',
-    done: isCoOwner ? 'Co-owner added and notified.' : 'Person invited.',
+    done: isCoOwner ? 'Co-owner added and notified.' : `${isGroup ? 'Group' : 'Person'} invited.`,
     whyNot: ({ user_id }) =>
-      why(endpoint) ?? (user_id.trim() === '' ? 'Enter an e-mail address first.' : null),
-    input: ({ user_id }) => ({ params, body: { user_id: user_id.trim() } }),
+      why(endpoint) ??
+      (user_id.trim() === '' ? `Enter ${isGroup ? 'a group' : 'an e-mail address'} first.` : null),
+    input: ({ user_id }) => ({
+      params,
+      body: isGroup ? { group_id: user_id.trim() } : { user_id: user_id.trim() },
+    }),
   });
   return (
     <FormElement form={form} aria-label="Add a person">
@@ -171,9 +184,9 @@ function AddPerson() {
         <Group align="flex-end" gap="sm">
           <TextInput
             {...form.field('user_id')}
-            label="E-mail address"
-            type="email"
-            placeholder="of a member of the tenant"
+            label={isGroup ? 'Group' : 'E-mail address'}
+            type={isGroup ? 'text' : 'email'}
+            placeholder={isGroup ? 'name of a group' : 'of a member of the tenant'}
             autoComplete="off"
             w={{ base: '100%', xs: 280 }}
           />
@@ -181,10 +194,11 @@ function AddPerson() {
             label="As"
             data={[
               { value: 'member', label: 'Invited: can use the app' },
+              { value: 'group', label: 'Invited group: its members can use the app' },
               { value: 'co_owner', label: 'Co-owner: can change the app' },
             ]}
             value={role}
-            onChange={(value) => setRole(value === 'co_owner' ? 'co_owner' : 'member')}
+            onChange={(value) => value && setRole(value as typeof role)}
             allowDeselect={false}
             w={{ base: '100%', xs: 240 }}
           />

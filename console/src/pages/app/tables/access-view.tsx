@@ -109,7 +109,7 @@ function GrantsPart() {
               title="No grants yet"
               command={`svc tables grants issue --app ${app.slug} --table ${table.name} --principal-type role --principal-id tenant_member --actions read --execute`}
             >
-              Only the app has access to the table. A grant gives access to a person, another app, or
+              Only the app has access to the table. A grant gives access to a person, a group, another app, or
               everybody with a role.
             </EmptyState>
           ) : (
@@ -167,6 +167,7 @@ function GrantsPart() {
 const hints: Record<Exclude<PrincipalType, 'role'>, { label: string; description: string }> = {
   user: { label: 'Person', description: 'E-mail address or user id of a member of the tenant' },
   app: { label: 'App', description: 'Slug or id of an app that you can see' },
+  group: { label: 'Group', description: 'Name or id of a group of the tenant' },
 };
 
 function IssueDialog({ onClose }: { onClose: () => void }) {
@@ -229,6 +230,7 @@ const principalLabels: Record<PrincipalType, string> = {
   user: 'Person',
   app: 'App',
   role: 'Role',
+  group: 'Group',
 };
 
 const roleLabels: Record<string, string> = {

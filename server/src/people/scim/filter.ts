@@ -1,0 +1,178 @@
+import { type RawBuilder, sql } from 'kysely';
+import { ScimError } from './errors.ts';
+
+/** RFC 7644 §3.4.2.2, without the comparisons of order: paths are in lower case and without the URN of the schema. */
+export type Filter =
+  | { kind: 'and' | 'or'; parts: Filter[] }
+  | { kind: 'not'; part: Filter }
+  | { kind: 'compare'; path: string; op: Op; value: string | boolean | null };
+
+const ops = ['eq', 'ne', 'co', 'sw', 'ew', 'pr'] as const;
+type Op = (typeof ops)[number];
+
+const charsMax = 4_000;
+const depthMax = 20;
+
+const filterError = (detail: string) => new ScimError(400, 'invalidFilter', detail);
+
+export function parseFilter(text: string): Filter {
+  if (text.length > charsMax) throw filterError(`The filter has more than ${charsMax} characters.`);
+  const tokens = tokenize(text);
+  const { filter, next } = parseOr(tokens, 0, 0);
+  if (next < tokens.length) throw filterError(`Unexpected ${tokens[next]} in the filter.`);
+  return filter;
+}
+
+function tokenize(text: string): string[] {
+  const tokens: string[] = [];
+  const pattern = /\s*("(?:[^"\\]|\\.)*"|[()[\]]|[^\s()[\]"]+)\s*/y;
+  while (pattern.lastIndex < text.length) {
+    const token = pattern.exec(text)?.[1];
+    if (token === undefined) throw filterError('The filter is not well-formed.');
+    tokens.push(token);
+  }
+  return tokens;
+}
+
+interface Parsed {
+  filter: Filter;
+  next: number;
+}
+
+function parseOr(tokens: readonly string[], at: number, depth: number): Parsed {
+  if (depth > depthMax) throw filterError(`The filter is nested more than ${depthMax} levels deep.`);
+  return parseList(
+    'or',
+    (from) => parseList('and', (each) => parseOne(tokens, each, depth), tokens, from),
+    tokens,
+    at,
+  );
+}
+
+function parseList(
+  kind: 'and' | 'or',
+  parsePart: (at: number) => Parsed,
+  tokens: readonly string[],
+  at: number,
+): Parsed {
+  const first = parsePart(at);
+  const parts = [first.filter];
+  let { next } = first;
+  while (tokens[next]?.toLowerCase() === kind) {
+    const part = parsePart(next + 1);
+    parts.push(part.filter);
+    next = part.next;
+  }
+  return { filter: parts.length === 1 ? first.filter : { kind, parts }, next };
+}
+
+function parseOne(tokens: readonly string[], at: number, depth: number): Parsed {
+  const token = tokens[at] ?? '';
+  if (token === '(') return parseEnclosed(tokens, at + 1, depth, ')');
+  if (token.toLowerCase() === 'not' && tokens[at + 1] === '(') {
+    const { filter, next } = parseEnclosed(tokens, at + 2, depth, ')');
+    return { filter: { kind: 'not', part: filter }, next };
+  }
+  const path = normalizePath(token);
+  // `emails[type eq "work"].value eq "…"` and `members[value eq "…"]`.
+  if (tokens[at + 1] === '[') {
+    const { filter, next } = parseEnclosed(tokens, at + 2, depth, ']');
+    const inner = prefixPaths(filter, path);
+    const rest = tokens[next];
+    if (!rest?.startsWith('.')) return { filter: inner, next };
+    const outer = parseComparison(tokens, next, `${path}${rest.toLowerCase()}`);
+    return { filter: { kind: 'and', parts: [inner, outer.filter] }, next: outer.next };
+  }
+  return parseComparison(tokens, at, path);
+}
+
+function parseEnclosed(tokens: readonly string[], at: number, depth: number, end: ')' | ']'): Parsed {
+  const { filter, next } = parseOr(tokens, at, depth + 1);
+  if (tokens[next] !== end) throw filterError(`The filter lacks a ${end}.`);
+  return { filter, next: next + 1 };
+}
+
+function parseComparison(tokens: readonly string[], at: number, path: string): Parsed {
+  const op = ops.find((each) => each === tokens[at + 1]?.toLowerCase());
+  if (!op) throw filterError(`Expected one of ${ops.join(', ')} after ${path}.`);
+  if (op === 'pr') return { filter: { kind: 'compare', path, op, value: null }, next: at + 2 };
+  return { filter: { kind: 'compare', path, op, value: parseValue(tokens[at + 2]) }, next: at + 3 };
+}
+
+function parseValue(token: string | undefined): string | boolean | null {
+  try {
+    const value: unknown = JSON.parse(token ?? '');
+    if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+    return String(value);
+  } catch {
+    const word = token?.toLowerCase();
+    if (word === 'true' || word === 'false') return word === 'true';
+    throw filterError('A value of the filter is not JSON.');
+  }
+}
+
+/** Attribute names are not case-sensitive (RFC 7643 §2.1). */
+export function normalizePath(text: string): string {
+  return text.replace(/^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):/i, '').toLowerCase();
+}
+
+function prefixPaths(filter: Filter, prefix: string): Filter {
+  if (filter.kind === 'compare') return { ...filter, path: `${prefix}.${filter.path}` };
+  if (filter.kind === 'not') return { kind: 'not', part: prefixPaths(filter.part, prefix) };
+  return { ...filter, parts: filter.parts.map((part) => prefixPaths(part, prefix)) };
+}
+
+export interface FilterColumn {
+  sql: RawBuilder<unknown>;
+  /** `exact`: case counts. `several`: a query of all values of the attribute. */
+  type: 'text' | 'exact' | 'boolean' | 'several';
+}
+
+/** A path that is no attribute is an error, not false: a client that misspells it must not create duplicates. */
+export function filterSql(
+  filter: Filter,
+  columns: Readonly<Record<string, FilterColumn>>,
+): RawBuilder<boolean> {
+  if (filter.kind === 'not') return sql`not coalesce(${filterSql(filter.part, columns)}, false)`;
+  if (filter.kind !== 'compare') {
+    const parts = filter.parts.map((part) => filterSql(part, columns));
+    return sql`(${sql.join(parts, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
+  }
+  const column = columns[filter.path];
+  if (!column) throw filterError(`Cannot filter by ${filter.path}.`);
+  return compareSql(column, filter);
+}
+
+function compareSql(
+  column: FilterColumn,
+  { op, value }: Extract<Filter, { kind: 'compare' }>,
+): RawBuilder<boolean> {
+  if (column.type === 'several') {
+    if (op === 'eq') return sql`${String(value)}::text in ${column.sql}`;
+    throw filterError('Attributes with several values can only be compared with eq.');
+  }
+  const isPresent = sql<boolean>`${column.sql} is not null`;
+  if (value === null) return op === 'eq' ? sql`${column.sql} is null` : isPresent;
+  if (column.type === 'boolean') {
+    const wanted = typeof value === 'boolean' ? value : value.toLowerCase() === 'true';
+    return sql`${column.sql} is ${op === 'ne' ? sql`distinct from` : sql`not distinct from`} ${wanted}`;
+  }
+  if (String(value).includes('\0')) return sql`false`;
+  const fold = (text: RawBuilder<unknown>) => (column.type === 'exact' ? text : sql`lower(${text})`);
+  const left = fold(sql`${column.sql}::text`);
+  const right = fold(sql`${String(value)}::text`);
+  switch (op) {
+    case 'pr':
+      return isPresent;
+    case 'eq':
+      return sql`${left} = ${right}`;
+    case 'ne':
+      return sql`${left} is distinct from ${right}`;
+    case 'co':
+      return sql`strpos(${left}, ${right}) > 0`;
+    case 'sw':
+      return sql`starts_with(${left}, ${right})`;
+    case 'ew':
+      return sql`right(${left}, length(${right})) = ${right}`;
+  }
+}

@@ -1,0 +1,236 @@
+import type { MutationCtx } from '../../core/context.ts';
+import { runMutation } from '../../core/mutation.ts';
+import { Failure, fail } from '../../core/problem.ts';
+import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import type { Deps } from '../../http/module.ts';
+import { readBody } from '../../http/read-body.ts';
+import { createRouter } from '../../http/router.ts';
+import { countMax, resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
+import { errorResponse, ScimError, scimMediaType, toScimError } from './errors.ts';
+import { parseFilter } from './filter.ts';
+import {
+  createScimGroup,
+  deleteScimGroup,
+  getScimGroup,
+  groupResource,
+  listScimGroups,
+  modifyScimGroup,
+  replaceScimGroup,
+  type ScimGroup,
+} from './groups.ts';
+import { markTokenUsed, type ScimUserRow } from './store.ts';
+import { type Directory, findDirectory } from './tokens.ts';
+import {
+  createScimUser,
+  deleteUser,
+  getUser,
+  listUsers,
+  modifyUser,
+  replaceUser,
+  userResource,
+} from './users.ts';
+
+export const scimPrefix = '/scim/v2/';
+const bodyBytesMax = 2 * 1024 * 1024;
+const countDefault = 100;
+
+interface Call {
+  deps: Deps;
+  directory: Directory;
+  info: RequestInfo;
+  request: Request;
+  query: URLSearchParams;
+  /** In the path; empty for a collection. */
+  id: string;
+}
+
+type Handler = (call: Call) => Promise<Response>;
+
+const user = (row: ScimUserRow, { deps }: Call) => userResource(row, deps.config.baseUrl);
+const group = (row: ScimGroup, { deps }: Call) => groupResource(row, deps.config.baseUrl);
+
+const handlers: Record<string, Handler> = {
+  'GET ServiceProviderConfig': async ({ deps }) => json(200, serviceProviderConfig(deps.config.baseUrl)),
+  'GET ResourceTypes': async ({ deps }) => fixedList(resourceTypes(deps.config.baseUrl)),
+  'GET ResourceTypes/{id}': async ({ deps, id }) => oneOf(resourceTypes(deps.config.baseUrl), id),
+  'GET Schemas': async ({ deps }) => fixedList(schemas(deps.config.baseUrl)),
+  'GET Schemas/{id}': async ({ deps, id }) => oneOf(schemas(deps.config.baseUrl), id),
+
+  'GET Users': async (call) => {
+    const { filter, window, startIndex } = listQuery(call.query);
+    const { rows, total } = await listUsers(call.deps, { ...tenantOf(call), filter, window });
+    return list(call, { rows: rows.map((row) => user(row, call)), total, startIndex });
+  },
+  'POST Users': (call) =>
+    change(call, 201, async (ctx, body) =>
+      user(await createScimUser(ctx, { ...tenantOf(call), body }), call),
+    ),
+  'GET Users/{id}': async (call) => one(call, user(await getUser(call.deps, found(call)), call)),
+  'PUT Users/{id}': (call) =>
+    change(call, 200, async (ctx, body) => user(await replaceUser(ctx, { ...found(call), body }), call)),
+  'PATCH Users/{id}': (call) =>
+    change(call, 200, async (ctx, body) => user(await modifyUser(ctx, { ...found(call), body }), call)),
+  'DELETE Users/{id}': (call) => change(call, 204, (ctx) => deleteUser(ctx, found(call))),
+
+  'GET Groups': async (call) => {
+    const { filter, window, startIndex } = listQuery(call.query);
+    const withMembers = isReturned(call.query, 'members');
+    const { rows, total } = await listScimGroups(call.deps, {
+      ...tenantOf(call),
+      filter,
+      window,
+      withMembers,
+    });
+    return list(call, { rows: rows.map((row) => group(row, call)), total, startIndex });
+  },
+  'POST Groups': (call) =>
+    change(call, 201, async (ctx, body) =>
+      group(await createScimGroup(ctx, { ...tenantOf(call), body }), call),
+    ),
+  'GET Groups/{id}': async (call) => one(call, group(await getScimGroup(call.deps, found(call)), call)),
+  'PUT Groups/{id}': (call) =>
+    change(call, 200, async (ctx, body) =>
+      group(await replaceScimGroup(ctx, { ...found(call), body }), call),
+    ),
+  'PATCH Groups/{id}': (call) =>
+    change(call, 200, async (ctx, body) => group(await modifyScimGroup(ctx, { ...found(call), body }), call)),
+  'DELETE Groups/{id}': (call) => change(call, 204, (ctx) => deleteScimGroup(ctx, found(call))),
+};
+
+const tenantOf = ({ directory: { tenantId } }: Call) => ({ tenantId });
+const found = (call: Call) => ({ ...tenantOf(call), id: call.id });
+
+export function createScimHandler(deps: Deps): RequestHandler {
+  const router = createRouter(
+    Object.entries(handlers).map(([name, target]) => {
+      const [method = '', path] = name.split(' ');
+      return { method, path: `${scimPrefix}${path}`, target: { name, target } };
+    }),
+  );
+  return async (request, url, info) => {
+    try {
+      const directory = await findDirectory(deps.db, request);
+      if (!directory) throw new ScimError(401, null, 'Send a valid token: Authorization: Bearer svcscim_….');
+      const match = router.find(request.method, url.pathname);
+      if (match.kind === 'wrong_method')
+        throw new ScimError(405, null, `Allowed: ${match.allowed.join(', ')}.`);
+      if (match.kind !== 'found') throw new ScimError(404, null, 'There is no such resource.');
+      info.setRoute(`scim ${match.target.name}`);
+      await markTokenUsed(deps.db, directory.tokenId);
+      const { id = '' } = match.params;
+      return await match.target.target({ deps, directory, info, request, query: url.searchParams, id });
+    } catch (error) {
+      if (error instanceof Failure) return errorResponse(toScimError(error));
+      if (error instanceof ScimError) return errorResponse(error);
+      throw error;
+    }
+  };
+}
+
+/** One transaction, with audit and invalidation as for every other change. */
+async function change(
+  call: Call,
+  status: 200 | 201 | 204,
+  useCase: (ctx: MutationCtx, body: unknown) => Promise<object | undefined>,
+): Promise<Response> {
+  const { deps, directory, info, request } = call;
+  const body = status === 204 ? undefined : await readScimJson(request);
+  let resource: object | undefined;
+  await runMutation(
+    { ...deps, caller: directory.caller, requestId: info.requestId, log: info.log },
+    {
+      mode: 'execute',
+      operation: { id: 'scim', irreversible: false },
+      auditTenantId: directory.tenantId,
+      deadline: info.deadline,
+      useCase: async (ctx) => {
+        resource = await useCase(ctx, body);
+        return { status, headers: {}, body: '' };
+      },
+    },
+  );
+  return resource ? one(call, resource, status) : new Response(null, { status });
+}
+
+async function readScimJson(request: Request): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/(?:scim\+)?json\s*(?:;|$)/i.test(type))
+    throw fail('unsupported_media_type', { detail: `Send the body as Content-Type: ${scimMediaType}.` });
+  const bytes = await readBody(request, { bytesMax: bodyBytesMax });
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw fail('malformed_json', {}, { cause: error });
+  }
+}
+
+function json(status: number, body: object, headers: Record<string, string> = {}): Response {
+  const all = { 'content-type': scimMediaType, 'cache-control': 'no-store', ...headers };
+  return new Response(JSON.stringify(body), { status, headers: all });
+}
+
+function one({ query }: Call, resource: object, status = 200): Response {
+  const { meta } = resource as { meta?: { location: string } };
+  return json(status, select(resource, query), meta ? { location: meta.location } : {});
+}
+
+function oneOf(resources: readonly { id: string }[], id: string): Response {
+  const resource = resources.find((each) => each.id === id);
+  if (!resource) throw new ScimError(404, null, 'There is no such resource.');
+  return json(200, resource);
+}
+
+function list(
+  call: Call,
+  { rows, total, startIndex }: { rows: object[]; total: number; startIndex: number },
+) {
+  const resources = rows.map((row) => select(row, call.query));
+  return json(200, listMessage(resources, total, startIndex));
+}
+
+const fixedList = (resources: object[]) => json(200, listMessage(resources, resources.length, 1));
+
+const listMessage = (resources: object[], totalResults: number, startIndex: number) => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+  totalResults,
+  startIndex,
+  itemsPerPage: resources.length,
+  Resources: resources,
+});
+
+/** RFC 7644 §3.4.2.4: numbers below the minimum count as the minimum. */
+function listQuery(query: URLSearchParams) {
+  const number = (name: string, initial: number) => {
+    const text = query.get(name);
+    if (text === null || text === '') return initial;
+    if (!/^-?\d{1,9}$/.test(text))
+      throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`);
+    return Number(text);
+  };
+  const startIndex = Math.max(1, number('startIndex', 1));
+  const limit = Math.min(countMax, Math.max(0, number('count', countDefault)));
+  const filter = query.get('filter');
+  return {
+    filter: filter ? parseFilter(filter) : null,
+    startIndex,
+    window: { limit, offset: startIndex - 1 },
+  };
+}
+
+const names = (query: URLSearchParams, parameter: string) =>
+  (query.get(parameter) ?? '')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((name) => name !== '');
+
+/** RFC 7644 §3.9, for whole attributes. `id` and `schemas` are always returned. */
+function isReturned(query: URLSearchParams, attribute: string): boolean {
+  const name = attribute.toLowerCase();
+  if (name === 'id' || name === 'schemas') return true;
+  const wanted = names(query, 'attributes');
+  if (wanted.length > 0) return wanted.some((each) => each === name || each.startsWith(`${name}.`));
+  return !names(query, 'excludedAttributes').includes(name);
+}
+
+const select = (resource: object, query: URLSearchParams) =>
+  Object.fromEntries(Object.entries(resource).filter(([name]) => isReturned(query, name)));

@@ -1,0 +1,160 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db, Tx } from '../../core/db.ts';
+import type { PageWindow } from '../../core/paging.ts';
+import { isUuid } from '../../core/values.ts';
+import type { FilterColumn } from './filter.ts';
+import type { UserAttributes } from './user-resource.ts';
+
+type StoredAttributes = Pick<UserAttributes, 'displayName' | 'name' | 'emails'>;
+
+/** A member of the tenant. The attributes are null for one whom the directory has not sent. */
+export interface ScimUserRow {
+  id: string;
+  email: string;
+  name: string;
+  is_active: boolean;
+  is_deactivated: boolean;
+  provisioned_by: string | null;
+  user_name: string | null;
+  external_id: string | null;
+  attributes: StoredAttributes | null;
+  groups: { value: string; display: string }[];
+  created_at: Date;
+  updated_at: Date;
+}
+
+const userName = sql`coalesce(s.user_name, u.email)`;
+
+export const userColumns: Readonly<Record<string, FilterColumn>> = {
+  id: { sql: sql`u.id`, type: 'text' },
+  username: { sql: userName, type: 'text' },
+  externalid: { sql: sql`s.external_id`, type: 'exact' },
+  displayname: { sql: sql`coalesce(s.attributes ->> 'displayName', u.name)`, type: 'text' },
+  'name.givenname': { sql: sql`s.attributes -> 'name' ->> 'givenName'`, type: 'text' },
+  'name.familyname': { sql: sql`s.attributes -> 'name' ->> 'familyName'`, type: 'text' },
+  active: { sql: sql`(u.status = 'active' and m.deactivated_at is null)`, type: 'boolean' },
+  emails: { sql: sql`u.email`, type: 'text' },
+  'emails.value': {
+    sql: sql`(select u.email union all select e ->> 'value' from jsonb_array_elements(s.attributes -> 'emails') e)`,
+    type: 'several',
+  },
+  'emails.type': {
+    sql: sql`(select 'work' union all select e ->> 'type' from jsonb_array_elements(s.attributes -> 'emails') e)`,
+    type: 'several',
+  },
+};
+
+export async function listScimUsers(
+  db: Db,
+  tenantId: string,
+  where: RawBuilder<unknown>,
+  window: PageWindow,
+): Promise<{ rows: ScimUserRow[]; total: number }> {
+  const filter = sql`from svc.memberships m join svc.users u on u.id = m.user_id
+    left join svc.scim_users s on s.tenant_id = m.tenant_id and s.user_id = m.user_id
+    where m.tenant_id = ${tenantId} and ${where}`;
+  const { rows } = await sql<ScimUserRow>`
+    select u.id, u.email, u.name, (u.status = 'active' and m.deactivated_at is null) as is_active,
+      m.deactivated_at is not null as is_deactivated, u.provisioned_by, s.user_name, s.external_id, s.attributes,
+      m.created_at, coalesce(s.updated_at, m.created_at) as updated_at,
+      coalesce((select jsonb_agg(jsonb_build_object('value', g.id, 'display', g.display_name) order by g.name)
+        from svc.group_members gm join svc.groups g on g.id = gm.group_id
+        where gm.tenant_id = m.tenant_id and gm.user_id = m.user_id), '[]') as groups
+    ${filter} order by m.created_at, u.id limit ${window.limit} offset ${window.offset}`.execute(db);
+  const count = await sql<{ total: number }>`select count(*)::int as total ${filter}`.execute(db);
+  return { rows, total: count.rows[0]?.total ?? 0 };
+}
+
+export async function findScimUser(db: Db, tenantId: string, id: string): Promise<ScimUserRow | null> {
+  if (!isUuid(id)) return null;
+  const { rows } = await listScimUsers(db, tenantId, sql`u.id = ${id}`, { limit: 1, offset: 0 });
+  return rows[0] ?? null;
+}
+
+export async function isUserNameTaken(
+  db: Db,
+  tenantId: string,
+  { name, userId }: { name: string; userId: string | null },
+): Promise<boolean> {
+  const isOther = sql`lower(${userName}) = lower(${name}) and u.id is distinct from ${userId}::uuid`;
+  return (await listScimUsers(db, tenantId, isOther, { limit: 1, offset: 0 })).total > 0;
+}
+
+export async function saveScimUser(
+  tx: Tx,
+  { tenantId, userId, now }: { tenantId: string; userId: string; now: Date },
+  { userName, externalId, displayName, name, emails }: UserAttributes,
+): Promise<void> {
+  const attributes = JSON.stringify({ displayName, name, emails });
+  await sql`insert into svc.scim_users (tenant_id, user_id, user_name, external_id, attributes, updated_at)
+    values (${tenantId}, ${userId}, ${userName}, ${externalId}, ${attributes}::jsonb, ${now})
+    on conflict (tenant_id, user_id) do update set user_name = excluded.user_name,
+      external_id = excluded.external_id, attributes = excluded.attributes, updated_at = excluded.updated_at`.execute(
+    tx,
+  );
+}
+
+export async function isMemberElsewhere(db: Db, tenantId: string, userId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.memberships where user_id = ${userId} and tenant_id <> ${tenantId} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+export interface ScimTokenRow {
+  id: string;
+  tenant_id: string;
+  name: string;
+  secret_hash: string;
+  hint: string;
+  created_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+}
+type Tables = { scim_tokens: ScimTokenRow };
+
+export async function insertTokenRow(tx: Tx, row: ScimTokenRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('scim_tokens').values(row).execute();
+}
+
+export function listTokenRows(db: Db, tenantId: string): Promise<ScimTokenRow[]> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('scim_tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export function revokeTokenRow(
+  tx: Tx,
+  tenantId: string,
+  { id, at }: { id: string; at: Date },
+): Promise<ScimTokenRow | undefined> {
+  return tx
+    .withTables<Tables>()
+    .updateTable('scim_tokens')
+    .set({ revoked_at: at })
+    .where((e) => e.and({ tenant_id: tenantId, id }))
+    .where('revoked_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Without a tenant: the secret identifies it. Not cached, so that a revocation takes effect at once. */
+export function findTokenByHash(db: Db, hash: string): Promise<ScimTokenRow | undefined> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('scim_tokens')
+    .selectAll()
+    .where('secret_hash', '=', hash)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+}
+
+/** At most once a minute. */
+export async function markTokenUsed(db: Db, id: string): Promise<void> {
+  await sql`update svc.scim_tokens set last_used_at = now()
+    where id = ${id} and (last_used_at is null or last_used_at < now() - interval '1 minute')`.execute(db);
+}

@@ -1,0 +1,157 @@
+import { invalidValueError } from './errors.ts';
+import { attributeOf, isObject, type Json, matches, type Operation, parseBoolean } from './patch.ts';
+
+/** The attributes of a user that are stored; all others are ignored. */
+export interface UserAttributes {
+  userName: string;
+  externalId: string | null;
+  active: boolean;
+  displayName: string | null;
+  name: Partial<Record<NamePart, string>>;
+  emails: Email[];
+}
+
+interface Email {
+  value: string;
+  type: string | null;
+  primary: boolean;
+}
+
+const nameParts = ['formatted', 'givenName', 'familyName'] as const;
+type NamePart = (typeof nameParts)[number];
+
+const textCharsMax = 320;
+const emailsMax = 20;
+
+/** Of a whole resource (POST, PUT). `active` keeps its value when absent: an omission must not give access back. */
+export function parseUser(body: unknown, before: Pick<UserAttributes, 'active'>): UserAttributes {
+  if (!isObject(body)) throw invalidValueError('The body must be an object.');
+  const given = (name: string) => attributeOf(body, name);
+  const userName = parseText(given('userName'), 'userName');
+  if (userName === null) throw invalidValueError('userName is required.');
+  return {
+    userName,
+    externalId: parseText(given('externalId'), 'externalId'),
+    active: given('active') == null ? before.active : parseBoolean(given('active'), 'active'),
+    displayName: parseText(given('displayName'), 'displayName'),
+    name: parseName(given('name')),
+    emails: parseEmails(given('emails')),
+  };
+}
+
+export function patchUser(user: UserAttributes, operations: readonly Operation[]): UserAttributes {
+  return operations.reduce(applyOperation, user);
+}
+
+function applyOperation(user: UserAttributes, { op, path, value }: Operation): UserAttributes {
+  const set = op === 'remove' ? null : value;
+  switch (path.attribute) {
+    case 'username': {
+      const userName = parseText(set, 'userName');
+      if (userName === null) throw invalidValueError('userName cannot be removed.');
+      return { ...user, userName };
+    }
+    case 'externalid':
+      return { ...user, externalId: parseText(set, 'externalId') };
+    case 'displayname':
+      return { ...user, displayName: parseText(set, 'displayName') };
+    case 'active':
+      return { ...user, active: op === 'remove' ? false : parseBoolean(single(value), 'active') };
+    case 'name':
+      return { ...user, name: patchName(user.name, path.part, set) };
+    case 'emails':
+      return { ...user, emails: patchEmails(user.emails, { op, path, value }) };
+    default:
+      return user;
+  }
+}
+
+/** Entra sends `[{ "value": "False" }]` for some attributes. */
+const single = (value: unknown) => (Array.isArray(value) && isObject(value[0]) ? value[0].value : value);
+
+function patchName(
+  name: UserAttributes['name'],
+  part: string | null,
+  value: unknown,
+): UserAttributes['name'] {
+  if (part === null) return value === null ? {} : { ...name, ...parseName(value) };
+  const key = nameParts.find((each) => each.toLowerCase() === part);
+  if (key === undefined) return name;
+  const { [key]: _, ...rest } = name;
+  const text = parseText(value, `name.${key}`);
+  return text === null ? rest : { ...rest, [key]: text };
+}
+
+function patchEmails(emails: Email[], { op, path: { filter, part }, value }: Operation): Email[] {
+  if (filter === null && part === null) {
+    if (op === 'remove') return [];
+    const given = parseEmails(Array.isArray(value) ? value : [value]);
+    if (op === 'replace') return given;
+    const others = emails.filter(({ value }) => !given.some((each) => each.value === value));
+    return onePrimary([...others, ...given], given);
+  }
+  const isMatch = (email: Email) => filter === null || matches(email, filter);
+  if (op === 'remove') return emails.filter((email) => !isMatch(email));
+  const change: Json = part === null ? (isObject(value) ? value : {}) : { [part]: value };
+  if (emails.some(isMatch))
+    return emails.map((email) =>
+      isMatch(email) ? (parseEmails([{ ...email, ...change }])[0] ?? email) : email,
+    );
+  // A value that does not exist yet is created with what the filter says about it.
+  const type = filter?.kind === 'compare' && filter.path === 'type' ? filter.value : null;
+  const created = parseEmails([{ type, ...change, primary: emails.length === 0 }]);
+  return [...emails, ...created];
+}
+
+const onePrimary = (emails: Email[], given: Email[]) =>
+  given.some(({ primary }) => primary)
+    ? emails.map((email) => ({ ...email, primary: email.primary && given.includes(email) }))
+    : emails;
+
+function parseName(value: unknown): UserAttributes['name'] {
+  if (value === undefined || value === null) return {};
+  if (!isObject(value)) throw invalidValueError('name must be an object.');
+  return Object.fromEntries(
+    nameParts.flatMap((part) => {
+      const text = parseText(attributeOf(value, part), `name.${part}`);
+      return text === null ? [] : [[part, text]];
+    }),
+  );
+}
+
+function parseEmails(value: unknown): Email[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > emailsMax)
+    throw invalidValueError(`emails must be a list of at most ${emailsMax}.`);
+  return value.flatMap((each: unknown) => {
+    const email = isObject(each) ? each : { value: each };
+    const address = parseText(attributeOf(email, 'value'), 'emails.value');
+    if (address === null) return [];
+    const primary = attributeOf(email, 'primary');
+    return {
+      value: address,
+      type: parseText(attributeOf(email, 'type'), 'emails.type'),
+      primary: primary == null ? false : parseBoolean(primary, 'emails.primary'),
+    };
+  });
+}
+
+/** Null for an absent or empty text. */
+export function parseText(value: unknown, attribute: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw invalidValueError(`${attribute} must be a text.`);
+  const text = value.trim();
+  if (text.length > textCharsMax || /\p{Cc}/u.test(text) || !text.isWellFormed())
+    throw invalidValueError(`${attribute} must have at most ${textCharsMax} printable characters.`);
+  return text === '' ? null : text;
+}
+
+/** The address that the person gets mail at: the primary one, else the first, else the user name. */
+export function emailOf({ userName, emails }: Pick<UserAttributes, 'userName' | 'emails'>): string {
+  return (emails.find(({ primary }) => primary) ?? emails[0])?.value ?? userName;
+}
+
+export function nameOf({ displayName, name }: Pick<UserAttributes, 'displayName' | 'name'>): string {
+  const parts = [name.givenName, name.familyName].filter((part) => part !== undefined);
+  return displayName ?? name.formatted ?? parts.join(' ');
+}
