@@ -249,7 +249,8 @@ async function prepareOnce(dataDir: string): Promise<string> {
     running.delete(server);
     await queryDatabase(
       server,
-      `delete from svc.platform_keys where name not in ('oauth.jwks', 'git_host.app', 'seeded_admin')`,
+      `delete from svc.platform_keys where name <> 'seeded_admin';
+       delete from svc.key_generations where name not in ('oauth.jwks', 'git_host.app')`,
     );
     const code = await server.stop();
     if (code !== 0) throw new Error(`The server to copy from ended with ${code}: ${server.output()}`);

@@ -63,6 +63,8 @@ export function readConfig(env: Environment) {
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
     dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
+    /** Encrypts the keys in the database. */
+    masterKeyFile: env.SVC_MASTER_KEY_FILE ? resolve(env.SVC_MASTER_KEY_FILE) : undefined,
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -10,10 +9,12 @@ import { createReadiness, openControlDatabase } from './core/db.ts';
 import { deleteExpiredKeys } from './core/idempotency.ts';
 import { listenForChanges } from './core/invalidation.ts';
 import type { Job } from './core/jobs.ts';
+import { retireGenerations } from './core/key-rotation.ts';
+import { openKeyRing, prepareKeys } from './core/keys.ts';
+import { withMasterKey } from './core/master-key.ts';
 import type { Metrics } from './core/metrics.ts';
 import { migrate } from './core/migrate.ts';
 import { createOutbox, deleteFinishedEffects, type EffectHandler } from './core/outbox-worker.ts';
-import { loadOrCreateKey } from './core/seal.ts';
 import { createShutdown } from './core/shutdown.ts';
 import type { DataServices } from './data/module.ts';
 import type { HttpsServer } from './drivers/certificates/https-server.ts';
@@ -26,9 +27,10 @@ import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
+import { urlSigningKey } from './http/signed-url.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
-import { collectEvents, modules } from './modules.ts';
+import { collectEvents, keys, modules } from './modules.ts';
 import type { PeopleServices } from './people/module.ts';
 import { type SeedResult, seed } from './people/seed.ts';
 
@@ -69,7 +71,8 @@ export async function startPlatform(
       onError: (error) => log.warn({ err: error }, 'idle database connection lost'),
     });
     onStop(control.close);
-    const { db } = control;
+    const db = withMasterKey(control.db, config.masterKeyFile);
+    await prepareKeys(db, keys);
     const rows = openRowDatabase(config, database, log);
     onStop(rows.close);
 
@@ -82,6 +85,8 @@ export async function startPlatform(
     const invalidation = listenForChanges({ url, log });
     await invalidation.start();
     onStop(invalidation.stop);
+    const keyRing = openKeyRing({ db, invalidation, log });
+    onStop(keyRing.stop);
 
     const services = {
       config,
@@ -96,12 +101,14 @@ export async function startPlatform(
       invalidation,
       onCommitted: invalidation.notify,
       objects: openObjectStore(config),
-      urlKey: await loadOrCreateKey(db, 'url.signing_key', async () => randomBytes(32).toString('base64url')),
+      keys: keyRing,
+      urlKey: await keyRing.follow(urlSigningKey),
       now: () => new Date(),
       events: collectEvents(config),
       onStop,
       onStopping,
     } as DriverDeps as Services;
+    jobs.push({ name: 'keys.retire', cron: '* * * * *', run: () => retireGenerations(services, keys) });
     for (const module of modules) Object.assign(services, await module.open?.(services));
     for (const module of modules) {
       Object.assign(effects, module.effects?.(services));

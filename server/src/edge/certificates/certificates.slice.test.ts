@@ -5,7 +5,7 @@ import { OrderError } from '../../drivers/certificates/certificate-authority.ts'
 import type { HostCertificate } from '../../http/https-listener.ts';
 import { newTenant, silentLog, useTestDatabase } from '../../testing.ts';
 import { createChallengeLookup } from './challenge.ts';
-import { sealingKeyName } from './rules.ts';
+import { certificateKey } from './rules.ts';
 import { createCertificateLoader, syncCertificates } from './served-certificates.ts';
 import {
   deleteExpiredChallenges,
@@ -67,7 +67,7 @@ test('a requested certificate is ordered and its key is sealed for its domain', 
   expect(row!.wait).toBeGreaterThan(56 * 24 * 60);
   const sealed = row!.key_sealed!;
   expect(sealed.includes('PRIVATE KEY')).toBe(false);
-  const key = await sealingKey(database.db, sealingKeyName);
+  const key = await sealingKey(database.db, certificateKey);
   expect(unseal(key, { sealed, boundTo: domain.domainId })).toBe(issued.key);
   expect(() => unseal(key, { sealed, boundTo: Bun.randomUUIDv7() })).toThrow();
   const { rows } = await sql<{ action: string }>`
