@@ -135,6 +135,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_DATA_DIR: dataDir,
     SVC_CHECK_ANSWERS: 'true',
     SVC_LOG_LEVEL: 'info',
+    SVC_METRICS_TOKEN: metricsToken,
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
@@ -196,6 +197,14 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return server;
 }
 
+export const metricsToken = 'metrics-token-of-the-tests';
+
+export async function readMetrics({ baseUrl }: RunningServer): Promise<string> {
+  const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+  if (answer.status !== 200) throw new Error(`GET /metrics: ${answer.status}`);
+  return answer.text();
+}
+
 /** For apps that wait for a file of the test. */
 export const withoutSandbox = { SVC_RUNTIME_ISOLATION: 'none' };
 
@@ -247,10 +256,10 @@ async function prepareOnce(dataDir: string): Promise<string> {
     const env = { SVC_DATABASE_URL: '' };
     const server = await startServer({ dataDir: `${dataDir}.new`, env, readyMs: 200_000 });
     running.delete(server);
+    await queryDatabase(server, `delete from svc.platform_keys where name <> 'seeded_admin'`);
     await queryDatabase(
       server,
-      `delete from svc.platform_keys where name <> 'seeded_admin';
-       delete from svc.key_generations where name not in ('oauth.jwks', 'git_host.app')`,
+      `delete from svc.key_generations where name not in ('oauth.jwks', 'git_host.app')`,
     );
     const code = await server.stop();
     if (code !== 0) throw new Error(`The server to copy from ended with ${code}: ${server.output()}`);

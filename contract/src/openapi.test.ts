@@ -145,7 +145,6 @@ test('the document has the paths outside the contract: probes, signed URLs and s
     'GET /icons/{iconID}',
     'GET /login',
     'GET /login/done',
-    'GET /metrics',
     'GET /oauth/.well-known/openid-configuration',
     'GET /oauth/auth',
     'GET /oauth/device',

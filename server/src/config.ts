@@ -8,12 +8,14 @@ import {
   readEdgePort,
   readExtraHosts,
   readHttps,
+  readMetrics,
   readTrustedProxies,
 } from './config/network.ts';
 import {
   readDatabaseUrl,
   readGitHost,
   readMail,
+  readMasterKeyFile,
   readObjectStore,
   readRuntime,
   readUpstream,
@@ -41,6 +43,7 @@ export function readConfig(env: Environment) {
   const port = readPort(env, 'SVC_PORT') ?? 4400;
   const edgePort = readEdgePort(env, port);
   const baseUrl = readBaseUrl(env, port);
+  const dataDir = resolve(env.SVC_DATA_DIR || dataDirDefault);
   return {
     host: env.SVC_HOST || '127.0.0.1',
     port,
@@ -53,6 +56,7 @@ export function readConfig(env: Environment) {
     edgePort,
     /** Memory for cached files of sites. */
     edgeCacheBytes: readEdgeCacheBytes(env),
+    metrics: readMetrics(env),
     domains: readDomains(env),
     /** Null: no HTTPS on this server. */
     https: readHttps(env, port, edgePort),
@@ -62,9 +66,9 @@ export function readConfig(env: Environment) {
     mail: readMail(env),
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
-    dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
+    dataDir,
     /** Encrypts the keys in the database. */
-    masterKeyFile: env.SVC_MASTER_KEY_FILE ? resolve(env.SVC_MASTER_KEY_FILE) : undefined,
+    masterKeyFile: readMasterKeyFile(env, dataDir),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */

@@ -27,6 +27,7 @@ import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
+import { metricsHandlers } from './http/metrics.ts';
 import { urlSigningKey } from './http/signed-url.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
@@ -123,7 +124,8 @@ export async function startPlatform(
     const api = createApi({ ...services, checkAnswers: config.checkAnswers }, routes);
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
     const handle = createFront([
-      ...platformHandlers({ baseUrl: config.baseUrl, metrics, isReady }),
+      ...platformHandlers({ baseUrl: config.baseUrl, isReady }),
+      ...metricsHandlers(metrics, config.metrics),
       { matches: (path) => path.startsWith('/api/v1/'), handle: api },
       ...modules.flatMap((module) => module.handlers?.(services) ?? []),
     ]);

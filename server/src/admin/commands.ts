@@ -157,8 +157,18 @@ const commands: readonly AdminCommand[] = [
   declare({
     words: 'backup',
     summary: 'Write everything into one file, also while the server runs',
-    description: 'The file contains all data and keys of the platform: protect it like the platform itself.',
-    flags: { to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' } },
+    description:
+      'The file contains all data and keys of the platform: encrypt it with --recipient, or protect it like the platform ' +
+      'itself. Keys that are encrypted with a master key stay so, and a restore needs the master key file.',
+    flags: {
+      to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' },
+      recipient: {
+        type: 'string',
+        repeated: true,
+        placeholder: 'age1…',
+        summary: 'Encrypt the file for this public key of age; may be repeated',
+      },
+    },
     load: async () => (await import('./commands/backup.ts')).runBackup,
   }),
   declare({
@@ -166,6 +176,11 @@ const commands: readonly AdminCommand[] = [
     summary: 'Load a backup while no server runs',
     flags: {
       from: { ...fileFlag, summary: 'File written by backup' },
+      identity: {
+        type: 'string',
+        placeholder: 'file',
+        summary: 'File with the secret key of age, for an encrypted backup',
+      },
       yes: { type: 'boolean', summary: 'Replace existing data' },
     },
     load: async () => (await import('./commands/backup.ts')).runRestore,
