@@ -9,8 +9,6 @@ import { createReadiness, openControlDatabase } from './core/db.ts';
 import { deleteExpiredKeys } from './core/idempotency.ts';
 import { listenForChanges } from './core/invalidation.ts';
 import type { Job } from './core/jobs.ts';
-import { retireGenerations } from './core/key-rotation.ts';
-import { openKeyRing, prepareKeys } from './core/keys.ts';
 import { withMasterKey } from './core/master-key.ts';
 import type { Metrics } from './core/metrics.ts';
 import { migrate } from './core/migrate.ts';
@@ -28,10 +26,9 @@ import { createApi } from './http/api.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
 import { metricsHandlers } from './http/metrics.ts';
-import { urlSigningKey } from './http/signed-url.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
-import { collectEvents, keys, modules } from './modules.ts';
+import { collectEvents, modules, openKeys, retireKeysJob } from './modules.ts';
 import type { PeopleServices } from './people/module.ts';
 import { type SeedResult, seed } from './people/seed.ts';
 
@@ -73,7 +70,6 @@ export async function startPlatform(
     });
     onStop(control.close);
     const db = withMasterKey(control.db, config.masterKeyFile);
-    await prepareKeys(db, keys);
     const rows = openRowDatabase(config, database, log);
     onStop(rows.close);
 
@@ -81,13 +77,13 @@ export async function startPlatform(
     const jobs: Job[] = [
       { name: 'idempotency.forget', cron: '7 * * * *', run: () => deleteExpiredKeys(db) },
       { name: 'outbox.forget', cron: '17 3 * * *', run: () => deleteFinishedEffects(db) },
+      retireKeysJob(() => services),
     ];
     const outbox = createOutbox({ url, db, log, effects, jobs, queues: { mail: [mailTopic] } });
     const invalidation = listenForChanges({ url, log });
     await invalidation.start();
     onStop(invalidation.stop);
-    const keyRing = openKeyRing({ db, invalidation, log });
-    onStop(keyRing.stop);
+    const keyServices = await openKeys({ db, invalidation, log, onStop });
 
     const services = {
       config,
@@ -102,14 +98,12 @@ export async function startPlatform(
       invalidation,
       onCommitted: invalidation.notify,
       objects: openObjectStore(config),
-      keys: keyRing,
-      urlKey: await keyRing.follow(urlSigningKey),
+      ...keyServices,
       now: () => new Date(),
       events: collectEvents(config),
       onStop,
       onStopping,
     } as DriverDeps as Services;
-    jobs.push({ name: 'keys.retire', cron: '* * * * *', run: () => retireGenerations(services, keys) });
     for (const module of modules) Object.assign(services, await module.open?.(services));
     for (const module of modules) {
       Object.assign(effects, module.effects?.(services));
