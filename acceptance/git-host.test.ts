@@ -13,7 +13,7 @@ import { until } from './support/until.ts';
 /** A token of the platform's own app at the built-in git host, for a tenant: with its key, which nobody outside has. */
 async function installationToken(server: RunningServer, tenantSlug: string): Promise<string> {
   const database = openServerDatabase(server);
-  const [row] = await database.query("select value from svc.platform_keys where name = 'git_host.app'");
+  const [row] = await database.query("select value from svc.key_generations where name = 'git_host.app'");
   await database.close();
   const { appId, privateKey } = JSON.parse(String(row?.value));
   const now = Math.floor(Date.now() / 1000);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { patientMs } from '../scripts/patience.ts';
 import { admin } from './support/commands.ts';
 import { newTenant, type Person } from './support/people.ts';
-import { sharedServer } from './support/server.ts';
+import { freePort, metricsToken, readMetrics, sharedServer, startServer } from './support/server.ts';
 
 describe('every answer', () => {
   test('carries the request id of the request if it is well formed, else a new one', async () => {
@@ -197,14 +197,72 @@ describe('odd input', () => {
 });
 
 describe('operating', () => {
-  test('probes, metrics and the OpenAPI document answer without a login', async () => {
+  test('probes and the OpenAPI document answer without a login', async () => {
     const { baseUrl } = await sharedServer();
     expect(await (await fetch(`${baseUrl}/healthz`)).json()).toEqual({ status: 'ok' });
     expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
-    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    expect((await (await fetch(`${baseUrl}/api/v1/openapi.json`)).json()).openapi).toBe('3.1.0');
+  });
+
+  test('metrics answer only to the token of the operator', async () => {
+    const server = await sharedServer();
+    const { baseUrl } = server;
+    expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
+    const metrics = await readMetrics(server);
     expect(metrics).toContain('svc_http_requests_total{route="/readyz",method="GET",status="200"}');
     expect(metrics).toContain('svc_http_request_seconds_bucket');
-    expect((await (await fetch(`${baseUrl}/api/v1/openapi.json`)).json()).openapi).toBe('3.1.0');
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer x',
+      `Basic ${metricsToken}`,
+      `Bearer ${metricsToken}x`,
+    ])
+      expect([
+        authorization,
+        (await fetch(`${baseUrl}/metrics`, { headers: { authorization } })).status,
+      ]).toEqual([authorization, 401]);
+  });
+
+  test('without a token, metrics answer at a port of their own or not at all', async () => {
+    const port = freePort();
+    const env = { SVC_METRICS_TOKEN: '', SVC_METRICS_PORT: String(port) };
+    const { baseUrl } = await startServer({ env });
+    expect((await fetch(`${baseUrl}/metrics`)).status).toBe(404);
+    const own = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect([own.status, await own.text()]).toEqual([200, expect.stringContaining('svc_http_requests_total')]);
+    expect((await fetch(`http://127.0.0.1:${port}/api/v1/me`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(405);
+  });
+});
+
+describe('with an https base URL', () => {
+  test('every answer of every listener tells browsers to use https only', async () => {
+    const edgePort = freePort();
+    const env = { SVC_BASE_URL: 'https://svc.example.test', SVC_EDGE_PORT: String(edgePort) };
+    const { port } = await startServer({ env });
+    const ask = async (at: number, host: string, path: string, method = 'GET') =>
+      (
+        await fetch(`http://127.0.0.1:${at}${path}`, { method, headers: { host }, redirect: 'manual' })
+      ).headers.get('strict-transport-security');
+    for (const at of [port, edgePort])
+      for (const [host, path, method] of [
+        ['svc.example.test', '/healthz'],
+        ['svc.example.test', '/nothing'],
+        ['svc.example.test', '/oauth/jwks'],
+        ['svc.example.test', '/data/a/b/c'],
+        ['svc.example.test', '/data/a/b/c', 'OPTIONS'],
+        ['some.apps.localhost', '/'],
+        ['elsewhere.example', '/'],
+      ] as const)
+        expect([at === port, host, path, await ask(at, host, path, method)]).toEqual([
+          at === port,
+          host,
+          path,
+          'max-age=31536000',
+        ]);
+    const { baseUrl } = await sharedServer();
+    expect((await fetch(`${baseUrl}/healthz`)).headers.get('strict-transport-security')).toBeNull();
   });
 });
 

@@ -5,7 +5,7 @@ import { userOf } from '../sdk/src/server-user.ts';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
 import { newPerson, newTenant, type Person } from './support/people.ts';
 import { type RunningApp, runningApp, zeros } from './support/running-app.ts';
-import { freePort, startServer } from './support/server.ts';
+import { freePort, readMetrics, startServer } from './support/server.ts';
 import { setVisibility, visitorCookie } from './support/sites.ts';
 import { sendRaw } from './support/sockets.ts';
 import { until } from './support/until.ts';
@@ -293,7 +293,7 @@ test('the requests of an app are counted by the minute for its owners, and for n
   expect(figures.total.p50_ms).toBeGreaterThan(0);
   expect(figures.points.length).toBe(60);
   expect((await tenant.outsider.call('GET', path)).status).toBe(404);
-  const text = await (await fetch(`${tenant.server.baseUrl}/metrics`)).text();
+  const text = await readMetrics(tenant.server);
   expect(text).toMatch(/^svc_app_requests_total [1-9]/m);
 });
 

@@ -12,7 +12,7 @@ import {
   type PasswordUser,
   type Tenant,
 } from './support/people.ts';
-import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
+import { type RunningServer, readMetrics, startServer, temporaryFolder } from './support/server.ts';
 import { answerLogin, startLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
 
@@ -164,7 +164,7 @@ test('no log, response, audit entry or table contains a secret', async () => {
     'output of the server': server.output(),
     'answers and talk': said.join('\n'),
     audit: JSON.stringify(audit),
-    metrics: await (await fetch(`${server.baseUrl}/metrics`)).text(),
+    metrics: await readMetrics(server),
     ...Object.fromEntries(Object.entries(tables).map(([name, rows]) => [`table ${name}`, rows.join('\n')])),
   };
   const found = Object.entries(places).flatMap(([place, text]) =>

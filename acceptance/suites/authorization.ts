@@ -240,7 +240,6 @@ export function authorization({ executes, nth }: { executes: 'first' | 'all'; nt
         '/icons/{iconID}',
         '/login',
         '/login/done',
-        '/metrics',
         '/oauth/.well-known/openid-configuration',
         '/oauth/auth',
         '/oauth/device',

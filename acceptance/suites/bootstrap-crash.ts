@@ -31,7 +31,7 @@ async function startHostOutside(): Promise<HostOutside> {
   const server = await startEmbedded();
   const tenant = await newTenant(server);
   const database = openServerDatabase(server);
-  const [row] = await database.query("select value from svc.platform_keys where name = 'git_host.app'");
+  const [row] = await database.query("select value from svc.key_generations where name = 'git_host.app'");
   await database.close();
   const app = typeof row?.value === 'string' ? JSON.parse(row.value) : row?.value;
   const keyFile = join(temporaryFolder(), 'app.pem');

@@ -112,7 +112,7 @@ export async function webhookSender(
 ): Promise<(delivery: Delivery) => Promise<Answered>> {
   const [row] = await queryDatabase(
     server,
-    "select value from svc.platform_keys where name = 'git_host.app'",
+    "select value from svc.key_generations where name = 'git_host.app'",
   );
   const { webhookSecret } = JSON.parse(String(row?.value));
   const call = caller(server, {});

@@ -139,6 +139,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_RATE_LIMIT_PERSON: '1000000',
     SVC_RATE_LIMIT_TOKEN: '1000000',
     SVC_RATE_LIMIT_ADDRESS: '1000000',
+    SVC_METRICS_TOKEN: metricsToken,
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
@@ -200,6 +201,14 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return server;
 }
 
+export const metricsToken = 'metrics-token-of-the-tests';
+
+export async function readMetrics({ baseUrl }: RunningServer): Promise<string> {
+  const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+  if (answer.status !== 200) throw new Error(`GET /metrics: ${answer.status}`);
+  return answer.text();
+}
+
 /** For apps that wait for a file of the test. */
 export const withoutSandbox = { SVC_RUNTIME_ISOLATION: 'none' };
 
@@ -251,9 +260,10 @@ async function prepareOnce(dataDir: string): Promise<string> {
     const env = { SVC_DATABASE_URL: '' };
     const server = await startServer({ dataDir: `${dataDir}.new`, env, readyMs: 200_000 });
     running.delete(server);
+    await queryDatabase(server, `delete from svc.platform_keys where name <> 'seeded_admin'`);
     await queryDatabase(
       server,
-      `delete from svc.platform_keys where name not in ('oauth.jwks', 'git_host.app', 'seeded_admin')`,
+      `delete from svc.key_generations where name not in ('oauth.jwks', 'git_host.app')`,
     );
     const code = await server.stop();
     if (code !== 0) throw new Error(`The server to copy from ended with ${code}: ${server.output()}`);

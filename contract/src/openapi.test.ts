@@ -147,7 +147,6 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'GET /icons/{iconID}',
     'GET /login',
     'GET /login/done',
-    'GET /metrics',
     'GET /oauth/.well-known/openid-configuration',
     'GET /oauth/auth',
     'GET /oauth/device',

@@ -154,7 +154,6 @@ const tagOf = (id: string) => id.split('.')[0] ?? id;
 const operationalPaths = {
   '/healthz': plain('operations.healthz: The process is alive', 'application/json'),
   '/readyz': plain('operations.readyz: The database can be reached', 'application/json'),
-  '/metrics': plain('operations.metrics: Metrics in the Prometheus text format', 'text/plain'),
   '/api/v1/openapi.json': plain('operations.openapi: This document', 'application/json'),
   [manifestSchemaPath]: plain(
     'operations.manifestSchema: The JSON Schema of svc.yaml',

@@ -8,6 +8,7 @@ import {
   readEdgePort,
   readExtraHosts,
   readHttps,
+  readMetrics,
   readRateLimits,
   readTrustedProxies,
 } from './config/network.ts';
@@ -15,6 +16,7 @@ import {
   readDatabaseUrl,
   readGitHost,
   readMail,
+  readMasterKeyFile,
   readObjectStore,
   readRuntime,
   readUpstream,
@@ -42,6 +44,7 @@ export function readConfig(env: Environment) {
   const port = readPort(env, 'SVC_PORT') ?? 4400;
   const edgePort = readEdgePort(env, port);
   const baseUrl = readBaseUrl(env, port);
+  const dataDir = resolve(env.SVC_DATA_DIR || dataDirDefault);
   return {
     host: env.SVC_HOST || '127.0.0.1',
     port,
@@ -54,6 +57,7 @@ export function readConfig(env: Environment) {
     edgePort,
     /** Memory for cached files of sites. */
     edgeCacheBytes: readEdgeCacheBytes(env),
+    metrics: readMetrics(env),
     domains: readDomains(env),
     /** Null: no HTTPS on this server. */
     https: readHttps(env, port, edgePort),
@@ -64,7 +68,9 @@ export function readConfig(env: Environment) {
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
     rateLimits: readRateLimits(env),
-    dataDir: resolve(env.SVC_DATA_DIR || dataDirDefault),
+    dataDir,
+    /** Encrypts the keys in the database. */
+    masterKeyFile: readMasterKeyFile(env, dataDir),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */

@@ -10,6 +10,8 @@ import { gitPrefix } from './delivery/git-host/paths.ts';
 import { openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse } from './drivers/os/listen.ts';
 import { connectSupervisor } from './drivers/supervisor/connect-supervisor.ts';
+import { strictTransportFor } from './http/headers.ts';
+import { listenForMetrics } from './http/metrics.ts';
 import { createPassThroughClients } from './http/raw-http/pass-through.ts';
 import { listenRaw } from './http/raw-http/raw-listener.ts';
 import { serve } from './http/serve.ts';
@@ -43,6 +45,7 @@ try {
     handle: (...request: Parameters<Platform['handle']>) =>
       (platform?.handle ?? handleWhileStarting)(...request),
     fastPath: () => platform?.rowsFastPath ?? null,
+    strictTransport: strictTransportFor(config.baseUrl),
     streamPrefixes: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
     log,
     metrics,
@@ -77,11 +80,16 @@ try {
             port: edgePort,
             edge: () => platform?.edge ?? null,
             passThroughClients,
+            strictTransport: handlers.strictTransport,
             log,
           }),
         );
   const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
     openHttpsServer(config, log, serving.handlers, (host) => platform?.edge.serves(host) ?? true),
+  );
+  const metricsListener = explainPortInUse(
+    { variable: 'SVC_METRICS_PORT', port: config.metrics.listener?.port ?? 0 },
+    () => listenForMetrics(metrics, config.metrics),
   );
   const supervisor = config.supervised ? connectSupervisor(onSignal) : null;
   const started = await startPlatform(config, log, metrics, { https, supervisor });
@@ -95,6 +103,7 @@ try {
       raw?.stop(graceMs),
       https?.stop(graceMs),
     ]);
+    await metricsListener?.stop(true);
     await started.stop();
   };
   void started.database.exited.then(() => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contract } from '@svc/contract/all.ts';
 import { sql } from 'kysely';
+import { fixedKey } from './core/keys.ts';
 import { rowsOnlyOutbox } from './core/outbox.ts';
 import { createDataSchema } from './data/rows/store.ts';
 import { openFileStore } from './drivers/object-store/file-store.ts';
@@ -34,7 +35,7 @@ function services(rowsIn: TestDatabase) {
     now: () => new Date(),
     outbox: rowsOnlyOutbox,
     objects: openFileStore(folder),
-    urlKey: 'key',
+    urlKey: fixedKey('key'),
     runtime: { kind: 'process', discard: async () => {}, refuses: async () => null },
     domains: testDomainsConfig(memoryDns()),
     certificates: { runDueOrders: async () => {} },

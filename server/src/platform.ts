@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -10,10 +9,10 @@ import { createReadiness, openControlDatabase } from './core/db.ts';
 import { deleteExpiredKeys } from './core/idempotency.ts';
 import { listenForChanges } from './core/invalidation.ts';
 import type { Job } from './core/jobs.ts';
+import { withMasterKey } from './core/master-key.ts';
 import type { Metrics } from './core/metrics.ts';
 import { migrate } from './core/migrate.ts';
 import { createOutbox, deleteFinishedEffects, type EffectHandler } from './core/outbox-worker.ts';
-import { loadOrCreateKey } from './core/seal.ts';
 import { createShutdown } from './core/shutdown.ts';
 import type { DataServices } from './data/module.ts';
 import type { HttpsServer } from './drivers/certificates/https-server.ts';
@@ -27,9 +26,10 @@ import { createApi } from './http/api.ts';
 import { createCallerLimit } from './http/caller-limit.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
+import { metricsHandlers } from './http/metrics.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
-import { collectEvents, modules } from './modules.ts';
+import { collectEvents, modules, openKeys, retireKeysJob } from './modules.ts';
 import type { PeopleServices } from './people/module.ts';
 import { type SeedResult, seed } from './people/seed.ts';
 
@@ -70,7 +70,7 @@ export async function startPlatform(
       onError: (error) => log.warn({ err: error }, 'idle database connection lost'),
     });
     onStop(control.close);
-    const { db } = control;
+    const db = withMasterKey(control.db, config.masterKeyFile);
     const rows = openRowDatabase(config, database, log);
     onStop(rows.close);
 
@@ -78,11 +78,13 @@ export async function startPlatform(
     const jobs: Job[] = [
       { name: 'idempotency.forget', cron: '7 * * * *', run: () => deleteExpiredKeys(db) },
       { name: 'outbox.forget', cron: '17 3 * * *', run: () => deleteFinishedEffects(db) },
+      retireKeysJob(() => services),
     ];
     const outbox = createOutbox({ url, db, log, effects, jobs, queues: { mail: [mailTopic] } });
     const invalidation = listenForChanges({ url, log });
     await invalidation.start();
     onStop(invalidation.stop);
+    const keyServices = await openKeys({ db, invalidation, log, onStop });
 
     const services = {
       config,
@@ -97,7 +99,7 @@ export async function startPlatform(
       invalidation,
       onCommitted: invalidation.notify,
       objects: openObjectStore(config),
-      urlKey: await loadOrCreateKey(db, 'url.signing_key', async () => randomBytes(32).toString('base64url')),
+      ...keyServices,
       now: () => new Date(),
       events: collectEvents(config),
       callerLimit: createCallerLimit(config.rateLimits),
@@ -118,7 +120,8 @@ export async function startPlatform(
     const api = createApi({ ...services, checkAnswers: config.checkAnswers }, routes);
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
     const handle = createFront([
-      ...platformHandlers({ baseUrl: config.baseUrl, metrics, isReady }),
+      ...platformHandlers({ baseUrl: config.baseUrl, isReady }),
+      ...metricsHandlers(metrics, config.metrics),
       { matches: (path) => path.startsWith('/api/v1/'), handle: api },
       ...modules.flatMap((module) => module.handlers?.(services) ?? []),
     ]);

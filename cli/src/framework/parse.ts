@@ -80,7 +80,8 @@ async function readTokens(
     const name = names.get(typed);
     const flag = name === undefined ? undefined : flags[name];
     if (name === undefined || flag === undefined) throw await unknownFlagError(typed, flags);
-    if (rejectsDuplicates && read.values[name] !== undefined) throw usageError(`${typed} is given twice.`);
+    if (rejectsDuplicates && !flag.repeated && read.values[name] !== undefined)
+      throw usageError(`${typed} is given twice.`);
     let text = inline;
     if (text === undefined && flag.type !== 'boolean') {
       i += 1;

@@ -6,6 +6,7 @@ import { type AdminCommand, declare } from './command.ts';
 
 const loadScimTokens = () => import('./commands/scim-tokens.ts');
 const loadPeople = () => import('./commands/people.ts');
+const loadKeys = () => import('./commands/keys.ts');
 const tenantFlag = { type: 'string', placeholder: 'tenant', required: true, summary: 'Slug or id' } as const;
 const userFlag = { ...tenantFlag, placeholder: 'user', summary: 'E-mail address or id' } as const;
 const fileFlag = { type: 'string', placeholder: 'file', required: true } as const;
@@ -146,10 +147,51 @@ const commands: readonly AdminCommand[] = [
     load: async () => (await import('./commands/maintenance.ts')).runDoctor,
   }),
   declare({
+    words: 'keys list',
+    summary: 'List the keys of the platform, their generations and what they protect',
+    load: async () => (await loadKeys()).runListKeys,
+  }),
+  declare({
+    words: 'keys rotate',
+    summary: 'Create a new generation of a key, also while the server runs',
+    description:
+      'Servers use the new generation as soon as all of them know it. What the previous one signed stays valid for its ' +
+      'lifetime, and what it sealed is sealed again by a job of the server; then it is deleted.',
+    positionals: [{ name: 'name', summary: 'Name of the key, as keys list shows it' }],
+    load: async () => (await loadKeys()).runRotateKey,
+  }),
+  declare({
+    words: 'keys create-master-key',
+    summary: 'Write a new master key to a file',
+    description:
+      'Set SVC_MASTER_KEY_FILE to the file and restart the server: it then encrypts its keys in the database.',
+    flags: { to: { ...fileFlag, summary: 'File to write; it must not exist' } },
+    load: async () => (await loadKeys()).runCreateMasterKey,
+  }),
+  declare({
+    words: 'keys rewrap',
+    summary: 'Encrypt the keys of the platform with the current master key instead of a previous one',
+    description:
+      'SVC_MASTER_KEY_FILE names the current one; if it is not set, the keys are stored unencrypted. Servers that run ' +
+      'read the file again, so it must have the same path for them.',
+    flags: { 'from-file': { ...fileFlag, summary: 'File with the previous master key' } },
+    load: async () => (await loadKeys()).runRewrapKeys,
+  }),
+  declare({
     words: 'backup',
     summary: 'Write everything into one file, also while the server runs',
-    description: 'The file contains all data and keys of the platform: protect it like the platform itself.',
-    flags: { to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' } },
+    description:
+      'The file contains all data and keys of the platform: encrypt it with --recipient, or protect it like the platform ' +
+      'itself. Keys that are encrypted with a master key stay so, and a restore needs the master key file.',
+    flags: {
+      to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' },
+      recipient: {
+        type: 'string',
+        repeated: true,
+        placeholder: 'age1…',
+        summary: 'Encrypt the file for this public key of age; may be repeated',
+      },
+    },
     load: async () => (await import('./commands/backup.ts')).runBackup,
   }),
   declare({
@@ -157,6 +199,11 @@ const commands: readonly AdminCommand[] = [
     summary: 'Load a backup while no server runs',
     flags: {
       from: { ...fileFlag, summary: 'File written by backup' },
+      identity: {
+        type: 'string',
+        placeholder: 'file',
+        summary: 'File with the secret key of age, for an encrypted backup',
+      },
       yes: { type: 'boolean', summary: 'Replace existing data' },
     },
     load: async () => (await import('./commands/backup.ts')).runRestore,
@@ -183,6 +230,7 @@ export const svcAdmin: Program<AdminCommand> = {
     members: { summary: 'Members of tenants' },
     tokens: { summary: 'Access tokens' },
     'scim-token': { summary: 'Tokens of directories (SCIM)' },
+    keys: { summary: 'Keys of the platform and the master key' },
   },
   globalFlags,
   wordFlags: Object.assign({}, ...commands.map(({ flags }) => flags), globalFlags),

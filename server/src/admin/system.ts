@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Config } from '../config.ts';
 import { type ControlDatabase, openControlDatabase } from '../core/db.ts';
 import { createLog } from '../core/log.ts';
+import { withMasterKey } from '../core/master-key.ts';
 import { type Migration, migrate, readMigrations } from '../core/migrate.ts';
 import type { OperatorDeps } from '../core/mutation.ts';
 import { rowsOnlyOutbox } from '../core/outbox.ts';
@@ -33,6 +34,7 @@ export async function withSystemOrNew<T>(ctx: AdminCtx, work: (system: System) =
 
 async function openSystem(ctx: AdminCtx): Promise<{ system: System; close(): Promise<void> }> {
   const { database, stop } = await openForCommand(ctx, attachDatabase);
+  const { masterKeyFile } = ctx.config();
   const control = openAdminDatabase(database.controlUrl);
   const close = () => control.close().finally(stop);
   try {
@@ -43,7 +45,10 @@ async function openSystem(ctx: AdminCtx): Promise<{ system: System; close(): Pro
   }
   const log = createLog({ level: 'warn', write: ctx.err });
   const events = async () => (await import('../modules.ts')).collectEvents(ctx.config());
-  return { system: { database, db: control.db, outbox: rowsOnlyOutbox, log, events }, close };
+  return {
+    system: { database, db: withMasterKey(control.db, masterKeyFile), outbox: rowsOnlyOutbox, log, events },
+    close,
+  };
 }
 
 export async function withDatabase<T>(

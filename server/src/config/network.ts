@@ -6,6 +6,7 @@ import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
 import type { CallerLimits } from '../http/caller-limit.ts';
 import { parseTrustedProxies, type TrustedProxies } from '../http/client-address.ts';
+import type { MetricsConfig } from '../http/metrics.ts';
 import { type Environment, parseVariable, readPort, requireMatch } from './values.ts';
 
 export function readBaseUrl(env: Environment, port: number): string {
@@ -46,6 +47,21 @@ export function readEdgePort(env: Environment, mainPort: number): number | undef
   const port = readPort(env, 'SVC_EDGE_PORT') ?? undefined;
   if (port === mainPort) throw new ConfigError('SVC_EDGE_PORT', 'must differ from SVC_PORT.');
   return port;
+}
+
+export function readMetrics(env: Environment): MetricsConfig {
+  const port = readPort(env, 'SVC_METRICS_PORT');
+  const token = env.SVC_METRICS_TOKEN
+    ? requireMatch(
+        'SVC_METRICS_TOKEN',
+        env.SVC_METRICS_TOKEN,
+        /^[\w.~+/=-]{16,}$/,
+        'must have at least 16 letters, digits or characters of -._~+/=.',
+      )
+    : null;
+  if (env.SVC_METRICS_HOST && port === null)
+    throw new ConfigError('SVC_METRICS_HOST', 'has no effect without SVC_METRICS_PORT.');
+  return { token, listener: port === null ? null : { host: env.SVC_METRICS_HOST || '127.0.0.1', port } };
 }
 
 export function readEdgeCacheBytes(env: Environment): number {

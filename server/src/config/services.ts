@@ -1,5 +1,6 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ConfigError } from '../core/config-error.ts';
+import { masterKeyVariable } from '../core/master-key.ts';
 import type { GitHostConfig } from '../drivers/git/open-git-host.ts';
 import { type MailConfig, parseMailFrom, parseSmtpUrl } from '../drivers/mail/mail.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
@@ -14,6 +15,17 @@ export function readDatabaseUrl(env: Environment, variable: string): string | un
   return text
     ? requireMatch(variable, text, /^postgres(ql)?:\/\//, 'must start with postgresql://.')
     : undefined;
+}
+
+export function readMasterKeyFile(env: Environment, dataDir: string): string | undefined {
+  if (!env[masterKeyVariable]) return undefined;
+  const file = resolve(env[masterKeyVariable]);
+  if (file.startsWith(join(dataDir, '/')))
+    throw new ConfigError(
+      masterKeyVariable,
+      `must be outside the data dir ${dataDir}: copies and backups of it must not contain the master key.`,
+    );
+  return file;
 }
 
 export function readObjectStore(env: Environment): ObjectStoreConfig {

@@ -1,9 +1,9 @@
 import { hkdfSync } from 'node:crypto';
 import { idempotencyKeptHours } from '@svc/contract/limits.ts';
 import { sql } from 'kysely';
+import { decrypt, encrypt } from './cipher.ts';
 import type { Db, Tx } from './db.ts';
 import { fail } from './problem.ts';
-import { seal, unseal } from './seal.ts';
 import { sha256 } from './values.ts';
 
 type Tables = {
@@ -85,11 +85,11 @@ export function idempotencyKeyHash(request: Pick<IdempotentRequest, 'callerId' |
 
 /** A response may contain a secret that is shown once (a new token), so it is encrypted with the client's key. */
 export function sealResponse(response: StoredResponse, key: string): Buffer {
-  return seal(responseKey(key), { text: JSON.stringify(response), boundTo: '' });
+  return encrypt(responseKey(key), { text: JSON.stringify(response), boundTo: '' });
 }
 
 export function openResponse(sealed: Buffer, key: string): StoredResponse {
-  return JSON.parse(unseal(responseKey(key), { sealed, boundTo: '' })) as StoredResponse;
+  return JSON.parse(decrypt(responseKey(key), { bytes: sealed, boundTo: '' })) as StoredResponse;
 }
 
 function responseKey(key: string): Buffer {

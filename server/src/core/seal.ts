@@ -1,57 +1,39 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { decrypt, encrypt } from './cipher.ts';
 import type { Db } from './db.ts';
+import { currentGeneration, type Key, loadGenerations } from './keys.ts';
 
-type Tables = { platform_keys: { name: string; value: string } };
+export interface SealingKey {
+  name: string;
+  current: number;
+  generations: ReadonlyMap<number, Buffer>;
+}
 
-/** Set on both sides: without it, Node.js accepts a shortened authentication tag. */
-const gcmOptions = { authTagLength: 16 };
+/** A sealed value starts with the generation of its key. */
+const generationBytes = 4;
 
-export function seal(key: Buffer, secret: { text: string; boundTo: string }): Buffer {
-  const iv = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', key, iv, gcmOptions).setAAD(Buffer.from(secret.boundTo));
-  const sealed = Buffer.concat([cipher.update(secret.text, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]);
+export async function sealingKey(db: Db, key: Key<string>): Promise<SealingKey> {
+  const found = await loadGenerations(db, key);
+  return {
+    name: key.name,
+    current: currentGeneration(found).generation,
+    generations: new Map(found.map(({ generation, value }) => [generation, Buffer.from(value, 'base64url')])),
+  };
+}
+
+export function seal(key: SealingKey, secret: { text: string; boundTo: string }): Buffer {
+  const generation = Buffer.alloc(generationBytes);
+  generation.writeInt32BE(key.current);
+  return Buffer.concat([generation, encrypt(bytesOf(key, key.current), secret)]);
 }
 
 /** Throws where the sealed bytes were copied from another row: `boundTo` is authenticated. */
-export function unseal(key: Buffer, { sealed, boundTo }: { sealed: Buffer; boundTo: string }): string {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12), gcmOptions)
-    .setAAD(Buffer.from(boundTo))
-    .setAuthTag(sealed.subarray(12, 28));
-  return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]).toString('utf8');
+export function unseal(key: SealingKey, { sealed, boundTo }: { sealed: Buffer; boundTo: string }): string {
+  const generation = sealed.readInt32BE();
+  return decrypt(bytesOf(key, generation), { bytes: sealed.subarray(generationBytes), boundTo });
 }
 
-export async function sealingKey(db: Db, name: string): Promise<Buffer> {
-  const key = await loadOrCreateKey(db, name, async () => randomBytes(32).toString('base64url'));
-  return Buffer.from(key, 'base64url');
-}
-
-export async function loadOrCreateKey<T>(db: Db, name: string, create: () => Promise<T>): Promise<T> {
-  let value = await findPlatformValue(db, name);
-  if (value === null) {
-    await db
-      .withTables<Tables>()
-      .insertInto('platform_keys')
-      .values({ name, value: JSON.stringify(await create()) })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    // Read again: another process may have inserted its key first.
-    value = await findPlatformValue(db, name);
-  }
-  if (value === null) throw new Error(`Platform key ${name} was not stored.`);
-  return JSON.parse(value) as T;
-}
-
-export async function findPlatformValue(db: Db, name: string): Promise<string | null> {
-  const query = db.withTables<Tables>().selectFrom('platform_keys').select('value').where('name', '=', name);
-  return (await query.executeTakeFirst())?.value ?? null;
-}
-
-export async function storePlatformValue(db: Db, name: string, value: string): Promise<void> {
-  await db
-    .withTables<Tables>()
-    .insertInto('platform_keys')
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+function bytesOf({ name, generations }: SealingKey, generation: number): Buffer {
+  const bytes = generations.get(generation);
+  if (!bytes) throw new Error(`The key ${name} has no generation ${generation}.`);
+  return bytes;
 }

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { MutationCtx } from '../core/context.ts';
-import { loadOrCreateKey } from '../core/seal.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import { createRowPool } from '../drivers/row-database/row-pool.ts';
@@ -26,9 +24,10 @@ import {
   reopenRawDatabase,
   resizeRawDatabase,
 } from './raw-databases/lifecycle.ts';
-import { rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
+import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
 
 import { rawDbRoutes } from './raw-databases/routes.ts';
+import { createCursors, cursorKey } from './rows/cursor.ts';
 import { createRowsHandler } from './rows/handler.ts';
 import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
 import { createTableAccess } from './rows/table-access.ts';
@@ -53,6 +52,7 @@ type DataDeps = DriverDeps &
 
 export const data: Module = {
   name: 'data',
+  keys: [cursorKey, rawDatabaseKey],
   async open(deps: DataDeps): Promise<DataServices> {
     const { config, database, db, log, rows, invalidation, supervisor, onStop } = deps;
     await createDataSchema({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
@@ -74,8 +74,7 @@ export const data: Module = {
       cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
       tenantAccess: deps.tenantAccess,
     });
-    const newKey = async () => randomBytes(32).toString('base64url');
-    const cursorKey = await loadOrCreateKey(db, 'rows.cursor_key', newKey);
+    const cursors = createCursors(await deps.keys.follow(cursorKey));
     return {
       rawDatabases,
       issuerAccess: createIssuerAccess({
@@ -86,7 +85,7 @@ export const data: Module = {
         rowDb,
         findCredential: deps.findCredential,
         tableAccess,
-        cursorKey,
+        cursors,
         now: deps.now,
         callerLimit: deps.callerLimit,
       }),

@@ -30,7 +30,7 @@ import { discardDeployments, pushDeployments, stopDeployments } from './deployme
 import { deploymentRoutes } from './deployments/routes.ts';
 
 import { detectRoutes } from './detect/routes.ts';
-import { countEnv } from './env/env.ts';
+import { countEnv, deploymentEnvKey, envKey } from './env/env.ts';
 import { appEnvRoutes } from './env/routes.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
 import { connectedApps } from './git-connections/connected-apps.ts';
@@ -38,11 +38,13 @@ import { purgeConnection } from './git-connections/connections.ts';
 import type { GitDeps } from './git-connections/deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
 import { gitConnectionRoutes } from './git-connections/routes.ts';
+import { gitLinkKey } from './git-connections/user-tokens.ts';
 import { createWebhookReceiver } from './git-connections/webhook.ts';
-import { loadBuiltInCredentials } from './git-host/deps.ts';
+import { builtInAppKey, hookKey } from './git-host/deps.ts';
 import { createGitHost, type GitHostService, gitHostJobs } from './git-host/git-host.ts';
 import { gitPrefix } from './git-host/paths.ts';
 import { removeFolderTopic, removeRepositoryFolder } from './git-host/repository-folders.ts';
+import { gitTokenKey } from './git-host/tokens.ts';
 import { createLogSink } from './logs/log-sink.ts';
 import { createLogWaits, type LogWaits } from './logs/read-lines.ts';
 import { deleteExpiredLogs } from './logs/store.ts';
@@ -108,22 +110,25 @@ interface RunningDeps {
 
 export const delivery: Module = {
   name: 'delivery',
+  keys: [envKey, deploymentEnvKey, gitLinkKey, hookKey, gitTokenKey, builtInAppKey, imageKey],
   async open(deps: DeliveryDeps): Promise<DeliveryServices> {
     const { config, db, log, now, onStop } = deps;
     const runtime = await openRuntime(config, {
       log,
       installation: await installationId(db),
-      imageKey: await imageKey(db),
+      imageKey: (await deps.keys.follow(imageKey)).current,
     });
     onStop(() => runtime.close());
-    const gitHostClient = await openGitHost(config, { builtIn: () => loadBuiltInCredentials(db) });
+    const builtIn = await deps.keys.follow(builtInAppKey);
+    const gitHostClient = await openGitHost(config, { builtIn });
     const git: GitDeps = { db, gitHost: gitHostClient, baseUrl: config.baseUrl, now };
     const workDir = join(config.dataDir, 'git-work');
     await removeStaleGitFolders(workDir, now());
     const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
-    const gitHost = await createGitHost({
+    const gitHost = createGitHost({
       ...config,
       ...deps,
+      app: builtIn,
       internalUrl: localUrl(config),
       connectedApps,
     });

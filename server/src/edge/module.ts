@@ -11,8 +11,9 @@ import { at, documentAt, under } from '../http/front.ts';
 import type { HostHandler } from '../http/handlers.ts';
 import type { Module } from '../http/module.ts';
 import type { IdentityServices } from '../identity/module.ts';
-import { type CertificateService, createCertificates } from './certificates/certificates.ts';
+import { acmeAccountKey, type CertificateService, createCertificates } from './certificates/certificates.ts';
 import { type ChallengeLookup, challengePrefix, createChallengeLookup } from './certificates/challenge.ts';
+import { certificateKey } from './certificates/rules.ts';
 import { createCertificateLoader, syncCertificates } from './certificates/served-certificates.ts';
 import { type Console, consoleSources, createConsole } from './console/create-console.ts';
 import { checkDomains } from './domains/check-domains.ts';
@@ -25,7 +26,7 @@ import { domainRoutes } from './domains/routes.ts';
 import { openEdge } from './sites/edge.ts';
 import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
-import { createUserTokens, type UserTokens } from './sites/user-tokens.ts';
+import { createUserTokens, type UserTokens, userTokenKey } from './sites/user-tokens.ts';
 import { visitorRoutes } from './visitors/routes.ts';
 import { createSiteAuth } from './visitors/site-auth.ts';
 import { deleteExpiredVisits } from './visitors/store.ts';
@@ -60,6 +61,7 @@ type EdgeDeps = DriverDeps &
 
 export const edge: Module = {
   name: 'edge',
+  keys: [certificateKey, acmeAccountKey, userTokenKey],
   async open(deps: EdgeDeps): Promise<EdgeServices> {
     const { config, https, db, log, now, invalidation, metrics, onStop } = deps;
     const certificates = await createCertificates(config.acme, { db, log, operator: () => deps });
@@ -73,7 +75,11 @@ export const edge: Module = {
       certificates: certificates.certificates,
     });
     const challengeLookup = createChallengeLookup({ db });
-    const userTokens = await createUserTokens({ db, baseUrl: config.baseUrl, now });
+    const userTokens = createUserTokens({
+      key: await deps.keys.follow(userTokenKey),
+      baseUrl: config.baseUrl,
+      now,
+    });
     const opened = await openEdge({
       ...config,
       ...deps,
@@ -119,7 +125,7 @@ export const edge: Module = {
       },
     },
     documentAt(userKeysPath, async () =>
-      Response.json(deps.userTokens.publicKeys, { headers: { 'cache-control': 'public, max-age=300' } }),
+      Response.json(deps.userTokens.publicKeys(), { headers: { 'cache-control': 'public, max-age=300' } }),
     ),
     {
       matches: at(siteAuthPath),

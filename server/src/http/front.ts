@@ -4,7 +4,6 @@ import { openApiDocument } from '@svc/contract/openapi.ts';
 import { siteConfigJsonSchema } from '@svc/contract/site-config.shapes.ts';
 import { siteConfigSchemaPath } from '@svc/contract/site-config.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/problem.ts';
 import type { RequestHandler } from './handlers.ts';
 
@@ -43,11 +42,9 @@ export function createFront(handlers: readonly PathHandler[]): RequestHandler {
 
 export function platformHandlers({
   baseUrl,
-  metrics,
   isReady,
 }: {
   baseUrl: string;
-  metrics: Metrics;
   isReady: () => Promise<boolean>;
 }): PathHandler[] {
   const document = (path: string, type: string, make: () => unknown) => {
@@ -63,10 +60,6 @@ export function platformHandlers({
       if (await isReady()) return Response.json({ status: 'ready' });
       throw fail('unavailable', { detail: 'The database is not reachable.' });
     }),
-    documentAt(
-      '/metrics',
-      async () => new Response(await metrics.text(), { headers: { 'content-type': metrics.contentType } }),
-    ),
     document('/api/v1/openapi.json', 'application/json', () =>
       openApiDocument({ baseUrl, version: packageJson.version }),
     ),

@@ -10,6 +10,13 @@ export function isRequestId(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,128}$/.test(text);
 }
 
+export const strictTransportHeader = 'strict-transport-security';
+
+/** Null for a platform at an http URL. An app's own header wins; subdomains are not included, because each sends its own. */
+export function strictTransportFor(baseUrl: string): string | null {
+  return baseUrl.startsWith('https:') ? 'max-age=31536000' : null;
+}
+
 /** No response allows credentials, so the session cookie is of no use to pages of other origins. */
 export const corsHeaders = {
   'access-control-allow-origin': '*',

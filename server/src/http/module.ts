@@ -3,6 +3,7 @@ import type { Db } from '../core/db.ts';
 import type { Events, Subscription } from '../core/events.ts';
 import type { Invalidation } from '../core/invalidation.ts';
 import type { Job } from '../core/jobs.ts';
+import type { Key, KeyRing, LiveKey } from '../core/keys.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { RowDatabase } from '../core/mutation.ts';
 import type { Outbox } from '../core/outbox.ts';
@@ -17,6 +18,7 @@ import type { Route } from './router.ts';
  */
 export interface Module {
   name: string;
+  keys?: readonly Key[];
   open?(deps: Deps): Promise<object> | object;
   routes?(deps: Deps): readonly Route[];
   handlers?(deps: Deps): readonly PathHandler[];
@@ -38,7 +40,8 @@ export interface Deps {
   events: Events;
   now: () => Date;
   callerLimit?: CallerLimit;
-  urlKey: string;
+  keys: KeyRing;
+  urlKey: LiveKey<string>;
   onStop(stop: () => unknown): void;
   /** Runs before open requests are waited for: ends what would keep them open. */
   onStopping(stop: () => unknown): void;

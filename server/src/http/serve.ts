@@ -14,7 +14,13 @@ import type {
   RequestHandler,
   RequestInfo,
 } from './handlers.ts';
-import { corsHeaders, preflightResponse, readRequestId, setCorsHeaders } from './headers.ts';
+import {
+  corsHeaders,
+  preflightResponse,
+  readRequestId,
+  setCorsHeaders,
+  strictTransportHeader,
+} from './headers.ts';
 import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
 import type { PassThroughClients } from './raw-http/pass-through.ts';
 
@@ -58,6 +64,8 @@ export function serve(options: {
   clientAddress?: string;
   /** Prefixes of paths with bodies of any size and without a deadline. The rest of such a path is secret. */
   streamPrefixes?: readonly string[];
+  /** Value of `Strict-Transport-Security` for responses without one. */
+  strictTransport?: string | null;
   log: Logger;
   metrics: Metrics;
 }): HttpServer {
@@ -73,14 +81,11 @@ export function serve(options: {
     websocket: webSocketHandler,
     fetch: (request, bun) => {
       if (hasRepeatedHeader(request)) return refuseRepeatedHeader(request);
-      const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
-      if (hostResponse) return hostResponse;
-      const fastPath = options.fastPath?.();
-      if (fastPath) {
-        const at = pathStart(request.url);
-        if (request.url.startsWith(fastPath.prefix, at)) return answerFastPath(fastPath, request, at, bun);
-      }
-      return answerRequest(request, bun);
+      const answering = answer(request, bun);
+      if (options.strictTransport == null) return answering;
+      return answering instanceof Promise
+        ? answering.then(withStrictTransport)
+        : withStrictTransport(answering);
     },
     error: (error) => {
       const requestId = Bun.randomUUIDv7();
@@ -88,12 +93,30 @@ export function serve(options: {
       const response = problemResponse(fail('internal'), requestId);
       response.headers.set('x-request-id', requestId);
       for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value);
-      return response;
+      return withStrictTransport(response);
     },
   };
   // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
   Object.assign(http, { maxHeaderSize: headBytesMax });
   const server = Bun.serve({ ...handlers, hostname: options.host, port: options.port, reusePort: false });
+
+  function answer(request: Request, bun: BunServer): Response | Promise<Response | undefined> {
+    const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
+    if (hostResponse) return hostResponse;
+    const fastPath = options.fastPath?.();
+    if (fastPath) {
+      const at = pathStart(request.url);
+      if (request.url.startsWith(fastPath.prefix, at)) return answerFastPath(fastPath, request, at, bun);
+    }
+    return answerRequest(request, bun);
+  }
+
+  function withStrictTransport<R extends Response | undefined>(response: R): R {
+    const { strictTransport } = options;
+    if (strictTransport != null && response?.headers.has(strictTransportHeader) === false)
+      response.headers.set(strictTransportHeader, strictTransport);
+    return response;
+  }
 
   function peerAddress(request: Request, bun: BunServer): string {
     if (options.clientAddress !== undefined) return options.clientAddress;

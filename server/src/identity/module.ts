@@ -18,6 +18,7 @@ import {
   type IdentityProvider,
   type IdentityProviderOptions,
 } from './provider/provider.ts';
+import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
 import { deleteOldLoginAttempts } from './provider/store.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
 import { sessionRoutes } from './sessions/routes.ts';
@@ -35,6 +36,7 @@ type IdentityDeps = Deps & {
 
 export const identity: Module = {
   name: 'identity',
+  keys: [oauthSigningKey, oauthCookieKey],
   async open({
     config,
     db,
@@ -42,6 +44,7 @@ export const identity: Module = {
     log,
     now,
     invalidation,
+    keys,
     onStop,
   }: IdentityDeps): Promise<IdentityServices> {
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
@@ -51,6 +54,10 @@ export const identity: Module = {
       db,
       events,
       log,
+      keys: {
+        signing: await keys.follow(oauthSigningKey),
+        cookies: await keys.follow(oauthCookieKey),
+      },
       localSecret,
       localUser: () => findSeededAdmin(db),
     });

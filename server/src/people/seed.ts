@@ -4,7 +4,7 @@ import { appendAudit } from '../core/audit.ts';
 import { type AuditedChange, type MutationCtx, platformTenantId } from '../core/context.ts';
 import type { Db } from '../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../core/mutation.ts';
-import { findPlatformValue, storePlatformValue } from '../core/seal.ts';
+import { findPlatformValue, storePlatformValue } from '../core/platform-values.ts';
 import { setMember } from './tenants/members.ts';
 import { hasTenants } from './tenants/store.ts';
 import { createTenant } from './tenants/tenants.ts';

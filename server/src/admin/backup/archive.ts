@@ -21,7 +21,11 @@ import { type Manifest, schemaPath, tablePath } from './manifest.ts';
 import { dumpSchema, listAppSchemas, listTables, type TableFacts } from './snapshot.ts';
 
 export async function writeArchive(
-  target: { file: string; onInterrupt(undo: () => void): () => void },
+  target: {
+    file: string;
+    encrypt: ((bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | null;
+    onInterrupt(undo: () => void): () => void;
+  },
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const file = resolve(target.file);
@@ -31,7 +35,9 @@ export async function writeArchive(
   const remove = () => rmSync(partial, { force: true });
   const forget = target.onInterrupt(remove);
   try {
-    await pipeline(bytes, createGzip({ level: 4 }), createWriteStream(partial, { flags: 'wx', mode: 0o600 }));
+    const output = createWriteStream(partial, { flags: 'wx', mode: 0o600 });
+    const gzip = createGzip({ level: 4 });
+    await (target.encrypt ? pipeline(bytes, gzip, target.encrypt, output) : pipeline(bytes, gzip, output));
     const { size } = statSync(partial);
     syncToDisk(partial);
     renameSync(partial, file);

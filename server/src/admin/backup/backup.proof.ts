@@ -23,7 +23,7 @@ const { folder, installation, installationOn, remove } = installations();
 afterAll(remove);
 
 async function manifestOf(file: string): Promise<Manifest> {
-  for await (const entry of readBackup(file)) {
+  for await (const entry of readBackup({ file, identities: [] })) {
     if (entry.path === 'manifest.json') return JSON.parse((await readWhole(entry.content)).toString());
   }
   throw new Error('no manifest');

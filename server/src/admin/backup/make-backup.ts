@@ -17,6 +17,7 @@ interface BackupInput {
   dataDatabaseUrl: string | undefined;
   dataDir: string;
   file: string;
+  encrypt: Parameters<typeof writeArchive>[0]['encrypt'];
   elsewhere: readonly string[];
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
@@ -94,7 +95,17 @@ async function createManifest(control: ClientBase, apps: ClientBase): Promise<Ma
     schemas: [],
     files: { count: 0, bytes: 0, sha256: '' },
     left_out: [],
+    master_key: await findMasterKey(control),
   };
+}
+
+/** The id of the master key that the stored keys are encrypted with. */
+async function findMasterKey(control: ClientBase): Promise<string | null> {
+  if (!(await hasTable(control, 'svc.key_generations'))) return null;
+  const { rows } = await control.query<{ id: string }>(
+    'select master_key as id from svc.key_generations where master_key is not null limit 1',
+  );
+  return rows[0]?.id ?? null;
 }
 
 interface Sources extends BackupInput {

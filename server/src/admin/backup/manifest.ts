@@ -51,6 +51,7 @@ const manifestShape = z.object({
   schemas: z.array(z.object({ name: z.string().startsWith('app_'), sha256: z.string() })),
   files: z.object({ count: countShape, bytes: countShape, sha256: z.string() }),
   left_out: z.array(z.string()),
+  master_key: z.string().nullable().default(null),
 });
 
 export type Manifest = z.output<typeof manifestShape>;

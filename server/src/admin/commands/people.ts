@@ -1,6 +1,5 @@
 import { usageError } from '@svc/cli/framework/errors.ts';
-import { tableLines } from '@svc/cli/framework/layout.ts';
-import { cellText, sanitize } from '@svc/cli/framework/text.ts';
+import { sanitize } from '@svc/cli/framework/text.ts';
 import type { tenantRoles } from '@svc/contract/identity.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
 import { type Ctx, platformTenantId } from '../../core/context.ts';
@@ -18,6 +17,7 @@ import {
   suspendUser,
 } from '../../people/users/users.ts';
 import type { AdminCtx, Result } from '../command.ts';
+import { listResult } from '../list-result.ts';
 import { type System, withSystem, withSystemOrNew } from '../system.ts';
 
 type Tier = (typeof resourceTiers)[number];
@@ -61,16 +61,6 @@ export async function runListTenants(ctx: AdminCtx): Promise<Result> {
 export async function runListUsers(ctx: AdminCtx): Promise<Result> {
   const items = await withSystem(ctx, listUsers);
   return listResult(['email', 'name', 'status', 'id'], items);
-}
-
-export function listResult(columns: readonly string[], items: readonly object[]): Result {
-  const grid = {
-    titles: columns.map((column) => column.replaceAll('_', ' ').toUpperCase()),
-    keep: columns.map(() => true),
-    rows: items.map((item) => columns.map((column) => cellText(Reflect.get(item, column)))),
-  };
-  const lines = tableLines(grid, { width: null, colour: false, unicode: true }) ?? [];
-  return { json: { items, total: items.length }, text: `${lines.join('\n')}\n` };
 }
 
 export async function runCreateUser(

@@ -3,7 +3,8 @@ import { createScimToken, listScimTokens, revokeScimToken } from '../../people/s
 import { parseTenantName } from '../../people/tenants/rules.ts';
 import type { AdminCtx, Result } from '../command.ts';
 import { withSystem } from '../system.ts';
-import { listResult, requireTenant } from './people.ts';
+import { listResult } from '../list-result.ts';
+import { requireTenant } from './people.ts';
 
 export async function runCreateScimToken(
   ctx: AdminCtx,

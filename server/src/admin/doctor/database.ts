@@ -3,6 +3,8 @@ import pg from 'pg';
 import type { Config } from '../../config.ts';
 import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-verify.ts';
 import { sqlState } from '../../core/db.ts';
+import { verifyKeys } from '../../core/keys.ts';
+import { withMasterKey } from '../../core/master-key.ts';
 import { readMigrations } from '../../core/migrate.ts';
 import { attachDatabase } from '../../drivers/database/database.ts';
 import { migrationsDirectory } from '../../migrations-directory.ts';
@@ -11,6 +13,7 @@ import {
   adminUrl,
   compareMigrations,
   hasDatabase,
+  hasTable,
   openAdminDatabase,
   readAppliedMigrations,
   withDatabase,
@@ -172,6 +175,25 @@ export const auditChains = databaseCheck('audit chains', async ({ config, contro
     `${breaks.length} breaks: ${shown.join('; ')}`,
     'The audit log was modified. Compare it with a backup, and check who has access to the database.',
   );
+});
+
+export const keys = databaseCheck('keys', async ({ config, control }) => {
+  if (!(await hasTable(control.pool, 'svc.key_generations'))) return ok('There are none yet.');
+  try {
+    const { total, encrypted } = await verifyKeys(withMasterKey(control.db, config.masterKeyFile));
+    if (encrypted === total && total > 0) return ok(`All ${total} are encrypted with the master key.`);
+    const detail = `${total - encrypted} of ${total} are stored unencrypted.`;
+    if (!config.baseUrl.startsWith('https:')) return ok(detail);
+    return warning(
+      `${detail} Whoever reads the database or a backup has them.`,
+      'Create a master key with svc-admin keys create-master-key, and set SVC_MASTER_KEY_FILE.',
+    );
+  } catch (error) {
+    return problem(
+      errorText(error),
+      'Set SVC_MASTER_KEY_FILE to the file that the keys were encrypted with.',
+    );
+  }
 });
 
 export const outbox = databaseCheck('outbox', async ({ control }) => {

@@ -1,7 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadBuiltInCredentials } from '../../delivery/git-host/deps.ts';
+import { loadKey } from '../../core/keys.ts';
+import { builtInAppKey } from '../../delivery/git-host/deps.ts';
 import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../../drivers/certificates/https-server.ts';
 import { openGitHost } from '../../drivers/git/open-git-host.ts';
@@ -89,7 +90,7 @@ function checkFiles(files: NonNullable<HttpsConfig['files']>): Finding | null {
 async function checkAuthority(acme: AcmeConfig): Promise<Finding | null> {
   try {
     const trusted = acme.caFile === null ? undefined : readFileSync(acme.caFile, 'utf8');
-    await openAcmeAuthority({ ...acme, email: undefined, trusted, accountKey: '' }).check();
+    await openAcmeAuthority({ ...acme, email: undefined, trusted, accountKey: async () => '' }).check();
     return null;
   } catch (error) {
     return problem(
@@ -117,7 +118,7 @@ export const gitHost = databaseCheck('git host', async ({ config, control }) => 
   if (config.gitHost.kind === 'built-in') return ok(`The built-in one, at ${config.baseUrl}/git.`);
   const hint = 'Compare SVC_GIT_HOST_… with what the git host shows of the app.';
   try {
-    const host = await openGitHost(config, { builtIn: () => loadBuiltInCredentials(control.db) });
+    const host = await openGitHost(config, { builtIn: await loadKey(control.db, builtInAppKey) });
     const { ok: isOk, detail } = await host.check();
     return isOk ? ok(detail) : problem(detail, hint);
   } catch (error) {

@@ -7,7 +7,7 @@ import { filesFolder, type Manifest, parseTablePath, schemasFolder, tableKey } f
 import { controlSchema, type SchemaDump } from '../backup/snapshot.ts';
 import type { StagedFiles } from './data-dir.ts';
 import { damagedError } from './tar-reader.ts';
-import { readBackup, readWhole } from './verify-backup.ts';
+import { type BackupSource, readBackup, readWhole } from './verify-backup.ts';
 
 interface Target {
   control: ClientBase;
@@ -16,13 +16,13 @@ interface Target {
   files: StagedFiles;
 }
 
-export async function loadBackup(file: string, manifest: Manifest, target: Target): Promise<void> {
+export async function loadBackup(source: BackupSource, manifest: Manifest, target: Target): Promise<void> {
   const { apps } = target;
   const dumps: SchemaDump[] = [];
   for (const { name, schema } of manifest.extensions) {
     await runStatement(apps, `create extension if not exists ${ident(name)} with schema ${ident(schema)}`);
   }
-  const entries = new Entries(readBackup(file));
+  const entries = new Entries(readBackup(source));
   try {
     for (let entry = await entries.peek(); entry; entry = await entries.peek()) {
       if (parseTablePath(entry.path)) {

@@ -21,12 +21,13 @@ import {
   restoreRowsLogin,
   suspendReferences,
 } from './prepare-schema.ts';
+import type { BackupSource } from './verify-backup.ts';
 
 interface RestoreInput {
   database: Database;
   dataDatabaseUrl: string | undefined;
   dataDir: string;
-  file: string;
+  source: BackupSource;
   manifest: Manifest;
   migrations: readonly Migration[];
   mode: 'into-empty' | 'replace';
@@ -100,7 +101,7 @@ async function restoreInTransaction(
 }
 
 async function loadInto(
-  { database, file, manifest, migrations }: RestoreInput,
+  { database, source, manifest, migrations }: RestoreInput,
   { control, apps, files }: { control: PoolClient; apps: PoolClient; files: StagedFiles },
 ): Promise<Pick<Restored, 'auditBreaks' | 'rawDatabasesOf'>> {
   await control.query(
@@ -116,7 +117,7 @@ async function loadInto(
   for (const client of new Set([control, apps])) await client.query(copySettings);
   const resumeReferences = await suspendReferences(control);
   const rowsRole = new pg.Client({ connectionString: database.rowsUrl }).user ?? '';
-  await loadBackup(file, manifest, { control, apps, rowsRole, files });
+  await loadBackup(source, manifest, { control, apps, rowsRole, files });
   await restoreRowsLogin(control, rowsLogin);
   await resumeReferences();
   return {

@@ -48,7 +48,7 @@ async function altered(
   change: (path: string, content: Buffer) => Buffer | null,
 ): Promise<string> {
   async function* entries(): AsyncGenerator<FileEntry> {
-    for await (const entry of readBackup(file)) {
+    for await (const entry of readBackup({ file, identities: [] })) {
       const content = change(entry.path, await readWhole(entry.content));
       if (content) yield { ...entry, size: content.length, content: [content] };
     }
@@ -137,7 +137,7 @@ test('a file outside the data dir, or with an excluded name, is refused', async 
         size: 1,
         content: [Buffer.from('x')],
       };
-      for await (const entry of readBackup(file)) yield entry;
+      for await (const entry of readBackup({ file, identities: [] })) yield entry;
     }
     const crafted = written(gzipSync(await readWhole(tarBytes(entries()))));
     const { exit, err } = await admin(target.env, ['restore', '--from', crafted]);

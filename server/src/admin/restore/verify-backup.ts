@@ -1,9 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, ReadStream, statSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Migration } from '../../core/migrate.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { Failure, fail, validationError } from '../../core/problem.ts';
 import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
+import { decryptBytes, isEncrypted } from '../backup/encryption.ts';
 import {
   fileHashInput,
   filesFolder,
@@ -17,12 +19,20 @@ import {
 import { compareMigrations } from '../system.ts';
 import { damagedError, readTar } from './tar-reader.ts';
 
-export async function verifyBackup(file: string, migrations: readonly Migration[]): Promise<Manifest> {
+export interface BackupSource {
+  file: string;
+  identities: readonly string[];
+}
+
+export async function verifyBackup(
+  source: BackupSource,
+  migrations: readonly Migration[],
+): Promise<Manifest> {
   const sums = new Map<string, Hash>();
   const pieces = new Map<string, number>();
   const files = { count: 0, bytes: 0, sum: createHash('sha256') };
   let manifest: Manifest | null = null;
-  for await (const entry of readBackup(file)) {
+  for await (const entry of readBackup(source)) {
     if (manifest) throw damagedError('it has data after the manifest');
     const table = parseTablePath(entry.path);
     if (entry.path === manifestPath) {
@@ -100,21 +110,28 @@ function checkMigrations(manifest: Manifest, migrations: readonly Migration[]): 
   }
 }
 
-export async function* readBackup(file: string): AsyncGenerator<FileEntry> {
+export async function* readBackup({ file, identities }: BackupSource): AsyncGenerator<FileEntry> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw validationError('from', `file ${file} does not exist`);
-  yield* readTar(gunzip(file));
+  const stored = createReadStream(file);
+  const packed = (await isEncrypted(file)) ? Readable.from(decryptBytes(stored, identities)) : stored;
+  try {
+    yield* readTar(gunzip(packed));
+  } finally {
+    stored.destroy();
+  }
 }
 
-async function* gunzip(file: string): AsyncGenerator<Uint8Array> {
-  const packed = createReadStream(file);
+async function* gunzip(packed: Readable): AsyncGenerator<Uint8Array> {
   const bytes = packed.pipe(createGunzip());
   packed.on('error', (error) => bytes.destroy(error));
   try {
     yield* bytes;
   } catch (error) {
+    if (error instanceof Failure) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw code.startsWith('Z_') ? damagedError('it cannot be decompressed') : error;
+    if (code.startsWith('Z_')) throw damagedError('it cannot be decompressed');
+    throw packed instanceof ReadStream ? error : damagedError('it cannot be decrypted');
   } finally {
     packed.destroy();
     bytes.destroy();

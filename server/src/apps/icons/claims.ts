@@ -1,5 +1,6 @@
 import { type IconType, iconBytesMax, iconUploadSeconds } from '@svc/contract/icons.ts';
 import type { AuditedChange, TenantCtx } from '../../core/context.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import { signUrlToken, type UrlClaims, verifyUrlToken } from '../../http/signed-url.ts';
 import { type IconUpload, type IconVariant, iconUrl, uploadPlan } from './rules.ts';
@@ -19,7 +20,7 @@ export interface IconClaims extends UrlClaims {
 
 export interface IconSigner {
   baseUrl: string;
-  key: string;
+  key: LiveKey<string>;
 }
 
 export interface UploadInput {
@@ -61,7 +62,7 @@ export function signUpload(
 }
 
 export function verifyClaims(
-  { key, now }: { key: string; now: Date },
+  { key, now }: { key: LiveKey<string>; now: Date },
   { id, token }: { id: string; token: string | null },
 ): IconClaims {
   const claims = token === null ? null : verifyUrlToken<IconClaims>(key, token, now);

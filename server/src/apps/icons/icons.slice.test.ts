@@ -10,6 +10,7 @@ import {
 } from '@svc/contract/icons.ts';
 import { sql } from 'kysely';
 import type { AppAccess, Caller } from '../../core/context.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
@@ -30,7 +31,7 @@ import { createIcons, preCreateIcon, purgeIcons, removeIconObjects, signIcon } f
 import { iconRoutes } from './routes.ts';
 import { deleteOrphanedIconObjects, deleteUnusedTenantIcons } from './sweep-icons.ts';
 
-const signer = { baseUrl: 'http://svc.example.test', key: 'a key of the server' };
+const signer = { baseUrl: 'http://svc.example.test', key: fixedKey('a key of the server') };
 const database = useTestDatabase();
 let icons: ReturnType<typeof newIconServer>;
 beforeAll(() => {

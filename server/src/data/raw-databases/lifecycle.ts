@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
+import { loadOrCreatePlatformValue } from '../../core/platform-values.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { unsealPassword } from './passwords.ts';
 import {
@@ -54,8 +54,9 @@ export async function publishRawDatabases({ db, raw }: { db: Db; raw: RawDatabas
 /** Key of the id that marks our databases. A restore deletes it, so that a copy never claims those of the original. */
 export const installationKey = 'raw_db.installation';
 
-export function installationId(db: Db): Promise<string> {
-  return loadOrCreateKey(db, installationKey, async () => randomBytes(12).toString('hex'));
+export async function installationId(db: Db): Promise<string> {
+  const create = () => JSON.stringify(randomBytes(12).toString('hex'));
+  return JSON.parse(await loadOrCreatePlatformValue(db, installationKey, create)) as string;
 }
 
 export function closeRawDatabase(ctx: MutationCtx, app: AppRef): Promise<void> {

@@ -1,22 +1,27 @@
 import type { AppRef, AuditedChange, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { newPassword } from '../../drivers/database/passwords.ts';
 import { rawUrl } from '../../drivers/raw-database/raw-url.ts';
 import { findRawDbRow, lockRawDbRowsKnownTo, type RawDbRow, updateRawDbRow } from './store.ts';
 
-const keyName = 'raw_db.sealing_key';
+export const rawDatabaseKey = declareSealingKey({
+  name: 'raw_db.sealing_key',
+  protects: "Passwords of apps' own databases",
+  columns: { 'raw_databases.password_sealed': 'database' },
+});
 
 /** Encrypted, not hashed: the app's environment needs the password again. */
 export async function sealPassword(db: Db, login: { database: string; password: string }): Promise<Buffer> {
-  return seal(await sealingKey(db, keyName), { text: login.password, boundTo: login.database });
+  return seal(await sealingKey(db, rawDatabaseKey), { text: login.password, boundTo: login.database });
 }
 
 export async function unsealPassword(
   db: Db,
   row: { database: string; password_sealed: Buffer },
 ): Promise<string> {
-  return unseal(await sealingKey(db, keyName), { sealed: row.password_sealed, boundTo: row.database });
+  return unseal(await sealingKey(db, rawDatabaseKey), { sealed: row.password_sealed, boundTo: row.database });
 }
 
 export async function changePassword(

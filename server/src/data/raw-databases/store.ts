@@ -75,15 +75,12 @@ export async function lockRawDbRowsKnownTo(
 }
 
 /** Does nothing when the row was set to dropping, or got another password, in the meantime. */
-export async function markRawDbReady(
-  db: Db,
-  { tenant_id, database, password_sealed }: RawDbRow,
-): Promise<void> {
+export async function markRawDbReady(db: Db, { tenant_id, database, password_at }: RawDbRow): Promise<void> {
   await db
     .withTables<Tables>()
     .updateTable('raw_databases')
     .set({ state: 'ready', is_made: true })
-    .where((e) => e.and({ tenant_id, database, state: 'creating', password_sealed }))
+    .where((e) => e.and({ tenant_id, database, state: 'creating', password_at }))
     .execute();
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { fixedKey } from '../../core/keys.ts';
 import { Failure } from '../../core/problem.ts';
 import { createCursors } from './cursor.ts';
 import { parseQuery } from './parse-query.ts';
 import { type ListPlan, planList } from './plan.ts';
 import { testTable, typedColumns } from './testing.ts';
 
-const cursors = createCursors('a key of the server');
+const cursors = createCursors(fixedKey('a key of the server'));
 const table = testTable();
 const plan = (search: string, of = table): ListPlan =>
   planList(of, null, parseQuery(search, 'list'), () => []);
@@ -98,7 +99,7 @@ describe('a cursor', () => {
 
   test('is refused if it was signed with another key', () => {
     fc.assert(fc.property(fc.string(), (text) => expect(refusal(text)).toBe('invalid_cursor')));
-    const foreign = createCursors('another key').write(sorted, ['1', 'a', 'b']);
+    const foreign = createCursors(fixedKey('another key')).write(sorted, ['1', 'a', 'b']);
     expect(refusal(foreign)).toBe('invalid_cursor');
   });
 });

@@ -1,7 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
+import { declareKey, type LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
 import type { RowTable } from './row-table.ts';
+
+export const cursorKey = declareKey({
+  name: 'rows.cursor_key',
+  protects: 'Cursors of row lists',
+  acceptedSeconds: 24 * 3600,
+});
 
 export type Cursors = ReturnType<typeof createCursors>;
 
@@ -10,8 +17,8 @@ const signatureBytes = 16;
 const keyCharsMax = 512;
 const readFromRow = 1;
 
-export function createCursors(key: string) {
-  const sign = (payload: string) =>
+export function createCursors(signing: LiveKey<string>) {
+  const sign = (payload: string, key = signing.current()) =>
     new Bun.CryptoHasher('sha256', key).update(payload).digest().subarray(0, signatureBytes);
   return {
     write(plan: ListPlan, lastKeys: readonly (string | null)[]): string {
@@ -27,9 +34,8 @@ export function createCursors(key: string) {
       const [encoded = '', signature = '', ...rest] = token.split('.');
       const payload = Buffer.from(encoded, 'base64url').toString('utf8');
       const bytes = Buffer.from(signature, 'base64url');
-      if (rest.length > 0 || bytes.length !== signatureBytes || !timingSafeEqual(bytes, sign(payload))) {
-        throw fail('invalid_cursor');
-      }
+      const isSigned = () => signing.accepted().some((key) => timingSafeEqual(bytes, sign(payload, key)));
+      if (rest.length > 0 || bytes.length !== signatureBytes || !isSigned()) throw fail('invalid_cursor');
       const [scope, ...keys]: unknown[] = JSON.parse(payload);
       if (scope !== cursorScope(table, sort) || keys.length !== sort.length) throw fail('invalid_cursor');
       // The values need no check: they are signed, come from the database, and columns never change their type.

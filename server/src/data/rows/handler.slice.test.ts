@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test';
 import { rowContract } from '@svc/contract/all.ts';
 import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { parametersIn } from '@svc/contract/openapi-parts.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { Failure } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import { silentLog, testCaller } from '../../testing.ts';
 import type { RowAccess } from './access-rules.ts';
+import { createCursors } from './cursor.ts';
 import { createRowsHandler } from './handler.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
 import { testTable } from './testing.ts';
@@ -26,7 +28,7 @@ async function callError(method: string, path: string, access: Partial<RowAccess
       }),
       invalidate: () => {},
     },
-    cursorKey: 'test',
+    cursors: createCursors(fixedKey('test')),
     now: () => new Date(),
   });
   const request = new Request(`http://svc.example.test${path}`, { method });

@@ -15,7 +15,7 @@ import {
   type RowsCtx,
   type RowsPath,
 } from './context.ts';
-import { createCursors } from './cursor.ts';
+import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
 import { getRow } from './get-row.ts';
 import { insertBatch } from './insert-batch.ts';
@@ -34,7 +34,7 @@ export interface RowsDeps {
   rowDb: RowPool;
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: TableAccessCache;
-  cursorKey: string;
+  cursors: Cursors;
   now: () => Date;
   callerLimit?: CallerLimit;
 }
@@ -45,7 +45,7 @@ const bodiesBytesMax = 32 * 1024 * 1024;
 const bodyWaitMsMax = 30_000;
 
 export function createRowsHandler(deps: RowsDeps): FastPathHandler {
-  const cursors = createCursors(deps.cursorKey);
+  const { cursors } = deps;
   const batchLimit = createBatchLimit(deps.rowDb);
   const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
   const exportLimit = createExportLimit();

@@ -8,6 +8,7 @@ import { createTaggedCache } from '../../core/cache.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { appTag } from '../../core/tags.ts';
 import { temporaryFolder } from '../../drivers/database/testing.ts';
@@ -38,7 +39,7 @@ import { createIssuerAccess, type ObjectClaims } from './signed-urls.ts';
 import { deleteAppObjects, deleteUnusedBlob, purgeStorage } from './storage.ts';
 import { deleteStaleUploads } from './uploads.ts';
 
-const testUrlKey = 'a key for tests';
+const testUrlKey = fixedKey('a key for tests');
 
 type StorageServer = Awaited<ReturnType<typeof startStorageServer>>;
 
@@ -214,7 +215,7 @@ test('a signed URL works only for its purpose, until it expires, and in one spel
   expect(await codeOf(upload(get, 'new'))).toBe('forbidden');
   expect(await codeOf(server.use(write))).toBe('forbidden');
   expect(await codeOf(server.use(write, { method: 'DELETE' }))).toBe('method_not_allowed');
-  expect(await codeOf(server.use(resign(get, () => ({}), 'another key')))).toBe('forbidden');
+  expect(await codeOf(server.use(resign(get, () => ({}), fixedKey('another key'))))).toBe('forbidden');
   const [body = '', signature = ''] = get.split('/').at(-2)!.split('.');
   for (const token of [
     `${body.slice(0, -1)}A.${signature}`,

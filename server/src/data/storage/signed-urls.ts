@@ -10,6 +10,7 @@ import {
   type TenantAccess,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import type { MutationBase } from '../../core/mutation.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
@@ -35,7 +36,7 @@ export type ObjectClaims = DownloadClaims | UploadClaims;
 
 export interface UrlSigning {
   baseUrl: string;
-  urlKey: string;
+  urlKey: LiveKey<string>;
 }
 
 type SignedObject =
@@ -67,7 +68,7 @@ export interface Issuer {
 export interface ObjectsDeps extends Pick<MutationBase, 'outbox' | 'onCommitted' | 'events'> {
   db: Db;
   objects: ObjectStore;
-  urlKey: string;
+  urlKey: LiveKey<string>;
   now: () => Date;
   issuerAccess: (claims: ObjectClaims) => Promise<Issuer | null>;
 }

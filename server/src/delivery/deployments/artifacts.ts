@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareKey } from '../../core/keys.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts';
 import { expiredArtifacts, isArtifactUsed } from './rules.ts';
 import { type DeploymentRow, isOpen, listRowsWithArtifact, toAppRef, updateDeploymentRow } from './store.ts';
@@ -81,9 +80,11 @@ export function requireSameRuntime(
 }
 
 /** Makes image names unguessable, so that a guessed name does not give access to another app's image. */
-export function imageKey(db: Db): Promise<string> {
-  return loadOrCreateKey(db, 'runtime.image_key', async () => randomBytes(32).toString('base64url'));
-}
+export const imageKey = declareKey({
+  name: 'runtime.image_key',
+  protects: 'Names of container images',
+  acceptedSeconds: 3600,
+});
 
 /** Caller must hold the app's row lock. */
 export async function endDeploymentRow(

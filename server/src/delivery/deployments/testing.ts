@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBaseEnvironment } from '../../drivers/runtime/process/environment.ts';
@@ -122,7 +123,7 @@ async function startServer(
     runtime: haltingRuntime(runtime, halts),
     logs: createLogSink({ db, log: silentLog }),
     environment: deploymentEnvironment(db, testUrls),
-    sites: deploymentSites({ ...base, ...testUrls, urlKey: 'a key for tests', objects }),
+    sites: deploymentSites({ ...base, ...testUrls, urlKey: fixedKey('a key for tests'), objects }),
     source: {
       plan: planSource,
       async fetch({ row, into, signal }) {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { platformVariableNames } from '../../drivers/runtime/open-runtime.ts';
@@ -104,16 +105,20 @@ export async function loadEnv(db: Db, appRef: AppRef): Promise<Record<string, st
   return Object.fromEntries(await openValues(db, await listEnvRows(db, appRef)));
 }
 
-const valueKeyName = 'app_env.sealing_key';
+export const envKey = declareSealingKey({
+  name: 'app_env.sealing_key',
+  protects: 'Environment variables of apps',
+  columns: { 'app_env.value_sealed': "app_id || ' ' || name" },
+});
 
 /** Bound to app and name: a value that is copied to another row cannot be opened. */
 async function sealValue(db: Db, { appId, name, value }: { appId: string; name: string; value: string }) {
-  return seal(await sealingKey(db, valueKeyName), { text: value, boundTo: `${appId} ${name}` });
+  return seal(await sealingKey(db, envKey), { text: value, boundTo: `${appId} ${name}` });
 }
 
 async function openValues(db: Db, rows: readonly EnvRow[]): Promise<Map<string, string>> {
   if (rows.length === 0) return new Map();
-  const key = await sealingKey(db, valueKeyName);
+  const key = await sealingKey(db, envKey);
   return new Map(
     rows.map(({ app_id: appId, name, value_sealed: sealed }) => [
       name,
@@ -122,7 +127,11 @@ async function openValues(db: Db, rows: readonly EnvRow[]): Promise<Map<string, 
   );
 }
 
-const keyName = 'deployments.env_sealing_key';
+export const deploymentEnvKey = declareSealingKey({
+  name: 'deployments.env_sealing_key',
+  protects: 'Environment variables stored with deployments',
+  columns: { 'deployments.env_sealed': 'id::text' },
+});
 const Env = z.record(z.string(), z.string());
 
 /** Stored with the deployment: a rollback to it uses the same variables. */
@@ -130,9 +139,11 @@ export async function sealEnv(
   db: Db,
   { deploymentId, env }: { deploymentId: string; env: Readonly<Record<string, string>> },
 ): Promise<Buffer> {
-  return seal(await sealingKey(db, keyName), { text: JSON.stringify(env), boundTo: deploymentId });
+  return seal(await sealingKey(db, deploymentEnvKey), { text: JSON.stringify(env), boundTo: deploymentId });
 }
 
 export async function openEnv(db: Db, { deploymentId, sealed }: { deploymentId: string; sealed: Buffer }) {
-  return Env.parse(JSON.parse(unseal(await sealingKey(db, keyName), { sealed, boundTo: deploymentId })));
+  return Env.parse(
+    JSON.parse(unseal(await sealingKey(db, deploymentEnvKey), { sealed, boundTo: deploymentId })),
+  );
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { type GitHostUser, UserTokenError, type UserTokens } from '../../drivers/git/git-host.ts';
@@ -23,7 +24,9 @@ export async function getUserToken(
   if (!row) throw accountRequiredError();
   const { token, expiresAt } = await unsealTokens(deps.db, row);
   if (token !== refused && isValid(expiresAt, deps.now())) return token;
-  const waiting = renewals.get(row.id) ?? renewToken(deps, user, row).finally(() => renewals.delete(row.id));
+  const waiting =
+    renewals.get(row.id) ??
+    renewToken(deps, user, { id: row.id, token }).finally(() => renewals.delete(row.id));
   renewals.set(row.id, waiting);
   return waiting;
 }
@@ -35,13 +38,17 @@ const isValid = (expiresAt: Date | null, now: Date) =>
   expiresAt === null || expiresAt.getTime() - now.getTime() > leftMsMin;
 
 /** Locks the row, because a refresh token works only once. */
-async function renewToken(deps: TokenDeps, user: TenantUser, seen: LinkRow): Promise<string> {
+async function renewToken(
+  deps: TokenDeps,
+  user: TenantUser,
+  seen: { id: string; token: string },
+): Promise<string> {
   const { db, gitHost } = deps;
   const token = await withTransactionDuringRequest(db, async (tx) => {
     const row = await lockLinkRow(tx, user, seen.id);
     if (!row) return null;
     const tokens = await unsealTokens(tx, row);
-    if (!row.token_sealed.equals(seen.token_sealed)) return tokens.token;
+    if (tokens.token !== seen.token) return tokens.token;
     const isExpired = tokens.refreshExpiresAt !== null && tokens.refreshExpiresAt <= deps.now();
     if (tokens.refreshToken === null || isExpired) return null;
     const renewed = await gitHost.refresh(tokens.refreshToken);
@@ -91,8 +98,12 @@ export async function signOwnToken({ db, now }: Pick<GitDeps, 'db' | 'now'>, { u
   return (await signUserToken(db, { userId, now: now() })).token;
 }
 
-const keyName = 'git.sealing_key';
-export const loadSealingKey = (db: Db) => sealingKey(db, keyName);
+export const gitLinkKey = declareSealingKey({
+  name: 'git.sealing_key',
+  protects: 'Tokens of linked git accounts',
+  columns: { 'git_links.token_sealed': "id || ' token'", 'git_links.refresh_sealed': "id || ' refresh'" },
+});
+export const loadSealingKey = (db: Db) => sealingKey(db, gitLinkKey);
 
 export async function sealTokens(db: Db, linkId: string, tokens: UserTokens): Promise<SealedTokens> {
   const key = await loadSealingKey(db);

@@ -1,12 +1,13 @@
 import { createPublicKey } from 'node:crypto';
 import { importSPKI, jwtVerify } from 'jose';
 import type { TokenScope } from '../../core/context.ts';
+import { loadKey } from '../../core/keys.ts';
 import { isWellFormedPat } from '../../identity/pats/find-pat.ts';
 import { findUser } from '../../people/users/users.ts';
 import { findInstallation } from './accounts-store.ts';
-import type { GitHostDeps } from './deps.ts';
+import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
 import { findToken, isStoredToken } from './login-store.ts';
-import { isSignedToken, readSignedToken, type SignedToken } from './tokens.ts';
+import { gitTokenKey, isSignedToken, readSignedToken, type SignedToken } from './tokens.ts';
 
 export type Principal = { kind: 'app' } | UserPrincipal | InstallationPrincipal;
 
@@ -81,9 +82,9 @@ async function authenticatePlatform(
 const isHostToken = (secret: string) => isSignedToken(secret) || isStoredToken(secret);
 
 async function authenticateHostToken(deps: GitHostDeps, secret: string): Promise<Principal | null> {
-  const { db, now, tokenKey } = deps;
+  const { db, now } = deps;
   if (isSignedToken(secret)) {
-    const signed = readSignedToken(tokenKey, secret, now());
+    const signed = readSignedToken(await loadKey(db, gitTokenKey), secret, now());
     return signed && authenticateSignedToken(deps, signed);
   }
   const token = await findToken(db, secret);
@@ -106,13 +107,18 @@ async function loadUser({ db }: GitHostDeps, userId: string): Promise<UserPrinci
   return { kind: 'user', userId: user.id, email: user.email, name: user.name, scope: null };
 }
 
-async function isSignedByApp({ app, now }: GitHostDeps, jwt: string): Promise<boolean> {
+async function isSignedByApp(deps: GitHostDeps, jwt: string): Promise<boolean> {
+  for (const app of deps.app.accepted()) if (await isSignedWith(app, jwt, deps.now())) return true;
+  return false;
+}
+
+async function isSignedWith(app: BuiltInCredentials, jwt: string, now: Date): Promise<boolean> {
   const publicKey = createPublicKey(app.privateKey).export({ type: 'spki', format: 'pem' }).toString();
   try {
     const { payload } = await jwtVerify(jwt, await importSPKI(publicKey, 'RS256'), {
       algorithms: ['RS256'],
       clockTolerance: skewSeconds,
-      currentDate: now(),
+      currentDate: now,
       requiredClaims: ['iss', 'iat', 'exp'],
     });
     const { iss, iat = 0, exp = 0 } = payload;

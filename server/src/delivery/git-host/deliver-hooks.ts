@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
-import { unseal } from '../../core/seal.ts';
+import { sealingKey, unseal } from '../../core/seal.ts';
+import { hookKey, hookSecretContext } from './deps.ts';
 import {
   type ClaimedDelivery,
   claimDelivery,
@@ -17,7 +18,6 @@ const retryDelaysSeconds = [1, 5, 30, 120, 600, 3600, 6 * 3600];
 
 export interface DeliveryDeps {
   db: Db;
-  hookKey: Buffer;
   log: Logger;
   own: { baseUrl: string; internalUrl: string };
 }
@@ -42,7 +42,7 @@ export function createHookDeliveries(deps: DeliveryDeps): LeasedWorker {
   });
 }
 
-async function deliver({ hookKey, log, own }: DeliveryDeps, delivery: ClaimedDelivery, signal: AbortSignal) {
+async function deliver({ db, log, own }: DeliveryDeps, delivery: ClaimedDelivery, signal: AbortSignal) {
   const body = encodeBody(delivery);
   try {
     const answer = await fetch(toInternalUrl(delivery.url, own), {
@@ -50,7 +50,7 @@ async function deliver({ hookKey, log, own }: DeliveryDeps, delivery: ClaimedDel
       // A redirect could lead to a host that the hook's owner did not name.
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(responseMsMax)]),
-      headers: { ...deliveryHeaders(delivery), ...signatureHeader(hookKey, delivery, body) },
+      headers: { ...deliveryHeaders(delivery), ...(await signatureHeader(db, delivery, body)) },
       body,
     });
     await answer.body?.cancel();
@@ -83,12 +83,11 @@ function deliveryHeaders(delivery: ClaimedDelivery): Record<string, string> {
   };
 }
 
-export function hookSecretContext(repoId: number): string {
-  return `git-host hook of ${repoId}`;
-}
-
-function signatureHeader(key: Buffer, hook: ClaimedDelivery, body: string): Record<string, string> {
+async function signatureHeader(db: Db, hook: ClaimedDelivery, body: string): Promise<Record<string, string>> {
   if (hook.secret_sealed === null) return {};
-  const secret = unseal(key, { sealed: hook.secret_sealed, boundTo: hookSecretContext(hook.repo_id) });
+  const secret = unseal(await sealingKey(db, hookKey), {
+    sealed: hook.secret_sealed,
+    boundTo: hookSecretContext(hook.repo_id),
+  });
   return { 'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
 }

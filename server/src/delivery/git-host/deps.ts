@@ -2,10 +2,12 @@ import { generateKeyPair, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareKey, declareSealingKey, type LiveKey } from '../../core/keys.ts';
 import type { MutationBase } from '../../core/mutation.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
+import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { GitProcesses } from './git-processes.ts';
+import { listHooksWithSecret, replaceHookSecret } from './hooks-store.ts';
 import type { GitHostUrls } from './paths.ts';
 import type { RepositoryFolders } from './repository-folders.ts';
 
@@ -14,9 +16,7 @@ export interface GitHostDeps extends Pick<MutationBase, 'outbox' | 'onCommitted'
   now: () => Date;
   baseUrl: string;
   urls: GitHostUrls;
-  app: BuiltInCredentials;
-  hookKey: Buffer;
-  tokenKey: Buffer;
+  app: LiveKey<BuiltInCredentials>;
   folders: RepositoryFolders;
   git: GitProcesses;
   findCredential: (request: Request) => Promise<Credential | null>;
@@ -46,14 +46,44 @@ export interface BuiltInCredentials {
   slug: string;
 }
 
-export function loadBuiltInCredentials(db: Db): Promise<BuiltInCredentials> {
-  return loadOrCreateKey(db, 'git_host.app', async () => ({
-    clientId: `Iv1.${randomBytes(8).toString('hex')}`,
-    appId: 1,
+export const hookKey = declareSealingKey({
+  name: 'git_host.hook_key',
+  protects: 'Secrets of webhooks at the built-in git host',
+  columns: { 'git_host_hooks.secret_sealed': "'git-host hook of ' || repo_id" },
+});
+
+export const hookSecretContext = (repoId: number) => `git-host hook of ${repoId}`;
+
+/** A rotation retains the names of the app and replaces its secrets. */
+export const builtInAppKey = declareKey<BuiltInCredentials>({
+  name: 'git_host.app',
+  protects: 'Access of the platform to the built-in git host',
+  create: async (previous) => ({
+    clientId: previous?.clientId ?? `Iv1.${randomBytes(8).toString('hex')}`,
+    appId: previous?.appId ?? 1,
     privateKey: await generatePrivateKey(),
     webhookSecret: randomBytes(32).toString('base64url'),
-    slug: 'svc',
-  }));
+    slug: previous?.slug ?? 'svc',
+  }),
+  acceptedSeconds: 24 * 3600,
+  replaceCopies: (db, { previous, current }) =>
+    replaceHookSecrets(db, {
+      previous: previous.map((each) => each.webhookSecret),
+      current: current.webhookSecret,
+    }),
+});
+
+/** The platform's own hooks have a copy of its webhook secret. */
+async function replaceHookSecrets(
+  db: Db,
+  { previous, current }: { previous: readonly string[]; current: string },
+): Promise<void> {
+  const key = await sealingKey(db, hookKey);
+  for (const row of await listHooksWithSecret(db)) {
+    const boundTo = hookSecretContext(row.repo_id);
+    if (!previous.includes(unseal(key, { sealed: row.secret_sealed, boundTo }))) continue;
+    await replaceHookSecret(db, row, seal(key, { text: current, boundTo }));
+  }
 }
 
 async function generatePrivateKey(): Promise<string> {

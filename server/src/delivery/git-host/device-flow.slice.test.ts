@@ -24,7 +24,7 @@ async function post(
 }
 
 async function begin() {
-  const { clientId } = env.host.deps.app;
+  const { clientId } = env.host.deps.app.current();
   const { body } = await post('device/code', { client_id: clientId });
   const poll = (more: Record<string, string> = {}) =>
     post('oauth/access_token', {
@@ -79,7 +79,7 @@ describe('a device', () => {
   });
 
   test('gets a form-encoded response unless it accepts JSON', async () => {
-    const { clientId } = env.host.deps.app;
+    const { clientId } = env.host.deps.app.current();
     const { headers, body } = await post('device/code', { client_id: clientId }, '*/*');
     expect(headers.get('content-type')).toStartWith('application/x-www-form-urlencoded');
     expect(new URLSearchParams(body).get('interval')).toBe('5');
@@ -157,7 +157,7 @@ test('a refresh token works once', async () => {
   const device = await begin();
   await approve(device.userCode);
   const { body } = await device.poll();
-  const { clientId } = env.host.deps.app;
+  const { clientId } = env.host.deps.app.current();
   const renew = (refresh_token: string) =>
     post('oauth/access_token', { client_id: clientId, grant_type: 'refresh_token', refresh_token });
   const renewed = (await renew(body.refresh_token)).body;

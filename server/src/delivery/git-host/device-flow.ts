@@ -33,7 +33,7 @@ export function createDeviceFlow(deps: GitHostDeps): RequestHandler {
     const fields = await readFields(request);
     if (url.pathname === deviceCodePath) {
       rateLimit(addressGroup(info.clientAddress), codesPerMinuteMax);
-      if (fields.get('client_id') !== deps.app.clientId)
+      if (fields.get('client_id') !== deps.app.current().clientId)
         return encodeResponse(request, { error: 'Not Found' }, 404);
       const requestedBy = plainText(request.headers.get('user-agent') ?? '');
       return encodeResponse(
@@ -62,7 +62,7 @@ async function startDeviceFlow(
   await insertDeviceCode(db, {
     deviceCode,
     userCode,
-    client_id: app.clientId,
+    client_id: app.current().clientId,
     asked_by: requestedBy,
     asked_from: requestedFrom,
     interval_seconds: intervalSeconds,
@@ -79,7 +79,8 @@ async function startDeviceFlow(
 }
 
 async function exchangeToken(deps: GitHostDeps, fields: Fields): Promise<ResponseFields> {
-  if (fields.get('client_id') !== deps.app.clientId) return oauthError('incorrect_client_credentials');
+  if (fields.get('client_id') !== deps.app.current().clientId)
+    return oauthError('incorrect_client_credentials');
   switch (fields.get('grant_type')) {
     case deviceGrant:
       return pollToken(deps, fields.get('device_code') ?? '');
@@ -91,7 +92,8 @@ async function exchangeToken(deps: GitHostDeps, fields: Fields): Promise<Respons
 }
 
 async function pollToken(deps: GitHostDeps, deviceCode: string): Promise<ResponseFields> {
-  const { db, now, app } = deps;
+  const { db, now } = deps;
+  const app = deps.app.current();
   const at = now();
   const code = await pollDeviceCode(db, deviceCode, {
     now: at,

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Job } from '../../core/jobs.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
-import { sealingKey } from '../../core/seal.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { createHookDeliveries } from './deliver-hooks.ts';
-import { type GitHostDeps, loadBuiltInCredentials } from './deps.ts';
+import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
 import { createDeviceFlow } from './device-flow.ts';
 import { createGitProcesses } from './git-processes.ts';
 import { deleteOldDeliveries } from './hooks-store.ts';
@@ -24,7 +24,6 @@ import { openRepositoryFolders } from './repository-folders.ts';
 
 import { createRestApi } from './rest-api.ts';
 import { createSmartHttp } from './smart-http.ts';
-import { loadTokenKey } from './tokens.ts';
 
 export interface GitHostService {
   handle: RequestHandler;
@@ -37,17 +36,16 @@ type GitHostOptions = Pick<
   | ('db' | 'now' | 'baseUrl' | 'outbox' | 'onCommitted' | 'events' | 'connectedApps')
   | ('findCredential' | 'authenticate' | 'tenantAccess')
 > & {
+  app: LiveKey<BuiltInCredentials>;
   dataDir: string;
   log: Logger;
   internalUrl?: string;
 };
 
-export async function createGitHost(options: GitHostOptions): Promise<GitHostService> {
+export function createGitHost(options: GitHostOptions): GitHostService {
   const { db, log, baseUrl } = options;
-  const hookKey = await sealingKey(db, 'git_host.hook_key');
   const deliveries = createHookDeliveries({
     db,
-    hookKey,
     log,
     own: { baseUrl, internalUrl: options.internalUrl ?? baseUrl },
   });
@@ -55,9 +53,6 @@ export async function createGitHost(options: GitHostOptions): Promise<GitHostSer
   const deps: GitHostDeps = {
     ...options,
     urls: gitHostUrls(options.baseUrl),
-    app: await loadBuiltInCredentials(db),
-    hookKey,
-    tokenKey: await loadTokenKey(db),
     git,
     folders: openRepositoryFolders(options.dataDir, git),
     wakeDeliveries: deliveries.wake,
@@ -107,7 +102,8 @@ export function gitHostJobs(deps: () => GitHostDeps | null): Job[] {
 export async function notifyUnfinishedPushes(deps: GitHostDeps): Promise<void> {
   const now = deps.now().getTime();
   let failure: unknown;
-  const pusher = { id: 0, login: `${deps.app.slug}[bot]`, email: `${deps.app.slug}@localhost` };
+  const { slug } = deps.app.current();
+  const pusher = { id: 0, login: `${slug}[bot]`, email: `${slug}@localhost` };
   for (const { id, push_begun_at } of await listUnfinishedPushes(deps.db, new Date(now - pushMsMin))) {
     const isOver = push_begun_at.getTime() < now - pushMsMax;
     const startedAt = isOver ? push_begun_at : new Date(0);

@@ -76,6 +76,26 @@ export async function updateHookRow(
   }
 }
 
+export async function listHooksWithSecret(
+  db: Db,
+): Promise<{ id: number; repo_id: number; secret_sealed: Buffer }[]> {
+  const { rows } = await sql<{ id: number; repo_id: number; secret_sealed: Buffer }>`
+    select id, repo_id, secret_sealed from svc.git_host_hooks where secret_sealed is not null order by id`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Does nothing when the hook got another secret meanwhile. */
+export async function replaceHookSecret(
+  db: Db,
+  hook: { id: number; secret_sealed: Buffer },
+  sealed: Buffer,
+): Promise<void> {
+  await sql`update svc.git_host_hooks set secret_sealed = ${sealed}
+    where id = ${hook.id} and secret_sealed = ${hook.secret_sealed}`.execute(db);
+}
+
 export async function deleteHookRow(db: Db, repoId: number, id: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from svc.git_host_hooks where repo_id = ${repoId} and id = ${id}`.execute(db);

@@ -129,7 +129,7 @@ async function buildPushEvent(
     pusher: { name: pusher.login, email: pusher.email },
     repository,
     organization: { login: organization.login, id: organization.id },
-    sender: pusher.id === 0 ? botJson(urls, deps.app) : userJson(urls, pusher),
+    sender: pusher.id === 0 ? botJson(urls, deps.app.current()) : userJson(urls, pusher),
     installation: { id: owner.installationId, node_id: '' },
   };
 }

@@ -145,6 +145,7 @@ export function installationJson(
   { installation, slug }: { installation: HostInstallation; slug: string },
 ): InstallationJson {
   const { id, createdAt } = installation;
+  const { appId, slug: app_slug, clientId } = app.current();
   return {
     id,
     account: organizationJson(urls, { slug, installationId: id }),
@@ -152,9 +153,9 @@ export function installationJson(
     access_tokens_url: `${urls.api}/app/installations/${id}/access_tokens`,
     repositories_url: `${urls.api}/installation/repositories`,
     html_url: `${urls.web}/${slug}`,
-    app_id: app.appId,
-    app_slug: app.slug,
-    client_id: app.clientId,
+    app_id: appId,
+    app_slug,
+    client_id: clientId,
     target_id: id,
     target_type: 'Organization',
     permissions: appPermissions,

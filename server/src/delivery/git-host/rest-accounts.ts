@@ -1,7 +1,7 @@
 import { gitRepoNamePattern } from '@svc/contract/git-names.ts';
 import { z } from 'zod';
+import { loadKey } from '../../core/keys.ts';
 import { findTenant, listOwnTenants } from '../../people/tenants/tenants.ts';
-
 import { findInstallation, findOrCreateHostUser, getTenantInstallation } from './accounts-store.ts';
 import type { GitHostDeps } from './deps.ts';
 import type { InstallationJson, InstallationTokenJson } from './github-types.ts';
@@ -28,7 +28,7 @@ import {
   requireRepository,
   requireUser,
 } from './rest-call.ts';
-import { signToken } from './tokens.ts';
+import { gitTokenKey, signToken } from './tokens.ts';
 
 const installationTokenMs = 3600_000;
 
@@ -77,7 +77,7 @@ export async function listUserInstallationRepos(call: RestCall): Promise<Respons
 
 export async function getApp(call: RestCall): Promise<Response> {
   requireApp(call);
-  return githubResponse(appJson(call.deps.urls, call.deps.app));
+  return githubResponse(appJson(call.deps.urls, call.deps.app.current()));
 }
 
 export async function getAppInstallation(call: RestCall): Promise<Response> {
@@ -107,14 +107,14 @@ const TokenBody = z.object({
 
 export async function createInstallationToken(call: RestCall): Promise<Response> {
   requireApp(call);
-  const { urls, now, tokenKey } = call.deps;
+  const { db, urls, now } = call.deps;
   const { installation, slug } = await requireInstallation(call);
   const body = await parseBody(call, TokenBody, 'InstallationToken');
   const repos = await findSelectedRepos(call.deps, installation.tenantId, body);
   const granted = grantedPermissions(body.permissions);
   const at = now();
   const expiresAt = new Date(at.getTime() + installationTokenMs);
-  const token = signToken(tokenKey, {
+  const token = signToken(await loadKey(db, gitTokenKey), {
     kind: 'installation',
     installationId: installation.id,
     repoIds: repos?.map(({ id }) => id) ?? null,

@@ -15,7 +15,7 @@ const env = useGitHost();
 const octokitAs = (auth: string) => new Octokit({ baseUrl: `${env.host.baseUrl}/git/api/v3`, auth });
 
 async function appJwt(claims: Record<string, unknown> = {}, at = Date.now()): Promise<string> {
-  const { app } = env.host.deps;
+  const app = env.host.deps.app.current();
   const seconds = Math.floor(at / 1000);
   return new SignJWT({ iss: String(app.appId), iat: seconds - 60, exp: seconds + 540, ...claims })
     .setProtectedHeader({ alg: 'RS256' })
@@ -108,7 +108,7 @@ describe('credentials', () => {
   });
 
   test('of the app are JWTs signed with its key, valid for at most ten minutes', async () => {
-    const { clientId, slug } = env.host.deps.app;
+    const { clientId, slug } = env.host.deps.app.current();
     for (const iss of [1, '1', clientId])
       expect((await env.host.call(await appJwt({ iss }), 'GET', '/app')).body).toMatchObject({ slug, id: 1 });
     const seconds = Math.floor(Date.now() / 1000);
@@ -142,7 +142,7 @@ describe('credentials', () => {
   });
 
   test('of an installation work with Octokit, for repositories of its tenant only', async () => {
-    const { app } = env.host.deps;
+    const app = env.host.deps.app.current();
     const id = await installationId(env.tenant.slug);
     const auth = createAppAuth({
       appId: app.appId,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { seal } from '../../core/seal.ts';
-import { hookSecretContext } from './deliver-hooks.ts';
+import type { Db } from '../../core/db.ts';
+import { seal, sealingKey } from '../../core/seal.ts';
+import { hookKey, hookSecretContext } from './deps.ts';
 import {
   deleteHookRow,
   findHookRow,
@@ -68,7 +69,7 @@ export async function listHooks(call: RestCall): Promise<Response> {
 
 export async function createHook(call: RestCall): Promise<Response> {
   const access = await requireHookAccess(call);
-  const { db, now, hookKey, wakeDeliveries } = call.deps;
+  const { db, now, wakeDeliveries } = call.deps;
   const { config, active, ...body } = await parseBody(call, NewHook, 'Hook');
   const repoId = access.repo.id;
   if ((await listHookRows(db, repoId)).length >= hooksMax)
@@ -77,7 +78,7 @@ export async function createHook(call: RestCall): Promise<Response> {
   const hook = await insertHookRow(db, {
     repo_id: repoId,
     url: parseHookUrl(config.url),
-    secret_sealed: sealSecret(hookKey, repoId, config.secret),
+    secret_sealed: await sealSecret(db, repoId, config.secret),
     content_type: config.content_type ?? 'form',
     events: body.events ?? ['push'],
     is_active: active ?? true,
@@ -98,7 +99,7 @@ export async function getHook(call: RestCall): Promise<Response> {
 
 export async function updateHook(call: RestCall): Promise<Response> {
   const access = await requireHookAccess(call);
-  const { db, hookKey } = call.deps;
+  const { db } = call.deps;
   const body = await parseBody(call, HookChange, 'Hook');
   const before = await findHookRow(db, access.repo.id, idParam(call, 'hook'));
   if (!before) throw notFoundError();
@@ -108,7 +109,7 @@ export async function updateHook(call: RestCall): Promise<Response> {
   const after = await updateHookRow(db, before, {
     url: config?.url === undefined ? undefined : parseHookUrl(config.url),
     secret_sealed:
-      config?.secret === undefined ? undefined : sealSecret(hookKey, before.repo_id, config.secret),
+      config?.secret === undefined ? undefined : await sealSecret(db, before.repo_id, config.secret),
     content_type: config?.content_type,
     is_active: body.active,
     events: [...events],
@@ -151,8 +152,9 @@ function parseHookUrl(text: string | undefined): string {
   return url.href;
 }
 
-function sealSecret(key: Buffer, repoId: number, secret: string | undefined): Buffer | null {
-  return secret === undefined ? null : seal(key, { text: secret, boundTo: hookSecretContext(repoId) });
+async function sealSecret(db: Db, repoId: number, secret: string | undefined): Promise<Buffer | null> {
+  if (secret === undefined) return null;
+  return seal(await sealingKey(db, hookKey), { text: secret, boundTo: hookSecretContext(repoId) });
 }
 
 function hookExistsError(): GitHubError {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { randomBytes } from 'node:crypto';
+import { fixedKey, randomText } from '../../core/keys.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import { readSecret } from './authenticate.ts';
 import { generateUserCode, parseUserCode } from './device-flow.ts';
@@ -150,7 +150,7 @@ test('a body must arrive at a minimum rate, after a slow start', async () => {
 });
 
 test('a signed token is valid until it expires; a changed one is rejected', () => {
-  const [key, now] = [randomBytes(32), new Date('2026-01-01T00:00:00Z')];
+  const [key, now] = [fixedKey(randomText()), new Date('2026-01-01T00:00:00Z')];
   const until = now.getTime() + 1000;
   const content = { kind: 'user', userId: 'u1', until } as const;
   const token = signToken(key, content);
@@ -158,7 +158,7 @@ test('a signed token is valid until it expires; a changed one is rejected', () =
   expect(isSignedToken(token)).toBe(true);
   expect(readSignedToken(key, token, now)).toEqual(content);
   expect(readSignedToken(key, token, new Date(until))).toBeNull();
-  expect(readSignedToken(randomBytes(32), token, now)).toBeNull();
+  expect(readSignedToken(fixedKey(randomText()), token, now)).toBeNull();
   const [text = '', mac] = token.slice('svcgu_'.length).split('.');
   const forged = Buffer.from(JSON.stringify({ ...content, userId: 'u2' })).toString('base64url');
   for (const other of [

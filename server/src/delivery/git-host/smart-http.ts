@@ -105,7 +105,8 @@ async function pushMessage(
 }
 
 async function findPusher({ db, app }: GitHostDeps, principal: Principal) {
-  if (principal.kind !== 'user') return { login: `${app.slug}[bot]`, email: `${app.slug}@localhost`, id: 0 };
+  const { slug } = app.current();
+  if (principal.kind !== 'user') return { login: `${slug}[bot]`, email: `${slug}@localhost`, id: 0 };
   const { login, id } = await findOrCreateHostUser(db, principal);
   return { login, email: principal.email, id };
 }

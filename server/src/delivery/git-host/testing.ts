@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
+import { loadKey } from '../../core/keys.ts';
 import { createMetrics } from '../../core/metrics.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { fail } from '../../core/problem.ts';
@@ -22,10 +23,10 @@ import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } fro
 import { connectedApps } from '../git-connections/connected-apps.ts';
 import { useEnv } from '../testing.ts';
 import { getTenantInstallation } from './accounts-store.ts';
-import { loadBuiltInCredentials } from './deps.ts';
+import { builtInAppKey } from './deps.ts';
 import { createGitHost } from './git-host.ts';
 import { gitPrefix } from './paths.ts';
-import { signToken, signUserToken } from './tokens.ts';
+import { gitTokenKey, signToken, signUserToken } from './tokens.ts';
 
 type TestGitHost = Awaited<ReturnType<typeof startTestGitHost>>;
 
@@ -58,7 +59,8 @@ async function startTestGitHost({ db, url }: TestDatabase) {
   const cache = <T>() => createTaggedCache<T>(changes, { entriesMax: 1_000 });
   const shared = { db, now, origin: baseUrl, log: silentLog };
   const dataDir = join(root, 'data');
-  const host = await createGitHost({
+  const host = createGitHost({
+    app: await loadKey(db, builtInAppKey),
     db,
     now,
     baseUrl,
@@ -108,10 +110,10 @@ async function startTestGitHost({ db, url }: TestDatabase) {
 export async function startBuiltIn(database: TestDatabase) {
   const { db } = database;
   const { baseUrl, dataDir, stop } = await startTestGitHost(database);
-  const another = () =>
+  const another = async () =>
     openGitHost(
       { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port: Number(new URL(baseUrl).port) },
-      { builtIn: () => loadBuiltInCredentials(db) },
+      { builtIn: await loadKey(db, builtInAppKey) },
     );
   const change = async (userCode: string, set: RawBuilder<unknown>) => {
     const { numAffectedRows } = await sql`update svc.git_host_device_codes set ${set}
@@ -161,7 +163,7 @@ export async function installationToken({ deps }: TestGitHost, tenantId: string)
   const { id: installationId } = await getTenantInstallation(deps.db, tenantId);
   const until = deps.now().getTime() + 3600_000;
   const content = { kind: 'installation', installationId, repoIds: null, mayWrite: true, until } as const;
-  return signToken(deps.tokenKey, content);
+  return signToken(await loadKey(deps.db, gitTokenKey), content);
 }
 
 export async function newPat(

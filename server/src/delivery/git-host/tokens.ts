@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
-import { sealingKey } from '../../core/seal.ts';
+import { declareKey, type LiveKey, loadKey } from '../../core/keys.ts';
 import type { UserTokens } from '../../drivers/git/git-host.ts';
 import { deleteCodesApprovedBy, deleteTokensOfUser, insertToken, type TokenKind } from './login-store.ts';
 
@@ -21,28 +21,32 @@ export type SignedToken = z.output<typeof Content>;
 const prefixes = { user: 'svcgu_', installation: 'svcgs_' } as const;
 const pattern = /^svcg[us]_([\w-]+)\.([\w-]{43})$/;
 
-/** Created when the host starts, so that later reads write nothing. */
-export const loadTokenKey = (db: Db) => sealingKey(db, 'git_host.token_key');
+export const gitTokenKey = declareKey({
+  name: 'git_host.token_key',
+  protects: 'Short-lived tokens of the built-in git host',
+  acceptedSeconds: 2 * 3600,
+});
 
-export function signToken(key: Buffer, content: SignedToken): string {
+export function signToken(key: LiveKey<string>, content: SignedToken): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64url');
-  return `${prefixes[content.kind]}${text}.${sign(key, text).toString('base64url')}`;
+  return `${prefixes[content.kind]}${text}.${sign(key.current(), text).toString('base64url')}`;
 }
 
 export function isSignedToken(text: string): boolean {
   return pattern.test(text);
 }
 
-export function readSignedToken(key: Buffer, token: string, now: Date): SignedToken | null {
+export function readSignedToken(key: LiveKey<string>, token: string, now: Date): SignedToken | null {
   const [, text, mac] = pattern.exec(token) ?? [];
   if (text === undefined || mac === undefined) return null;
-  if (!timingSafeEqual(sign(key, text), Buffer.from(mac, 'base64url'))) return null;
+  const presented = Buffer.from(mac, 'base64url');
+  if (!key.accepted().some((each) => timingSafeEqual(sign(each, text), presented))) return null;
   const content = Content.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
   return content.until > now.getTime() && token.startsWith(prefixes[content.kind]) ? content : null;
 }
 
-function sign(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(`git host token ${text}`).digest();
+function sign(key: string, text: string): Buffer {
+  return createHmac('sha256', Buffer.from(key, 'base64url')).update(`git host token ${text}`).digest();
 }
 
 const signedTokenSeconds = 600;
@@ -54,7 +58,11 @@ export async function signUserToken(
   { userId, now }: { userId: string; now: Date },
 ): Promise<UserTokens> {
   const expiresAt = secondsAfter(now, signedTokenSeconds);
-  const token = signToken(await loadTokenKey(db), { kind: 'user', userId, until: expiresAt.getTime() });
+  const token = signToken(await loadKey(db, gitTokenKey), {
+    kind: 'user',
+    userId,
+    until: expiresAt.getTime(),
+  });
   return { token, expiresAt, refreshToken: null, refreshExpiresAt: null };
 }
 

@@ -2,6 +2,7 @@ import { constants, gunzipSync } from 'node:zlib';
 import { sourceBytesMax, sourcesPrefix, sourceUploadSeconds } from '@svc/contract/deployments.ts';
 import { objectSumHeader } from '@svc/contract/storage.ts';
 import type { Db } from '../../core/db.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { bodyChunks } from '../../data/storage/body-chunks.ts';
 import type { Issuer } from '../../data/storage/signed-urls.ts';
@@ -89,7 +90,7 @@ function uploadResponse(
 export interface UploadDeps {
   db: Db;
   objects: ObjectStore;
-  urlKey: string;
+  urlKey: LiveKey<string>;
   now: () => Date;
   issuerAccess: (claims: Pick<SourceClaims, 'tenant' | 'app' | 'issuer'>) => Promise<Issuer | null>;
 }

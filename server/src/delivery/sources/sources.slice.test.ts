@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { createIssuerAccess } from '../../data/storage/signed-urls.ts';
@@ -27,7 +28,7 @@ import { deleteAppSources, deleteExpiredSources, sourceKey } from './sources.ts'
 import { type TestEntry, tarGzOf } from './testing.ts';
 import { SourceError, unpackUpload } from './unpack-source.ts';
 
-const urlKey = 'a key for tests';
+const urlKey = fixedKey('a key for tests');
 const folder = mkdtempSync(join(tmpdir(), 'svc-sources-'));
 const objects = openFileStore(folder);
 let database: TestDatabase;

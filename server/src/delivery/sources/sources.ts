@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import { urlExpiry } from '../../data/storage/signed-urls.ts';
@@ -27,7 +28,7 @@ export interface SourceClaims extends UrlClaims {
 
 export interface SourceDeps {
   baseUrl: string;
-  urlKey: string;
+  urlKey: LiveKey<string>;
 }
 
 const hourMs = 3_600_000;

@@ -6,6 +6,7 @@ import { newApp } from '../../apps/record/testing.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
+import { fixedKey } from '../../core/keys.ts';
 import { sha256 } from '../../core/values.ts';
 import { createIssuerAccess } from '../../data/storage/signed-urls.ts';
 import { respond } from '../../data/testing.ts';
@@ -25,7 +26,7 @@ import { useEnv } from '../testing.ts';
 import { staticSiteRoutes } from './routes.ts';
 import { createUploadsHandler } from './uploads.ts';
 
-export const testUrlKey = 'a key for tests';
+export const testUrlKey = fixedKey('a key for tests');
 export const testSiteDeps = { baseUrl: testOrigin, appsDomain: 'apps.example.test', urlKey: testUrlKey };
 
 type SiteServer = Awaited<ReturnType<typeof startSiteServer>>;

@@ -1,5 +1,6 @@
 import { uploadGrantSeconds, uploadsPrefix } from '@svc/contract/static-sites.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { urlExpiry } from '../../data/storage/signed-urls.ts';
 import { signUrlToken, type UrlClaims } from '../../http/signed-url.ts';
@@ -19,7 +20,7 @@ export interface UploadClaims extends UrlClaims {
 }
 
 export interface SiteDeps extends SiteUrls {
-  urlKey: string;
+  urlKey: LiveKey<string>;
 }
 
 export function uploadGrant({ baseUrl, urlKey }: SiteDeps, ctx: AppMutationCtx, release: ReleaseRow) {

@@ -58,7 +58,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with a real ACME server', (
       directory: acme.directoryUrl,
       email: 'ops@example.test',
       trusted,
-      accountKey,
+      accountKey: async () => accountKey,
     });
   });
   afterAll(async () => {
@@ -113,7 +113,8 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with a real ACME server', (
   });
 
   test('reports an unreachable or invalid directory at once', async () => {
-    const at = (directory: string) => openAcmeAuthority({ directory, email: undefined, trusted, accountKey });
+    const at = (directory: string) =>
+      openAcmeAuthority({ directory, email: undefined, trusted, accountKey: async () => accountKey });
     const begun = performance.now();
     const absent = at('https://127.0.0.1:1/directory');
     expect((await orderError(order('www.example.test', absent))).reason).toBe('authority_unreachable');
@@ -128,7 +129,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with a real ACME server', (
       directory: acme.directoryUrl,
       email: undefined,
       trusted: undefined,
-      accountKey,
+      accountKey: async () => accountKey,
     });
     expect((await orderError(strange.check())).reason).toBe('authority_unreachable');
   });
@@ -175,7 +176,7 @@ test('a rate limit has the time of the next attempt', async () => {
     directory: `${limited.url.href}directory`,
     email: undefined,
     trusted: undefined,
-    accountKey: (await newKey()).toString(),
+    accountKey: async () => (await newKey()).toString(),
   });
   const failure = await orderError(
     authority.order({ host: 'www.example.test', publish: async () => {}, signal: never }),

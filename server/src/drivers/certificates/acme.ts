@@ -34,7 +34,9 @@ const pollMsMax = 5_000;
 /** An authority may retry a failed challenge by itself, so only this many failures count. */
 const failuresMax = 3;
 
-export function openAcmeAuthority(options: AcmeOptions & { accountKey: string }): CertificateAuthority {
+export function openAcmeAuthority(
+  options: AcmeOptions & { accountKey: () => Promise<string> },
+): CertificateAuthority {
   return {
     name: options.directory,
     async check() {
@@ -65,12 +67,12 @@ export function openAcmeAuthority(options: AcmeOptions & { accountKey: string })
 const loadAcmeClient = async () => (await import('acme-client')).default;
 
 async function openClient(
-  options: AcmeOptions & { accountKey: string },
+  options: AcmeOptions & { accountKey: () => Promise<string> },
   transport: AcmeTransport,
 ): Promise<Client> {
   const client = new (await loadAcmeClient()).Client({
     directoryUrl: options.directory,
-    accountKey: options.accountKey,
+    accountKey: await options.accountKey(),
   });
   // This property is not in the library's types; the tests with a real authority notice if it changes.
   (client as unknown as { http: { request: AcmeTransport } }).http.request = transport;

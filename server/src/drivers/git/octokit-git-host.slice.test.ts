@@ -152,8 +152,11 @@ const github = (keyFile: string) => ({
   SVC_GIT_HOST_PRIVATE_KEY_FILE: keyFile,
   SVC_GIT_HOST_WEBHOOK_SECRET: 'a secret of the hooks',
 });
-const builtIn = async () => {
-  throw new Error('not called');
+const builtIn = {
+  current: () => {
+    throw new Error('not called');
+  },
+  accepted: () => [],
 };
 
 test('errors name the missing, wrong or unused variable', async () => {

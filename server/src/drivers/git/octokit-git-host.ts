@@ -3,6 +3,7 @@ import { createAppAuth } from '@octokit/auth-app';
 import type { Octokit } from '@octokit/rest';
 import { verify } from '@octokit/webhooks-methods';
 import { z } from 'zod';
+import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { createDeviceFlow } from './device-flow.ts';
 import { type GitHost, type GitHostUser, type Installation, UserTokenError } from './git-host.ts';
@@ -31,6 +32,10 @@ export interface OctokitGitHostOptions {
   apiUrl: string;
   isBuiltIn: boolean;
   installUrl: (state: string) => string;
+  credentials: LiveKey<AppCredentials>;
+}
+
+interface AppCredentials {
   clientId: string;
   appId: string;
   privateKey: string;
@@ -42,18 +47,33 @@ const pagesMax = 20;
 const TokenResponse = z.object({ token: z.string().min(1) });
 
 export function createOctokitGitHost(options: OctokitGitHostOptions): GitHost {
-  const { webUrl, loginUrl, apiUrl, appId } = options;
+  const { webUrl, loginUrl, apiUrl, credentials } = options;
   const anonymous = createOctokit(apiUrl);
-  const deviceFlow = createDeviceFlow({ ...options, octokit: anonymous });
-  const appAuth = createAppAuth({
-    appId,
-    privateKey: toPkcs8(options.privateKey),
-    request: anonymous.request,
-    log: { warn: () => {} },
+  const deviceFlow = createDeviceFlow({
+    ...options,
+    clientId: credentials.current().clientId,
+    octokit: anonymous,
   });
+  let signer = createSigner(credentials.current().privateKey);
+
+  function createSigner(privateKey: string) {
+    const auth = createAppAuth({
+      appId: credentials.current().appId,
+      privateKey: toPkcs8(privateKey),
+      request: anonymous.request,
+      log: { warn: () => {} },
+    });
+    return { privateKey, auth };
+  }
+
+  function appAuth() {
+    const { privateKey } = credentials.current();
+    if (signer.privateKey !== privateKey) signer = createSigner(privateKey);
+    return signer.auth;
+  }
 
   async function asApp(): Promise<Octokit> {
-    const { token } = await appAuth({ type: 'app' });
+    const { token } = await appAuth()({ type: 'app' });
     return createOctokit(apiUrl, token);
   }
 
@@ -71,7 +91,7 @@ export function createOctokitGitHost(options: OctokitGitHostOptions): GitHost {
   async function installationToken(id: number, repo?: { id: number }): Promise<string> {
     const limits = repo ? { repositoryIds: [repo.id] } : {};
     const request = async () => ({
-      data: await appAuth({ type: 'installation', installationId: id, ...limits }),
+      data: await appAuth()({ type: 'installation', installationId: id, ...limits }),
     });
     const { token } = await mapHostErrors(callHost(TokenResponse, request), ({ status }) =>
       status === 422 && repo
@@ -104,10 +124,16 @@ export function createOctokitGitHost(options: OctokitGitHostOptions): GitHost {
     installation: (id) =>
       callAsApp(InstallationResponse, ({ rest }) => rest.apps.getInstallation({ installation_id: id })),
     asInstallation: (id, repo) =>
-      createInstallation({ ...options, token: () => installationToken(id, repo) }),
+      createInstallation({
+        apiUrl,
+        webhookSecret: () => credentials.current().webhookSecret,
+        token: () => installationToken(id, repo),
+      }),
     isSigned: async (body, signature) => {
       if (signature === null || signature === '' || body === '') return false;
-      return verify(options.webhookSecret, body, signature).catch(() => false);
+      for (const { webhookSecret } of credentials.accepted())
+        if (await verify(webhookSecret, body, signature).catch(() => false)) return true;
+      return false;
     },
     check: async () => {
       try {

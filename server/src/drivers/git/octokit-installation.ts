@@ -31,7 +31,7 @@ export function createInstallation({
   token,
 }: {
   apiUrl: string;
-  webhookSecret: string;
+  webhookSecret: () => string;
   token: () => Promise<string>;
 }): GitHostInstallation {
   const octokit = async () => createOctokit(apiUrl, await token());
@@ -73,7 +73,7 @@ export function createInstallation({
             name: 'web',
             active: true,
             events: ['push'],
-            config: { url, content_type: 'json', secret: webhookSecret, insecure_ssl: '0' },
+            config: { url, content_type: 'json', secret: webhookSecret(), insecure_ssl: '0' },
           }),
         ).then(({ id }) => ({ id })),
       ),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { gitSetupPath } from '@svc/contract/git-host.ts';
 import { ConfigError } from '../../core/config-error.ts';
+import { fixedKey, type LiveKey } from '../../core/keys.ts';
 import type { GitHost } from './git-host.ts';
 import { createOctokitGitHost } from './octokit-git-host.ts';
 
@@ -34,15 +35,16 @@ export interface BuiltInCredentials {
 
 export async function openGitHost(
   config: GitHostSettings,
-  { builtIn }: { builtIn: () => Promise<BuiltInCredentials> },
+  { builtIn }: { builtIn: LiveKey<BuiltInCredentials> },
 ): Promise<GitHost> {
   const { gitHost, baseUrl } = config;
   if (gitHost.kind === 'github') return openGitHub(gitHost);
   const own = `${localUrl(config)}/git`;
-  const app = await builtIn();
   return createOctokitGitHost({
-    ...app,
-    appId: String(app.appId),
+    credentials: {
+      current: () => appCredentials(builtIn.current()),
+      accepted: () => builtIn.accepted().map(appCredentials),
+    },
     isBuiltIn: true,
     webUrl: `${baseUrl}/git`,
     loginUrl: own,
@@ -50,6 +52,8 @@ export async function openGitHost(
     installUrl: (state) => `${baseUrl}${gitSetupPath}?${new URLSearchParams({ state })}`,
   });
 }
+
+const appCredentials = ({ appId, ...more }: BuiltInCredentials) => ({ ...more, appId: String(appId) });
 
 export function localUrl({ host, port }: { host: string; port: number }): string {
   if (host === '0.0.0.0' || host === '') return `http://127.0.0.1:${port}`;
@@ -65,7 +69,7 @@ function openGitHub(config: GitHubConfig): GitHost {
       ...config,
       loginUrl: webUrl,
       isBuiltIn: false,
-      privateKey: readFileSync(config.privateKeyFile, 'utf8'),
+      credentials: fixedKey({ ...config, privateKey: readFileSync(config.privateKeyFile, 'utf8') }),
       installUrl: (state) => `${webUrl}/${apps}/${slug}/installations/new?${new URLSearchParams({ state })}`,
     });
   } catch (error) {

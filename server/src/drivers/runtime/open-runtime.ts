@@ -25,7 +25,7 @@ export interface RuntimeOptions {
 
 export async function openRuntime(
   { runtime, dataDir, supervised }: RuntimeOptions,
-  { log, installation, imageKey }: { log: Logger; installation: string; imageKey: string },
+  { log, installation, imageKey }: { log: Logger; installation: string; imageKey: () => string },
 ): Promise<Runtime> {
   switch (runtime.kind) {
     case 'process':

@@ -1,11 +1,15 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { platformTenantId } from '../../core/context.ts';
+import { retireGenerations, rotateKey } from '../../core/key-rotation.ts';
+import { runAsOperator } from '../../core/mutation.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { sealingKey, unseal } from '../../core/seal.ts';
 import { OrderError } from '../../drivers/certificates/certificate-authority.ts';
 import type { HostCertificate } from '../../http/https-listener.ts';
-import { newTenant, silentLog, useTestDatabase } from '../../testing.ts';
+import { newTenant, silentLog, testEvents, useTestDatabase } from '../../testing.ts';
 import { createChallengeLookup } from './challenge.ts';
-import { sealingKeyName } from './rules.ts';
+import { certificateKey } from './rules.ts';
 import { createCertificateLoader, syncCertificates } from './served-certificates.ts';
 import {
   deleteExpiredChallenges,
@@ -67,7 +71,7 @@ test('a requested certificate is ordered and its key is sealed for its domain', 
   expect(row!.wait).toBeGreaterThan(56 * 24 * 60);
   const sealed = row!.key_sealed!;
   expect(sealed.includes('PRIVATE KEY')).toBe(false);
-  const key = await sealingKey(database.db, sealingKeyName);
+  const key = await sealingKey(database.db, certificateKey);
   expect(unseal(key, { sealed, boundTo: domain.domainId })).toBe(issued.key);
   expect(() => unseal(key, { sealed, boundTo: Bun.randomUUIDv7() })).toThrow();
   const { rows } = await sql<{ action: string }>`
@@ -78,6 +82,22 @@ test('a requested certificate is ordered and its key is sealed for its domain', 
   const due = await sql<{ due: boolean }>`
     select next_check_at <= now() as due from svc.domains where id = ${domain.domainId}`.execute(database.db);
   expect(due.rows).toEqual([{ due: true }]);
+});
+
+test('the key of a certificate is sealed again after a rotation', async () => {
+  const { db } = database;
+  const domain = await newDomain(database);
+  await makeOnlyDue(domain);
+  const issued = issuedNow();
+  await orderWith(testAuthority(async () => issued));
+  const deps = { db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents, now: () => new Date() };
+  const change = { name: 'keys.rotate', auditTenantId: platformTenantId };
+  const { generation } = await runAsOperator(deps, change, (ctx) => rotateKey(ctx, certificateKey));
+  await sql`update svc.key_generations set active_at = now() where name = ${certificateKey.name}`.execute(db);
+  await retireGenerations(deps, [certificateKey]);
+  const sealed = (await rowOf(domain))!.key_sealed!;
+  expect(sealed.readInt32BE()).toBe(generation);
+  expect(unseal(await sealingKey(db, certificateKey), { sealed, boundTo: domain.domainId })).toBe(issued.key);
 });
 
 test('concurrent copies of the server order a certificate once', async () => {

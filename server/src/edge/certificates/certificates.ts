@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
+import { declareKey, loadKey } from '../../core/keys.ts';
 import type { OperatorDeps } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
 import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
 import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
 import { type CertificateState, type DomainCertificates, noCertificates } from '../domains/domain-record.ts';
@@ -38,7 +38,7 @@ export async function createCertificates(
     directory: acme.directory,
     email: acme.email ?? undefined,
     trusted: acme.caFile === null ? undefined : readFileSync(acme.caFile, 'utf8'),
-    accountKey: await loadOrCreateKey(db, 'acme.account_key', accountKey),
+    accountKey: async () => (await loadKey(db, acmeAccountKey)).current(),
   });
   const orderQueue = createOrderQueue({ ...deps, authority });
   return {
@@ -100,10 +100,16 @@ export function createOrderQueue(deps: OrderDeps) {
   };
 }
 
-async function accountKey(): Promise<string> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-}
+/** With a new key, the next order registers a new account. */
+export const acmeAccountKey = declareKey({
+  name: 'acme.account_key',
+  protects: 'The account at the certificate authority',
+  create: () =>
+    generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString(),
+  acceptedSeconds: 3600,
+});
 
 export function certificateState(row: CertificateRow | null): CertificateState {
   if (row?.notAfter && !row.isExpired) return { state: 'ok' };

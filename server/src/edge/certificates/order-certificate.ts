@@ -4,7 +4,7 @@ import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { seal, sealingKey } from '../../core/seal.ts';
 import { type CertificateAuthority, OrderError } from '../../drivers/certificates/certificate-authority.ts';
 import { checkSoon, findDomainToCertify } from '../domains/hosts.ts';
-import { certificatesTag, nextTryAt, pauseForAll, renewAt, sealingKeyName } from './rules.ts';
+import { certificateKey, certificatesTag, nextTryAt, pauseForAll, renewAt } from './rules.ts';
 import {
   type DueOrder,
   pauseAuthority,
@@ -38,7 +38,7 @@ export async function orderCertificate(deps: OrderDeps, order: DueOrder, signal:
       publish: (challenge) => saveChallenge(db, { ...challenge, host: order.host }),
       signal,
     });
-    const key = await sealingKey(db, sealingKeyName);
+    const key = await sealingKey(db, certificateKey);
     const keySealed = seal(key, { text: issued.key, boundTo: order.domainId });
     const change = { name: 'certificates.issue', auditTenantId: order.tenantId };
     const isSaved = await runAsOperator(deps.operator(), change, async (ctx) => {

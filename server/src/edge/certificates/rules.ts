@@ -1,3 +1,4 @@
+import { declareSealingKey } from '../../core/keys.ts';
 import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
 
 const minute = 60_000;
@@ -41,4 +42,8 @@ export function renewAt(life: { notBefore: Date; notAfter: Date }, random: numbe
 /** Invalidated when a certificate is issued. Removing a domain invalidates `domainsTag`. */
 export const certificatesTag = 'certificates';
 
-export const sealingKeyName = 'certificates.sealing_key';
+export const certificateKey = declareSealingKey({
+  name: 'certificates.sealing_key',
+  protects: 'Private keys of TLS certificates',
+  columns: { 'certificates.key_sealed': 'domain_id::text' },
+});

@@ -2,11 +2,11 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import type { Invalidation } from '../../core/invalidation.ts';
-import { sealingKey, unseal } from '../../core/seal.ts';
+import { type SealingKey, sealingKey, unseal } from '../../core/seal.ts';
 import type { HostCertificate, HttpsListener, TlsKeyPair } from '../../http/https-listener.ts';
 import { domainsTag } from '../domains/domain-record.ts';
 import { listActiveHosts } from '../domains/hosts.ts';
-import { certificatesTag, sealingKeyName } from './rules.ts';
+import { certificateKey, certificatesTag } from './rules.ts';
 import { listStoredCertificates, readStoredCertificates } from './store.ts';
 
 /** Full reload, also for missed notifications and for files that the operator has renewed. */
@@ -98,7 +98,7 @@ export function createCertificateLoader(deps: { db: Db; log: Logger }): () => Pr
     const fresh = served.filter((row) => !opened.has(nameOf(row)));
     const next = new Map(served.map((row) => [nameOf(row), opened.get(nameOf(row)) ?? null]));
     if (fresh.length > 0) {
-      const key = await sealingKey(db, sealingKeyName);
+      const key = await sealingKey(db, certificateKey);
       const hosts = new Map(fresh.map(({ domainId, host }) => [domainId, host]));
       for (const row of await readStoredCertificates(db, [...hosts.keys()])) {
         const host = hosts.get(row.domainId);
@@ -110,7 +110,7 @@ export function createCertificateLoader(deps: { db: Db; log: Logger }): () => Pr
   };
 
   /** An unusable certificate must not prevent the others from being served. */
-  function open(key: Buffer, host: string, row: StoredKey): HostCertificate | null {
+  function open(key: SealingKey, host: string, row: StoredKey): HostCertificate | null {
     try {
       const pem = unseal(key, { sealed: row.keySealed, boundTo: row.domainId });
       if (!new X509Certificate(row.chain).checkPrivateKey(createPrivateKey(pem)))

@@ -1,8 +1,7 @@
-import { createPrivateKey, randomBytes, sign } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { AppAccess } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
+import { declareSigningKey, type LiveKey } from '../../core/keys.ts';
 
 export interface Person {
   userId: string;
@@ -13,7 +12,7 @@ export interface Person {
 
 export interface UserTokens {
   tokenFor(app: { appId: string; tenantSlug: string }, person: Person): string;
-  publicKeys: { keys: JWK[] };
+  publicKeys(): { keys: JWK[] };
 }
 
 const secondsMax = 60;
@@ -21,27 +20,39 @@ const secondsMax = 60;
 const leftSecondsMin = 30;
 const cachedMax = 10_000;
 
+export const userTokenKey = declareSigningKey({
+  name: 'edge.user_key',
+  protects: 'Tokens that tell an app who its visitor is',
+  create: newKey,
+  acceptedSeconds: 3600,
+});
+
 /** Short-lived signed tokens for one app each. Cached, because signing costs more than proxying a request. */
-export async function createUserTokens(deps: {
-  db: Db;
-  baseUrl: string;
-  now: () => Date;
-}): Promise<UserTokens> {
-  const { db, baseUrl, now } = deps;
-  const jwk = await loadOrCreateKey(db, 'edge.user_key', newKey);
-  const key = createPrivateKey({ key: jwk as never, format: 'jwk' });
-  const { d: _secret, ...publicKey } = jwk;
-  const head = encodeJson({ alg: 'ES256', typ: 'JWT', kid: jwk.kid });
+export function createUserTokens(deps: { key: LiveKey<JWK>; baseUrl: string; now: () => Date }): UserTokens {
+  const { baseUrl, now } = deps;
   const cached = new Map<string, { token: string; exp: number }>();
+  let signer: { jwk: JWK; key: KeyObject; head: string } | null = null;
+
+  function currentSigner() {
+    const jwk = deps.key.current();
+    if (signer?.jwk !== jwk)
+      signer = {
+        jwk,
+        key: createPrivateKey({ key: jwk as never, format: 'jwk' }),
+        head: encodeJson({ alg: 'ES256', typ: 'JWT', kid: jwk.kid }),
+      };
+    return signer;
+  }
 
   function signToken(claims: Record<string, unknown>): string {
+    const { head, key } = currentSigner();
     const text = `${head}.${encodeJson(claims)}`;
     const signature = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' });
     return `${text}.${signature.toString('base64url')}`;
   }
 
   return {
-    publicKeys: { keys: [publicKey] },
+    publicKeys: () => ({ keys: deps.key.accepted().map(({ d: _secret, ...publicKey }) => publicKey) }),
     tokenFor({ appId, tenantSlug }, { userId, email, name, relation }) {
       const iat = Math.floor(now().getTime() / 1000);
       const claims = { sub: userId, email, name, tenant: tenantSlug, relation };

@@ -29,6 +29,7 @@ export function listenRaw(options: {
   edge: () => Edge | null;
   trustedProxies: TrustedProxies;
   passThroughClients: PassThroughClients;
+  strictTransport?: string | null;
   log: Logger;
   startClock?: typeof startClock;
   limits?: Partial<ConnectionLimits & { pendingResponsesMax: number; queuedBytesMax: number }>;
@@ -41,7 +42,7 @@ export function listenRaw(options: {
   const shared: ListenerState = {
     ...options,
     clock,
-    heads: createResponseHeads(clock),
+    heads: createResponseHeads(clock, options.strictTransport),
     writeBuffer: createWriteBuffer(),
     pendingResponses: 0,
     pendingResponsesMax: limits.pendingResponsesMax,

@@ -53,3 +53,13 @@ test('request ids are unique and have the form of a UUID', () => {
   expect(ids.size).toBe(100_000);
   expect([...ids].every((id) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))).toBe(true);
 });
+
+test('the header for https only is added where the response has none of its own', () => {
+  const heads = createResponseHeads(clockAt(0, early), 'max-age=31536000');
+  const get = (headers: Record<string, string>) =>
+    heads.get({ status: 200, headers: Object.freeze(headers), body: null }, 3).toString();
+  expect(get({ etag: '"a"' })).toContain('\r\nstrict-transport-security: max-age=31536000\r\n');
+  expect(get({ 'strict-transport-security': 'max-age=0' }).match(/strict-transport-security: .*/g)).toEqual([
+    'strict-transport-security: max-age=0',
+  ]);
+});

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { EdgeResponse } from '../edge-request.ts';
+import { strictTransportHeader } from '../headers.ts';
 
 export type Framing = number | 'chunks' | 'nothing';
 
@@ -17,7 +18,7 @@ export interface ResponseHeads {
   get(response: EdgeResponse, framing: Framing): Buffer;
 }
 
-export function createResponseHeads(clock: Clock): ResponseHeads {
+export function createResponseHeads(clock: Clock, strictTransport: string | null = null): ResponseHeads {
   const cache = new WeakMap<EdgeResponse['headers'], ResponseHead[]>();
   return {
     get(response, framing) {
@@ -28,7 +29,7 @@ export function createResponseHeads(clock: Clock): ResponseHeads {
           if (head.status === status && head.framing === framing) return withCurrentDate(head, clock);
         }
       }
-      const head = renderHead(response, framing, clock);
+      const head = renderHead(response, framing, clock, strictTransport);
       if (known === undefined) {
         if (Object.isFrozen(headers)) cache.set(headers, [head]);
       } else if (known.length < headsPerHeadersMax) known.push(head);
@@ -49,7 +50,12 @@ function withCurrentDate(head: ResponseHead, clock: Clock): Buffer {
 const namePattern = /^[\w!#$%&'*+.^`|~-]+$/;
 const valuePattern = /^[\t -~\x80-\xff]*$/;
 
-function renderHead(response: EdgeResponse, framing: Framing, clock: Clock): ResponseHead {
+function renderHead(
+  response: EdgeResponse,
+  framing: Framing,
+  clock: Clock,
+  strictTransport: string | null,
+): ResponseHead {
   const { status, headers } = response;
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
@@ -59,6 +65,8 @@ function renderHead(response: EdgeResponse, framing: Framing, clock: Clock): Res
     }
     text += `${name}: ${value}\r\n`;
   }
+  if (strictTransport !== null && !(strictTransportHeader in headers))
+    text += `${strictTransportHeader}: ${strictTransport}\r\n`;
   if (framing === 'chunks') text += 'transfer-encoding: chunked\r\n';
   else if (framing !== 'nothing') text += `content-length: ${framing}\r\n`;
   text += 'date: ';

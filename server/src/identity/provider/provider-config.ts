@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Adapter, Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { findAppForSignIn } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
-import { loadOrCreateKey } from '../../core/seal.ts';
+import { declareKey, declareSigningKey, type LiveKey, randomText } from '../../core/keys.ts';
 import { isUuid } from '../../core/values.ts';
 import { findUser } from '../../people/users/users.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
@@ -46,14 +46,15 @@ export function providerConfig(deps: ConfigDeps): Configuration {
   return {
     adapter: deps.adapter,
     clients: deps.clients,
-    jwks: deps.keys.jwks,
+    // The provider signs with the first key of an algorithm.
+    jwks: { keys: listSigningKeys(deps.keys) },
     cookies: {
       names: {
         session: sessionCookieName(baseUrl),
         interaction: 'svc_interaction',
         resume: 'svc_interaction_resume',
       },
-      keys: new CookieSigner(deps.keys.cookieKeys),
+      keys: new CookieSigner(deps.keys.cookies),
       long: { ...cookie, path: '/' },
       short: cookie,
     },
@@ -194,22 +195,31 @@ function showLogout(ctx: KoaContextWithOIDC): void {
   showPage(ctx, page, 200);
 }
 
-interface ProviderKeys {
-  jwks: { keys: SigningKey[] };
-  cookieKeys: string[];
+export interface ProviderKeys {
+  signing: LiveKey<{ keys: SigningKey[] }>;
+  cookies: LiveKey<string[]>;
 }
 
 type SigningKey = JWK & { kty: string };
 
-/** Created by the first server; all servers sign with the same keys. */
-export async function loadProviderKeys(db: Db): Promise<ProviderKeys> {
-  const [jwks, cookieKeys] = await Promise.all([
-    loadOrCreateKey(db, 'oauth.jwks', async () => ({
-      keys: [await newSigningKey('ES256'), await newSigningKey('RS256')],
-    })),
-    loadOrCreateKey(db, 'oauth.cookie_keys', async () => [randomBytes(32).toString('base64url')]),
-  ]);
-  return { jwks, cookieKeys };
+export const oauthSigningKey = declareSigningKey({
+  name: 'oauth.jwks',
+  protects: 'ID tokens of the sign-in service',
+  create: async () => ({ keys: [await newSigningKey('ES256'), await newSigningKey('RS256')] }),
+  acceptedSeconds: sessionSeconds,
+});
+
+export const oauthCookieKey = declareKey<string[]>({
+  name: 'oauth.cookie_keys',
+  protects: 'Cookies of the sign-in service',
+  create: () => [randomText()],
+  acceptedSeconds: sessionSeconds,
+});
+
+/** The current keys first. */
+export function listSigningKeys({ signing }: ProviderKeys): SigningKey[] {
+  const current = signing.current();
+  return [current, ...signing.accepted().filter((set) => set !== current)].flatMap(({ keys }) => keys);
 }
 
 async function newSigningKey(alg: 'ES256' | 'RS256'): Promise<SigningKey> {

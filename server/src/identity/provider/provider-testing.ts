@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
+import { loadKey } from '../../core/keys.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import {
@@ -19,6 +20,7 @@ import {
 import { TestBrowser, type Visit } from './browser-testing.ts';
 import { createConsoleLogin } from './console-login.ts';
 import { createIdentityProvider, type IdentityProviderOptions } from './provider.ts';
+import { oauthCookieKey, oauthSigningKey } from './provider-config.ts';
 
 export const testPassword = 'correct horse battery staple';
 /** Sets the client address of a request to the test server. */
@@ -64,6 +66,7 @@ export async function startTestProvider(
     appsDomain: 'apps.localhost',
     dataDir,
     log: silentLog,
+    keys: { signing: await loadKey(db, oauthSigningKey), cookies: await loadKey(db, oauthCookieKey) },
     localSecret: null,
     localUser: async () => null,
     ...options,

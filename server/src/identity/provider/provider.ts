@@ -10,7 +10,7 @@ import { createDeviceGate } from './device-pages.ts';
 import { createFrame, listenForFaults } from './frame.ts';
 import { createInteractions, createLogout } from './interactions.ts';
 import { registerLocalGrant } from './local-login.ts';
-import { deviceCodeSeconds, loadProviderKeys, providerConfig } from './provider-config.ts';
+import { deviceCodeSeconds, listSigningKeys, type ProviderKeys, providerConfig } from './provider-config.ts';
 import { forwardTo, listenOnSocket } from './provider-socket.ts';
 import { createUpstream } from './upstream.ts';
 import type { UpstreamSettings } from './upstream-client.ts';
@@ -22,6 +22,7 @@ export interface IdentityProviderOptions {
   appsDomain: string;
   dataDir: string;
   log: Logger;
+  keys: ProviderKeys;
   upstream?: UpstreamSettings;
   /** Null: local login is disabled. */
   localSecret: string | null;
@@ -37,34 +38,51 @@ export interface IdentityProvider {
 
 /** The provider is a Node handler: it listens on its own socket, and requests are forwarded to it. */
 export async function createIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
-  const { db, baseUrl, appsDomain, log } = options;
+  const createProvider = await prepareProvider(options);
+  // The provider reads its signing keys once: after a rotation another one answers new requests.
+  const keyIds = () =>
+    listSigningKeys(options.keys)
+      .map(({ kid }) => kid)
+      .join();
+  let built = { keyIds: keyIds(), answer: createProvider().callback() };
+  const socket = await listenOnSocket(
+    options.dataDir,
+    mount((req, res) => {
+      if (built.keyIds !== keyIds()) built = { keyIds: keyIds(), answer: createProvider().callback() };
+      return built.answer(req, res);
+    }),
+  );
+  return { handle: forwardTo(socket.path, options.baseUrl), stop: socket.close };
+}
+
+async function prepareProvider(options: IdentityProviderOptions): Promise<() => Provider> {
+  const { db, baseUrl, appsDomain, log, keys, localSecret, localUser } = options;
   const { Provider, errors, interactionPolicy } = await loadOidcProvider();
   const clients = ownClients({ baseUrl, localLogin: options.localSecret === null ? 'off' : 'on' });
-  const config = providerConfig({
-    db,
-    baseUrl,
-    interactionPolicy,
-    accessDenied: () => new errors.AccessDenied('this app is not open to you'),
-    keys: await loadProviderKeys(db),
-    clients: [...clients, ...(options.extraClients ?? [])],
-    adapter: createOauthAdapter({
+  return () => {
+    const config = providerConfig({
       db,
-      request: () => Provider.ctx,
-      invalidGrant: (detail) => new errors.InvalidGrant(detail),
-      findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),
-    }),
-  });
-  const provider = new Provider(`${baseUrl}/oauth`, config);
-  // Only this process can connect to the socket, and it sets the client address.
-  provider.proxy = true;
-  allowAppRedirects(provider);
-  addPages(provider, options);
-  listenForFaults(provider, log);
-  const { localSecret, localUser } = options;
-  if (localSecret !== null) registerLocalGrant({ db, provider, errors, secret: localSecret, localUser });
-
-  const socket = await listenOnSocket(options.dataDir, mount(provider));
-  return { handle: forwardTo(socket.path, baseUrl), stop: socket.close };
+      baseUrl,
+      interactionPolicy,
+      accessDenied: () => new errors.AccessDenied('this app is not open to you'),
+      keys,
+      clients: [...clients, ...(options.extraClients ?? [])],
+      adapter: createOauthAdapter({
+        db,
+        request: () => Provider.ctx,
+        invalidGrant: (detail) => new errors.InvalidGrant(detail),
+        findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),
+      }),
+    });
+    const provider = new Provider(`${baseUrl}/oauth`, config);
+    // Only this process can connect to the socket, and it sets the client address.
+    provider.proxy = true;
+    allowAppRedirects(provider);
+    addPages(provider, options);
+    listenForFaults(provider, log);
+    if (localSecret !== null) registerLocalGrant({ db, provider, errors, secret: localSecret, localUser });
+    return provider;
+  };
 }
 
 function addPages(provider: Provider, options: IdentityProviderOptions): void {
@@ -79,9 +97,8 @@ function addPages(provider: Provider, options: IdentityProviderOptions): void {
 
 /** The provider's routes are relative to `/oauth`; its URLs use the original path. */
 function mount(
-  provider: Provider,
+  answer: (req: IncomingMessage, res: ServerResponse) => unknown,
 ): (req: IncomingMessage & { originalUrl?: string }, res: ServerResponse) => void {
-  const answer = provider.callback();
   return (req, res) => {
     req.originalUrl = req.url ?? '/';
     req.url = req.originalUrl.replace(/^\/oauth(?=[/?]|$)/, '').replace(/^(?!\/)/, '/');

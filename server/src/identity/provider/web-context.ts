@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { Provider } from 'oidc-provider';
+import type { LiveKey } from '../../core/keys.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import { type Page, renderPage } from './pages/layout.ts';
 
@@ -88,22 +89,27 @@ export function httpStatus(failure: Failure): number {
 
 /** Signs cookies with the first key and verifies with all, in the interface that Koa expects. */
 export class CookieSigner {
-  readonly #keys: readonly string[];
+  readonly #keys: LiveKey<readonly string[]>;
 
-  constructor(keys: readonly string[]) {
+  constructor(keys: LiveKey<readonly string[]>) {
     this.#keys = keys;
   }
 
   sign(data: string): string {
-    return signature(data, this.#keys[0] ?? '');
+    return signature(data, this.#keys.current()[0] ?? '');
   }
 
   verify(data: string, signed: string): boolean {
     return this.index(data, signed) >= 0;
   }
 
+  /** The current key first: Koa signs a cookie again if another one matches. */
+  #all(): readonly string[] {
+    return [...new Set([...this.#keys.current(), ...this.#keys.accepted().flat()])];
+  }
+
   index(data: string, signed: string): number {
-    return this.#keys.findIndex((key) => {
+    return this.#all().findIndex((key) => {
       const expected = Buffer.from(signature(data, key));
       const presented = Buffer.from(signed);
       return presented.length === expected.length && timingSafeEqual(presented, expected);

@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { fixedKey } from '../../../core/keys.ts';
 import type { TestGitHost } from '../conformance.ts';
 import { createOctokitGitHost } from '../octokit-git-host.ts';
 import { gitText, newFolder } from './git-folder.ts';
@@ -104,7 +105,7 @@ export function createTestClient(server: GitHubServer) {
     loginUrl: server.web,
     apiUrl: `${server.web}/api/v3`,
     isBuiltIn: false,
-    appId: String(server.appId),
+    credentials: fixedKey({ ...server, appId: String(server.appId) }),
     installUrl: (state) => `${server.web}/github-apps/svc-test/installations/new?state=${state}`,
   });
 }

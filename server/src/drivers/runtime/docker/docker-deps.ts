@@ -12,7 +12,7 @@ export interface DockerDeps {
   swarmNode: string | null;
   /** Label for everything of this installation, since others may use the engine too. */
   installation: string;
-  imageKey: string;
+  imageKey: () => string;
   baseImage: string;
   network: string | null;
   publish: Publish;

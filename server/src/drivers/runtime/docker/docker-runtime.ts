@@ -29,7 +29,7 @@ export interface DockerOptions {
 export interface DockerRuntimeOptions extends DockerOptions {
   dataDir: string;
   installation: string;
-  imageKey: string;
+  imageKey: () => string;
   baseEnvironment: BaseEnvironment;
   log: Logger;
   buildMsMax?: number;

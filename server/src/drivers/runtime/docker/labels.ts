@@ -43,7 +43,7 @@ export function imageName(
   { imageKey }: Pick<DockerDeps, 'imageKey'>,
   job: { appId: string; buildId: string },
 ) {
-  const secret = createHmac('sha256', imageKey).update(job.buildId).digest('hex').slice(0, 48);
+  const secret = createHmac('sha256', imageKey()).update(job.buildId).digest('hex').slice(0, 48);
   return `${imageRegistry}svc/${job.appId}:${secret}`;
 }
 

@@ -25,7 +25,7 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
     address: engine.address,
     network: null,
     swarm: 'trusted-network' as const,
-    imageKey: 'of-a-test',
+    imageKey: () => 'of-a-test',
     dataDir: of,
     installation: 'a-test',
     log: silentLog,
