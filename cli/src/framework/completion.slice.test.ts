@@ -15,7 +15,7 @@ const offered = async (...typed: string[]) =>
 
 describe('candidates', () => {
   test('are the words that may come next', async () => {
-    expect(await offered('gr')).toEqual(['grants']);
+    expect(await offered('gr')).toEqual(['groups', 'grants']);
     expect(await offered('grants', 's')).toEqual(['scope']);
     expect(await offered('--tenant', 'x', 'grants', 'scope', '')).toEqual(['set']);
     expect(new Set(await offered(''))).toEqual(
