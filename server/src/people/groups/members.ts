@@ -108,13 +108,13 @@ export async function followClaim(
   { tenantId, userId, values }: { tenantId: string; userId: string; values: readonly string[] },
 ): Promise<void> {
   await lockTenantGroups(ctx.db, tenantId);
-  const wanted = new Set(values.slice(0, claimValuesMax));
+  const required = new Set(values.slice(0, claimValuesMax));
   for (const { id, source, external_id } of await listGroupRowsOf(ctx.db, tenantId, userId)) {
-    if (source !== 'claim' || wanted.delete(external_id ?? '')) continue;
+    if (source !== 'claim' || required.delete(external_id ?? '')) continue;
     const group = await lockGroupRow(ctx.db, tenantId, id);
     if (group) await changeGroupMembers(ctx, group, { add: [], remove: [userId] });
   }
-  for (const value of wanted) {
+  for (const value of required) {
     const where = sql`g.source = 'claim' and g.external_id = ${value}`;
     const { rows } = await listGroupRows(ctx.db, tenantId, { where }, { limit: 1, offset: 0 });
     if (!rows[0] && (await countGroupRows(ctx.db, tenantId)) >= groupsPerTenantMax) {

@@ -154,8 +154,8 @@ function compareSql(
   const isPresent = sql<boolean>`${column.sql} is not null`;
   if (value === null) return op === 'eq' ? sql`${column.sql} is null` : isPresent;
   if (column.type === 'boolean') {
-    const wanted = typeof value === 'boolean' ? value : value.toLowerCase() === 'true';
-    return sql`${column.sql} is ${op === 'ne' ? sql`distinct from` : sql`not distinct from`} ${wanted}`;
+    const required = typeof value === 'boolean' ? value : value.toLowerCase() === 'true';
+    return sql`${column.sql} is ${op === 'ne' ? sql`distinct from` : sql`not distinct from`} ${required}`;
   }
   if (String(value).includes('\0')) return sql`false`;
   const fold = (text: RawBuilder<unknown>) => (column.type === 'exact' ? text : sql`lower(${text})`);

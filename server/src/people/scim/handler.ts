@@ -227,8 +227,8 @@ const names = (query: URLSearchParams, parameter: string) =>
 function isReturned(query: URLSearchParams, attribute: string): boolean {
   const name = attribute.toLowerCase();
   if (name === 'id' || name === 'schemas') return true;
-  const wanted = names(query, 'attributes');
-  if (wanted.length > 0) return wanted.some((each) => each === name || each.startsWith(`${name}.`));
+  const requested = names(query, 'attributes');
+  if (requested.length > 0) return requested.some((each) => each === name || each.startsWith(`${name}.`));
   return !names(query, 'excludedAttributes').includes(name);
 }
 
