@@ -36,7 +36,9 @@ async function exceed(kind: keyof typeof limits, calls: (() => ReturnType<Call>)
     expect([body.code, headers.get('retry-after')]).toEqual(['rate_limited', seconds ?? '']);
     expect(Number(seconds)).toBeWithin(1, 11);
   }
-  const left = others.map(({ headers }) => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? ';r=1;')?.[1]));
+  const left = others.map(({ headers }) =>
+    Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? ';r=1;')?.[1]),
+  );
   expect(Math.min(...left)).toBe(0);
   expect(Math.max(...left)).toBeLessThan(max);
 }

@@ -146,13 +146,16 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const finds =
     options.finds ?? (options.dataDir || options.command || env.SVC_DATABASE_URL ? 'nothing' : 'prepared');
   if (finds === 'prepared') await copyFolder(await preparedDataDir(), dataDir);
-  const child = Bun.spawn(options.command ?? [process.execPath, join(root, process.env.SVC_TEST_PROGRAM ?? 'server/src/main.ts')], {
-    cwd: root,
-    env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+  const child = Bun.spawn(
+    options.command ?? [process.execPath, join(root, process.env.SVC_TEST_PROGRAM ?? 'server/src/main.ts')],
+    {
+      cwd: root,
+      env,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  );
   const pidFile = join(ownFolder ?? dataDir, `${child.pid}.pid`);
   await Bun.write(pidFile, '');
   let text = '';

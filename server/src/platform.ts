@@ -84,7 +84,6 @@ export async function startPlatform(
     const invalidation = listenForChanges({ url, log });
     await invalidation.start();
     onStop(invalidation.stop);
-    const keyServices = await openKeys({ db, invalidation, log, onStop });
 
     const services = {
       config,
@@ -99,7 +98,7 @@ export async function startPlatform(
       invalidation,
       onCommitted: invalidation.notify,
       objects: openObjectStore(config),
-      ...keyServices,
+      ...(await openKeys({ db, invalidation, log, onStop })),
       now: () => new Date(),
       events: collectEvents(config),
       callerLimit: createCallerLimit(config.rateLimits),
@@ -126,10 +125,10 @@ export async function startPlatform(
       ...modules.flatMap((module) => module.handlers?.(services) ?? []),
     ]);
     control.endStartup();
-    const { edge: openedEdge, sites, console, rowsFastPath, rawDatabases } = services;
+    const { edge, sites, console, rowsFastPath, rawDatabases } = services;
     return {
       handle,
-      edge: openedEdge,
+      edge,
       sites,
       console,
       rowsFastPath,

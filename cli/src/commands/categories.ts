@@ -25,7 +25,11 @@ const categoryIdFlag = {
 const categoryFlags = {
   description: { type: 'string', summary: 'Description; empty clears it' },
   color: { type: 'string', placeholder: '#rrggbb', summary: 'Color; empty clears it' },
-  'icon-url': { type: 'string', placeholder: 'url', summary: 'URL of an uploaded icon (svc apps sign-icon-upload); empty clears it' },
+  'icon-url': {
+    type: 'string',
+    placeholder: 'url',
+    summary: 'URL of an uploaded icon (svc apps sign-icon-upload); empty clears it',
+  },
   'display-order': {
     type: 'integer',
     min: displayOrderMin,

@@ -11,8 +11,16 @@ export const appSettingFlags = {
     summary: 'Data scopes that the app requests; empty clears them',
   },
   description: { type: 'string', summary: 'Long description; empty clears it' },
-  'icon-url': { type: 'string', placeholder: 'url', summary: 'URL of an uploaded icon for light backgrounds' },
-  'icon-dark-url': { type: 'string', placeholder: 'url', summary: 'URL of an uploaded icon for dark backgrounds' },
+  'icon-url': {
+    type: 'string',
+    placeholder: 'url',
+    summary: 'URL of an uploaded icon for light backgrounds',
+  },
+  'icon-dark-url': {
+    type: 'string',
+    placeholder: 'url',
+    summary: 'URL of an uploaded icon for dark backgrounds',
+  },
   'resource-tier': {
     type: 'enum',
     values: resourceTiers,

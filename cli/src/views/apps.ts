@@ -81,7 +81,9 @@ export const templateView: View = {
   columns: ['id', 'alias', 'name', 'framework', 'deploy_method', 'built_in', 'description'],
 };
 
-export const resourcePresetView: View = { columns: ['name', 'cpu', 'memory_mb', 'disk_mb', 'allowed', 'default'] };
+export const resourcePresetView: View = {
+  columns: ['name', 'cpu', 'memory_mb', 'disk_mb', 'allowed', 'default'],
+};
 
 export const publicationView: View = {
   columns: [

@@ -2,8 +2,8 @@ import { runAsOperator } from '../../core/mutation.ts';
 import { createScimToken, listScimTokens, revokeScimToken } from '../../people/scim/tokens.ts';
 import { parseTenantName } from '../../people/tenants/rules.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { withSystem } from '../system.ts';
 import { listResult } from '../list-result.ts';
+import { withSystem } from '../system.ts';
 import { requireTenant } from './people.ts';
 
 export async function runCreateScimToken(

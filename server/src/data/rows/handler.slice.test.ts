@@ -33,7 +33,12 @@ async function callError(method: string, path: string, access: Partial<RowAccess
   });
   const request = new Request(`http://svc.example.test${path}`, { method });
   const failure = await rows
-    .answer(request, path, '', { requestId: 'test', log: silentLog, extendTimeout: () => {}, clientAddress: () => '' })
+    .answer(request, path, '', {
+      requestId: 'test',
+      log: silentLog,
+      extendTimeout: () => {},
+      clientAddress: () => '',
+    })
     .then(
       () => null,
       (error: unknown) => error,
