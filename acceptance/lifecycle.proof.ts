@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Browser } from './support/browser.ts';
 import { admin, run, svcFor } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
 import { freePort, isAlive, postmasterOf, root, startEmbedded } from './support/server.ts';
@@ -48,6 +49,20 @@ test('lets one server use a data dir at a time, and keeps two data dirs separate
   });
   expect(elsewhere.status).toBe(401);
   await Promise.all([one.stop(), other.stop()]);
+});
+
+test('writes the password of the first admin into a file of its own user where there is no terminal', async () => {
+  const server = await startEmbedded({ finds: 'nothing' });
+  const file = join(server.dataDir, 'demo-password');
+  const password = readFileSync(file, 'utf8').trim();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(server.output()).toContain(file);
+  expect(server.output()).not.toContain(password);
+  const browser = new Browser(server.baseUrl);
+  const page = await browser.open('/login');
+  const typed = { email: 'admin@demo.localhost', password };
+  expect((await browser.press(page, 'Sign in', typed)).status).toBe(200);
+  await server.stop();
 });
 
 test('with SVC_SEED=none creates no tenant, no user and no local login', async () => {

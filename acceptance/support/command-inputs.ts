@@ -96,6 +96,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   }),
   logout: () => ({ args: [], env: withoutLogin() }),
   'whoami, exit-codes, version, tenants list, tenants get, members list, sessions list, pats list': none,
+  'account sign-ins': none,
   'audit list, connectors list, presets list, grants mine, grants list, policies list': none,
   'categories list, apps list, apps mine, apps owned, apps received, apps workspace': none,
   'apps resource-presets, apps templates list, git-host accounts list': none,
@@ -113,6 +114,10 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'groups update': line('{group} --description changed', fixtures.group),
   'groups members add': line('{group} --user {member}', fixtures.group),
   'groups members remove': line('{group} --user {userID}', fixtures.groupWithMember),
+  'account password': async (world) => {
+    const { password } = await fixtures.password(world, world.people.A, 'A');
+    return { args: ['--password-stdin'], stdin: `${password}\ntulip anvil ${uniqueName('w')}\n` };
+  },
   'sessions revoke': line('{sessionID}', fixtures.session),
   'pats create': line('--name {unique} --actions read,write --expires-in-days 7'),
   'pats revoke': line('{patID}', fixtures.pat),

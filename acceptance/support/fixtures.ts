@@ -60,6 +60,16 @@ export async function pat(world: World, owner: Person) {
   return { patID: String((await post(world, owner, 'pats', { name: uniqueName('token') })).id) };
 }
 
+/** Set directly in the database: `svc-admin users set-password` would end the sessions. */
+export async function password({ tenant, people }: World, owner: Person, letter: Letter) {
+  const { id } = letter === 'X' ? people.X : owner;
+  const chosen = 'violet anchor drum seven';
+  const hash = await Bun.password.hash(chosen, { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
+  const text = 'update svc.users set password_hash = $2 where id = $1';
+  await queryDatabase(tenant.server, text, [id, hash]);
+  return { password: chosen };
+}
+
 /** A second session, beside the one that the person's calls use. */
 export async function session({ tenant }: World, { id, call }: Person) {
   await admin(tenant.server, ['tokens', 'issue', '--user', id]);

@@ -48,6 +48,7 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     openBrowser: async () => false,
     confirm: async () => options.confirm ?? false,
     confirmTyped: async () => options.confirm ?? false,
+    password: async () => options.input ?? '',
     onInterrupt: (stop) => options.interrupt?.(stop),
   };
   ran.exit = await runCli(io);

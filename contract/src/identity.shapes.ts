@@ -42,6 +42,32 @@ export const Session = z.object({
 export const listSessions = { query: pageQuery, answer: page(Session) };
 export const revokeSession = { params: z.object({ sessionID: uuid }), answer: empty };
 
+export const SignIn = z.object({
+  at: timestamp,
+  event: z.enum([
+    'signed_in',
+    'sign_in_failed',
+    'device_approved',
+    'token_created',
+    'token_issued',
+    'password_changed',
+  ]),
+  method: z.string().meta({ description: 'Such as `password`; empty where it does not apply.' }),
+  address: z.string(),
+  device: z.string().meta({ description: 'As the client describes itself, such as `Firefox on Linux`.' }),
+  name: z.string().meta({ description: 'Name of the token.' }),
+});
+
+export const listSignIns = { query: pageQuery, answer: page(SignIn) };
+
+/** The server checks the rules, and says which one a password breaks. */
+const password = z.string().min(1).max(1024);
+
+export const changePassword = {
+  body: z.strictObject({ current_password: password, new_password: password }),
+  answer: z.object({ changed_at: timestamp }),
+};
+
 export const Pat = z.object({
   id: uuid,
   tenant_id: uuid,

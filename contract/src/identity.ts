@@ -1,4 +1,4 @@
-import { anyMember, change, member, ownRecords, read, remove, who } from './endpoint.ts';
+import { anyMember, change, member, ownRecords, read, remove, replace, who } from './endpoint.ts';
 import type * as shapes from './identity.shapes.ts';
 
 export const tenantRoles = ['tenant_member', 'tenant_admin'] as const;
@@ -6,6 +6,7 @@ export const userStatuses = ['active', 'suspended'] as const;
 /** `deactivated`: the directory of the tenant has ended the membership's access. */
 export const memberStatuses = [...userStatuses, 'deactivated'] as const;
 
+export const passwordCharsMin = 12;
 export const patLifeDaysDefault = 90;
 export const patLifeDaysMax = 365;
 export const patsPerUserMax = 50;
@@ -41,6 +42,24 @@ export const revokeSession = remove<typeof shapes.revokeSession>()({
   summary: 'End one of your sessions; its tokens stop working immediately',
   authority: { credential: 'login' },
   who: who('O:own C:own A:own M:own P:n N:n X:n'),
+});
+
+export const listSignIns = read<typeof shapes.listSignIns>()({
+  id: 'signIns.list',
+  path: '/api/v1/me/sign-ins',
+  summary: 'List your sign-ins, failed attempts, approved devices and new tokens, newest first',
+  authority: { credential: 'login' },
+  who: who('O:own C:own A:own M:own P:n N:n X:own'),
+});
+
+export const changePassword = replace<typeof shapes.changePassword>()({
+  id: 'me.changePassword',
+  path: '/api/v1/me/password',
+  summary: 'Change your password; your other sessions end',
+  authority: { credential: 'login' },
+  who: who('O:own C:own A:own M:own P:n N:n X:own'),
+  irreversible: true,
+  errors: ['wrong_password', 'no_password', 'rate_limited'],
 });
 
 export const listPats = read<typeof shapes.listPats>()({

@@ -96,7 +96,19 @@ export const signInPaths: Record<string, Json> = {
   '/oauth/me': { get: userInfo('get'), post: userInfo('post') },
   '/oauth/session/end': plain('oauth.endSession: Ends the session of a browser', 'text/html'),
   '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),
-  '/login/done': plain('login.done: Where the sign-in comes back to', 'text/html'),
+  '/login/done': {
+    get: {
+      operationId: 'login.done',
+      tags,
+      summary: 'Where the sign-in comes back to; a state of another browser ends the session',
+      security: [],
+      parameters: query(['state']),
+      responses: {
+        303: { description: 'Redirect to the page that asked for the sign-in.', headers: requestIdHeader },
+        ...refused([403], page),
+      },
+    },
+  },
   '/logout': {
     post: {
       operationId: 'login.end',

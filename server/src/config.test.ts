@@ -39,6 +39,26 @@ test('the apps domain must be a valid host name', () => {
     expect(() => readConfig({ SVC_APPS_DOMAIN: domain })).toThrow(ConfigError);
 });
 
+test('the demo tenant is created only when the base URL is loopback', () => {
+  expect(readConfig({}).seed).toBe('demo');
+  expect(readConfig({ SVC_BASE_URL: 'http://127.0.0.1:4400' }).seed).toBe('demo');
+  expect(readConfig({ SVC_SEED: 'none' }).seed).toBe('none');
+  expect(readConfig({ SVC_BASE_URL: 'https://svc.example.com' }).seed).toBe('none');
+  const both = { SVC_BASE_URL: 'https://svc.example.com', SVC_SEED: 'demo' };
+  expect(() => readConfig(both)).toThrow('SVC_SEED');
+});
+
+test('passwords can be turned off where another provider signs people in', () => {
+  const provider = {
+    SVC_OIDC_ISSUER: 'https://id.example.com',
+    SVC_OIDC_CLIENT_ID: 'svc',
+    SVC_OIDC_CLIENT_SECRET: 'secret',
+  };
+  expect(readConfig({}).localPasswords).toBe('on');
+  expect(readConfig({ ...provider, SVC_LOCAL_PASSWORDS: 'off' }).localPasswords).toBe('off');
+  expect(() => readConfig({ SVC_LOCAL_PASSWORDS: 'off' })).toThrow('SVC_OIDC_ISSUER');
+});
+
 test('the default resolvers are those of the system', () => {
   const none = { dns: { servers: null, port: 53 }, edgeAddresses: null, caaId: null };
   expect(readConfig({}).domains).toEqual(none);

@@ -15,10 +15,12 @@ import {
 import {
   readDatabaseUrl,
   readGitHost,
+  readLocalPasswords,
   readMail,
   readMasterKeyFile,
   readObjectStore,
   readRuntime,
+  readSeed,
   readUpstream,
 } from './config/services.ts';
 import { type Environment, readChoice, readPort } from './config/values.ts';
@@ -76,7 +78,8 @@ export function readConfig(env: Environment) {
     /** A login that can create roles and databases on the server for app databases. */
     rawDatabaseUrl: readDatabaseUrl(env, 'SVC_RAW_DATABASE_URL'),
     objectStore: readObjectStore(env),
-    seed: readChoice(env, 'SVC_SEED', ['demo', 'none'], 'demo'),
+    seed: readSeed(env, baseUrl),
+    localPasswords: readLocalPasswords(env),
     logLevel: readChoice(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     upstream: readUpstream(env),
     checkAnswers: readChoice(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',

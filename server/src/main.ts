@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
@@ -112,7 +114,7 @@ try {
   });
   if (started.seeded) {
     const { tenant, email, password } = started.seeded;
-    const how = password === null ? 'whose password is unchanged' : `password ${password} (shown once)`;
+    const how = password === null ? 'whose password is unchanged' : deliverPassword(password);
     console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
   }
   if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
@@ -126,6 +128,15 @@ try {
   console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
   process.exit(1);
+}
+
+/** A log may be readable by others: the password is printed on a terminal only. */
+function deliverPassword(password: string): string {
+  if (process.stdout.isTTY) return `password ${password} (shown once)`;
+  const file = join(config.dataDir, 'demo-password');
+  rmSync(file, { force: true });
+  writeFileSync(file, `${password}\n`, { mode: 0o600, flag: 'wx' });
+  return `whose password is in ${file}`;
 }
 
 async function handleWhileStarting(_: Request, url: URL): Promise<Response> {

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { AppsServices } from './apps/module.ts';
-import { mailTopic } from './apps/notifications/rules.ts';
 import type { Config } from './config.ts';
 import { anchorEffect } from './core/audit-verify.ts';
 import { createReadiness, openControlDatabase } from './core/db.ts';
@@ -18,6 +17,7 @@ import type { DataServices } from './data/module.ts';
 import type { HttpsServer } from './drivers/certificates/https-server.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
 import type { DriverDeps } from './drivers/deps.ts';
+import { mailTopics } from './drivers/mail/mail.ts';
 import { openObjectStore } from './drivers/object-store/open-object-store.ts';
 import { openRowDatabase } from './drivers/row-database/open-row-database.ts';
 import type { Supervisor } from './drivers/supervisor/connect-supervisor.ts';
@@ -80,7 +80,7 @@ export async function startPlatform(
       { name: 'outbox.forget', cron: '17 3 * * *', run: () => deleteFinishedEffects(db) },
       retireKeysJob(() => services),
     ];
-    const outbox = createOutbox({ url, db, log, effects, jobs, queues: { mail: [mailTopic] } });
+    const outbox = createOutbox({ url, db, log, effects, jobs, queues: { mail: mailTopics } });
     const invalidation = listenForChanges({ url, log });
     await invalidation.start();
     onStop(invalidation.stop);

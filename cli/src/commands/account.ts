@@ -1,7 +1,9 @@
 import {
+  changePassword,
   createPat,
   listPats,
   listSessions,
+  listSignIns,
   patLifeDaysDefault,
   patLifeDaysMax,
   revokePat,
@@ -63,6 +65,43 @@ export const notificationsRead = defineCommand({
     '--all --execute': 'Mark all as read',
     '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Preview it',
   },
+});
+
+export const accountPassword = defineCommand({
+  words: 'account password',
+  summary: 'Change your password; your other sessions end',
+  description:
+    'Asks for the passwords on a terminal. The new one needs at least 12 characters and must not be easy to guess.',
+  kind: 'mutate',
+  flags: {
+    'password-stdin': {
+      type: 'boolean',
+      summary: 'Read two lines from standard input: the current password and the new one',
+    },
+  },
+  endpoint: changePassword,
+  input: async ({ flags, ctx }) => {
+    const { readPasswordChange } = await import('../account/password.ts');
+    return { body: await readPasswordChange(ctx, { fromStdin: flags['password-stdin'] === true }) };
+  },
+  present: (ctx, answer) => {
+    ctx.note('Your other sessions have ended.');
+    return answer;
+  },
+  examples: {
+    '--execute': 'Change it',
+    '--password-stdin --execute': 'Change it from a script',
+  },
+});
+
+export const accountSignIns = defineCommand({
+  words: 'account sign-ins',
+  summary: 'List your sign-ins, failed attempts, approved devices and new tokens',
+  kind: 'read',
+  flags: pageFlags,
+  endpoint: listSignIns,
+  view: { columns: ['at', 'event', 'method', 'address', 'device', 'name'] },
+  examples: { '': 'See who signed in as you, and from where' },
 });
 
 export const sessionsList = defineCommand({

@@ -18,6 +18,8 @@ export interface Io {
   openBrowser(url: string): Promise<boolean>;
   confirm(question: string, signal: AbortSignal): Promise<boolean>;
   confirmTyped(name: string, signal: AbortSignal): Promise<boolean>;
+  /** Asks without showing what is typed. */
+  password(question: string, signal: AbortSignal): Promise<string>;
   onInterrupt(stop: () => void): void;
 }
 
@@ -43,6 +45,7 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
     openBrowser: (url) => openBrowser(url, env),
     confirm: async (question, signal) => (await import('./prompt.ts')).confirm(question, signal),
     confirmTyped: async (name, signal) => (await import('./prompt.ts')).confirmTyped(name, signal),
+    password: async (question, signal) => (await import('./prompt.ts')).password(question, signal),
   };
 }
 

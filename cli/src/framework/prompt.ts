@@ -1,4 +1,4 @@
-import { confirm as ask, isCancel, text } from '@clack/prompts';
+import { confirm as ask, password as askHidden, isCancel, text } from '@clack/prompts';
 import { CliError } from './errors.ts';
 
 /** Asks on standard error, because standard output is for the result. */
@@ -16,6 +16,14 @@ export async function confirmTyped(name: string, signal: AbortSignal): Promise<b
   process.off('exit', restoreTerminal);
   if (isCancel(answer)) throw notAnsweredError();
   return answer === name;
+}
+
+export async function password(question: string, signal: AbortSignal): Promise<string> {
+  process.once('exit', restoreTerminal);
+  const answer = await askHidden({ message: question, output: process.stderr, signal });
+  process.off('exit', restoreTerminal);
+  if (isCancel(answer)) throw notAnsweredError();
+  return answer;
 }
 
 export function notAnsweredError(): CliError {

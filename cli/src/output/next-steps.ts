@@ -18,6 +18,7 @@ const steps: Record<ErrorCode, string> = {
   unauthenticated: 'Run svc login.',
   login_required: 'Run svc login; a personal access token cannot do this.',
   forbidden: 'Another role or ownership is required; svc whoami shows your role in each tenant.',
+  wrong_password: 'Type it again, or reset it: “Forgot your password?” on the sign-in page.',
   cross_site_request: 'Send a token instead of a cookie.',
   url_expired: 'Run the command again, or get a new URL with svc apps storage get-url.',
   self_approval: 'Ask another tenant admin to approve it.',
@@ -101,6 +102,7 @@ const steps: Record<ErrorCode, string> = {
   last_admin: 'Make another member tenant_admin first: svc members set.',
   group_managed:
     'Change the group at the identity provider; `svc groups list` shows the source of each group.',
+  no_password: 'Change the password at the provider that you sign in with.',
   limit_reached: 'Delete what is no longer needed.',
   idempotency_in_progress: 'Wait a moment, then check the result.',
   plan_stale: 'Preview again, and execute with the new --plan.',

@@ -81,6 +81,22 @@ export function readUpstream(env: Environment) {
   };
 }
 
+/** Off: everybody signs in through the other provider. */
+export function readLocalPasswords(env: Environment): 'on' | 'off' {
+  const choice = readChoice(env, 'SVC_LOCAL_PASSWORDS', ['on', 'off'], 'on');
+  if (choice === 'off') requireVariable(env, 'SVC_OIDC_ISSUER', 'with SVC_LOCAL_PASSWORDS=off');
+  return choice;
+}
+
+/** The demo tenant and its local login are for a developer's own machine. */
+export function readSeed(env: Environment, baseUrl: string): 'demo' | 'none' {
+  const isLocal = isLoopbackUrl(baseUrl);
+  const seed = readChoice(env, 'SVC_SEED', ['demo', 'none'], isLocal ? 'demo' : 'none');
+  if (seed === 'demo' && !isLocal)
+    throw new ConfigError('SVC_SEED', 'can be demo only when the host of SVC_BASE_URL is localhost.');
+  return seed;
+}
+
 export function readGitHost(env: Environment): GitHostConfig {
   const kind = readChoice(env, 'SVC_GIT_HOST', ['built-in', 'github'], 'built-in');
   const names = ['URL', 'API_URL', 'CLIENT_ID', 'APP_ID', 'APP_SLUG', 'PRIVATE_KEY_FILE', 'WEBHOOK_SECRET'];
@@ -124,7 +140,11 @@ export function readRuntime(env: Environment, baseUrl: string): RuntimeConfig {
 /** Where apps cannot be isolated they are refused, except on a developer's own machine. */
 function readIsolationUse(env: Environment, baseUrl: string): IsolationUse {
   if (readChoice(env, 'SVC_RUNTIME_ISOLATION', ['auto', 'none'], 'auto') === 'none') return 'none';
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname) ? 'preferred' : 'required';
+  return isLoopbackUrl(baseUrl) ? 'preferred' : 'required';
+}
+
+function isLoopbackUrl(url: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 
 function readDocker(env: Environment): DockerOptions {

@@ -144,6 +144,27 @@ export async function listAuditEntries(
   return query.execute();
 }
 
+/** Entries of the chain about the user, and tokens that the user created in any chain; newest first. */
+export async function listEntriesOfUser(
+  db: Db,
+  { tenantId, userId, actions }: { tenantId: string; userId: string; actions: readonly string[] },
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ rows: AuditEntriesTable[]; total: number }> {
+  const found = sql`
+    select * from svc.audit_entries
+    where tenant_id = ${tenantId} and target_id = ${userId} and action = any(${actions}::text[])
+    union all
+    select * from svc.audit_entries where actor_id = ${userId} and action = 'pats.create'`;
+  const [page, count] = await Promise.all([
+    sql<AuditEntriesTable>`
+      select * from (${found}) as found order by at desc, seq desc limit ${limit} offset ${offset}`.execute(
+      db,
+    ),
+    sql<{ total: number }>`select count(*)::int as total from (${found}) as found`.execute(db),
+  ]);
+  return { rows: page.rows, total: count.rows[0]?.total ?? 0 };
+}
+
 /** Truncated to milliseconds: a JavaScript date would lose the microseconds, and the hash would not match. */
 export async function transactionTime(tx: Tx): Promise<Date> {
   const time = sql<Date>`date_trunc('milliseconds', now())`.as('now');

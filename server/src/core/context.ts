@@ -45,9 +45,10 @@ export type AppMutationCtx = MutationCtx & AppCtx;
 export interface Caller {
   /**
    * `login`: an access token. `session`: a browser cookie. `pat`: what its actions allow. `scim`: the directory of a tenant,
-   * whose id is that of its token. `operator`: on the server machine.
+   * whose id is that of its token. `operator`: on the server machine. `anonymous`: only in the audit log, for a failed
+   * sign-in.
    */
-  kind: 'login' | 'session' | 'pat' | 'scim' | 'operator';
+  kind: 'login' | 'session' | 'pat' | 'scim' | 'operator' | 'anonymous';
   userId: string;
   email: string;
   name: string;

@@ -143,14 +143,30 @@ export interface OperatorDeps {
   events: EventSource;
 }
 
-export async function runAsOperator<T>(
+interface NamedChange {
+  name: string;
+  auditTenantId: string;
+  requestId?: string;
+}
+
+export function runAsOperator<T>(
   deps: OperatorDeps,
-  change: { name: string; auditTenantId: string; requestId?: string },
+  change: NamedChange,
+  useCase: (ctx: MutationCtx) => Promise<T>,
+): Promise<T> {
+  return runAs(deps, operatorCaller, change, useCase);
+}
+
+/** A change that does not come through the API. */
+export async function runAs<T>(
+  deps: OperatorDeps,
+  caller: Caller,
+  change: NamedChange,
   useCase: (ctx: MutationCtx) => Promise<T>,
 ): Promise<T> {
   let value: { is: T } | undefined;
   await runMutation(
-    { ...deps, caller: operatorCaller, requestId: change.requestId ?? Bun.randomUUIDv7() },
+    { ...deps, caller, requestId: change.requestId ?? Bun.randomUUIDv7() },
     {
       mode: 'execute',
       operation: { id: change.name, irreversible: false },

@@ -1,9 +1,14 @@
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
+import type { MailConfig } from '../drivers/mail/mail.ts';
+import { openSmtpMail } from '../drivers/mail/smtp-mail.ts';
 import { at } from '../http/front.ts';
 import type { Deps, Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { findSeededAdmin } from '../people/seed.ts';
+import { mailResetLink, resetMailTopic } from './account/reset-mail.ts';
+import { accountRoutes } from './account/routes.ts';
+import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
 import {
   type CredentialDeps,
   createAuthenticate,
@@ -19,7 +24,7 @@ import {
   type IdentityProviderOptions,
 } from './provider/provider.ts';
 import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
-import { deleteOldLoginAttempts } from './provider/store.ts';
+import { createResetPages } from './provider/reset-pages.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { endSignIns, endSignInsToApp } from './sessions/sessions.ts';
@@ -31,22 +36,19 @@ export interface IdentityServices {
 }
 
 type IdentityDeps = Deps & {
-  config: Pick<IdentityProviderOptions, 'upstream'> & { seed: 'demo' | 'none' };
+  config: Pick<IdentityProviderOptions, 'upstream' | 'localPasswords'> & {
+    seed: 'demo' | 'none';
+    mail: MailConfig | null;
+  };
 };
+
+const canResetPassword = ({ config }: IdentityDeps) => config.mail !== null && config.localPasswords === 'on';
 
 export const identity: Module = {
   name: 'identity',
   keys: [oauthSigningKey, oauthCookieKey],
-  async open({
-    config,
-    db,
-    events,
-    log,
-    now,
-    invalidation,
-    keys,
-    onStop,
-  }: IdentityDeps): Promise<IdentityServices> {
+  async open(deps: IdentityDeps): Promise<IdentityServices> {
+    const { config, db, events, log, now, invalidation, keys, onStop } = deps;
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
     onStop(() => closeLocalLogin(config, localSecret));
     const provider = await createLazyProvider({
@@ -60,6 +62,7 @@ export const identity: Module = {
       },
       localSecret,
       localUser: () => findSeededAdmin(db),
+      canResetPassword: canResetPassword(deps),
     });
     onStop(provider.stop);
     const credentials = (): CredentialDeps => ({
@@ -75,8 +78,8 @@ export const identity: Module = {
       provider,
     };
   },
-  routes: () => [...sessionRoutes, ...patRoutes],
-  handlers: ({ config, provider }: IdentityDeps & IdentityServices) => [
+  routes: ({ config }: IdentityDeps) => [...sessionRoutes, ...accountRoutes(config), ...patRoutes],
+  handlers: ({ provider, ...deps }: IdentityDeps & IdentityServices) => [
     {
       matches: (path) => path === '/oauth' || path.startsWith('/oauth/'),
       route: 'oauth',
@@ -85,12 +88,31 @@ export const identity: Module = {
     {
       matches: at('/login', '/login/done', '/logout'),
       route: 'login',
-      handle: createConsoleLogin({ baseUrl: config.baseUrl }),
+      handle: createConsoleLogin({ baseUrl: deps.config.baseUrl, db: deps.db }),
+    },
+    {
+      matches: at('/login/forgot', '/login/reset'),
+      route: 'reset password',
+      handle: createResetPages({
+        ...deps,
+        baseUrl: deps.config.baseUrl,
+        canResetPassword: canResetPassword(deps),
+      }),
     },
   ],
+  effects: ({ config, db, log, now }: IdentityDeps) => ({
+    [resetMailTopic]: mailResetLink({
+      db,
+      log,
+      now,
+      baseUrl: config.baseUrl,
+      mail: config.mail && openSmtpMail(config.mail),
+    }),
+  }),
   jobs: ({ db }) => [
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => deleteExpiredModels(db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => deleteOldLoginAttempts(db) },
+    { name: 'accounts.forget', cron: '23 * * * *', run: () => deleteOldAccountRows(db) },
   ],
   subscriptions: () => [
     onPerson({
@@ -101,7 +123,11 @@ export const identity: Module = {
       },
       suspended: endSignIns,
       activated: endSignIns,
-      passwordChanged: endSignIns,
+      passwordChanged: async (ctx, user) => {
+        await endSignIns(ctx, user);
+        // Whoever knew the old password may have signed in from some of them.
+        await deleteKnownOrigins(ctx.db, user.userId);
+      },
     }),
     onApp({
       deleted: async (ctx, { appId }) => {

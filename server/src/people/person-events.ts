@@ -22,7 +22,8 @@ export interface PersonEvents {
   ): Promise<void>;
   suspended(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
-  passwordChanged(ctx: MutationCtx, user: { userId: string }): Promise<void>;
+  /** `keep`: the credential that changed it stays signed in. */
+  passwordChanged(ctx: MutationCtx, user: { userId: string; keep?: string | undefined }): Promise<void>;
   maxTierChanged(
     ctx: MutationCtx,
     tenant: { tenantId: string; tier: TenantRow['max_resource_tier'] },

@@ -59,6 +59,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'data dir',
     'object store',
     'address',
+    'apps domain',
     'server',
     'openid provider',
     'certificates',
@@ -260,6 +261,17 @@ test('a public URL that users cannot reach is a warning', async () => {
   expect(await statusOf({ SVC_BASE_URL: 'http://svc.example.com', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'http://localhost:9', SVC_PORT: '4400' })).toBe('warning');
   expect(await statusOf({ SVC_BASE_URL: 'https://svc.example.com', SVC_PORT: '4400' })).toBe('ok');
+});
+
+test('a domain that apps share with the platform is a warning', async () => {
+  const { doctor } = await system();
+  const check = async (base: string, apps: string) =>
+    (await doctor({ SVC_BASE_URL: base, SVC_APPS_DOMAIN: apps })).find('apps domain').status;
+  expect(await check('https://svc.example.com', 'apps.example.com')).toBe('warning');
+  expect(await check('https://example.co.uk', 'example.co.uk')).toBe('warning');
+  expect(await check('https://svc.example.com', 'example-apps.com')).toBe('ok');
+  expect(await check('https://svc.one.co.uk', 'apps.two.co.uk')).toBe('ok');
+  expect(await check('http://localhost:4400', 'apps.localhost')).toBe('ok');
 });
 
 test('live apps built for another runtime are listed', async () => {

@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
+import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
@@ -10,7 +11,13 @@ import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warni
 const mebibyte = 1024 * 1024;
 const freeBytesMin = 100 * mebibyte;
 const freeBytesEnough = 1024 * mebibyte;
-const secretFiles = ['postgres.json', 'raw/postgres.json', localLoginFile, 'audit-anchors.jsonl'];
+const secretFiles = [
+  'postgres.json',
+  'raw/postgres.json',
+  localLoginFile,
+  'demo-password',
+  'audit-anchors.jsonl',
+];
 
 export const dataDir = configCheck('data dir', async ({ dataDir: folder }) => {
   const found = statSync(folder, { throwIfNoEntry: false });
@@ -68,6 +75,19 @@ async function checkAddress({ host, port, baseUrl }: Config): Promise<Finding> {
   }
   return ok(detail);
 }
+
+/** An app can set cookies for its whole registrable domain, and is same-site with every host there. */
+export const appsDomain = configCheck('apps domain', async ({ baseUrl, appsDomain: apps }) => {
+  const { hostname } = new URL(baseUrl);
+  const findDomain = (host: string) => getDomain(host, { allowPrivateDomains: true });
+  const shared = findDomain(`any-app.${apps}`);
+  if (shared === null || shared !== findDomain(hostname))
+    return ok(`Apps are below ${apps}, which shares no domain with ${hostname}.`);
+  return warning(
+    `Apps are below ${apps}, which shares the domain ${shared} with ${hostname}.`,
+    'Set SVC_APPS_DOMAIN to a domain that is registered for apps alone.',
+  );
+});
 
 const readyMsMax = 3_000;
 

@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts';
 import type { AdminCtx } from '../command.ts';
 import { type Check, type DatabaseFacts, errorText, type Finding, ok, problem, warning } from './check.ts';
 import { auditChains, keys, migrations, outbox, rowsRole, withCheckedDatabase } from './database.ts';
-import { address, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
+import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
 
@@ -56,6 +56,7 @@ const checks: readonly Check[] = [
   dataDir,
   objectStore,
   address,
+  appsDomain,
   server,
   openidProvider,
   certificates,

@@ -4,6 +4,7 @@ import {
   notificationTextCharsMax,
   notificationTitleCharsMax,
 } from '@svc/contract/notifications.ts';
+import type { MailTopic } from '../../drivers/mail/mail.ts';
 
 /** Names may contain line breaks and control characters; a title is one line. */
 export function cutTitle(title: string): string {
@@ -32,4 +33,4 @@ function cut(text: string, charsMax: number): string {
   return chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`;
 }
 
-export const mailTopic = 'notifications.mail';
+export const mailTopic: MailTopic = 'notifications.mail';

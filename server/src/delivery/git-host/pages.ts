@@ -5,7 +5,7 @@ import { Failure, fail } from '../../core/problem.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { seeOther } from '../../http/headers.ts';
 import { readBody } from '../../http/read-body.ts';
-import { recordAttempt, refundAttempt } from '../../identity/provider/login-attempts.ts';
+import { recordAttempt, refundAttempt } from '../../identity/account/attempts.ts';
 import { cross, type Page, pageResponse, tick } from '../../identity/provider/pages/layout.ts';
 import { deviceCodePage, messagePage } from '../../identity/provider/pages/pages.ts';
 import type { GitHostDeps } from './deps.ts';
@@ -49,8 +49,10 @@ async function handleForm(deps: GitHostDeps, request: Request, caller: Caller, r
   );
   const typed = form.get('user_code') ?? '';
   // Counted before the lookup, so that parallel attempts cannot exceed the limit; a correct code is not counted.
-  const limits = [{ key: `git-device:user:${caller.userId}`, max: wrongCodesMax }];
-  const seconds = await recordAttempt(db, limits, wrongCodesSeconds);
+  const limits = [
+    { key: `git-device:user:${caller.userId}`, max: wrongCodesMax, firstSeconds: wrongCodesSeconds },
+  ];
+  const seconds = await recordAttempt(db, limits);
   if (seconds !== null) return tooManyAttempts(seconds, requestId);
   const userCode = parseUserCode(typed);
   const code = userCode === null ? undefined : await findByUserCode(db, userCode);

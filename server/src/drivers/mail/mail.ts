@@ -1,3 +1,7 @@
+/** Effects that send e-mail have a queue of their own: a slow mail server must not delay others. */
+export const mailTopics = ['notifications.mail', 'account.reset_mail'] as const;
+export type MailTopic = (typeof mailTopics)[number];
+
 export interface Mail {
   send(message: MailMessage): Promise<void>;
   check(): Promise<void>;

@@ -103,10 +103,14 @@ interface PresentedCredential {
 
 /**
  * The `__Host-` prefix keeps other hosts of the domain from setting the cookie. Browsers accept it over TLS
- * only.
+ * only, and with the path `/`.
  */
+export function hostCookieName(baseUrl: string, name: string): string {
+  return baseUrl.startsWith('https:') ? `__Host-${name}` : name;
+}
+
 export function sessionCookieName(baseUrl: string): string {
-  return baseUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session';
+  return hostCookieName(baseUrl, 'svc_session');
 }
 
 /**
@@ -130,7 +134,8 @@ export function presentedCredential(request: Request, origin: string): Presented
 }
 
 const bearerPattern = /^bearer +([\w.~+/-]{1,512}=*)$/i;
-const cookiePattern = /^[\w.~-]{1,256}$/;
+const cookiePattern = /^[\w.~-]+$/;
+const cookieCharsMaxDefault = 256;
 const safeMethods = new Set(['GET', 'HEAD']);
 
 /** CSRF protection: a browser also sends its cookie with requests that other sites trigger. */
@@ -139,12 +144,13 @@ function isSameOrigin(request: Request, origin: string): boolean {
 }
 
 /** Two cookies of the same name mean that another host has set one: neither is accepted. */
-export function readCookie(header: string, name: string): string | null {
+export function readCookie(header: string, name: string, charsMax = cookieCharsMaxDefault): string | null {
   const values = header
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
   const [value] = values;
-  return values.length === 1 && value !== undefined && cookiePattern.test(value) ? value : null;
+  const isValid = values.length === 1 && value !== undefined && value.length <= charsMax;
+  return isValid && cookiePattern.test(value) ? value : null;
 }

@@ -18,13 +18,6 @@ test('signing in redirects to the requested page, at once when already signed in
   );
 });
 
-test('a callback with an unknown state redirects to the start page', async () => {
-  const browser = provider.browser();
-  await browser.open('/login?return_to=/secret');
-  const answer = await browser.open('/login/done?state=made-up&code=x');
-  expect(answer.url).toBe(`${provider.baseUrl}/`);
-});
-
 test('a failed sign-in shows an error page instead of a redirect loop', async () => {
   const answer = await provider.browser().open('/login/done?error=access_denied&state=x');
   expect(answer.status).toBe(403);
@@ -101,7 +94,7 @@ test('a thousand hostile return addresses all stay on this server', () => {
 });
 
 test('under another loopback name, the sign-in redirects to the configured one', async () => {
-  const handle = createConsoleLogin({ baseUrl: 'http://localhost:4400' });
+  const handle = createConsoleLogin({ baseUrl: 'http://localhost:4400', db: database.db });
   const at = async (address: string) =>
     (await handle(new Request(address), new URL(address), { requestId: 'x' })).headers.get('location');
   expect(await at('http://127.0.0.1:4400/login?return_to=/x')).toBe(

@@ -1,29 +1,35 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { seeOther } from '../../http/headers.ts';
+import { hostCookieName, readCookie, sessionCookieName } from '../credentials/find-credential.ts';
 import { consoleClientId } from '../sessions/clients.ts';
+import { endSession } from '../sessions/sessions.ts';
 import { pageResponse } from './pages/layout.ts';
 import { messagePage } from './pages/pages.ts';
 
-const cookieName = 'svc_login';
 const signInSecondsMax = 3600;
+/** Sign-ins in several tabs. */
+const pendingMax = 5;
+const cookieCharsMax = 3000;
 
 type Handle = (request: Request, url: URL, info: Pick<RequestInfo, 'requestId'>) => Promise<Response>;
 
-export function createConsoleLogin(options: { baseUrl: string }): Handle {
-  const { baseUrl } = options;
-  const attributes = `Path=/login; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`;
+export function createConsoleLogin({ baseUrl, db }: { baseUrl: string; db: Db }): Handle {
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`;
+  const cookieName = hostCookieName(baseUrl, 'svc_login');
+  const sessionCookie = sessionCookieName(baseUrl);
 
   return async (request, url, info) => {
     if (url.pathname === '/logout') return logOut(request);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
     }
-    return url.pathname === '/login' ? begin(url) : finish(request, url, info.requestId);
+    return url.pathname === '/login' ? begin(request, url) : finish(request, url, info.requestId);
   };
 
-  function begin(url: URL): Response {
+  function begin(request: Request, url: URL): Response {
     // `localhost` and `127.0.0.1` have separate cookies: the whole sign-in must use one of them.
     if (isOtherLoopbackName(url.hostname, new URL(baseUrl).hostname)) {
       return seeOther(`${baseUrl}${url.pathname}${url.search}`);
@@ -40,25 +46,53 @@ export function createConsoleLogin(options: { baseUrl: string }): Handle {
       code_challenge: createHash('sha256').update(randomBytes(32)).digest('base64url'),
       code_challenge_method: 'S256',
     });
-    const value = `${state}.${Buffer.from(returnTo).toString('base64url')}`;
+    const entry = `${state}.${Buffer.from(returnTo).toString('base64url')}`;
     return seeOther(`${baseUrl}/oauth/auth?${query}`, {
-      'set-cookie': `${cookieName}=${value}; Max-Age=${signInSecondsMax}; ${attributes}`,
+      'set-cookie': setPending([entry, ...listPending(request)]),
     });
   }
 
-  function finish(request: Request, url: URL, requestId: string): Response {
-    const cookie = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)\\.([\\w-]*)`).exec(
-      request.headers.get('cookie') ?? '',
-    );
-    const [, state, encoded = ''] = cookie ?? [];
-    const isOwnState = state !== undefined && state === url.searchParams.get('state');
-    const returnTo = isOwnState ? localPath(Buffer.from(encoded, 'base64url').toString(), baseUrl) : '/';
-    const forget = `${cookieName}=; Max-Age=0; ${attributes}`;
-    if (!url.searchParams.has('error')) return seeOther(`${baseUrl}${returnTo}`, { 'set-cookie': forget });
+  /** Entries of state and return path, the newest first. */
+  function listPending(request: Request): string[] {
+    return (readCookie(request.headers.get('cookie') ?? '', cookieName, cookieCharsMax) ?? '')
+      .split('~')
+      .filter((entry) => /^[\w-]+\.[\w-]*$/.test(entry));
+  }
+
+  function setPending(entries: readonly string[]): string {
+    const fitting = entries.slice(0, pendingMax);
+    while (fitting.join('~').length > cookieCharsMax && fitting.length > 1) fitting.pop();
+    const age = fitting.length === 0 ? 0 : signInSecondsMax;
+    return `${cookieName}=${fitting.join('~')}; Max-Age=${age}; ${attributes}`;
+  }
+
+  async function finish(request: Request, url: URL, requestId: string): Promise<Response> {
+    const state = url.searchParams.get('state') ?? '';
+    const pending = listPending(request);
+    const own = state === '' ? undefined : pending.find((entry) => entry.startsWith(`${state}.`));
+    const headers = new Headers({ 'set-cookie': setPending(pending.filter((entry) => entry !== own)) });
+    const encoded = own?.slice(state.length + 1) ?? '';
+    const returnTo = own ? localPath(Buffer.from(encoded, 'base64url').toString(), baseUrl) : '/';
+    if (own && !url.searchParams.has('error')) {
+      headers.set('location', `${baseUrl}${returnTo}`);
+      headers.set('cache-control', 'no-store');
+      return new Response(null, { status: 303, headers });
+    }
+    // A foreign state: somebody else began this sign-in, so the session may be theirs.
+    if (!own) {
+      const session = readCookie(request.headers.get('cookie') ?? '', sessionCookie);
+      if (session !== null) await endSession(db, { secret: session });
+      headers.append('set-cookie', `${sessionCookie}=; Max-Age=0; ${attributes}`);
+    }
     const link = { href: `/login?return_to=${encodeURIComponent(returnTo)}`, label: 'Sign in' };
-    const text = 'The sign-in was cancelled or failed.';
-    const page = messagePage({ title: 'You are not signed in', text, requestId, link });
-    return pageResponse(page, { status: 403, headers: { 'set-cookie': forget } });
+    const text = own
+      ? 'The sign-in was cancelled or failed.'
+      : 'The sign-in was not started in this browser, or took too long. Sign in again.';
+    const page = pageResponse(messagePage({ title: 'You are not signed in', text, requestId, link }), {
+      status: 403,
+    });
+    for (const [name, value] of headers) page.headers.append(name, value);
+    return page;
   }
 
   function logOut(request: Request): Response {

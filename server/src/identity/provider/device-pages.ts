@@ -1,8 +1,9 @@
 import type { Client, ErrorOut, KoaContextWithOIDC, Provider, UnknownObject } from 'oidc-provider';
 import type { Db } from '../../core/db.ts';
 import { findUser } from '../../people/users/users.ts';
+import { recordAttempt, refundAttempt, userCodeLimits } from '../account/attempts.ts';
+import { recordSignInEvent, type SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
-import { recordAttempt, refundAttempt, userCodeLimits } from './login-attempts.ts';
 import {
   deviceCodePage,
   deviceConfirmPage,
@@ -10,12 +11,20 @@ import {
   deviceDonePage,
   messagePage,
 } from './pages/pages.ts';
-import { getClientAddress, getRequestId, type Middleware, redirect, showPage } from './web-context.ts';
+import {
+  getClientAddress,
+  getDevice,
+  getRequestId,
+  type Middleware,
+  redirect,
+  showPage,
+} from './web-context.ts';
 
 export const devicePath = '/device';
 const deviceAction = `/oauth${devicePath}`;
 
-export function createDevicePages(db: Db) {
+export function createDevicePages(deps: SignInDeps) {
+  const { db } = deps;
   return {
     deviceInfo: (ctx: KoaContextWithOIDC) => ({ address: getClientAddress(ctx) }),
 
@@ -52,8 +61,19 @@ export function createDevicePages(db: Db) {
       showPage(ctx, page, 200);
     },
 
-    successSource(ctx: KoaContextWithOIDC): void {
+    async successSource(ctx: KoaContextWithOIDC): Promise<void> {
       const client = ctx.oidc.client;
+      const accountId = ctx.oidc.session?.accountId;
+      const user = accountId ? await findUser({ db }, { ref: accountId }) : null;
+      if (user)
+        await recordSignInEvent(deps, {
+          address: getClientAddress(ctx),
+          device: getDevice(ctx),
+          requestId: getRequestId(ctx),
+          action: 'account.approve_device',
+          user,
+          method: 'browser',
+        });
       showPage(ctx, deviceDonePage({ clientName: client?.clientName ?? client?.clientId ?? '' }), 200);
     },
   };

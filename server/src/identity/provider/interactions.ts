@@ -1,17 +1,20 @@
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
-import { findUser, verifyPassword } from '../../people/users/users.ts';
+import { findUser } from '../../people/users/users.ts';
+import { recordAttempt, recordSuccess, signInLimits } from '../account/attempts.ts';
+import { checkPassword } from '../account/password.ts';
+import { recordSignInEvent, type SignInDeps, type SignInMethod } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
 import { isLoopback, ownClientIds, parseAppClientId } from '../sessions/clients.ts';
-import { accountLimit, addressLimit, recordAttempt, refundAttempt } from './login-attempts.ts';
+import { currentBrowser } from './browser-cookie.ts';
 import { formTarget } from './pages/layout.ts';
 import { appConsentPage, consentPage, type LoginPage, loginPage } from './pages/pages.ts';
-import { clearAttempts } from './store.ts';
 import {
   cookieOptions,
   getClientAddress,
+  getDevice,
+  getRequestId,
   type Middleware,
   readForm,
   redirect,
@@ -20,11 +23,12 @@ import {
   type WebContext,
 } from './web-context.ts';
 
-interface InteractionDeps {
-  db: Db;
+interface InteractionDeps extends SignInDeps {
   provider: Provider;
   baseUrl: string;
   upstreamName: string | null;
+  localPasswords: 'on' | 'off';
+  canResetPassword: boolean;
 }
 
 const pathPattern = /^\/interaction\/([\w-]{1,100})(?:\/(login|confirm|abort))?$/;
@@ -84,6 +88,8 @@ async function showLogin(
     email: retry?.email ?? (typeof hint === 'string' ? hint.slice(0, 320) : ''),
     error: retry?.error ?? null,
     upstreamName: deps.upstreamName,
+    hasPasswords: deps.localPasswords === 'on',
+    canReset: deps.canResetPassword,
     canCancel: !ownClientIds.includes(client.clientId),
     formTargets: formTargets(interaction),
   };
@@ -92,24 +98,37 @@ async function showLogin(
 
 async function logIn(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
   if (interaction.prompt.name !== 'login') return redirect(ctx, interactionPath(interaction));
+  if (deps.localPasswords === 'off') throw fail('no_password');
+  const { db } = deps;
   const form = await readForm(ctx);
   const email = (form.get('email') ?? '').trim();
-  const account = accountLimit(email);
-  const address = addressLimit(getClientAddress(ctx));
-  const seconds = await recordAttempt(deps.db, [account, address]);
+  const origin = { address: getClientAddress(ctx), browser: currentBrowser() };
+  const limits = await signInLimits(db, email, origin);
+  const seconds = await recordAttempt(db, [limits.own, ...limits.shared]);
   if (seconds !== null) {
     const error = `Too many attempts. Wait ${seconds} seconds, then try again.`;
     const headers = { 'retry-after': String(seconds) };
     return showLogin(deps, ctx, interaction, 429, { email, error, headers });
   }
-  const user = await checkPassword(deps.db, { email, password: form.get('password') ?? '' });
+  const user = await checkPassword(db, { email, password: form.get('password') ?? '' });
   if (!user) {
+    const known = await findUser(deps, { ref: email });
+    if (known)
+      await recordSignInEvent(deps, {
+        ...signInDetails(ctx),
+        action: 'account.sign_in_failed',
+        user: known,
+        method: 'password',
+      });
     const error = 'The e-mail address or the password is wrong, or the account is suspended.';
     return showLogin(deps, ctx, interaction, 401, { email, error });
   }
-  await clearAttempts(deps.db, account);
-  await refundAttempt(deps.db, [address]);
-  await finishLogin(deps.provider, ctx, interaction, { userId: user.id, how: 'pwd' });
+  await recordSuccess(db, limits, { userId: user.id, origin });
+  await finishLogin(deps, ctx, interaction, { user, method: 'password' });
+}
+
+export function signInDetails(ctx: WebContext) {
+  return { address: getClientAddress(ctx), device: getDevice(ctx), requestId: getRequestId(ctx) };
 }
 
 async function consent(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
@@ -150,42 +169,28 @@ function parseScope(scope: unknown): string[] {
 }
 
 export async function finishLogin(
-  provider: Provider,
+  { provider, ...deps }: SignInDeps & { provider: Provider },
   ctx: WebContext,
   interaction: Interaction,
-  login: { userId: string; how: 'pwd' | 'fed' },
+  { user, method }: { user: Pick<UserRecord, 'id' | 'email'>; method: SignInMethod },
 ): Promise<void> {
+  await recordSignInEvent(deps, { ...signInDetails(ctx), action: 'account.sign_in', user, method });
   const session = await provider.Session.get(ctx);
-  if (session.accountId !== undefined && session.accountId !== login.userId) {
+  if (session.accountId !== undefined && session.accountId !== user.id) {
     // Another user was signed in in this browser: nothing of their session may remain.
     await session.destroy();
     interaction.session = undefined;
   }
   interaction.result = {
     ...interaction.lastSubmission,
-    login: { accountId: login.userId, amr: [login.how] },
+    login: { accountId: user.id, amr: amrValues[method] },
   };
   await interaction.persist();
   redirect(ctx, interaction.returnTo);
 }
 
-/** Each verification uses 64 MiB: further sign-ins are queued. */
-const concurrentMax = 4;
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function checkPassword(db: Db, input: { email: string; password: string }): Promise<UserRecord | null> {
-  if (running < concurrentMax) running++;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await verifyPassword({ db }, input);
-  } finally {
-    // The slot passes directly to the next in the queue.
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-}
+/** RFC 8176. */
+const amrValues: Record<SignInMethod, string[]> = { password: ['pwd'], upstream: ['fed'], local: ['user'] };
 
 /** No confirmation: the request comes from our own page. */
 export function createLogout(deps: { provider: Provider; baseUrl: string }): Middleware {

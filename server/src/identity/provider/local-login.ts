@@ -3,11 +3,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localGrantType, localLoginFile } from '@svc/contract/identity.ts';
 import type { Provider } from 'oidc-provider';
-import type { Db } from '../../core/db.ts';
 import { sha256 } from '../../core/values.ts';
 import { findUser } from '../../people/users/users.ts';
+import { recordSignInEvent, type SignInDeps } from '../account/sign-ins.ts';
 import { cliScope } from '../sessions/clients.ts';
-import { getClientAddress, wasForwarded } from './web-context.ts';
+import { getClientAddress, getDevice, getRequestId, wasForwarded } from './web-context.ts';
 
 interface LocalLoginConfig {
   baseUrl: string;
@@ -33,15 +33,15 @@ export function closeLocalLogin(config: LocalLoginConfig, secret: string | null)
   rmSync(file, { force: true });
 }
 
-interface LocalGrantOptions {
-  db: Db;
+interface LocalGrantOptions extends SignInDeps {
   provider: Provider;
   errors: typeof import('oidc-provider')['errors'];
   secret: string;
   localUser: () => Promise<string | null>;
 }
 
-export function registerLocalGrant({ db, provider, errors, secret, localUser }: LocalGrantOptions): void {
+export function registerLocalGrant(options: LocalGrantOptions): void {
+  const { db, provider, errors, secret, localUser } = options;
   provider.registerGrantType<{ local_secret?: string }>(
     localGrantType,
     async (ctx) => {
@@ -57,6 +57,14 @@ export function registerLocalGrant({ db, provider, errors, secret, localUser }: 
       if (user?.status !== 'active') throw new errors.InvalidGrant('there is no active user for local login');
 
       const accountId = user.id;
+      await recordSignInEvent(options, {
+        action: 'account.sign_in',
+        user,
+        method: 'local',
+        address: getClientAddress(ctx),
+        device: getDevice(ctx),
+        requestId: getRequestId(ctx),
+      });
       const grant = new provider.Grant({ accountId, clientId: client.clientId });
       grant.addOIDCScope(cliScope);
       const grantId = await grant.save();

@@ -7,6 +7,7 @@ import type { Db } from '../../core/db.ts';
 import { declareKey, declareSigningKey, type LiveKey, randomText } from '../../core/keys.ts';
 import { isUuid } from '../../core/values.ts';
 import { findUser } from '../../people/users/users.ts';
+import type { SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
 import {
   cliScope,
@@ -21,7 +22,7 @@ import { createDevicePages } from './device-pages.ts';
 import { renderError } from './frame.ts';
 import { formTarget } from './pages/layout.ts';
 import { loggedOutPage, logoutPage } from './pages/pages.ts';
-import { CookieSigner, cookieOptions, showPage } from './web-context.ts';
+import { CookieSigner, cookieOptions, secureCookieName, showPage } from './web-context.ts';
 
 const day = 24 * 3600;
 export const deviceCodeSeconds = 600;
@@ -30,8 +31,7 @@ const sessionSeconds = 14 * day;
 /** Upper limit for a device that keeps renewing its tokens. */
 const grantSeconds = 365 * day;
 
-interface ConfigDeps {
-  db: Db;
+interface ConfigDeps extends SignInDeps {
   baseUrl: string;
   keys: ProviderKeys;
   adapter: (kind: string) => Adapter;
@@ -51,8 +51,9 @@ export function providerConfig(deps: ConfigDeps): Configuration {
     cookies: {
       names: {
         session: sessionCookieName(baseUrl),
-        interaction: 'svc_interaction',
-        resume: 'svc_interaction_resume',
+        // Their path names one sign-in, so that several tabs do not interfere; `__Host-` would need the path `/`.
+        interaction: secureCookieName(baseUrl, 'svc_interaction'),
+        resume: secureCookieName(baseUrl, 'svc_interaction_resume'),
       },
       keys: new CookieSigner(deps.keys.cookies),
       long: { ...cookie, path: '/' },
@@ -86,7 +87,7 @@ export function providerConfig(deps: ConfigDeps): Configuration {
         enabled: true,
         allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
       },
-      deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****', ...createDevicePages(db) },
+      deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****', ...createDevicePages(deps) },
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: showLogout,

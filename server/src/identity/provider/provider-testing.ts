@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
 import { loadKey } from '../../core/keys.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import {
@@ -21,6 +22,7 @@ import { TestBrowser, type Visit } from './browser-testing.ts';
 import { createConsoleLogin } from './console-login.ts';
 import { createIdentityProvider, type IdentityProviderOptions } from './provider.ts';
 import { oauthCookieKey, oauthSigningKey } from './provider-config.ts';
+import { createResetPages } from './reset-pages.ts';
 
 export const testPassword = 'correct horse battery staple';
 /** Sets the client address of a request to the test server. */
@@ -69,14 +71,25 @@ export async function startTestProvider(
     keys: { signing: await loadKey(db, oauthSigningKey), cookies: await loadKey(db, oauthCookieKey) },
     localSecret: null,
     localUser: async () => null,
+    localPasswords: 'on',
+    canResetPassword: true,
     ...options,
   });
-  const consoleLogin = createConsoleLogin({ baseUrl: publicUrl });
+  const consoleLogin = createConsoleLogin({ baseUrl: publicUrl, db });
+  const resetPages = createResetPages({
+    db,
+    events: testEvents,
+    log: silentLog,
+    outbox: rowsOnlyOutbox,
+    baseUrl: publicUrl,
+    canResetPassword: true,
+  });
   server.answerWith(async (request, url) => {
     const clientAddress = request.headers.get(testAddressHeader) ?? '127.0.0.1';
     const info = { ...testRequestInfo, clientAddress };
     if (url.pathname.startsWith('/oauth')) return provider.handle(request, url, info);
     if (/^\/(login|login\/done|logout)$/.test(url.pathname)) return consoleLogin(request, url, info);
+    if (/^\/login\/(forgot|reset)$/.test(url.pathname)) return resetPages(request, url, info);
     return new Response(`home of ${url.pathname}`);
   });
   return {

@@ -6,6 +6,7 @@ import type { EventSource } from '../../core/events.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { allowAppRedirects, findAppClient, ownClients } from '../sessions/clients.ts';
 import { createDevicePolling, createOauthAdapter } from '../sessions/oauth-adapter.ts';
+import { createBrowserCookie, currentBrowser } from './browser-cookie.ts';
 import { createDeviceGate } from './device-pages.ts';
 import { createFrame, listenForFaults } from './frame.ts';
 import { createInteractions, createLogout } from './interactions.ts';
@@ -27,6 +28,9 @@ export interface IdentityProviderOptions {
   /** Null: local login is disabled. */
   localSecret: string | null;
   localUser: () => Promise<string | null>;
+  localPasswords: 'on' | 'off';
+  /** Whether a forgotten password can be reset by e-mail. */
+  canResetPassword: boolean;
   /** Static clients in addition to our own. */
   extraClients?: readonly ClientMetadata[];
 }
@@ -62,6 +66,8 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
   return () => {
     const config = providerConfig({
       db,
+      events: options.events,
+      log,
       baseUrl,
       interactionPolicy,
       accessDenied: () => new errors.AccessDenied('this app is not open to you'),
@@ -72,6 +78,7 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
         request: () => Provider.ctx,
         invalidGrant: (detail) => new errors.InvalidGrant(detail),
         findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),
+        browser: currentBrowser,
       }),
     });
     const provider = new Provider(`${baseUrl}/oauth`, config);
@@ -80,7 +87,8 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
     allowAppRedirects(provider);
     addPages(provider, options);
     listenForFaults(provider, log);
-    if (localSecret !== null) registerLocalGrant({ db, provider, errors, secret: localSecret, localUser });
+    if (localSecret !== null)
+      registerLocalGrant({ ...options, provider, errors, secret: localSecret, localUser });
     return provider;
   };
 }
@@ -88,9 +96,11 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
 function addPages(provider: Provider, options: IdentityProviderOptions): void {
   const { db, events, baseUrl, log, upstream } = options;
   provider.use(createFrame(log));
+  provider.use(createBrowserCookie({ baseUrl }));
   provider.use(createDevicePolling(db, deviceCodeSeconds));
   provider.use(createDeviceGate({ db, provider, baseUrl }));
-  provider.use(createInteractions({ db, provider, baseUrl, upstreamName: upstream?.name ?? null }));
+  const upstreamName = upstream?.name ?? null;
+  provider.use(createInteractions({ ...options, provider, upstreamName }));
   provider.use(createLogout({ provider, baseUrl }));
   if (upstream) provider.use(createUpstream({ db, events, provider, baseUrl, log, settings: upstream }));
 }

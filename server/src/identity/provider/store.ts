@@ -35,33 +35,3 @@ export async function lockUnclaimedUser(
     limit 2 for no key update`.execute(tx);
   return rows.length === 1 ? (rows[0] ?? null) : null;
 }
-
-/** `failures` of the current window, with this attempt, and the seconds until the window ends. */
-export async function countAttempts(db: Db, { keys, seconds }: { keys: readonly string[]; seconds: number }) {
-  const rows = sql.join(keys.map((key) => sql`(${key}, now(), 1)`));
-  const over = sql`attempt.window_start <= now() - make_interval(secs => ${seconds})`;
-  const counted = await sql<{ key: string; failures: number; seconds: number }>`
-    insert into svc.login_attempts as attempt (key, window_start, failures) values ${rows}
-    on conflict (key) do update set
-      failures = case when ${over} then 1 else attempt.failures + 1 end,
-      window_start = case when ${over} then now() else attempt.window_start end
-    returning key, failures,
-      ceil(extract(epoch from window_start - now()) + ${seconds})::int as seconds`.execute(db);
-  return counted.rows;
-}
-
-export async function decrementAttempts(db: Db, keys: readonly string[]): Promise<void> {
-  await sql`
-    update svc.login_attempts set failures = failures - 1
-    where failures > 0 and key in (
-      select key from svc.login_attempts where key = any(${keys}) order by key for update
-    )`.execute(db);
-}
-
-export async function clearAttempts(db: Db, { key }: { key: string }): Promise<void> {
-  await sql`delete from svc.login_attempts where key = ${key}`.execute(db);
-}
-
-export async function deleteOldLoginAttempts(db: Db): Promise<void> {
-  await sql`delete from svc.login_attempts where window_start < now() - interval '1 hour'`.execute(db);
-}

@@ -117,7 +117,7 @@ test('the new user is audited', async () => {
     select action from svc.audit_entries where target_id = ${link?.user_id} order by seq`.execute(
     insideDb.db,
   );
-  expect(rows.map((row) => row.action)).toEqual(['users.create', 'users.link']);
+  expect(rows.map((row) => row.action)).toEqual(['users.create', 'users.link', 'account.sign_in']);
   expect(await findAuditBreaks(insideDb.db)).toEqual([]);
 });
 

@@ -11,6 +11,7 @@ import { followClaim } from '../../people/groups/members.ts';
 import { listTenantsOf } from '../../people/tenants/tenants.ts';
 import { userNameCharsMax } from '../../people/users/rules.ts';
 import { createUser, findUser } from '../../people/users/users.ts';
+import { hostCookieName } from '../credentials/find-credential.ts';
 import { finishLogin, interactionPath } from './interactions.ts';
 import { messagePage } from './pages/pages.ts';
 import { findLinkedUser, insertUserLink, lockUnclaimedUser } from './store.ts';
@@ -46,7 +47,8 @@ const signInMinutesMax = 10;
 export function createUpstream(deps: UpstreamDeps): Middleware {
   const client = createUpstreamClient(deps.settings);
   const { name: upstreamName } = deps.settings;
-  const cookie = { ...cookieOptions(deps.baseUrl), path: callbackPath };
+  const cookie = { ...cookieOptions(deps.baseUrl), path: '/' };
+  const cookieName = (state: string) => hostCookieName(deps.baseUrl, `svc_upstream_${state.slice(0, 12)}`);
   return async (ctx, next) => {
     if (ctx.method !== 'GET') return next();
     if (beginPattern.test(ctx.path)) return begin(ctx);
@@ -94,7 +96,7 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     const user = userId === null ? null : await findUser(deps, { ref: userId });
     if (user?.status === 'active') {
       await followGroups(ctx, user.id, identity.groups);
-      await finishLogin(deps.provider, ctx, interaction, { userId: user.id, how: 'fed' });
+      await finishLogin(deps, ctx, interaction, { user, method: 'upstream' });
     } else if (user) {
       showMessage(ctx, 403, 'This account is suspended', 'Ask your administrator.', back);
     }
@@ -180,10 +182,6 @@ const signInChange = (ctx: WebContext, auditTenantId: string) => ({
 });
 
 type PendingSignIn = UpstreamChecks & { uid: string };
-
-function cookieName(state: string): string {
-  return `svc_upstream_${state.slice(0, 12)}`;
-}
 
 /**
  * Creates a user without a tenant. An address that a user already has is refused and never linked: the owner of

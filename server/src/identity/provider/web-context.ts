@@ -3,6 +3,7 @@ import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { Provider } from 'oidc-provider';
 import type { LiveKey } from '../../core/keys.ts';
 import { type Failure, fail } from '../../core/problem.ts';
+import { describeDevice } from '../../http/user-agent.ts';
 import { type Page, renderPage } from './pages/layout.ts';
 
 export type Middleware = Parameters<Provider['use']>[0];
@@ -29,6 +30,10 @@ export function getClientAddress(ctx: RequestHeaders): string {
 
 export function wasForwarded(ctx: RequestHeaders): boolean {
   return ctx.get(forwardedHeader) !== '';
+}
+
+export function getDevice(ctx: RequestHeaders): string {
+  return describeDevice(ctx.get('user-agent'));
 }
 
 export function getRequestId(ctx: RequestHeaders): string {
@@ -58,11 +63,15 @@ export function cookieOptions(baseUrl: string) {
   return { httpOnly: true, sameSite: 'lax', signed: true, overwrite: true, secure } as const;
 }
 
+export function secureCookieName(baseUrl: string, name: string): string {
+  return baseUrl.startsWith('https:') ? `__Secure-${name}` : name;
+}
+
 /**
  * Our pages send no referrer, so their posts have `Origin: null`; newer browsers also send `Sec-Fetch-Site`.
  * Second line of defence behind SameSite cookies.
  */
-export function requireSameSite(ctx: WebContext, origin: string): void {
+export function requireSameSite(ctx: RequestHeaders, origin: string): void {
   const site = ctx.get('sec-fetch-site');
   const from = ctx.get('origin');
   const isOwnSite = site === '' || site === 'same-origin' || site === 'none';

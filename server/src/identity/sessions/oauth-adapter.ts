@@ -21,6 +21,8 @@ interface AdapterOptions {
   /** Builds the error for a token that can no longer be used. */
   invalidGrant: (detail: string) => Error;
   findClient: (id: string) => Promise<ClientMetadata | undefined>;
+  /** Hash of the cookie of the browser that sent the request. */
+  browser: () => string | null;
 }
 
 /** Marks an id that is known by its hash only. */
@@ -47,6 +49,7 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         if (mode === 'skip') return;
         const { userCode } = payload;
         const stored = withoutSecrets(kind, id, payload);
+        if (kind === 'Interaction') stored.browser = options.browser();
         await storeModel(db, { kind, idHash, payload: stored, userCode, secondsLeft }, mode);
       },
 
@@ -54,6 +57,8 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         if (kind === 'Client') return options.findClient(id);
         const model = await findModel(db, kind, 'id_hash', hashId(id));
         if (model && kind === 'Session') sessions.found(model.idHash);
+        // A sign-in belongs to the browser that began it.
+        if (kind === 'Interaction' && model?.payload.browser !== options.browser()) return undefined;
         return model && restorePayload(kind, id, model);
       },
 

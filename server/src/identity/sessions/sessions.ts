@@ -3,8 +3,9 @@ import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
+import { sha256 } from '../../core/values.ts';
 import { ownClientIds, parseAppClientId } from './clients.ts';
-import { deleteGrants } from './models-store.ts';
+import { deleteGrants, deleteModel } from './models-store.ts';
 import { earliest, groupSessions, listGrantsOfSession, sessionId, sessionKind } from './rules.ts';
 import {
   deleteModelsOf,
@@ -40,10 +41,18 @@ export async function revokeSession(ctx: MutationCtx, { session }: { session: st
   ctx.invalidate(userTag(userId));
 }
 
-/** Also ends sign-ins in progress. PATs remain. */
-export async function endSignIns(ctx: MutationCtx, { userId }: { userId: string }): Promise<void> {
-  await deleteModelsOf(ctx.db, 'user_id', userId);
+/** Also ends sign-ins in progress. PATs remain, and the sign-in with the credential `keep`. */
+export async function endSignIns(
+  ctx: MutationCtx,
+  { userId, keep }: { userId: string; keep?: string | undefined },
+): Promise<void> {
+  await deleteModelsOf(ctx.db, 'user_id', userId, keep);
   ctx.invalidate(userTag(userId));
+}
+
+/** Returns false when there was no such session. */
+export async function endSession(db: Db, { secret }: { secret: string }): Promise<boolean> {
+  return deleteModel(db, { kind: 'Session', idHash: sha256(secret) });
 }
 
 /** Also ends sign-ins in progress. */

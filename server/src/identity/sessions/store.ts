@@ -79,9 +79,19 @@ export async function deleteSession(tx: Tx, userId: string, idHash: string): Pro
     where user_id = ${userId} and kind = 'Session' and id_hash = ${idHash}`.execute(tx);
 }
 
-/** In the order of `deleteGrants`. */
-export async function deleteModelsOf(tx: Tx, column: 'user_id' | 'client_id', id: string): Promise<void> {
-  const models = tx.withTables<Tables>().deleteFrom('oauth_models').where(column, '=', id);
+/** In the order of `deleteGrants`. `keep`: the hash of a session or grant, which remains with its tokens. */
+export async function deleteModelsOf(
+  tx: Tx,
+  column: 'user_id' | 'client_id',
+  id: string,
+  keep = '',
+): Promise<void> {
+  const models = tx
+    .withTables<Tables>()
+    .deleteFrom('oauth_models')
+    .where(column, '=', id)
+    .where('id_hash', '<>', keep)
+    .where(sql<boolean>`encode(sha256(convert_to(coalesce(grant_id, ''), 'UTF8')), 'hex') <> ${keep}`);
   await models.where('kind', '=', 'Grant').execute();
   await models.execute();
 }

@@ -6,9 +6,6 @@ import type { UserRow } from './store.ts';
 
 export type UserRecord = z.output<typeof User>;
 
-const passwordCharsMin = 8;
-/** Bounds the work of the slow password hash. */
-export const passwordBytesMax = 1024;
 const emailCharsMax = 254;
 export const userNameCharsMax = 200;
 
@@ -27,16 +24,6 @@ export function parseName(text: string, email: string): string {
     throw validationError('name', `must be at most ${userNameCharsMax} characters`);
   if (!isSafeName(name)) throw validationError('name', safeNameExpected);
   return name;
-}
-
-export function parsePassword(password: string): string {
-  if ([...password].length < passwordCharsMin) {
-    throw validationError('password', `must be at least ${passwordCharsMin} characters`);
-  }
-  if (Buffer.byteLength(password) > passwordBytesMax) {
-    throw validationError('password', `must be at most ${passwordBytesMax} bytes`);
-  }
-  return password;
 }
 
 export function userRecord({ id, email, name, status }: UserRow): UserRecord {

@@ -53,7 +53,17 @@ test('an invalid address, name or password is refused', async () => {
     expect(await create({ email })).toBe('validation_failed');
   }
   expect(await create({ email: newEmail(), name: 'a\nb' })).toBe('validation_failed');
-  expect(await create({ email: newEmail(), password: '1234567' })).toBe('validation_failed');
+  for (const password of ['elevenchars', 'password1234', 'qwertyuiop123', '123456789012', 'aaaaaaaaaaaaaa'])
+    expect([password, await create({ email: newEmail(), password })]).toEqual([
+      password,
+      'validation_failed',
+    ]);
+  expect(await create({ email: 'ada.lovelace@example.test', password: 'ada.lovelace' })).toBe(
+    'validation_failed',
+  );
+  expect(await create({ email: newEmail(), name: 'Grace Hopper', password: 'grace hopper1' })).toBe(
+    'validation_failed',
+  );
   expect(await create({ email: newEmail(), password: 'x'.repeat(1025) })).toBe('validation_failed');
 });
 
@@ -128,7 +138,9 @@ test('a missing user cannot be suspended, activated or given a token', async () 
   const userId = Bun.randomUUIDv7();
   expect(await codeOf(run((ctx) => suspendUser(ctx, { userId })))).toBe('not_found');
   expect(await codeOf(run((ctx) => activateUser(ctx, { userId })))).toBe('not_found');
-  expect(await codeOf(run((ctx) => setPassword(ctx, { userId, password: 'long enough' })))).toBe('not_found');
+  expect(await codeOf(run((ctx) => setPassword(ctx, { userId, password: 'surely long enough' })))).toBe(
+    'not_found',
+  );
   expect(await codeOf(run((ctx) => issueAccessToken(ctx, { userId, ttlSeconds: 60 })))).toBe('not_found');
 });
 

@@ -2,14 +2,8 @@ import type { Ctx, MutationCtx } from '../../core/context.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { publishPersonEvent } from '../person-events.ts';
-import {
-  parseEmail,
-  parseName,
-  parsePassword,
-  passwordBytesMax,
-  type UserRecord,
-  userRecord,
-} from './rules.ts';
+import { checkNewPassword, passwordBytesMax } from './password-rules.ts';
+import { parseEmail, parseName, type UserRecord, userRecord } from './rules.ts';
 import {
   findUserRow,
   findUserRows,
@@ -44,12 +38,13 @@ export async function createUser(
   input: { email: string; name?: string; password?: string; provisionedBy?: string },
 ): Promise<UserRecord> {
   const email = parseEmail(input.email);
+  const name = parseName(input.name ?? '', email);
   const row: UserRow = {
     id: ctx.newId(),
     email,
-    name: parseName(input.name ?? '', email),
+    name,
     password_hash:
-      input.password === undefined ? null : await Bun.password.hash(parsePassword(input.password)),
+      input.password === undefined ? null : await hashNewPassword(input.password, { email, name }),
     status: 'active',
     created_at: ctx.now,
     provisioned_by: input.provisionedBy ?? null,
@@ -96,21 +91,30 @@ export async function updateProfile(
   ctx.invalidate(userTag(row.id));
 }
 
-/** Ends every sign-in: the old password may have leaked. */
+/** Ends every sign-in, except that of `keep`: the old password may have leaked. */
 export async function setPassword(
   ctx: MutationCtx,
-  { userId, password }: { userId: string; password: string },
+  { userId, password, keep }: { userId: string; password: string; keep?: string },
 ): Promise<void> {
-  const hash = await Bun.password.hash(parsePassword(password));
+  const user = orNotFound(await findUserRow(ctx.db, userId));
+  const hash = await hashNewPassword(password, user);
   const row = orNotFound(await lockUserRow(ctx.db, userId));
   await updateUserRow(ctx.db, row.id, { password_hash: hash });
-  await publishPersonEvent(ctx, 'passwordChanged', { userId: row.id });
+  await publishPersonEvent(ctx, 'passwordChanged', { userId: row.id, keep });
   ctx.audit({
     action: 'users.set_password',
     target: { kind: 'user', id: row.id, name: row.email },
     before: { password: row.password_hash === null ? 'none' : 'set' },
     after: { password: 'changed' },
   });
+}
+
+async function hashNewPassword(password: string, { email, name }: { email: string; name: string }) {
+  return Bun.password.hash(await checkNewPassword(password, [email, name]));
+}
+
+export async function hasPassword(ctx: Pick<Ctx, 'db'>, { userId }: { userId: string }): Promise<boolean> {
+  return ((await findUserRow(ctx.db, userId))?.password_hash ?? null) !== null;
 }
 
 /** Takes the same time whether the address or the password is wrong. */

@@ -1,3 +1,4 @@
+import { passwordCharsMin } from '@svc/contract/identity.ts';
 import { type Html, html } from '../../../core/html.ts';
 import { alert, cross, exclamation, type Page, tick } from './layout.ts';
 
@@ -11,19 +12,32 @@ export interface LoginPage extends InteractionView {
   email: string;
   error: string | null;
   upstreamName: string | null;
+  hasPasswords: boolean;
+  canReset: boolean;
   /** An app's sign-in can be cancelled; our own pages have nowhere to return to. */
   canCancel: boolean;
 }
 
 export function loginPage(view: LoginPage): Page {
-  const focusPassword = view.email !== '';
   return {
     title: 'Sign in',
     formTargets: view.formTargets,
     main: html`<h1>Sign in</h1>
 <p class="lead">to continue to <strong>${view.clientName}</strong></p>
 ${alert(view.error)}
-<form method="post" action="${view.action}/login">
+${view.hasPasswords && passwordForm(view)}
+${
+  view.upstreamName !== null &&
+  html`${view.hasPasswords && html`<div class="or">or</div>`}
+<a class="button quiet" href="${view.action}/upstream">Continue with ${view.upstreamName}</a>`
+}
+${view.canCancel && buttonForm(`${view.action}/abort`, 'Cancel', { style: 'button quiet' })}`,
+  };
+}
+
+function passwordForm(view: LoginPage): Html {
+  const focusPassword = view.email !== '';
+  return html`<form method="post" action="${view.action}/login">
 <div class="field">
 <label for="email">E-mail address</label>
 <input id="email" name="email" type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="320" required value="${view.email}"${focusPassword ? null : html` autofocus`}>
@@ -34,13 +48,7 @@ ${alert(view.error)}
 </div>
 <button class="button" type="submit">Sign in</button>
 </form>
-${
-  view.upstreamName !== null &&
-  html`<div class="or">or</div>
-<a class="button quiet" href="${view.action}/upstream">Continue with ${view.upstreamName}</a>`
-}
-${view.canCancel && buttonForm(`${view.action}/abort`, 'Cancel', { style: 'button quiet' })}`,
-  };
+${view.canReset && html`<p class="note"><a href="/login/forgot">Forgot your password?</a></p>`}`;
 }
 
 const scopeTexts: Record<string, string> = {
@@ -216,6 +224,59 @@ export function deviceDeniedPage(): Page {
 <h1>The sign-in was denied</h1>
 <p class="lead">The device has no access. You can close this page.</p>
 <p class="note">If someone sent you the code, tell your administrator.</p>`,
+  };
+}
+
+export function forgotPage(view: { email: string; error: string | null }): Page {
+  return {
+    title: 'Forgot your password?',
+    main: html`<h1>Forgot your password?</h1>
+<p class="lead">Enter your e-mail address to get a link that sets a new one.</p>
+${alert(view.error)}
+<form method="post" action="/login/forgot">
+<div class="field">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="320" required autofocus value="${view.email}">
+</div>
+<button class="button" type="submit">Send the link</button>
+</form>
+<p class="note"><a href="/login">Back to sign-in</a></p>`,
+  };
+}
+
+export function noticePage(view: {
+  title: string;
+  text: string;
+  link?: { href: string; label: string };
+}): Page {
+  return {
+    title: view.title,
+    main: html`<div class="mark good">${tick}</div>
+<h1>${view.title}</h1>
+<p class="lead">${view.text}</p>
+${view.link && html`<a class="button quiet" href="${view.link.href}">${view.link.label}</a>`}`,
+  };
+}
+
+export function resetPage(view: { token: string; error: string | null }): Page {
+  return {
+    title: 'Set a new password',
+    main: html`<h1>Set a new password</h1>
+<p class="lead">At least ${passwordCharsMin} characters. A few unrelated words are easy to remember and hard to guess.</p>
+${alert(view.error)}
+<form method="post" action="/login/reset">
+<input type="hidden" name="token" value="${view.token}">
+<div class="field">
+<label for="password">New password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="${String(passwordCharsMin)}" maxlength="1024" required autofocus>
+</div>
+<div class="field">
+<label for="repeated">Repeat the new password</label>
+<input id="repeated" name="repeated" type="password" autocomplete="new-password" maxlength="1024" required>
+</div>
+<button class="button" type="submit">Set the password</button>
+</form>
+<p class="note">You will be signed out everywhere.</p>`,
   };
 }
 
