@@ -192,14 +192,14 @@ describe('each code that the server can answer', () => {
   const statuses: Record<number, string> = {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
     401: 'unauthenticated',
-    403: `login_required forbidden cross_site_request url_expired self_approval self_review access_denied
+    403: `login_required wrong_password forbidden cross_site_request url_expired self_approval self_review access_denied
       code_not_readable`,
     404: 'not_found not_in_manifest',
     405: 'method_not_allowed',
     408: 'request_timeout',
     409: `not_wider request_open settled stale_deployment
       invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
-      preset_in_use preset_built_in grant_not_active unique_violation last_admin limit_reached
+      preset_in_use preset_built_in grant_not_active unique_violation last_admin limit_reached no_password
       idempotency_in_progress plan_stale table_busy not_null_violation column_in_use app_not_active slug_taken
       subdomain_taken nothing_deployed no_successful_deployment deploy_in_progress not_deleted storage_not_enabled
       raw_db_unavailable consent_required already_uploaded release_not_draft release_incomplete
