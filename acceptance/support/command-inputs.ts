@@ -96,7 +96,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   }),
   logout: () => ({ args: [], env: withoutLogin() }),
   'whoami, exit-codes, version, tenants list, tenants get, members list, sessions list, pats list': none,
-  'account sign-ins': none,
+  'account sign-ins, account factors list': none,
   'audit list, connectors list, presets list, grants mine, grants list, policies list': none,
   'categories list, apps list, apps mine, apps owned, apps received, apps workspace': none,
   'apps resource-presets, apps templates list, git-host accounts list': none,
@@ -114,6 +114,11 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'groups update': line('{group} --description changed', fixtures.group),
   'groups members add': line('{group} --user {member}', fixtures.group),
   'groups members remove': line('{group} --user {userID}', fixtures.groupWithMember),
+  'account factors rename': line("{factorID} --name 'Key at work'", fixtures.factor),
+  'account factors remove': async (world) => {
+    const { factorID, password } = await fixtures.factor(world, world.people.A);
+    return { args: [factorID, '--password-stdin'], stdin: `${password}\n` };
+  },
   'account password': async (world) => {
     const { password } = await fixtures.password(world, world.people.A, 'A');
     return { args: ['--password-stdin'], stdin: `${password}\ntulip anvil ${uniqueName('w')}\n` };

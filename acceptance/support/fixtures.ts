@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newWaitingApp, staticSource, uploadSource } from './apps.ts';
+import { registerPasskey, totpCode } from './authenticator.ts';
 import { admin } from './commands.ts';
 import { queryDatabase, setApp } from './database.ts';
 import type { Letter } from './document.ts';
@@ -68,6 +69,26 @@ export async function password({ tenant, people }: World, owner: Person, letter:
   const text = 'update svc.users set password_hash = $2 where id = $1';
   await queryDatabase(tenant.server, text, [id, hash]);
   return { password: chosen };
+}
+
+export async function newPasskey(world: World, owner: Person, letter: Letter) {
+  const { call } = letter === 'X' ? world.people.X : owner;
+  const body = await password(world, owner, letter);
+  const { options } = await done(call('POST', '/api/v1/me/factors/passkeys/start', body));
+  return { response: JSON.stringify(registerPasskey(options, world.tenant.server.baseUrl)) };
+}
+
+export async function totpSetup(world: World, owner: Person, letter: Letter) {
+  const { call } = letter === 'X' ? world.people.X : owner;
+  const body = await password(world, owner, letter);
+  const { secret } = await done(call('POST', '/api/v1/me/factors/totp/start', body));
+  return { ...body, code: totpCode(secret) };
+}
+
+export async function factor(world: World, owner: Person) {
+  const { password, code } = await totpSetup(world, owner, 'O');
+  const { id } = await done(owner.call('POST', '/api/v1/me/factors/totp', { code }));
+  return { factorID: String(id), password };
 }
 
 /** A second session, beside the one that the person's calls use. */

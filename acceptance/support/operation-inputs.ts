@@ -48,12 +48,18 @@ const visibleRun: Fixture = async (world, owner, letter) => {
 
 /** By the ids of the OpenAPI document, several where they share an input. Each call creates new records. */
 const sharedInputs: Readonly<Record<string, OperationInput>> = {
-  'me.get sessions.list signIns.list tenants.list tenants.get members.list audit.list pats.list': inTenant(),
+  'me.get sessions.list signIns.list factors.list tenants.list tenants.get members.list audit.list pats.list': inTenant(),
   'connectors.list presets.list grants.mine grants.terms grants.list policies.list': inTenant(),
   'categories.list resourcePresets.list templates.list notifications.list apps.list': inTenant(),
   'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list': inTenant(),
   'gitHost.accounts gitHost.startLink gitHost.installations': inTenant(),
   'sessions.revoke': own(fixtures.session),
+  'factors.startPasskey factors.startTotp': own(fixtures.password, ({ password }) => ({ password })),
+  'factors.addPasskey': own(fixtures.newPasskey, ({ response }) => ({ response: JSON.parse(response!) })),
+  'factors.addTotp': own(fixtures.totpSetup, ({ code }) => ({ code })),
+  'factors.resetRecoveryCodes': own(fixtures.factor, ({ password }) => ({ password })),
+  'factors.rename': own(fixtures.factor, { name: 'Key at work' }),
+  'factors.remove': own(fixtures.factor, ({ password }) => ({ password })),
   'me.changePassword': own(fixtures.password, ({ password }) => ({
     current_password: password,
     new_password: `tulip anvil ${uniqueName('w')}`,

@@ -20,6 +20,8 @@ import * as deployments from './deployments.ts';
 import * as domainShapes from './domains.shapes.ts';
 import * as domains from './domains.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
+import * as factorShapes from './factors.shapes.ts';
+import * as factors from './factors.ts';
 import * as gitConnectionShapes from './git-connections.shapes.ts';
 import * as gitConnections from './git-connections.ts';
 import * as gitHostShapes from './git-host.shapes.ts';
@@ -68,6 +70,7 @@ export interface ContractEntry {
 
 const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record<string, unknown>][] = [
   [identity, identityShapes],
+  [factors, factorShapes],
   [tenants, tenantShapes],
   [groups, groupShapes],
   [notifications, notificationShapes],

@@ -91,6 +91,9 @@ export const errorCodes = {
   ),
   consent_required: conflict('The owner has not given consent to inspect the app.'),
   already_uploaded: conflict('This upload URL has already been used.'),
+  factor_required: conflict(
+    'One of your tenants requires a second factor; add another before you remove this one.',
+  ),
   last_admin: conflict('A tenant needs at least one active admin.'),
   group_managed: conflict('The identity provider manages this group; change it there.'),
   no_password: conflict('The account has no password on this server; it signs in through another provider.'),
@@ -109,6 +112,7 @@ export const errorCodes = {
   installation_mismatch: unprocessable(
     'The installation does not belong to the owner of the repository, or you cannot access it.',
   ),
+  invalid_factor: unprocessable('The code or the passkey could not be verified; see `detail`.'),
   host_reserved: unprocessable('The host cannot be a custom domain.'),
   resource_tier_exceeded: unprocessable("The resource tier is above the tenant's maximum."),
   rate_limited: { status: 429, exit: 8, means: 'Too many requests; try again after Retry-After.' },

@@ -26,6 +26,7 @@ export const Tenant = z.object({
     description:
       'Which running apps need a review of each new deployment: those with visibility `internet`, all beyond `private`, or none.',
   }),
+  require_second_factor: z.boolean(),
   created_at: timestamp,
 });
 
@@ -65,6 +66,9 @@ export const updateTenant = {
       description: 'Checked when a tier is chosen; apps with a larger tier keep it.',
     }),
     review_deployments: z.enum(deploymentReviews),
+    require_second_factor: z.boolean().meta({
+      description: 'Members who sign in with a password must add a passkey or an authenticator app.',
+    }),
   }),
   answer: OwnTenant.extend({ changed: unchanged }),
 };

@@ -24,7 +24,15 @@ async function askPasswords(ctx: Ctx) {
   return { current_password: current, new_password: next };
 }
 
-export async function askPassword(ctx: Ctx, question: string): Promise<string> {
+/** The password that proves who makes the change. */
+export async function readPassword(ctx: Ctx, { fromStdin }: { fromStdin: boolean }): Promise<string> {
+  if (!fromStdin) return askPassword(ctx, 'Password');
+  const text = (await ctx.io.readInput()).replace(/\r?\n$/, '');
+  if (text === '' || /[\r\n]/.test(text)) throw usageError('Standard input must have one line: your password.');
+  return text;
+}
+
+async function askPassword(ctx: Ctx, question: string): Promise<string> {
   if ((await ctx.io.isTerminal('stdin')) && (await ctx.io.isTerminal('stderr')))
     return ctx.io.password(question, ctx.signal);
   throw usageError('There is no terminal to ask for the password.', 'Add --password-stdin.');

@@ -1,3 +1,4 @@
+import { listFactors, removeFactor, renameFactor } from '@svc/contract/factors.ts';
 import {
   changePassword,
   createPat,
@@ -104,13 +105,60 @@ export const accountSignIns = defineCommand({
   examples: { '': 'See who signed in as you, and from where' },
 });
 
+export const accountFactorsList = defineCommand({
+  words: 'account factors list',
+  summary: 'List your passkeys and your authenticator app',
+  description: 'Add them in the console: Account, Security.',
+  kind: 'read',
+  endpoint: listFactors,
+  view: { columns: ['id', 'kind', 'name', 'created_at', 'last_used_at'] },
+  examples: { '': 'See which second factors sign you in' },
+});
+
+const factorPositional = { name: 'factor', summary: 'Id, from svc account factors list' } as const;
+
+export const accountFactorsRename = defineCommand({
+  words: 'account factors rename',
+  summary: 'Rename a passkey or your authenticator app',
+  kind: 'mutate',
+  positionals: [factorPositional],
+  flags: { name: { type: 'string', required: true, summary: 'New name' } },
+  endpoint: renameFactor,
+  input: ({ flags, positionals }) => ({
+    params: { factorID: positionals.factor },
+    body: { name: flags.name },
+  }),
+  examples: { "0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --name 'Key at work' --execute": 'Rename it' },
+});
+
+export const accountFactorsRemove = defineCommand({
+  words: 'account factors remove',
+  summary: 'Remove a passkey or your authenticator app',
+  description: 'Asks for your password on a terminal. With the last factor, the recovery codes are removed too.',
+  kind: 'mutate',
+  positionals: [factorPositional],
+  flags: {
+    'password-stdin': { type: 'boolean', summary: 'Read your password from standard input' },
+  },
+  endpoint: removeFactor,
+  input: async ({ flags, positionals, ctx }) => {
+    const { readPassword } = await import('../account/password.ts');
+    const password = await readPassword(ctx, { fromStdin: flags['password-stdin'] === true });
+    return { params: { factorID: positionals.factor }, body: { password } };
+  },
+  examples: {
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Remove a lost key',
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --password-stdin --execute': 'Remove it from a script',
+  },
+});
+
 export const sessionsList = defineCommand({
   words: 'sessions list',
   summary: 'List your sessions: browsers and command-line logins',
   kind: 'read',
   flags: pageFlags,
   endpoint: listSessions,
-  view: { columns: ['id', 'kind', 'client', 'created_at', 'expires_at', 'current'] },
+  view: { columns: ['id', 'kind', 'client', 'device', 'address', 'created_at', 'expires_at', 'current'] },
   examples: { '': 'List where you are signed in' },
 });
 

@@ -33,7 +33,7 @@ export const tenantsGet = defineCommand({
 
 export const tenantsUpdate = defineCommand({
   words: 'tenants update',
-  summary: "Change the tenant's name, the largest tier of its apps, or which deployments need a review",
+  summary: "Change the tenant's name, the tier limit, required reviews or the second factor",
   description:
     'Apps with a larger tier keep it until another is chosen; the preview shows how many there are. ' +
     '--review-deployments says which running apps need a review of each new deployment before it goes live: ' +
@@ -47,20 +47,27 @@ export const tenantsUpdate = defineCommand({
       values: deploymentReviews,
       summary: 'Apps whose new deployments need a review',
     },
+    'require-second-factor': {
+      type: 'enum',
+      values: ['yes', 'no'],
+      summary: 'Whether members with a password need a passkey or an authenticator app',
+    },
   },
-  oneRequired: [['name', 'max-resource-tier', 'review-deployments']],
+  oneRequired: [['name', 'max-resource-tier', 'review-deployments', 'require-second-factor']],
   endpoint: updateTenant,
-  input: ({ flags }) => ({
+  input: ({ flags: { 'require-second-factor': required, ...flags } }) => ({
     body: {
       name: flags.name,
       max_resource_tier: flags['max-resource-tier'],
       review_deployments: flags['review-deployments'],
+      require_second_factor: required === undefined ? undefined : required === 'yes',
     },
   }),
   examples: {
     "--name 'Acme Ltd' --execute": 'Rename the active tenant',
     '--max-resource-tier M': 'Preview the effect of a smaller limit',
     '--review-deployments all --execute': 'Review each deployment of every app that is not private',
+    '--require-second-factor yes --execute': 'Require a second factor from the next sign-in on',
   },
 });
 

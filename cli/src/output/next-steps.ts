@@ -102,6 +102,8 @@ const steps: Record<ErrorCode, string> = {
   last_admin: 'Make another member tenant_admin first: svc members set.',
   group_managed:
     'Change the group at the identity provider; `svc groups list` shows the source of each group.',
+  factor_required: 'Add a passkey or an authenticator app in the console first.',
+  invalid_factor: 'Start again in the console: Account → Security.',
   no_password: 'Change the password at the provider that you sign in with.',
   limit_reached: 'Delete what is no longer needed.',
   idempotency_in_progress: 'Wait a moment, then check the result.',

@@ -1,6 +1,7 @@
 import { answerError, UnexpectedAnswerError } from '@svc/contract/problem.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../framework/errors.ts';
+import { version } from '../version.ts';
 
 export async function request(ctx: Ctx, url: string, init: RequestInit): Promise<Response> {
   return send(ctx, url, init, async (answer) => {
@@ -25,8 +26,12 @@ async function send(
   };
   try {
     // Redirects are not followed: a login must not reach another server.
+    const headers = new Headers(init.headers);
+    // Shown to the person in the list of sessions.
+    headers.set('user-agent', `svc/${version} ${process.platform}`);
     const answer = await ctx.io.fetch(url, {
       ...init,
+      headers,
       signal: init.signal ?? ctx.signal,
       redirect: 'manual',
     });

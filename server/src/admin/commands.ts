@@ -29,13 +29,18 @@ const commands: readonly AdminCommand[] = [
   }),
   declare({
     words: 'tenants update',
-    summary: "Change a tenant's name or the largest tier of its apps",
+    summary: "Change a tenant's name, the largest tier of its apps, or whether a second factor is required",
     positionals: [{ name: 'tenant', summary: 'Slug or id' }],
     flags: {
       name: nameFlag,
       'max-resource-tier': {
         ...tierFlag,
         summary: 'Largest tier of its apps; apps with a larger tier keep it',
+      },
+      'require-second-factor': {
+        type: 'enum',
+        values: ['yes', 'no'],
+        summary: 'Whether members with a password need a passkey or an authenticator app',
       },
     },
     load: async () => (await loadPeople()).runUpdateTenant,
@@ -80,6 +85,13 @@ const commands: readonly AdminCommand[] = [
     positionals: [userPositional],
     flags: { 'password-stdin': passwordFlag },
     load: async () => (await loadPeople()).runSetPassword,
+  }),
+  declare({
+    words: 'users reset-factors',
+    summary: "Remove a user's passkeys, authenticator app and recovery codes",
+    description: 'For somebody who has lost them. Make sure that it is the person who asks.',
+    positionals: [userPositional],
+    load: async () => (await loadPeople()).runResetFactors,
   }),
   declare({
     words: 'members set',

@@ -171,7 +171,8 @@ function readIdempotency(
     });
   }
   const text = `${request.method} ${url.pathname}${url.search}\n${JSON.stringify(json ?? null)}`;
-  return { callerId: caller.userId, key, requestHash: sha256(text) };
+  // With the key, of which only a hash is stored: a body may contain a password.
+  return { callerId: caller.userId, key, requestHash: sha256(`${key}\n${text}`) };
 }
 
 function readMode(kind: 'read' | 'mutate', query: URLSearchParams): 'preview' | 'execute' {

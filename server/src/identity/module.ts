@@ -14,6 +14,7 @@ import {
   createAuthenticate,
   createFindCredential,
 } from './credentials/find-credential.ts';
+import { factorRoutes } from './factors/routes.ts';
 import { removeAppFromPats, revokePatsOfMember } from './pats/pats.ts';
 import { patRoutes } from './pats/routes.ts';
 import { createConsoleLogin } from './provider/console-login.ts';
@@ -78,7 +79,12 @@ export const identity: Module = {
       provider,
     };
   },
-  routes: ({ config }: IdentityDeps) => [...sessionRoutes, ...accountRoutes(config), ...patRoutes],
+  routes: ({ config }: IdentityDeps) => [
+    ...sessionRoutes,
+    ...accountRoutes(config),
+    ...factorRoutes(config),
+    ...patRoutes,
+  ],
   handlers: ({ provider, ...deps }: IdentityDeps & IdentityServices) => [
     {
       matches: (path) => path === '/oauth' || path.startsWith('/oauth/'),

@@ -5,6 +5,7 @@ import type { resourceTiers } from '@svc/contract/limits.ts';
 import { type Ctx, platformTenantId } from '../../core/context.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
+import { resetFactors } from '../../identity/factors/factors.ts';
 import { issueAccessToken } from '../../identity/sessions/issue-token.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { createTenant, findTenant, listTenants, updateTenant } from '../../people/tenants/tenants.ts';
@@ -38,18 +39,22 @@ export async function runCreateTenant(
 
 export async function runUpdateTenant(
   ctx: AdminCtx,
-  args: { positionals: { tenant: string }; flags: { name?: string; 'max-resource-tier'?: Tier } },
+  args: {
+    positionals: { tenant: string };
+    flags: { name?: string; 'max-resource-tier'?: Tier; 'require-second-factor'?: 'yes' | 'no' };
+  },
 ): Promise<Result> {
-  const { name, 'max-resource-tier': maxResourceTier } = args.flags;
+  const { name, 'max-resource-tier': maxResourceTier, 'require-second-factor': required } = args.flags;
+  const requireSecondFactor = required === undefined ? undefined : required === 'yes';
   const tenant = await withSystem(ctx, async (system) => {
     const { id } = await requireTenant(system, args.positionals.tenant);
     return runAsOperator(system, { name: 'tenants.update', auditTenantId: id }, (operator) =>
-      updateTenant(operator, { tenantId: id, name, maxResourceTier }),
+      updateTenant(operator, { tenantId: id, name, maxResourceTier, requireSecondFactor }),
     );
   });
   return {
     json: { ...tenant },
-    text: `Updated tenant ${tenant.slug}: name ${tenant.name}, largest tier ${tenant.max_resource_tier}.\n`,
+    text: `Updated tenant ${tenant.slug}: name ${tenant.name}, largest tier ${tenant.max_resource_tier}, second factor ${tenant.require_second_factor ? 'required' : 'optional'}.\n`,
   };
 }
 
@@ -110,6 +115,17 @@ export async function runSetPassword(
     },
   );
   return { json: { id, email }, text: `Set the password of ${email}; all sessions have ended.\n` };
+}
+
+export async function runResetFactors(ctx: AdminCtx, args: UserArgs): Promise<Result> {
+  const { id, email, removed } = await changeUser(
+    ctx,
+    args.positionals.user,
+    'users.reset-factors',
+    async (operator, user) => ({ ...user, removed: await resetFactors(operator, user) }),
+  );
+  const text = `Removed ${removed} second factors and all recovery codes of ${email}; the password alone signs in.\n`;
+  return { json: { id, email, removed }, text };
 }
 
 export async function runSetMember(

@@ -5,7 +5,8 @@ import { sha256 } from '../../core/values.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import { findUser, hasPassword, setPassword, verifyPassword } from '../../people/users/users.ts';
 import { recordAttempt } from './attempts.ts';
-import { clearAttempts, findAccountToken, takeAccountToken } from './store.ts';
+import { clearAttempts } from './store.ts';
+import { findSecret, takeSecret } from './tokens.ts';
 
 /** Each verification uses 64 MiB: further ones are queued. */
 const concurrentMax = 4;
@@ -54,10 +55,8 @@ export async function changePassword(ctx: MutationCtx, { password }: { password:
   await setPassword(ctx, { userId, password, keep: credentialId });
 }
 
-export const resetPurpose = 'password_reset';
-
 export async function findResetUser(db: Db, { token }: { token: string }): Promise<UserRecord | null> {
-  const found = await findAccountToken(db, { purpose: resetPurpose, hash: sha256(token) });
+  const found = await findSecret(db, { purpose: 'password_reset', secret: token });
   return found?.userId ? findUser({ db }, { ref: found.userId }) : null;
 }
 
@@ -66,7 +65,7 @@ export async function resetPassword(
   ctx: MutationCtx,
   { token, password }: { token: string; password: string },
 ): Promise<UserRecord | null> {
-  const found = await takeAccountToken(ctx.db, { purpose: resetPurpose, hash: sha256(token) });
+  const found = await takeSecret(ctx.db, { purpose: 'password_reset', secret: token });
   const user = found?.userId ? await findUser(ctx, { ref: found.userId }) : null;
   if (user?.status !== 'active') return null;
   await setPassword(ctx, { userId: user.id, password });

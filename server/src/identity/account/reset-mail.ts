@@ -3,11 +3,9 @@ import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import { html } from '../../core/html.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { sha256 } from '../../core/values.ts';
 import { type Mail, type MailMessage, MailRejectedError, type MailTopic } from '../../drivers/mail/mail.ts';
 import { findUser, hasPassword } from '../../people/users/users.ts';
-import { resetPurpose } from './password.ts';
-import { saveAccountToken } from './store.ts';
+import { saveSecret } from './tokens.ts';
 
 export const resetMailTopic: MailTopic = 'account.reset_mail';
 export const resetPath = '/login/reset';
@@ -32,8 +30,8 @@ export function mailResetLink({ db, mail, baseUrl, log, now }: ResetMailDeps): E
     const user = await findUser({ db }, { ref: String(payload.email) });
     if (user?.status !== 'active' || !(await hasPassword({ db }, { userId: user.id }))) return;
     const token = randomBytes(32).toString('base64url');
-    const hash = sha256(token);
-    await saveAccountToken(db, { purpose: resetPurpose, hash, userId: user.id, data: {} }, resetMinutes * 60);
+    const secret = { purpose: 'password_reset', secret: token, userId: user.id, data: {} } as const;
+    await saveSecret(db, secret, resetMinutes * 60);
     const link = `${baseUrl}${resetPath}?token=${token}`;
     const to = { name: user.name, address: user.email };
     try {

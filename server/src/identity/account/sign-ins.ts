@@ -6,7 +6,14 @@ import { type OperatorDeps, runAs } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 
-export type SignInMethod = 'password' | 'upstream' | 'local';
+export type SignInMethod =
+  | 'password'
+  | 'upstream'
+  | 'local'
+  | 'passkey'
+  | 'password_and_passkey'
+  | 'password_and_totp'
+  | 'password_and_recovery_code';
 
 interface SignInEvent {
   action: 'account.sign_in' | 'account.sign_in_failed' | 'account.approve_device';
@@ -17,20 +24,24 @@ interface SignInEvent {
   requestId: string;
 }
 
+const noCredential = { name: '', credentialId: '', expiresAt: new Date(8.64e15) };
+
+/** Somebody who acts without a session: while signing in, or by a link. */
+export function userCaller({ id, email }: { id: string; email: string }): Caller {
+  return { ...noCredential, kind: 'session', userId: id, email };
+}
+
+export function anonymousCaller(address: string): Caller {
+  return { ...noCredential, kind: 'anonymous', userId: '', email: address };
+}
+
 export type SignInDeps = Omit<OperatorDeps, 'outbox'>;
 
 /** In the audit chain of the platform: a user can be in several tenants, or in none. */
 export async function recordSignInEvent(deps: SignInDeps, event: SignInEvent): Promise<void> {
   const { action, user, method, address, device, requestId } = event;
   const isFailure = action === 'account.sign_in_failed';
-  const caller: Caller = {
-    kind: isFailure ? 'anonymous' : 'session',
-    userId: isFailure ? '' : user.id,
-    email: isFailure ? address : user.email,
-    name: '',
-    credentialId: '',
-    expiresAt: new Date(8.64e15),
-  };
+  const caller = isFailure ? anonymousCaller(address) : userCaller(user);
   const change = { name: action, auditTenantId: platformTenantId, requestId };
   await runAs({ ...deps, outbox: rowsOnlyOutbox }, caller, change, async (ctx) =>
     ctx.audit({
@@ -50,6 +61,10 @@ const listedActions: Readonly<Record<string, z.output<typeof SignIn>['event']>> 
   'pats.create': 'token_created',
   'tokens.issue': 'token_issued',
   'users.set_password': 'password_changed',
+  'factors.add': 'factor_added',
+  'factors.remove': 'factor_removed',
+  'factors.reset': 'factors_reset',
+  'factors.reset_recovery_codes': 'recovery_codes_replaced',
 };
 
 export async function listSignIns(ctx: Ctx, query: PageQuery) {
@@ -70,7 +85,7 @@ function signInRecord(entry: AuditEntriesTable): z.output<typeof SignIn> {
   return {
     at: entry.at.toISOString(),
     event: listedActions[entry.action] ?? 'signed_in',
-    method: field('method'),
+    method: field('method') || field('kind'),
     address: field('address'),
     device: field('device'),
     name: entry.action === 'pats.create' ? entry.target_name : '',

@@ -72,6 +72,8 @@ test('the current password is required, and guessing it makes the credential wai
   expect(await prove(testPassword)).toBe('done');
   for (let tried = 0; tried < reauthenticationsMax; tried++)
     expect(await prove('wrong', 'stolen')).toBe('wrong_password');
+  await sql`update svc.login_attempts set blocked_until = now() + interval '10 minutes'
+    where blocked_until is not null`.execute(database.db);
   expect(await prove(testPassword, 'stolen')).toBe('rate_limited');
   expect(await prove(testPassword)).toBe('done');
   const off = reauthenticate(ctxOf(user), { password: testPassword, localPasswords: 'off' });

@@ -21,6 +21,12 @@ async function attempt(browser: TestBrowser, email: string, password: string) {
   return browser.submit(await browser.open('/login'), '/login', { email, password });
 }
 
+/** So that a slow machine does not sit a wait out. */
+const prolongWaits = () =>
+  sql`update svc.login_attempts set blocked_until = now() + interval '10 minutes' where blocked_until is not null`.execute(
+    database.db,
+  );
+
 const wrong = (browser: TestBrowser, email: string) =>
   attempt(browser, email, 'wrong').then((it) => it.status);
 
@@ -67,9 +73,10 @@ test('wrong passwords from one address make that address wait, and nobody else',
   const { email } = await newUser(database);
   const stranger = provider.browser(newAddress());
   for (let tried = 0; tried < accountAttemptsMax; tried++) expect(await wrong(stranger, email)).toBe(401);
+  await prolongWaits();
   const refused = await attempt(stranger, email, testPassword);
   expect(refused.status).toBe(429);
-  expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 6);
+  expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 601);
   expect(refused.html).toContain('Too many attempts');
   // The owner, from an address that was never used before.
   expect((await attempt(provider.browser(newAddress()), email, testPassword)).status).toBe(200);
@@ -93,6 +100,7 @@ test('a known browser is not slowed by failures at its address, nor a known addr
   expect((await attempt(owner, email, testPassword)).status).toBe(200);
   const stranger = provider.browser(elsewhere);
   expect(await wrong(stranger, email)).toBe(401);
+  await prolongWaits();
   expect(await wrong(stranger, email)).toBe(429);
   const other = provider.browser(address);
   await sql`delete from svc.login_attempts where key like ${`%:address:${address}`}`.execute(database.db);
@@ -105,7 +113,9 @@ test('an account that is attacked from many addresses stays open to its owner at
     database.db,
   );
   const stranger = provider.browser(newAddress());
-  expect([await wrong(stranger, email), await wrong(stranger, email)]).toEqual([401, 429]);
+  expect(await wrong(stranger, email)).toBe(401);
+  await prolongWaits();
+  expect(await wrong(stranger, email)).toBe(429);
   expect((await attempt(provider.browser(newAddress()), email, testPassword)).status).toBe(200);
 });
 

@@ -1,20 +1,26 @@
 import type { Client, Interaction, Provider } from 'oidc-provider';
 import { fail } from '../../core/problem.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
 import { findUser } from '../../people/users/users.ts';
-import { recordAttempt, recordSuccess, signInLimits } from '../account/attempts.ts';
+import { recordAttempt, refundAttempt, signInLimits } from '../account/attempts.ts';
 import { checkPassword } from '../account/password.ts';
-import { recordSignInEvent, type SignInDeps, type SignInMethod } from '../account/sign-ins.ts';
+import { recordSignInEvent, type SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
 import { isLoopback, ownClientIds, parseAppClientId } from '../sessions/clients.ts';
-import { currentBrowser } from './browser-cookie.ts';
+import { authenticationOptions, canUsePasskeys } from '../factors/passkeys.ts';
+import { finishLogin, interactionPath, signInDetails, signInOrigin } from './finish-login.ts';
 import { formTarget } from './pages/layout.ts';
 import { appConsentPage, consentPage, type LoginPage, loginPage } from './pages/pages.ts';
 import {
+  addFactor,
+  continueAfterSetup,
+  restartSignIn,
+  showSecondFactor,
+  signInWithPasskey,
+  startSecondFactor,
+  verifyFactor,
+} from './second-factor.ts';
+import {
   cookieOptions,
-  getClientAddress,
-  getDevice,
-  getRequestId,
   type Middleware,
   readForm,
   redirect,
@@ -23,7 +29,7 @@ import {
   type WebContext,
 } from './web-context.ts';
 
-interface InteractionDeps extends SignInDeps {
+export interface InteractionDeps extends SignInDeps {
   provider: Provider;
   baseUrl: string;
   upstreamName: string | null;
@@ -31,7 +37,8 @@ interface InteractionDeps extends SignInDeps {
   canResetPassword: boolean;
 }
 
-const pathPattern = /^\/interaction\/([\w-]{1,100})(?:\/(login|confirm|abort))?$/;
+const pathPattern =
+  /^\/interaction\/([\w-]{1,100})(?:\/(login|confirm|abort|passkey|factor|totp|add-passkey|continue|restart))?$/;
 
 export function createInteractions(deps: InteractionDeps): Middleware {
   return async (ctx, next) => {
@@ -41,6 +48,9 @@ export function createInteractions(deps: InteractionDeps): Middleware {
     if (step) requireSameSite(ctx, deps.baseUrl);
     const interaction = await deps.provider.interactionDetails(ctx.req, ctx.res);
     if (interaction.uid !== uid) throw fail('not_found');
+    const isSignIn = step !== undefined && step !== 'confirm' && step !== 'abort';
+    if (isSignIn && interaction.prompt.name !== 'login') return redirect(ctx, interactionPath(interaction));
+    if (isSignIn && deps.localPasswords === 'off') throw fail('no_password');
     switch (step) {
       case undefined:
         return show(deps, ctx, interaction);
@@ -50,12 +60,27 @@ export function createInteractions(deps: InteractionDeps): Middleware {
         return consent(deps, ctx, interaction);
       case 'abort':
         return abort(deps, ctx);
+      case 'passkey':
+        return usePasskey(deps, ctx, interaction);
+      case 'factor':
+        return verifyFactor(deps, ctx, interaction);
+      case 'totp':
+        return addFactor(deps, ctx, interaction, 'totp');
+      case 'add-passkey':
+        return addFactor(deps, ctx, interaction, 'passkey');
+      case 'continue':
+        return continueAfterSetup(deps, ctx, interaction);
+      case 'restart':
+        return restartSignIn(deps, ctx, interaction);
     }
   };
 }
 
 async function show(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
-  if (interaction.prompt.name === 'login') return showLogin(deps, ctx, interaction, 200);
+  if (interaction.prompt.name === 'login') {
+    if (await showSecondFactor(deps, ctx, interaction)) return;
+    return showLogin(deps, ctx, interaction, 200);
+  }
   const client = await findClient(deps, interaction);
   const user = await findUser(deps, { ref: interaction.session?.accountId ?? '' });
   const name = client.clientName ?? client.clientId;
@@ -82,13 +107,16 @@ async function showLogin(
 ): Promise<void> {
   const client = await findClient(deps, interaction);
   const hint = interaction.params.login_hint;
+  const hasPasswords = deps.localPasswords === 'on';
   const view: LoginPage = {
     action: interactionPath(interaction),
     clientName: client.clientName ?? client.clientId,
     email: retry?.email ?? (typeof hint === 'string' ? hint.slice(0, 320) : ''),
     error: retry?.error ?? null,
     upstreamName: deps.upstreamName,
-    hasPasswords: deps.localPasswords === 'on',
+    hasPasswords,
+    passkey:
+      hasPasswords && canUsePasskeys(deps.baseUrl) ? await authenticationOptions(deps, { userId: null }) : null,
     canReset: deps.canResetPassword,
     canCancel: !ownClientIds.includes(client.clientId),
     formTargets: formTargets(interaction),
@@ -97,13 +125,10 @@ async function showLogin(
 }
 
 async function logIn(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
-  if (interaction.prompt.name !== 'login') return redirect(ctx, interactionPath(interaction));
-  if (deps.localPasswords === 'off') throw fail('no_password');
   const { db } = deps;
   const form = await readForm(ctx);
   const email = (form.get('email') ?? '').trim();
-  const origin = { address: getClientAddress(ctx), browser: currentBrowser() };
-  const limits = await signInLimits(db, email, origin);
+  const limits = await signInLimits(db, email, signInOrigin(ctx));
   const seconds = await recordAttempt(db, [limits.own, ...limits.shared]);
   if (seconds !== null) {
     const error = `Too many attempts. Wait ${seconds} seconds, then try again.`;
@@ -123,12 +148,17 @@ async function logIn(deps: InteractionDeps, ctx: WebContext, interaction: Intera
     const error = 'The e-mail address or the password is wrong, or the account is suspended.';
     return showLogin(deps, ctx, interaction, 401, { email, error });
   }
-  await recordSuccess(db, limits, { userId: user.id, origin });
+  // Not yet a known origin: that is for a complete sign-in.
+  await refundAttempt(db, [limits.own, ...limits.shared]);
+  if (await startSecondFactor(deps, interaction, user)) return redirect(ctx, interactionPath(interaction));
   await finishLogin(deps, ctx, interaction, { user, method: 'password' });
 }
 
-export function signInDetails(ctx: WebContext) {
-  return { address: getClientAddress(ctx), device: getDevice(ctx), requestId: getRequestId(ctx) };
+async function usePasskey(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
+  if ((await signInWithPasskey(deps, ctx, interaction)) === 'done') return;
+  const error = 'The passkey is unknown or has expired. Try again, or choose another way.';
+  if (await showSecondFactor(deps, ctx, interaction, { status: 401, error })) return;
+  return showLogin(deps, ctx, interaction, 401, { email: '', error });
 }
 
 async function consent(deps: InteractionDeps, ctx: WebContext, interaction: Interaction): Promise<void> {
@@ -148,10 +178,6 @@ async function abort(deps: InteractionDeps, ctx: WebContext): Promise<void> {
   redirect(ctx, await deps.provider.interactionResult(ctx.req, ctx.res, result));
 }
 
-export function interactionPath(interaction: { uid: string }): string {
-  return `/oauth/interaction/${interaction.uid}`;
-}
-
 async function findClient(deps: InteractionDeps, interaction: Interaction): Promise<Client> {
   const client = await deps.provider.Client.find(String(interaction.params.client_id));
   if (!client) throw fail('not_found', { detail: 'The app that requested the sign-in no longer exists.' });
@@ -167,30 +193,6 @@ function formTargets(interaction: Interaction): string[] {
 function parseScope(scope: unknown): string[] {
   return typeof scope === 'string' ? scope.split(' ') : [];
 }
-
-export async function finishLogin(
-  { provider, ...deps }: SignInDeps & { provider: Provider },
-  ctx: WebContext,
-  interaction: Interaction,
-  { user, method }: { user: Pick<UserRecord, 'id' | 'email'>; method: SignInMethod },
-): Promise<void> {
-  await recordSignInEvent(deps, { ...signInDetails(ctx), action: 'account.sign_in', user, method });
-  const session = await provider.Session.get(ctx);
-  if (session.accountId !== undefined && session.accountId !== user.id) {
-    // Another user was signed in in this browser: nothing of their session may remain.
-    await session.destroy();
-    interaction.session = undefined;
-  }
-  interaction.result = {
-    ...interaction.lastSubmission,
-    login: { accountId: user.id, amr: amrValues[method] },
-  };
-  await interaction.persist();
-  redirect(ctx, interaction.returnTo);
-}
-
-/** RFC 8176. */
-const amrValues: Record<SignInMethod, string[]> = { password: ['pwd'], upstream: ['fed'], local: ['user'] };
 
 /** No confirmation: the request comes from our own page. */
 export function createLogout(deps: { provider: Provider; baseUrl: string }): Middleware {

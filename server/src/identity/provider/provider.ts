@@ -6,7 +6,7 @@ import type { EventSource } from '../../core/events.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { allowAppRedirects, findAppClient, ownClients } from '../sessions/clients.ts';
 import { createDevicePolling, createOauthAdapter } from '../sessions/oauth-adapter.ts';
-import { createBrowserCookie, currentBrowser } from './browser-cookie.ts';
+import { createBrowserCookie, currentOrigin } from './browser-cookie.ts';
 import { createDeviceGate } from './device-pages.ts';
 import { createFrame, listenForFaults } from './frame.ts';
 import { createInteractions, createLogout } from './interactions.ts';
@@ -78,7 +78,7 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
         request: () => Provider.ctx,
         invalidGrant: (detail) => new errors.InvalidGrant(detail),
         findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),
-        browser: currentBrowser,
+        origin: currentOrigin,
       }),
     });
     const provider = new Provider(`${baseUrl}/oauth`, config);

@@ -1,14 +1,14 @@
-import { type Caller, platformTenantId } from '../../core/context.ts';
+import { platformTenantId } from '../../core/context.ts';
 import { type OperatorDeps, runAs } from '../../core/mutation.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { readBody } from '../../http/read-body.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
 import { recordAttempt } from '../account/attempts.ts';
 import { findResetUser, resetPassword } from '../account/password.ts';
 import { resetMailTopic } from '../account/reset-mail.ts';
+import { anonymousCaller, userCaller } from '../account/sign-ins.ts';
 import { type Page, pageResponse } from './pages/layout.ts';
 import { forgotPage, messagePage, noticePage, resetPage } from './pages/pages.ts';
 import { requireSameSite } from './web-context.ts';
@@ -68,7 +68,7 @@ export function createResetPages(deps: ResetDeps): Handle {
     const account = { key: `reset:account:${sha256(email.toLowerCase())}`, max: mailsPerAccountMax };
     if ((await recordAttempt(deps.db, [account])) === null) {
       const change = { name: resetMailTopic, auditTenantId: platformTenantId, requestId: info.requestId };
-      await runAs(deps, callerOf(null), change, async (ctx) =>
+      await runAs(deps, anonymousCaller(info.clientAddress), change, async (ctx) =>
         ctx.enqueue(resetMailTopic, { email, at: ctx.now.toISOString() }),
       );
     }
@@ -88,7 +88,7 @@ export function createResetPages(deps: ResetDeps): Handle {
     if (password !== form.get('repeated')) return showReset(token, info, 'The two passwords differ.');
     const change = { name: 'account.reset_password', auditTenantId: platformTenantId };
     try {
-      const changed = await runAs(deps, callerOf(user), { ...change, requestId: info.requestId }, (ctx) =>
+      const changed = await runAs(deps, userCaller(user), { ...change, requestId: info.requestId }, (ctx) =>
         resetPassword(ctx, { token, password }),
       );
       if (!changed) return showExpired(info);
@@ -106,13 +106,6 @@ export function createResetPages(deps: ResetDeps): Handle {
     const link = { href: '/login/forgot', label: 'Send a new link' };
     return show(messagePage({ title: 'This link is no longer valid', text, requestId, link }), 400);
   }
-}
-
-/** Whoever has the link acts as its user. */
-function callerOf(user: UserRecord | null): Caller {
-  const { id = '', email = '', name = '' } = user ?? {};
-  const kind = user ? 'session' : 'anonymous';
-  return { kind, userId: id, email, name, credentialId: '', expiresAt: new Date(8.64e15) };
 }
 
 async function readForm(request: Request): Promise<URLSearchParams> {

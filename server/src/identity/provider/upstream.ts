@@ -12,7 +12,7 @@ import { listTenantsOf } from '../../people/tenants/tenants.ts';
 import { userNameCharsMax } from '../../people/users/rules.ts';
 import { createUser, findUser } from '../../people/users/users.ts';
 import { hostCookieName } from '../credentials/find-credential.ts';
-import { finishLogin, interactionPath } from './interactions.ts';
+import { finishLogin, interactionPath } from './finish-login.ts';
 import { messagePage } from './pages/pages.ts';
 import { findLinkedUser, insertUserLink, lockUnclaimedUser } from './store.ts';
 import {

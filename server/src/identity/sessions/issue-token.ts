@@ -52,6 +52,8 @@ async function openLogin(ctx: MutationCtx, { userId, ttlSeconds }: { userId: str
     created_at: ctx.now,
     expires_at: expiresAt,
     consumed_at: null,
+    address: null,
+    device: null,
   };
   await insertModelRows(ctx.db, [
     {

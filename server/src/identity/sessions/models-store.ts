@@ -20,6 +20,9 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   kind: string;
   userCode?: string;
   secondsLeft?: number;
+  /** Of the client that it was made for; not changed later. */
+  address: string | null;
+  device: string | null;
 }
 
 /** Only the fields that are read outside the provider. */
@@ -46,6 +49,8 @@ export interface OauthModelRow {
   created_at: Date;
   expires_at: Date | null;
   consumed_at: Date | null;
+  address: string | null;
+  device: string | null;
 }
 
 /** Columns that the database fills in are optional here. */
@@ -61,7 +66,7 @@ const invalidatingKinds = ['AccessToken', 'Session', 'Grant'];
 
 /** `renew` updates an existing record and never restores a deleted one. */
 export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | 'renew'): Promise<void> {
-  const { kind, idHash, payload, userCode, secondsLeft } = model;
+  const { kind, idHash, payload, userCode, secondsLeft, address, device } = model;
   const expires =
     secondsLeft === undefined ? undefined : sql<Date>`now() + make_interval(secs => ${secondsLeft})`;
   const json = sql<OauthPayload>`${JSON.stringify(payload)}::jsonb`;
@@ -81,7 +86,7 @@ export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | '
   if (mode === 'insert') {
     await models
       .insertInto('oauth_models')
-      .values({ kind, id_hash: idHash, ...columns })
+      .values({ kind, id_hash: idHash, address, device, ...columns })
       .onConflict((conflict) => conflict.columns(['kind', 'id_hash']).doUpdateSet(columns))
       .execute();
   } else {

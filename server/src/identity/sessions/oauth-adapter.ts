@@ -21,8 +21,8 @@ interface AdapterOptions {
   /** Builds the error for a token that can no longer be used. */
   invalidGrant: (detail: string) => Error;
   findClient: (id: string) => Promise<ClientMetadata | undefined>;
-  /** Hash of the cookie of the browser that sent the request. */
-  browser: () => string | null;
+  /** Where the request comes from; `browser` is the hash of its cookie. */
+  origin: () => { browser: string; address: string; device: string } | null;
 }
 
 /** Marks an id that is known by its hash only. */
@@ -49,8 +49,10 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         if (mode === 'skip') return;
         const { userCode } = payload;
         const stored = withoutSecrets(kind, id, payload);
-        if (kind === 'Interaction') stored.browser = options.browser();
-        await storeModel(db, { kind, idHash, payload: stored, userCode, secondsLeft }, mode);
+        if (kind === 'Interaction') stored.browser = options.origin()?.browser;
+        const { address = null, device = null } = options.origin() ?? {};
+        const model = { kind, idHash, payload: stored, userCode, secondsLeft, address, device };
+        await storeModel(db, model, mode);
       },
 
       async find(id) {
@@ -58,7 +60,7 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         const model = await findModel(db, kind, 'id_hash', hashId(id));
         if (model && kind === 'Session') sessions.found(model.idHash);
         // A sign-in belongs to the browser that began it.
-        if (kind === 'Interaction' && model?.payload.browser !== options.browser()) return undefined;
+        if (kind === 'Interaction' && model?.payload.browser !== options.origin()?.browser) return undefined;
         return model && restorePayload(kind, id, model);
       },
 

@@ -12,9 +12,12 @@ export type SessionRecord = z.output<typeof Session>;
 /** One entry per browser session and per grant with a token. */
 export function groupSessions(rows: readonly SignInRow[], currentId: string): SessionRecord[] {
   const tokensEnd = new Map<string, Date>();
+  // The rows are sorted: the first token of a grant is its newest.
+  const newestToken = new Map<string, SignInRow>();
   for (const row of rows) {
     if (row.grant_id === null || row.expires_at === null || !tokenKinds.includes(row.kind)) continue;
     const grant = sha256(row.grant_id);
+    if (!newestToken.has(grant)) newestToken.set(grant, row);
     const end = tokensEnd.get(grant);
     if (!end || end < row.expires_at) tokensEnd.set(grant, row.expires_at);
   }
@@ -22,10 +25,14 @@ export function groupSessions(rows: readonly SignInRow[], currentId: string): Se
     const end =
       row.kind === 'Grant' ? grantEnd(row, tokensEnd) : row.kind === 'Session' ? row.expires_at : null;
     if (!end) return [];
+    // A grant is made in the browser that approves; its tokens go to the client.
+    const { address, device } = newestToken.get(row.id_hash) ?? row;
     return {
       id: sessionId(row),
       kind: sessionKind(row),
       client: row.client_id ?? '',
+      address: address ?? '',
+      device: device ?? '',
       created_at: row.created_at.toISOString(),
       expires_at: end.toISOString(),
       current: row.id_hash === currentId,

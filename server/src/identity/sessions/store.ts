@@ -36,14 +36,14 @@ export function findSessionRow(db: Db, by: { hash: string } | { uid: string }) {
 
 export type SignInRow = Pick<
   OauthModelRow,
-  'kind' | 'id_hash' | 'client_id' | 'grant_id' | 'created_at' | 'expires_at'
+  'kind' | 'id_hash' | 'client_id' | 'grant_id' | 'created_at' | 'expires_at' | 'address' | 'device'
 >;
 
 export function listLiveRows(db: Db, userId: string, now: Date): Promise<SignInRow[]> {
   return db
     .withTables<Tables>()
     .selectFrom('oauth_models')
-    .select(['kind', 'id_hash', 'client_id', 'grant_id', 'created_at', 'expires_at'])
+    .select(['kind', 'id_hash', 'client_id', 'grant_id', 'created_at', 'expires_at', 'address', 'device'])
     .where('user_id', '=', userId)
     .where('kind', 'in', ['Session', 'Grant', 'AccessToken', 'RefreshToken'])
     .where('consumed_at', 'is', null)

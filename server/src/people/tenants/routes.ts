@@ -15,6 +15,7 @@ export const tenantRoutes: Route[] = routes(endpoints, shapes, {
       name: body.name,
       maxResourceTier: body.max_resource_tier,
       reviewDeployments: body.review_deployments,
+      requireSecondFactor: body.require_second_factor,
     });
     return { ...updated, role: ctx.tenant.role };
   },

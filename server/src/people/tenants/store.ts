@@ -14,6 +14,7 @@ export interface TenantRow {
   name: string;
   max_resource_tier: (typeof resourceTiers)[number];
   review_deployments: (typeof deploymentReviews)[number];
+  require_second_factor: boolean;
   created_at: Date;
 }
 type Tables = {
@@ -217,10 +218,17 @@ function selectMemberTenants(db: Db, userId: string) {
     .selectFrom('memberships')
     .innerJoin('tenants', 'tenants.id', 'memberships.tenant_id')
     .select(['tenants.id', 'tenants.slug', 'tenants.name', 'tenants.created_at'])
-    .select(['tenants.max_resource_tier', 'tenants.review_deployments'])
+    .select(['tenants.max_resource_tier', 'tenants.review_deployments', 'tenants.require_second_factor'])
     .select('memberships.role')
     .where('memberships.user_id', '=', userId)
     .where('memberships.deactivated_at', 'is', null);
+}
+
+export async function requiresSecondFactor(db: Db, { userId }: { userId: string }): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from svc.memberships m join svc.tenants t on t.id = m.tenant_id
+    where m.user_id = ${userId} and m.deactivated_at is null and t.require_second_factor limit 1`.execute(db);
+  return rows.length > 0;
 }
 
 function selectMembers(db: Db, tenantId: string) {

@@ -53,6 +53,7 @@ export async function createTenant(
     name: parseTenantName(input.name ?? slug),
     max_resource_tier: input.maxResourceTier ?? 'L',
     review_deployments: 'internet',
+    require_second_factor: false,
     created_at: ctx.now,
   };
   if (!(await insertTenantRow(ctx.db, row))) {
@@ -78,6 +79,7 @@ export async function updateTenant(
     name?: string;
     maxResourceTier?: TenantRow['max_resource_tier'];
     reviewDeployments?: TenantRow['review_deployments'];
+    requireSecondFactor?: boolean;
   },
 ): Promise<TenantRecord & { changed?: false }> {
   const row = orNotFound(await lockTenantRow(ctx.db, input.tenantId));
@@ -85,9 +87,10 @@ export async function updateTenant(
     name: parseTenantName(input.name ?? row.name),
     max_resource_tier: input.maxResourceTier ?? row.max_resource_tier,
     review_deployments: input.reviewDeployments ?? row.review_deployments,
+    require_second_factor: input.requireSecondFactor ?? row.require_second_factor,
   };
-  const { name, max_resource_tier, review_deployments } = row;
-  const before = { name, max_resource_tier, review_deployments };
+  const { name, max_resource_tier, review_deployments, require_second_factor } = row;
+  const before = { name, max_resource_tier, review_deployments, require_second_factor };
   ctx.audit({
     action: 'tenants.update',
     target: { kind: 'tenant', id: row.id, name: row.slug },
@@ -119,3 +122,5 @@ export function createTenantAccess({
     });
   };
 }
+
+export { requiresSecondFactor } from './store.ts';

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Html, html } from '../../../core/html.ts';
+import { passkeyScript, passkeyScriptTag } from './passkey-form.ts';
 
 /** `formTargets` is part of the page because browsers apply `form-action` to redirects as well. */
 export interface Page {
   title: string;
   main: Html;
   formTargets?: readonly string[];
+  /** With the script for passkeys; other pages run none. */
+  hasPasskeys?: boolean;
 }
 
 interface RenderedPage {
@@ -71,6 +74,10 @@ font:650 clamp(1.5rem,8vw,2rem)/1.3 ui-monospace,"SFMono-Regular",Menlo,Consolas
 .scopes{margin:1.25rem 0 0;padding:0;list-style:none}
 .scopes li{display:flex;gap:.625rem;padding:.5rem 0}
 .scopes svg{flex:none;width:1.25rem;height:1.25rem;margin-top:.125rem;color:var(--good)}
+.qr{display:flex;justify-content:center;margin:1.25rem 0 0}
+.qr svg{border-radius:.5rem}
+.codes{margin:1.25rem 0 0;padding:0;list-style:none;columns:2}
+.codes code,.note code{font:.875rem ui-monospace,"SFMono-Regular",Menlo,Consolas,monospace;user-select:all}
 .mark{display:grid;place-items:center;width:3rem;height:3rem;margin:0 0 1.25rem;border-radius:50%}
 .mark svg{width:1.5rem;height:1.5rem}
 .mark.good{color:var(--good);background:var(--good-back)}
@@ -83,7 +90,9 @@ main{padding:.75rem 0 0;border:0;box-shadow:none;background:none}.brand{margin-l
 @media print{.button,form{display:none}}
 `;
 
-const styleHash = createHash('sha256').update(style).digest('base64');
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
+const styleHash = hashOf(style);
+const scriptHash = hashOf(passkeyScript);
 
 export function renderPage(page: Page): RenderedPage {
   return {
@@ -121,6 +130,7 @@ function contentSecurityPolicy(page: Page): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
+    ...(page.hasPasskeys ? [`script-src 'sha256-${scriptHash}'`] : []),
     ["form-action 'self'", ...(page.formTargets ?? [])].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -146,6 +156,7 @@ ${sheet}
 ${page.main}
 </main>
 </div>
+${page.hasPasskeys && passkeyScriptTag}
 </body>
 </html>
 `.toString();

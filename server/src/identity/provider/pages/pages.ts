@@ -1,6 +1,7 @@
 import { passwordCharsMin } from '@svc/contract/identity.ts';
 import { type Html, html } from '../../../core/html.ts';
 import { alert, cross, exclamation, type Page, tick } from './layout.ts';
+import { passkeyForm } from './passkey-form.ts';
 
 interface InteractionView {
   action: string;
@@ -13,6 +14,8 @@ export interface LoginPage extends InteractionView {
   error: string | null;
   upstreamName: string | null;
   hasPasswords: boolean;
+  /** Options for the authenticator; null where passkeys cannot be used. */
+  passkey: object | null;
   canReset: boolean;
   /** An app's sign-in can be cancelled; our own pages have nowhere to return to. */
   canCancel: boolean;
@@ -22,10 +25,12 @@ export function loginPage(view: LoginPage): Page {
   return {
     title: 'Sign in',
     formTargets: view.formTargets,
+    hasPasskeys: view.passkey !== null,
     main: html`<h1>Sign in</h1>
 <p class="lead">to continue to <strong>${view.clientName}</strong></p>
 ${alert(view.error)}
 ${view.hasPasswords && passwordForm(view)}
+${view.passkey && passkeyForm({ action: `${view.action}/passkey`, kind: 'get', options: view.passkey, label: 'Use a passkey' })}
 ${
   view.upstreamName !== null &&
   html`${view.hasPasswords && html`<div class="or">or</div>`}
