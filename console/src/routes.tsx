@@ -18,6 +18,7 @@ const pages = {
   notifications: lazy(() => import('./pages/notifications/page.tsx')),
   tokens: lazy(() => import('./pages/tokens/page.tsx')),
   sessions: lazy(() => import('./pages/sessions/page.tsx')),
+  security: lazy(() => import('./pages/security/page.tsx')),
   admin: lazy(() => import('./pages/admin/page.tsx')),
 };
 
@@ -64,6 +65,7 @@ function TenantPages() {
               <Route path="/t/:tenant/notifications" component={pages.notifications} />
               <Route path="/t/:tenant/tokens" component={pages.tokens} />
               <Route path="/t/:tenant/sessions" component={pages.sessions} />
+              <Route path="/t/:tenant/security" component={pages.security} />
               <Route path="/t/:tenant/admin/:tab?/:part?" component={pages.admin} />
               <Route>
                 <NotFound />

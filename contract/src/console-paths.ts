@@ -3,6 +3,7 @@ export const consolePaths = {
   home: '/',
   tokens: (tenant: string) => of(tenant, 'tokens'),
   sessions: (tenant: string) => of(tenant, 'sessions'),
+  security: (tenant: string) => of(tenant, 'security'),
   catalogue: (tenant: string) => of(tenant, 'catalogue'),
   apps: (tenant: string) => of(tenant, 'apps'),
   newApp: (tenant: string) => of(tenant, 'apps', 'new'),

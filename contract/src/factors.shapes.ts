@@ -38,9 +38,7 @@ export const startPasskey = {
 export const addPasskey = {
   body: z.strictObject({
     name: name.default('Passkey'),
-    response: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'WebAuthn `RegistrationResponseJSON`.' }),
+    response: z.record(z.string(), z.unknown()).meta({ description: 'WebAuthn `RegistrationResponseJSON`.' }),
   }),
   answer: added,
 };

@@ -63,6 +63,7 @@ export function consolePages({
       grants: 'grants',
       tokens: 'tokens',
       sessions: 'sessions',
+      security: 'security',
       'catalogue-narrowed': 'catalogue?q=lunch&category=workplace&sort=name',
       'catalogue-nothing-fits': 'catalogue?q=submarine',
       'new-app-template': 'apps/new?way=template',

@@ -28,7 +28,8 @@ async function askPasswords(ctx: Ctx) {
 export async function readPassword(ctx: Ctx, { fromStdin }: { fromStdin: boolean }): Promise<string> {
   if (!fromStdin) return askPassword(ctx, 'Password');
   const text = (await ctx.io.readInput()).replace(/\r?\n$/, '');
-  if (text === '' || /[\r\n]/.test(text)) throw usageError('Standard input must have one line: your password.');
+  if (text === '' || /[\r\n]/.test(text))
+    throw usageError('Standard input must have one line: your password.');
   return text;
 }
 

@@ -134,7 +134,8 @@ export const accountFactorsRename = defineCommand({
 export const accountFactorsRemove = defineCommand({
   words: 'account factors remove',
   summary: 'Remove a passkey or your authenticator app',
-  description: 'Asks for your password on a terminal. With the last factor, the recovery codes are removed too.',
+  description:
+    'Asks for your password on a terminal. With the last factor, the recovery codes are removed too.',
   kind: 'mutate',
   positionals: [factorPositional],
   flags: {

@@ -14,6 +14,7 @@ import {
   IconLock,
   IconPlugConnected,
   IconSettings,
+  IconShieldLock,
   IconUserShield,
   IconUsers,
   IconUsersGroup,
@@ -92,6 +93,7 @@ function navEntries({ slug, role }: OwnTenant): NavEntry[] {
     { label: 'My grants', to: consolePaths.grants(slug), icon: IconKey },
     { label: 'Access tokens', to: consolePaths.tokens(slug), icon: IconLock },
     { label: 'Sessions', to: consolePaths.sessions(slug), icon: IconDeviceLaptop },
+    { label: 'Security', to: consolePaths.security(slug), icon: IconShieldLock },
   ];
 }
 

@@ -8,7 +8,7 @@ import { findPlatformValue, storePlatformValue } from '../core/platform-values.t
 import { setMember } from './tenants/members.ts';
 import { hasTenants } from './tenants/store.ts';
 import { createTenant } from './tenants/tenants.ts';
-import { createUser, findUser } from './users/users.ts';
+import { createUser, findUser, loadPasswordRules } from './users/users.ts';
 
 export interface SeedResult {
   tenant: string;
@@ -24,6 +24,7 @@ const keyName = 'seeded_admin';
 /** Creates a first tenant and admin when there are no tenants. Safe when several servers start at once. */
 export async function seed(deps: OperatorDeps): Promise<SeedResult | null> {
   if (await hasTenants(deps.db)) return null;
+  await loadPasswordRules();
   return runAsOperator(deps, { name: 'seed', auditTenantId: platformTenantId }, async (ctx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended('svc seed', 0))`.execute(ctx.db);
     if (await hasTenants(ctx.db)) return null;

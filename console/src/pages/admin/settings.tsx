@@ -1,4 +1,4 @@
-import { Select, Stack, TextInput } from '@mantine/core';
+import { Select, Stack, Switch, TextInput } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import { deploymentReviews, getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
@@ -25,8 +25,8 @@ export default function SettingsTab() {
 }
 
 function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.shape>> }) {
-  const { name, max_resource_tier, review_deployments } = tenant;
-  const record = { name, max_resource_tier, review_deployments };
+  const { name, max_resource_tier, review_deployments, require_second_factor } = tenant;
+  const record = { name, max_resource_tier, review_deployments, require_second_factor };
   const form = useForm(updateTenant, record, {
     title: 'Update the tenant',
     verb: 'Save',
@@ -55,6 +55,11 @@ function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.
           description="A new deployment of such an app goes live when an admin has approved it."
           data={deploymentReviews.map((value) => ({ value, label: reviewLabels[value] }))}
           allowDeselect={false}
+        />
+        <Switch
+          {...form.checkbox('require_second_factor')}
+          label="Require a second factor"
+          description="Members who sign in with a password are led to add a passkey or an authenticator app."
         />
       </FormCard>
       <DetailTable

@@ -22,6 +22,15 @@ const kinds = {
 } as const;
 
 export default function SessionsPage() {
+  return (
+    <>
+      <PageHead title="Sessions" lead="Where you are signed in. End sessions that you do not recognise." />
+      <SessionList />
+    </>
+  );
+}
+
+export function SessionList() {
   const page = usePage();
   const answer = useEndpoint(listSessions, { query: { page } });
   const end = useChange(revokeSession, {
@@ -31,7 +40,6 @@ export default function SessionsPage() {
   });
   return (
     <>
-      <PageHead title="Sessions" lead="Where you are signed in. End sessions that you do not recognise." />
       <ProblemAlert error={end.problem} />
       <PagedList
         answer={answer}
@@ -48,6 +56,15 @@ export default function SessionsPage() {
             rows={items}
             columns={[
               { head: 'Session', cell: (session) => <SessionName session={session} /> },
+              {
+                head: 'Device',
+                cell: ({ device, address }) => (
+                  <>
+                    <Text size="sm">{device || '–'}</Text>
+                    {address && <Hint>{address}</Hint>}
+                  </>
+                ),
+              },
               { head: 'Since', cell: (session) => <TimeText value={session.created_at} /> },
               { head: 'Ends', cell: (session) => <TimeText value={session.expires_at} /> },
               {

@@ -14,6 +14,7 @@ import {
   createUser,
   findUser,
   listUsers,
+  loadPasswordRules,
   setPassword,
   suspendUser,
 } from '../../people/users/users.ts';
@@ -191,6 +192,7 @@ export async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
 }
 
 async function readPassword(ctx: AdminCtx): Promise<string> {
+  await loadPasswordRules();
   const text = (await ctx.stdin()).replace(/\r?\n$/, '');
   if (text === '') throw usageError('There is no password on standard input.');
   if (/[\r\n]/.test(text)) throw usageError('The password on standard input has more than one line.');

@@ -3,7 +3,13 @@ import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
-import { findUser, hasPassword, setPassword, verifyPassword } from '../../people/users/users.ts';
+import {
+  findUser,
+  hasPassword,
+  loadPasswordRules,
+  setPassword,
+  verifyPassword,
+} from '../../people/users/users.ts';
 import { recordAttempt } from './attempts.ts';
 import { clearAttempts } from './store.ts';
 import { findSecret, takeSecret } from './tokens.ts';
@@ -47,6 +53,12 @@ export async function reauthenticate(
   if (seconds !== null) throw fail('rate_limited', { headers: { 'retry-after': String(seconds) } });
   if (!(await checkPassword(ctx.db, { email, password }))) throw fail('wrong_password');
   await clearAttempts(ctx.db, limit);
+}
+
+/** Outside the transaction of `changePassword`. */
+export async function prepareChange(ctx: Ctx, input: Parameters<typeof reauthenticate>[1]): Promise<void> {
+  await reauthenticate(ctx, input);
+  await loadPasswordRules();
 }
 
 /** The session that changes the password stays signed in. */

@@ -1,7 +1,7 @@
 import * as shapes from '@svc/contract/identity.shapes.ts';
 import * as endpoints from '@svc/contract/identity.ts';
 import { type Route, route, routes } from '../../http/router.ts';
-import { changePassword, reauthenticate } from './password.ts';
+import { changePassword, prepareChange } from './password.ts';
 import { listSignIns } from './sign-ins.ts';
 
 export function accountRoutes({ localPasswords }: { localPasswords: 'on' | 'off' }): Route[] {
@@ -15,7 +15,7 @@ export function accountRoutes({ localPasswords }: { localPasswords: 'on' | 'off'
         return { changed_at: ctx.now.toISOString() };
       },
       {
-        prepare: (ctx, { body }) => reauthenticate(ctx, { password: body.current_password, localPasswords }),
+        prepare: (ctx, { body }) => prepareChange(ctx, { password: body.current_password, localPasswords }),
       },
     ),
   ];

@@ -95,11 +95,7 @@ export async function countRecoveryCodes(db: Db, userId: string): Promise<number
   return rows[0]?.count ?? 0;
 }
 
-export async function replaceRecoveryCodes(
-  tx: Tx,
-  userId: string,
-  hashes: readonly string[],
-): Promise<void> {
+export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
   await sql`delete from svc.recovery_codes where user_id = ${userId}`.execute(tx);
   await sql`insert into svc.recovery_codes (user_id, code_hash)
     select ${userId}, hash from unnest(${hashes}::text[]) as hash`.execute(tx);

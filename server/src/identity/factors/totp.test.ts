@@ -19,7 +19,8 @@ test('codes are those of RFC 6238', () => {
 test('a code is accepted for one step before and after, and only once', () => {
   const now = new Date(1_111_111_111_000);
   const step = Math.floor(1_111_111_111 / 30);
-  const find = (offset: number, after = 0) => findTotpStep(secret, totpCode(secret, step + offset), { now, after });
+  const find = (offset: number, after = 0) =>
+    findTotpStep(secret, totpCode(secret, step + offset), { now, after });
   expect([-2, -1, 0, 1, 2].map((offset) => find(offset))).toEqual([null, step - 1, step, step + 1, null]);
   expect([find(0, step), find(1, step), find(-1, step - 1)]).toEqual([null, step + 1, null]);
   expect(findTotpStep(secret, '050 471', { now, after: 0 })).toBe(step);

@@ -5,8 +5,8 @@ import { recordAttempt, refundAttempt, signInLimits } from '../account/attempts.
 import { checkPassword } from '../account/password.ts';
 import { recordSignInEvent, type SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
-import { isLoopback, ownClientIds, parseAppClientId } from '../sessions/clients.ts';
 import { authenticationOptions, canUsePasskeys } from '../factors/passkeys.ts';
+import { isLoopback, ownClientIds, parseAppClientId } from '../sessions/clients.ts';
 import { finishLogin, interactionPath, signInDetails, signInOrigin } from './finish-login.ts';
 import { formTarget } from './pages/layout.ts';
 import { appConsentPage, consentPage, type LoginPage, loginPage } from './pages/pages.ts';
@@ -116,7 +116,9 @@ async function showLogin(
     upstreamName: deps.upstreamName,
     hasPasswords,
     passkey:
-      hasPasswords && canUsePasskeys(deps.baseUrl) ? await authenticationOptions(deps, { userId: null }) : null,
+      hasPasswords && canUsePasskeys(deps.baseUrl)
+        ? await authenticationOptions(deps, { userId: null })
+        : null,
     canReset: deps.canResetPassword,
     canCancel: !ownClientIds.includes(client.clientId),
     formTargets: formTargets(interaction),

@@ -5,6 +5,7 @@ import { sha256 } from '../../core/values.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { readBody } from '../../http/read-body.ts';
+import { loadPasswordRules } from '../../people/users/users.ts';
 import { recordAttempt } from '../account/attempts.ts';
 import { findResetUser, resetPassword } from '../account/password.ts';
 import { resetMailTopic } from '../account/reset-mail.ts';
@@ -86,6 +87,7 @@ export function createResetPages(deps: ResetDeps): Handle {
     const user = await findResetUser(deps.db, { token });
     if (!user) return showExpired(info);
     if (password !== form.get('repeated')) return showReset(token, info, 'The two passwords differ.');
+    await loadPasswordRules();
     const change = { name: 'account.reset_password', auditTenantId: platformTenantId };
     try {
       const changed = await runAs(deps, userCaller(user), { ...change, requestId: info.requestId }, (ctx) =>

@@ -13,7 +13,9 @@ const step = () => Math.floor(Date.now() / 30_000);
 type User = Awaited<ReturnType<typeof newUser>>;
 
 const asUser = <T>(user: User, work: (ctx: Parameters<typeof addTotp>[0]) => Promise<T>) =>
-  testMutation(database.db, testCaller({ userId: user.id, email: user.email }), work).then(({ value }) => value);
+  testMutation(database.db, testCaller({ userId: user.id, email: user.email }), work).then(
+    ({ value }) => value,
+  );
 
 /** With an authenticator app, whose code of the previous half-minute is used up. */
 async function newUserWithApp() {
@@ -39,7 +41,12 @@ test('the right password alone does not sign in, a code of the app does, once', 
   expect(isHome(await enter(browser, wrong, code))).toBe(true);
   const again = provider.browser();
   expect((await enter(again, await signIn(again, user.email), code)).status).toBe(401);
-  const ctx = { ...testRequestInfo, db: database.db, now: new Date(), caller: testCaller({ userId: user.id }) };
+  const ctx = {
+    ...testRequestInfo,
+    db: database.db,
+    now: new Date(),
+    caller: testCaller({ userId: user.id }),
+  };
   const { items } = await listSignIns(ctx, { page: 1, per_page: 10 });
   expect(items.map(({ event, method }) => [event, method])).toEqual([
     ['sign_in_failed', 'password_and_totp'],
@@ -59,7 +66,9 @@ test('a recovery code signs in once, in any spelling', async () => {
   };
   expect(await attempt(code.toUpperCase().replaceAll('-', ' '))).toBe(true);
   expect(await attempt(code)).toBe(false);
-  const { rows } = await sql`select 1 from svc.recovery_codes where user_id = ${user.id}`.execute(database.db);
+  const { rows } = await sql`select 1 from svc.recovery_codes where user_id = ${user.id}`.execute(
+    database.db,
+  );
   expect(rows).toHaveLength(9);
 });
 

@@ -106,7 +106,9 @@ export async function signInWithPasskey(
   interaction: Interaction,
 ): Promise<'done' | 'refused'> {
   const pending = await findPending(deps, interaction);
-  const userId = await verifyAuthentication(deps, { response: readJson((await readForm(ctx)).get('response')) });
+  const userId = await verifyAuthentication(deps, {
+    response: readJson((await readForm(ctx)).get('response')),
+  });
   const user = userId === null ? null : await findUser(deps, { ref: userId });
   const isRight = user?.status === 'active' && (!pending || pending.user.id === user.id);
   if (!isRight || pending?.step === 'add') return 'refused';

@@ -28,6 +28,11 @@ type Estimate = typeof import('@zxcvbn-ts/core')['zxcvbn'];
 
 let loading: Promise<Estimate> | undefined;
 
+/** To be called before a transaction that sets a password: loading takes longer than one should last. */
+export async function loadPasswordRules(): Promise<void> {
+  await loadEstimate();
+}
+
 /** Loaded on first use: the dictionaries take several megabytes. */
 function loadEstimate(): Promise<Estimate> {
   loading ??= (async () => {

@@ -160,4 +160,5 @@ async function setStatus(
   return userRecord({ ...row, status });
 }
 
+export { loadPasswordRules } from './password-rules.ts';
 export { filterActiveUsers, lockUserRow as lockUser } from './store.ts';

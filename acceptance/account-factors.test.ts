@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { totpCode } from './support/authenticator.ts';
+import { hasChromium, openChromium } from './support/chromium.ts';
+import { admin, svcFor } from './support/commands.ts';
+import { violationsOf } from './support/console/browsing.ts';
+import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
+
+setDefaultTimeout(180_000);
+
+describe.if(hasChromium)('second factors in a real browser', () => {
+  let t: Tenant;
+  let context: BrowserContext;
+  beforeAll(async () => {
+    t = await newTenant();
+    context = await openChromium({ width: 1280, height: 900 });
+    context.setDefaultTimeout(60_000);
+  });
+  afterAll(() => context.close());
+
+  /** A page with an authenticator of its own, which verifies its user without asking. */
+  async function newPage(): Promise<Page> {
+    await context.clearCookies();
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    return page;
+  }
+
+  const security = () => `${t.server.baseUrl}/t/${t.slug}/security`;
+
+  async function enterPassword(page: Page, user: PasswordUser, path = `/t/${t.slug}/security`) {
+    await page.goto(`${t.server.baseUrl}/login?return_to=${path}`);
+    await page.getByLabel(/e-mail/i).fill(user.email);
+    await page.getByLabel('Password').fill(user.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  const isSecurityPage = (page: Page) => page.getByRole('heading', { name: 'Security' }).waitFor();
+
+  /** Also closes the dialog. */
+  async function storedCodes(page: Page): Promise<string[]> {
+    await page.getByText('Store your recovery codes').waitFor();
+    const codes = await page.locator('.recovery-code').allTextContents();
+    await page.getByRole('button', { name: 'I have stored them' }).click();
+    return codes;
+  }
+
+  async function confirmCode(page: Page, code: string) {
+    await page.getByLabel(/recovery code/i).fill(code);
+    await page.getByRole('button', { name: 'Confirm' }).click();
+  }
+
+  async function addApp(page: Page, user: PasswordUser) {
+    await page.getByRole('button', { name: 'Add an authenticator app' }).click();
+    await page.getByLabel('Your password').fill(user.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('img', { name: /QR code/ }).waitFor();
+    const secret = ((await page.getByTestId('totp-key').textContent()) ?? '').replaceAll(' ', '');
+    await page.getByLabel('Code that the app shows').fill(totpCode(secret));
+    await page.getByRole('button', { name: 'Add the app' }).click();
+    return { secret, codes: await storedCodes(page) };
+  }
+
+  test('a passkey is added in the console, and signs in alone', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const page = await newPage();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Laptop');
+    await page.getByLabel('Your password').fill('not the password');
+    await page.getByRole('button', { name: 'Create the passkey' }).click();
+    await page.getByText('The current password is wrong').first().waitFor();
+    await page.getByLabel('Your password').fill(user.password);
+    await page.getByRole('button', { name: 'Create the passkey' }).click();
+    expect(await storedCodes(page)).toHaveLength(10);
+    await page.getByRole('cell', { name: /Laptop/ }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+
+    await context.clearCookies();
+    await page.goto(`${t.server.baseUrl}/login?return_to=/t/${t.slug}/security`);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await isSecurityPage(page);
+    await page.getByRole('cell', { name: 'passkey', exact: true }).first().waitFor();
+
+    // The password alone is not enough now; with the passkey it is.
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+    await page.goto(security());
+    expect(new URL(page.url()).pathname).not.toBe(new URL(security()).pathname);
+    await enterPassword(page, user);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await isSecurityPage(page);
+
+    const { token } = await withToken(t.server, user);
+    const svc = svcFor(t.server, { token, tenant: t.slug });
+    const { items } = (await svc(['account', 'factors', 'list', '--json'])).json<{
+      items: { id: string; name: string }[];
+    }>();
+    expect(items).toMatchObject([{ kind: 'passkey', name: 'Laptop' }]);
+    const remove = ['account', 'factors', 'remove', items[0]!.id, '--password-stdin', '--execute'];
+    expect((await svc(remove, { stdin: 'wrong\n' })).code).toBe(4);
+    expect((await svc(remove, { stdin: `${user.password}\n` })).code).toBe(0);
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    await page.close();
+  });
+
+  test('an authenticator app is added by its key, and a recovery code works once', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const page = await newPage();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    const { secret, codes } = await addApp(page, user);
+    expect(codes).toHaveLength(10);
+
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await confirmCode(page, '000000');
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+    // The code of this half-minute was used up when the app was added.
+    await confirmCode(page, totpCode(secret, 1));
+    await isSecurityPage(page);
+
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await confirmCode(page, codes[0]!);
+    await isSecurityPage(page);
+    await page.getByText('9 recovery codes are left').waitFor();
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await confirmCode(page, codes[0]!);
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+
+    const removed = await admin<{ removed: number }>(t.server, ['users', 'reset-factors', user.email]);
+    expect(removed.removed).toBe(1);
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    await page.close();
+  });
+
+  test('a tenant that requires a second factor has its members add one before they get in', async () => {
+    const strict = await newTenant(t.server);
+    const user = await newPasswordUser(t.server, strict.id);
+    const svc = svcFor(t.server, { token: strict.admin.token, tenant: strict.slug });
+    const required = await svc([
+      'tenants',
+      'update',
+      '--require-second-factor',
+      'yes',
+      '--execute',
+      '--json',
+    ]);
+    expect(required.json()).toMatchObject({ require_second_factor: true });
+    const page = await newPage();
+    await enterPassword(page, user, `/t/${strict.slug}/security`);
+    await page.getByRole('heading', { name: 'Add a second factor' }).waitFor();
+    // Another page of the console leads to the sign-in again.
+    await page.goto(`${t.server.baseUrl}/t/${strict.slug}/apps`);
+    expect(await page.getByRole('heading', { name: 'My apps' }).count()).toBe(0);
+    await enterPassword(page, user, `/t/${strict.slug}/security`);
+    await page.getByRole('button', { name: 'Create a passkey' }).click();
+    await page.getByRole('heading', { name: 'Store your recovery codes' }).waitFor();
+    await page.getByRole('button', { name: 'I have stored them' }).click();
+    await isSecurityPage(page);
+    await page
+      .getByRole('cell', { name: /Passkey/ })
+      .first()
+      .waitFor();
+    await page.close();
+  });
+});
