@@ -342,11 +342,11 @@ test('these tests call every endpoint of the contract', () => {
   expect(contract.filter(({ endpoint }) => !met.has(endpoint.id)).map(({ endpoint }) => endpoint.id)).toEqual(
     // The console alone asks for grants.terms and releases.file, and adds second factors.
     [
-      'factors.startPasskey',
       'factors.addPasskey',
-      'factors.startTotp',
       'factors.addTotp',
       'factors.resetRecoveryCodes',
+      'factors.startPasskey',
+      'factors.startTotp',
       'grants.terms',
       'policies.replace',
       'releases.file',
