@@ -47,8 +47,6 @@ export interface Platform
 
 type Services = DriverDeps & PeopleServices & AppsServices & IdentityServices & DataServices & EdgeServices;
 
-const controlConnectionsMax = 20;
-
 /** Opens the drivers, then folds the modules. */
 export async function startPlatform(
   config: Config,
@@ -65,7 +63,7 @@ export async function startPlatform(
     const url = database.controlUrl;
     await migrate({ url, directory: migrationsDirectory, log: (line) => log.info(line) });
     const control = openControlDatabase(url, {
-      connectionsMax: controlConnectionsMax,
+      connectionsMax: 20,
       isStarting: true,
       onError: (error) => log.warn({ err: error }, 'idle database connection lost'),
     });

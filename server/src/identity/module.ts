@@ -14,6 +14,7 @@ import {
   createAuthenticate,
   createFindCredential,
 } from './credentials/find-credential.ts';
+import { factorKey } from './factors/factors.ts';
 import { factorRoutes } from './factors/routes.ts';
 import { removeAppFromPats, revokePatsOfMember } from './pats/pats.ts';
 import { patRoutes } from './pats/routes.ts';
@@ -47,7 +48,7 @@ const canResetPassword = ({ config }: IdentityDeps) => config.mail !== null && c
 
 export const identity: Module = {
   name: 'identity',
-  keys: [oauthSigningKey, oauthCookieKey],
+  keys: [oauthSigningKey, oauthCookieKey, factorKey],
   async open(deps: IdentityDeps): Promise<IdentityServices> {
     const { config, db, events, log, now, invalidation, keys, onStop } = deps;
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;

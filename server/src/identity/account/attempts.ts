@@ -59,14 +59,13 @@ export async function signInLimits(db: Db, email: string, origin: Origin): Promi
   };
 }
 
-/** After a complete sign-in. */
+/** After a complete sign-in. The attempts themselves are given back where they are counted. */
 export async function recordSuccess(
   db: Db,
   limits: SignInLimits,
   { userId, origin }: { userId: string; origin: Origin },
 ): Promise<void> {
   await clearAttempts(db, limits.own);
-  await refundAttempt(db, limits.shared);
   const { browser, address } = originNames(origin);
   await saveKnownOrigins(db, userId, origin.browser === null ? [address] : [address, browser]);
 }

@@ -4,6 +4,7 @@ import { factorsMax, recoveryCodesCount } from '@svc/contract/factors.ts';
 import type { z } from 'zod';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { sha256 } from '../../core/values.ts';
@@ -34,7 +35,12 @@ interface FactorDeps {
 }
 type UserId = { userId: string };
 
-const sealingKeyName = 'factors.sealing_key';
+export const factorKey = declareSealingKey({
+  name: 'factors.sealing_key',
+  protects: 'Secrets of authenticator apps',
+  columns: { 'authenticator_apps.secret_sealed': 'user_id::text' },
+});
+
 const setupSeconds = 1800;
 
 export async function listFactors(db: Db, { userId }: UserId): Promise<FactorRecord[]> {
@@ -69,7 +75,7 @@ export async function startTotp(
   user: { id: string; email: string },
 ): Promise<{ secret: string; uri: string }> {
   const secret = newTotpSecret();
-  const key = await sealingKey(db, sealingKeyName);
+  const key = await sealingKey(db, factorKey);
   const sealed = seal(key, { text: secret, boundTo: user.id }).toString('base64');
   const entry = { purpose: 'totp_setup', secret: user.id, userId: user.id, data: { sealed } } as const;
   await saveSecret(db, entry, setupSeconds);
@@ -88,7 +94,7 @@ async function readSetup(db: Db, userId: string): Promise<string | null> {
   const found = await findSecret(db, { purpose: 'totp_setup', secret: userId });
   if (found === null) return null;
   const sealed = Buffer.from(String(found.data.sealed), 'base64');
-  return unseal(await sealingKey(db, sealingKeyName), { sealed, boundTo: userId });
+  return unseal(await sealingKey(db, factorKey), { sealed, boundTo: userId });
 }
 
 export interface AddedFactor {
@@ -107,7 +113,7 @@ export async function addTotp(
   if (step === null) throw fail('invalid_factor', { detail: 'The code is wrong. Enter the newest one.' });
   await takeSecret(ctx.db, { purpose: 'totp_setup', secret: userId });
   const isFirst = !(await hasSecondFactor(ctx.db, { userId }));
-  const key = await sealingKey(ctx.db, sealingKeyName);
+  const key = await sealingKey(ctx.db, factorKey);
   const row = {
     id: ctx.newId(),
     user_id: userId,
@@ -195,7 +201,7 @@ export async function verifyCode(
     return (await takeRecoveryCode(db, userId, hashRecoveryCode(code))) ? 'recovery_code' : null;
   const app = await findAppRow(db, userId);
   if (!app) return null;
-  const key = await sealingKey(db, sealingKeyName);
+  const key = await sealingKey(db, factorKey);
   const secret = unseal(key, { sealed: app.secret_sealed, boundTo: userId });
   const step = findTotpStep(secret, code, { now, after: Number(app.last_step) });
   return step !== null && (await recordAppUse(db, app.id, step)) ? 'totp' : null;
