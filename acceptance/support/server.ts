@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { patientMs } from '../../scripts/patience.ts';
 import { createDatabase, databaseUrlOf, dropDatabase, queryDatabase } from './database.ts';
 import { until } from './until.ts';
 
@@ -135,6 +136,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_DATA_DIR: dataDir,
     SVC_CHECK_ANSWERS: 'true',
     SVC_LOG_LEVEL: 'info',
+    SVC_DATABASE_PATIENCE: String(patientMs(1)),
     // The tests of one process share people and an address, and some are load tests.
     SVC_RATE_LIMIT_PERSON: '1000000',
     SVC_RATE_LIMIT_TOKEN: '1000000',

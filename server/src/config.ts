@@ -74,6 +74,8 @@ export function readConfig(env: Environment) {
     /** Encrypts the keys in the database. */
     masterKeyFile: readMasterKeyFile(env, dataDir),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
+    /** Multiplies the time limits of statements and locks, for a slow or busy database. */
+    databasePatience: Number(readChoice(env, 'SVC_DATABASE_PATIENCE', ['1', '2', '5', '10'], '1')),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */
     rawDatabaseUrl: readDatabaseUrl(env, 'SVC_RAW_DATABASE_URL'),

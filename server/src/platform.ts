@@ -65,6 +65,7 @@ export async function startPlatform(
     const control = openControlDatabase(url, {
       connectionsMax: 20,
       isStarting: true,
+      patience: config.databasePatience,
       onError: (error) => log.warn({ err: error }, 'idle database connection lost'),
     });
     onStop(control.close);

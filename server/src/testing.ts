@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { sql } from 'kysely';
 import pino from 'pino';
+import { patientMs } from '../../scripts/patience.ts';
 import { type Caller, type MutationCtx, platformTenantId, type TenantAccess } from './core/context.ts';
 import { type Db, openControlDatabase } from './core/db.ts';
 import { migrate } from './core/migrate.ts';
@@ -21,8 +22,14 @@ let template: Promise<string> | undefined;
 export async function testDatabase() {
   template ??= makeTemplate();
   const { controlUrl: url, rowsUrl, adminUrl, drop } = await freshDatabase({ template: await template });
-  // With the longer timeout of a start, because test files share the machine with others.
-  const control = openControlDatabase(url, { connectionsMax: 20, isStarting: true, onError: () => {} });
+  // With longer limits, because test files share the machine with others.
+  const patience = patientMs(1);
+  const control = openControlDatabase(url, {
+    connectionsMax: 20,
+    isStarting: true,
+    patience,
+    onError: () => {},
+  });
   const rows: RowDatabase = rowDatabaseInControl(rowsUrl);
   const close = () => control.close().then(drop);
   return { url, rowsUrl, adminUrl, db: control.db, rows, close };

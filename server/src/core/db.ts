@@ -26,21 +26,24 @@ export function openControlDatabase(
     connectionsMax: number;
     isStarting?: boolean;
     statementMsMax?: number | 'none';
+    /** Multiplies the time limits. */
+    patience?: number;
     onError: (error: Error) => void;
   },
 ): ControlDatabase {
-  const limit = options.statementMsMax ?? statementMsMax;
+  const patience = options.patience ?? 1;
+  const limit = options.statementMsMax ?? statementMsMax * patience;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connectionsMax,
-    connectionTimeoutMillis: options.isStarting ? firstConnectMsMax : connectMsMax,
+    connectionTimeoutMillis: options.isStarting ? firstConnectMsMax : connectMsMax * patience,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     // The client-side timeout is for networks that drop packets silently.
     query_timeout: limit === 'none' ? undefined : limit + 2_000,
     statement_timeout: limit === 'none' ? undefined : limit,
-    lock_timeout: lockMsMax,
-    idle_in_transaction_session_timeout: idleInTransactionMsMax,
+    lock_timeout: lockMsMax * patience,
+    idle_in_transaction_session_timeout: idleInTransactionMsMax * patience,
     application_name: 'svc control',
     options: '-c search_path=svc,public -c pg_trgm.word_similarity_threshold=0.4',
     types: { getTypeParser },
@@ -54,7 +57,7 @@ export function openControlDatabase(
   // biome-ignore lint/complexity/noBannedTypes: see Db.
   const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool }) }).withSchema('svc');
   const endStartup = () => {
-    pool.options.connectionTimeoutMillis = connectMsMax;
+    pool.options.connectionTimeoutMillis = connectMsMax * patience;
   };
   const close = () => {
     isClosing = true;
