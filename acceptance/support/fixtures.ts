@@ -85,10 +85,20 @@ export async function totpSetup(world: World, owner: Person, letter: Letter) {
   return { ...body, code: totpCode(secret) };
 }
 
-export async function factor(world: World, owner: Person) {
-  const { password, code } = await totpSetup(world, owner, 'O');
-  const { id } = await done(owner.call('POST', '/api/v1/me/factors/totp', { code }));
-  return { factorID: String(id), password };
+const factorsMade = new Map<string, Promise<unknown>>();
+
+/** One after the other for each person: a set-up replaces one that is not finished. */
+export function factor(world: World, owner: Person): Promise<{ factorID: string; password: string }> {
+  const made = (factorsMade.get(owner.id) ?? Promise.resolve()).then(async () => {
+    const { password, code } = await totpSetup(world, owner, 'O');
+    const { id } = await done(owner.call('POST', '/api/v1/me/factors/totp', { code }));
+    return { factorID: String(id), password };
+  });
+  factorsMade.set(
+    owner.id,
+    made.catch(() => {}),
+  );
+  return made;
 }
 
 /** A second session, beside the one that the person's calls use. */

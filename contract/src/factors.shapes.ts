@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { factorNameCharsMax } from './factors.ts';
-import { chars, timestamp, uuid } from './shapes.ts';
+import { displayName, timestamp, uuid } from './shapes.ts';
 
 export const Factor = z.object({
   id: uuid,
@@ -10,7 +10,7 @@ export const Factor = z.object({
   last_used_at: z.string().meta({ description: 'RFC 3339, UTC; empty if never.' }),
 });
 
-const name = chars(1, factorNameCharsMax);
+const name = displayName(1, factorNameCharsMax);
 const passwordBody = z.strictObject({ password: z.string().min(1).max(1024) });
 const params = z.object({ factorID: uuid });
 const recoveryCodes = z
