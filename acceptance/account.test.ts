@@ -56,7 +56,7 @@ describe('svc account password', () => {
 
   test('asks on a terminal, and shows nothing of what is typed', async () => {
     const user = await newUser();
-    const terminal = onTerminal([join(root, 'svc'), 'account', 'password', '--execute'], {
+    const terminal = onTerminal([join(root, 'svc'), 'account', 'password', '--execute', '--yes'], {
       ...process.env,
       SVC_BASE_URL: t.server.baseUrl,
       SVC_CONFIG_DIR: join(temporaryFolder(), 'config'),

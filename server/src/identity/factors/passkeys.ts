@@ -127,12 +127,13 @@ function saveChallenge(
   challenge: string,
   userId: string | null,
 ): Promise<void> {
-  return saveSecret(db, { purpose, secret: challenge, userId, data: {} }, challengeSeconds);
+  // Not a secret of the user: several browsers may register at the same time.
+  return saveSecret(db, { purpose, secret: challenge, userId: null, data: { userId } }, challengeSeconds);
 }
 
 function takeChallenge(db: Db, purpose: AccountSecret['purpose'], userId: string | null) {
   return async (challenge: string) => {
     const found = await takeSecret(db, { purpose, secret: challenge });
-    return found !== null && found.userId === userId;
+    return found !== null && found.data.userId === userId;
   };
 }
