@@ -38,6 +38,10 @@ const withParams =
 const deletedApp: Fixture = (world, owner, letter) =>
   fixtures.appIn(letter === 'C' ? 'active' : 'deleted')(world, owner);
 
+/** Also of somebody in another tenant. */
+const ownFactor: Fixture = (world, owner, letter) =>
+  fixtures.factor(world, letter === 'X' ? world.people.X : owner);
+
 /** Who has no role in an app sees the runs that they started. */
 const visibleRun: Fixture = async (world, owner, letter) => {
   const params = await fixtures.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
@@ -58,7 +62,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'factors.startPasskey factors.startTotp': own(fixtures.password, ({ password }) => ({ password })),
   'factors.addPasskey': own(fixtures.newPasskey, ({ response }) => ({ response: JSON.parse(response!) })),
   'factors.addTotp': own(fixtures.totpSetup, ({ code }) => ({ code })),
-  'factors.resetRecoveryCodes': own(fixtures.factor, ({ password }) => ({ password })),
+  'factors.resetRecoveryCodes': own(ownFactor, ({ password }) => ({ password })),
   'factors.rename': own(fixtures.factor, { name: 'Key at work' }),
   'factors.remove': own(fixtures.factor, ({ password }) => ({ password })),
   'me.changePassword': own(fixtures.password, ({ password }) => ({
