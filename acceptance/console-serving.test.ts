@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
+import { patientMs } from '../scripts/patience.ts';
 import { hasChromium, needsChromium } from './support/chromium.ts';
 import { browserOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type Tenant } from './support/people.ts';
@@ -92,7 +93,7 @@ describe.if(hasChromium)('the first load', () => {
     console.log(`console: first load ${Math.round(bytes / 1024)} KB, usable after ${times.join(', ')} ms`);
     expect(bytes).toBeGreaterThan(50_000);
     expect(bytes).toBeLessThan(firstLoadBytesMax);
-    expect(Math.min(...times)).toBeLessThan(interactiveMsMax);
+    expect(Math.min(...times)).toBeLessThan(patientMs(interactiveMsMax));
     await page.close();
   });
 

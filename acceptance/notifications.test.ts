@@ -8,7 +8,7 @@ import {
   startSmtpServer,
 } from '../scripts/smtp-server.ts';
 import { admin, run, svcFor } from './support/commands.ts';
-import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import { openServerDatabase, queryDatabase, type ServerDatabase } from './support/database.ts';
 import { newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
 import { type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
@@ -83,10 +83,13 @@ interface Told {
 }
 
 /** A tenant with an app of the member's, and somebody who is to become its co-owner. */
-async function ground(server?: RunningServer, name = 'Web shop') {
+async function ground(server?: RunningServer) {
   const tenant = await newTenant(server);
   const person = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_member' });
-  const made = await tenant.member.call('POST', `${tenant.base}/apps`, { name, slug: `s${unique()}` });
+  const made = await tenant.member.call('POST', `${tenant.base}/apps`, {
+    name: 'Web shop',
+    slug: `s${unique()}`,
+  });
   expect(made.status).toBe(201);
   const app: { id: string; slug: string } = made.body;
   const add = (query = '') =>
@@ -216,7 +219,9 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
 
   test('a name with line breaks does not become a header', async () => {
     const name = 'Shop\r\nBcc: eve@example.test\r\nX-Evil: yes\r\n\r\n<script>alert(1)</script>';
-    const { person, add } = await ground(server, name);
+    const { app, person, add } = await ground(server);
+    // New names are refused; an older one may have such characters.
+    await queryDatabase(server, 'update svc.apps set name = $1 where id = $2', [name, app.id]);
     await add();
     const mail = await mailTo(person);
     const names = mail.headers.map(([each]) => each);

@@ -27,6 +27,8 @@ export interface RowPoolOptions {
 
 /** Statement timeout on shared connections, which bounds the wait of the statements behind it. */
 const sharedMsMax = 250;
+/** Larger ones would delay the statements behind them. */
+const sharedBytesMax = 64 * 1024;
 const pooledMax = 16;
 const pooledPerAppMax = 8;
 
@@ -93,7 +95,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     values: Values,
     onRow?: OnRow,
   ): Promise<QueryResult> => {
-    if (durations.isFast(text, kind)) {
+    if (isSmall(values) && durations.isFast(text, kind)) {
       const result = await shared(kind === 'write' ? writes : reads, text, values, onRow);
       if (result !== 'too slow') return result;
     }
@@ -136,6 +138,12 @@ export function createRowPool(options: RowPoolOptions): RowPool {
       pool.close();
     },
   };
+}
+
+function isSmall(values: Values): boolean {
+  let bytes = 0;
+  for (const value of values) bytes += value?.length ?? 0;
+  return bytes <= sharedBytesMax;
 }
 
 interface SharedConnections {
