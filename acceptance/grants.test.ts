@@ -240,6 +240,7 @@ describe('access check', () => {
     expect((await ask('read', 'sales/orders')).body).toEqual({
       allowed: true,
       grant_ids: [body.id],
+      group_ids: [],
       policy_ids: [policy.body.id],
       reason: 'granted',
     });

@@ -165,15 +165,15 @@ export function cliProcess({ nth }: { nth: number }): void {
     test('no command prompts without a terminal: each ends by itself, also without --yes', async () => {
       const mutating = (await commandList()).filter(({ mutates }) => mutates);
       await mapConcurrently(everyNth(mutating, nth), async ({ words }) => {
-        const { args, ...rest } = await commandLine(words, world);
-        // An open stdin that never says anything: whoever asked would wait for ever.
+        const { args, stdin, ...rest } = await commandLine(words, world);
+        // An open stdin that never says anything, unless the command reads it: whoever asked would wait for ever.
         const child = Bun.spawn([join(root, 'svc'), ...args, '--execute'], {
           env: { ...process.env, ...env, ...rest.env } as Record<string, string>,
-          stdin: 'pipe',
+          stdin: stdin === undefined ? 'pipe' : new Blob([stdin]),
           stdout: 'ignore',
           stderr: 'pipe',
         });
-        const ended = await Promise.race([child.exited, Bun.sleep(10_000)]);
+        const ended = await Promise.race([child.exited, Bun.sleep(patientMs(10_000))]);
         child.kill();
         expect([words, ended === 0 || ended === 11]).toEqual([words, true]);
       });
