@@ -108,7 +108,8 @@ test.each([
   await terminal.sees('Name:');
   terminal.type('  ');
   await terminal.sees('must not be blank');
-  terminal.type(`${erase}${erase}Pet Shop`);
+  // A terminal that cannot erase has no key for it.
+  terminal.type('Pet Shop');
   await terminal.sees('ok');
   terminal.type(enter);
   await terminal.sees('Slug: (pet-shop)');

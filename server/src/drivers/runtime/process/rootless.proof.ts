@@ -33,6 +33,7 @@ test.if(process.getuid?.() === 0)('a server of an ordinary user isolates apps in
       repository,
       bun,
       'test',
+      '--timeout=240000',
       ...files,
     ],
     {
