@@ -207,6 +207,15 @@ export async function verifyCode(
   return step !== null && (await recordAppUse(db, app.id, step)) ? 'totp' : null;
 }
 
+export function auditStart(ctx: MutationCtx, kind: FactorRecord['kind']): void {
+  ctx.audit({
+    action: 'factors.start',
+    target: { kind: 'user', id: ctx.caller.userId, name: ctx.caller.email },
+    before: null,
+    after: { kind },
+  });
+}
+
 export async function renameFactor(ctx: MutationCtx, input: { factor: string; name: string }) {
   const factor = await requireFactor(ctx, input.factor);
   ctx.audit({

@@ -7,6 +7,7 @@ import {
   type AddedFactor,
   addPasskey,
   addTotp,
+  auditStart,
   getSecurity,
   removeFactor,
   renameFactor,
@@ -47,6 +48,7 @@ export function factorRoutes({
       shapes.startPasskey,
       async (ctx) => {
         const { userId: id, email, name } = ctx.caller;
+        auditStart(ctx, 'passkey');
         return { options: { ...(await registrationOptions({ db: ctx.db, baseUrl }, { id, email, name })) } };
       },
       withPassword,
@@ -56,6 +58,7 @@ export function factorRoutes({
       shapes.startTotp,
       async (ctx) => {
         const { userId: id, email } = ctx.caller;
+        auditStart(ctx, 'totp');
         const { secret, uri } = await startTotp({ db: ctx.db, baseUrl }, { id, email });
         return { secret, uri, qr_svg: await qrCode(uri) };
       },
