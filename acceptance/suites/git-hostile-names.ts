@@ -50,8 +50,12 @@ export function gitHostileNames({
     'mkdir',
     'mknod',
     'pasta',
+    // What pasta becomes on machines with AVX2.
+    'passt.avx2',
     'ip',
     'bwrap',
+    // Whether there can be a sandbox is tried out.
+    'true',
     'sh',
     'dash',
     'nice',
