@@ -28,6 +28,7 @@ export interface DataDir {
   logPath: string;
 }
 
+const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
 const logBytesMax = 10 * 1024 * 1024;
 
 /** Uses the real path, so that a server and a tool that open the data dir by different links agree. */
@@ -78,7 +79,8 @@ export async function prepareStart(
 
 export function openLog(path: string, account: Account): { file: number; size: number; close(): void } {
   if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, `${path}.1`);
-  const file = openSync(path, 'a', 0o600);
+  // The server can write to the data dir: root must not follow a link that it left here.
+  const file = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
   if (account.isOtherUser) fchownSync(file, account.uid, account.gid);
   return { file, size: statSync(path).size, close: () => closeSync(file) };
 }
