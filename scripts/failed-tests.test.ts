@@ -31,9 +31,10 @@ error: too late
  2 fail
 `;
 
-test('tests that failed are told by file and name, once, each with what was said of it', () => {
+test('failed tests are listed once, by file and name, each with its output', () => {
   expect(failedTests(report)).toEqual([
     {
+      file: './a/first.test.ts',
       name: 'a/first.test.ts > outer > fails here',
       text: `12 | expect([1, 2]).toEqual([1, 3]);
                     ^
@@ -41,8 +42,9 @@ error: expect(received).toEqual(expected)
 
       at <anonymous> (/a/first.test.ts:12:21)`,
     },
-    { name: 'a/first.test.ts > throws', text: 'error: oops' },
+    { file: './a/first.test.ts', name: 'a/first.test.ts > throws', text: 'error: oops' },
     {
+      file: './b/second.test.ts',
       name: 'b/second.test.ts > (between tests)',
       text: expect.stringContaining('error: too late'),
     },

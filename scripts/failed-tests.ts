@@ -1,4 +1,6 @@
 export interface FailedTest {
+  /** As `testFiles` gives it. */
+  file: string;
   name: string;
   text: string;
 }
@@ -10,7 +12,11 @@ export function failedTests(report: string): FailedTest[] {
   let file = '';
   let said: string[] = [];
   const note = (test: string) => {
-    failed.push({ name: `${file} > ${test}`, text: said.slice(-linesMax).join('\n').trim() });
+    failed.push({
+      file: `./${file}`,
+      name: `${file} > ${test}`,
+      text: said.slice(-linesMax).join('\n').trim(),
+    });
     said = [];
   };
   for (const line of report.split('\n')) {

@@ -14,6 +14,8 @@ export interface Outcome {
   exitCode: number;
   seconds: number;
   failures: readonly FailedTest[];
+  /** Failed while other files shared the machine, passed alone. */
+  onlyAlone?: readonly FailedTest[];
 }
 
 export function testFiles(
@@ -25,6 +27,35 @@ export function testFiles(
     .filter((path) => !path.includes('node_modules/'))
     .map((path) => `./${path}`)
     .sort();
+}
+
+/** More failures than this are not the fault of a busy machine. */
+const repeatedFilesMax = 5;
+
+/**
+ * A test that fails while several processes share the cores is run once more, its file alone: that result counts. The
+ * report lists such tests, because each of them has a flaw.
+ */
+export async function runTestsPatiently(
+  ...[name, files, options]: Parameters<typeof runTests>
+): Promise<Outcome> {
+  const first = await runTests(name, files, options);
+  const again = [...new Set(first.failures.map((failure) => failure.file))];
+  const areKnown = first.failures.length >= first.failed && again.every((file) => files.includes(file));
+  if (again.length === 0 || again.length > repeatedFilesMax || !areKnown) return first;
+  console.log(`\nOnce more, alone: ${again.join(', ')}`);
+  const second = await runTests(name, again, { ...options, processes: 1 });
+  const seconds = first.seconds + second.seconds;
+  if (second.exitCode !== 0) return { ...first, seconds };
+  return {
+    ...first,
+    passed: first.passed + first.failed,
+    failed: 0,
+    exitCode: 0,
+    seconds,
+    failures: [],
+    onlyAlone: first.failures,
+  };
 }
 
 /**
@@ -136,6 +167,8 @@ export function finish(outcomes: readonly Outcome[]): never {
   const failures = outcomes.flatMap((outcome) => outcome.failures);
   for (const { name, text } of failures) console.log(`\nfailed: ${name}\n${text}`);
   console.log(failures.length > 1 ? `\n${failures.map(({ name }) => `failed: ${name}`).join('\n')}\n` : '');
+  for (const { name, text } of outcomes.flatMap(({ onlyAlone }) => onlyAlone ?? []))
+    console.log(`passed only when run alone: ${name}\n${text}\n`);
   for (const { name, passed, failed, skipped, seconds, exitCode } of outcomes) {
     const crashed = exitCode !== 0 && failed === 0 ? `, ended with ${exitCode}` : '';
     console.log(`${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s${crashed}`);

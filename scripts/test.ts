@@ -1,4 +1,4 @@
-import { finish, runLinters, runTests, testFiles } from './run-tests.ts';
+import { finish, runLinters, runTestsPatiently, testFiles } from './run-tests.ts';
 
 // `npm test [-- word]`: types, style and every `*.test.ts` whose path contains the word.
 const args = process.argv.slice(2).filter((word) => word.startsWith('--'));
@@ -9,6 +9,6 @@ const files = testFiles('test').filter(
 const options = { processes: 5, testMsMax: 240_000, args };
 const [linters, tests] = await Promise.all([
   words.length === 0 ? runLinters() : [],
-  runTests('tests', files, options),
+  runTestsPatiently('tests', files, options),
 ]);
 finish([...linters, tests]);

@@ -48,7 +48,13 @@ export interface DataServices {
 
 type DataDeps = DriverDeps &
   PeopleServices &
-  IdentityServices & { config: { dataDatabaseUrl: string | undefined; rawDatabaseUrl: string | undefined } };
+  IdentityServices & {
+    config: {
+      dataDatabaseUrl: string | undefined;
+      rawDatabaseUrl: string | undefined;
+      databasePatience: number;
+    };
+  };
 
 export const data: Module = {
   name: 'data',
@@ -65,7 +71,7 @@ export const data: Module = {
     await publishRawDatabases({ db, raw: rawDatabases });
     const rowDb = createRowPool({
       url: database.rowsUrl,
-      statementMsMax: rowStatementMsMax,
+      statementMsMax: rowStatementMsMax * config.databasePatience,
       transactionStatementMsMax: batchStatementMsMax,
     });
     onStop(() => rowDb.close());

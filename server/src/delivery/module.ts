@@ -162,7 +162,7 @@ export const delivery: Module = {
       ...gitConnectionRoutes({ ...git, linkEvents }),
       ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
       ...appEnvRoutes({ baseUrl, appsDomain, runtime, findLiveDeployment }),
-      ...logRoutes({ baseUrl, appsDomain, waits: logWaits, now }),
+      ...logRoutes({ waits: logWaits, now }),
       ...sourceRoutes({ baseUrl, urlKey }),
       ...detectRoutes(git),
       ...ownTemplateRoutes(git),

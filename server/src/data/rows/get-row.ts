@@ -60,7 +60,7 @@ export async function queryRow(
 }
 
 export function queryIn({ rowDb }: RowsCtx, queue: 'point' | 'write'): RunQuery {
-  return (text, values, onRow) => rowDb.run(queue, text, values, onRow);
+  return (text, values, onRow) => rowDb.run(queue, text, values, () => onRow);
 }
 
 export function parseReturnedRow(row: ReturnedRow | null): Record<string, unknown> {

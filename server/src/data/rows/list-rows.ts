@@ -21,16 +21,21 @@ export async function listRows(ctx: RowsCtx) {
   );
   const { text, values } = listSql(plan);
   const page = new JsonRows(8 * 1024);
-  page.text('{"data":[');
   let rows = 0;
   let lastKeys: (string | null)[] = [];
-  await ctx.rowDb.run('read', text, values, (bytes, start) => {
+  const addRow = (bytes: Buffer, start: number) => {
     rows++;
     if (rows > plan.perPage) return;
     if (page.end > pageBytesMax) throw pageTooLarge;
     if (rows > 1) page.byte(comma);
     const end = page.row(plan.output.shape, bytes, start);
     if (rows === plan.perPage) lastKeys = readValues(bytes, end, plan.sort.length);
+  };
+  await ctx.rowDb.run('read', text, values, () => {
+    rows = 0;
+    page.end = 0;
+    page.text('{"data":[');
+    return addRow;
   });
   if (rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const hasMore = rows > plan.perPage;

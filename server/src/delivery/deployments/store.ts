@@ -59,6 +59,7 @@ export interface DeploymentRow {
   built_at: Date | null;
   live_at: Date | null;
   ended_at: Date | null;
+  is_log_complete: boolean;
 }
 type Tables = { deployments: DeploymentRow };
 

@@ -1,5 +1,7 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { type Db, sqlState } from '../../core/db.ts';
+import { notifySql } from '../../core/invalidation.ts';
+import { logTag } from '../logs/read-lines.ts';
 import { leaseMs } from './rules.ts';
 import type { DeploymentRow, DeploymentState } from './store.ts';
 
@@ -28,7 +30,7 @@ export async function claimDeployment(
       update svc.deployments d set
         state = case d.state when 'queued' then 'building' else d.state end,
         attempts = d.attempts + 1, lease_holder = ${lease}, lease_until = ${leaseEnd},
-        started_at = coalesce(d.started_at, now())
+        started_at = coalesce(d.started_at, now()), is_log_complete = false
       where d.id = (
         select d.id from svc.deployments d
         where d.ended_at is null and (
@@ -74,6 +76,14 @@ export async function releaseLease(db: Db, { id, lease }: Claim): Promise<void> 
   await sql`
     update svc.deployments set lease_until = now(), lease_holder = null, attempts = greatest(attempts - 1, 0)
     where id = ${id} and lease_holder = ${lease}`.execute(db);
+}
+
+/** Readers of the log of an ended deployment wait for this. */
+export async function markLogComplete(db: Db, id: string): Promise<void> {
+  await sql`update svc.deployments set is_log_complete = true where id = ${id} and ended_at is not null`.execute(
+    db,
+  );
+  await db.executeQuery(CompiledQuery.raw(notifySql, [logTag(id)]));
 }
 
 export function findClaimedRow(db: Db, { id, lease }: Claim): Promise<DeploymentRow | undefined> {

@@ -17,7 +17,14 @@ import type { Instances } from './instances.ts';
 import { beginRelease, releaseInstance, releaseStatic, releaseWithTimeout } from './release-deployment.ts';
 import { attemptsMax, busyTenants, renewEveryMs } from './rules.ts';
 import type { DeploymentRow } from './store.ts';
-import { type Claim, claimDeployment, hasOpenDeployment, releaseLease, renewLease } from './work-store.ts';
+import {
+  type Claim,
+  claimDeployment,
+  hasOpenDeployment,
+  markLogComplete,
+  releaseLease,
+  renewLease,
+} from './work-store.ts';
 
 /**
  * The lifecycle of a deployment, `svc.deployments.state`:
@@ -171,6 +178,7 @@ export function createDeploymentWorker(deps: DeploymentDeps, instances: Instance
     } finally {
       cancels.delete(claimed);
       await open?.close();
+      if (open) await markLogComplete(db, deploymentId).catch(() => {});
       if (stopping.signal.aborted) await releaseLease(db, claimed).catch(() => {});
     }
   }

@@ -210,7 +210,7 @@ describe('statements', () => {
       const taker = { bytes: Buffer.alloc(1024 * 1024) };
       kept++;
       registry.register(taker, null);
-      await rows.run('point', 'select 1', [], () => void taker.bytes.fill(1));
+      await rows.run('point', 'select 1', [], () => () => void taker.bytes.fill(1));
     };
     for (let at = 0; at < 50; at++) await take();
     for (const deadline = performance.now() + patientMs(5_000); kept > 25 && performance.now() < deadline; ) {
@@ -275,3 +275,14 @@ async function waitForCount(condition: string, expected: number): Promise<void> 
     if (performance.now() > deadline) throw new Error(`${row?.count} connections where ${condition}`);
   }
 }
+
+test('a statement that becomes slow after its first rows is run again from its start', async () => {
+  const rows = open();
+  const text = "select repeat('x', 20000), pg_sleep(0.05) from generate_series(1, $1::int)";
+  let received = 0;
+  await rows.run('point', text, ['20'], () => {
+    received = 0;
+    return () => void received++;
+  });
+  expect(received).toBe(20);
+});

@@ -7,7 +7,8 @@ export interface RowPool {
 }
 
 export interface AppRows {
-  run(kind: StatementKind, text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
+  /** `receive` is called for each attempt: a slow statement is run again from its start. */
+  run(kind: StatementKind, text: string, values: Values, receive?: () => OnRow): Promise<QueryResult>;
   transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
 }
 
@@ -67,22 +68,15 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     connections: SharedConnections,
     text: string,
     values: Values,
-    onRow: OnRow | undefined,
+    receive: (() => OnRow) | undefined,
   ): Promise<QueryResult | 'too slow'> {
     const connection = connections.next();
     if (!connection) return 'too slow';
-    let rows = 0;
-    const counted: OnRow | undefined =
-      onRow &&
-      ((bytes, start) => {
-        rows++;
-        onRow(bytes, start);
-      });
     try {
-      return await (await connection).query(text, values, counted);
+      return await (await connection).query(text, values, receive?.());
     } catch (error) {
-      // Cancelled by the shared timeout without effect and before the first row: it can be run again.
-      if (sqlState(error) !== '57014' || rows > 0) throw error;
+      // Cancelled by the shared timeout, without effect: it can be run again.
+      if (sqlState(error) !== '57014') throw error;
       durations.record(text, sharedMs);
       return 'too slow';
     }
@@ -93,16 +87,16 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     kind: StatementKind,
     text: string,
     values: Values,
-    onRow?: OnRow,
+    receive?: () => OnRow,
   ): Promise<QueryResult> => {
     if (isSmall(values) && durations.isFast(text, kind)) {
-      const result = await shared(kind === 'write' ? writes : reads, text, values, onRow);
+      const result = await shared(kind === 'write' ? writes : reads, text, values, receive);
       if (result !== 'too slow') return result;
     }
     return pool.use(app, async (connection) => {
       const startedAt = performance.now();
       try {
-        return await connection.query(text, values, onRow);
+        return await connection.query(text, values, receive?.());
       } finally {
         durations.record(text, performance.now() - startedAt);
       }
@@ -129,7 +123,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
 
   return {
     of: (app) => ({
-      run: (kind, text, values, onRow) => run(app, kind, text, values, onRow),
+      run: (kind, text, values, receive) => run(app, kind, text, values, receive),
       transaction: (work) => transaction(app, work),
     }),
     close() {

@@ -21,9 +21,10 @@ test.if(found.includes('cpu'))('a control group limits CPU time and can be remov
   const groups = openControlGroups({ use: 'auto', node });
   const group = groups.make('one', { cpu: 0.2, memoryMb: 64, diskMb: 64 });
   expect(group.pids()).toEqual([]);
+  const started = performance.now();
   await busyIn(group.folders, 1_000);
   expect(group.cpuMs()).toBeGreaterThan(20);
-  expect(group.cpuMs()).toBeLessThan(450);
+  expect(group.cpuMs()).toBeLessThan((performance.now() - started) * 0.45);
   expect(groups.find(node, 'one')?.folders).toEqual(group.folders);
   await group.remove();
   expect(groups.find(node, 'one')).toBeNull();
