@@ -4,7 +4,7 @@ import { done, newTenant, type Tenant } from './support/people.ts';
 import { Tally } from './support/rows.ts';
 import { folderOf, type RunningServer, startEmbedded, startServer } from './support/server.ts';
 import { askSite, newSite, type SiteGround, visitorCookie } from './support/sites.ts';
-import { until } from './support/until.ts';
+import { keepAsking, until } from './support/until.ts';
 
 interface Deployment {
   id: string;
@@ -73,22 +73,19 @@ describe('an app that runs', () => {
     expect(await app.ask()).toMatchObject({ status: 200, text: 'one' });
 
     const answers = new Tally();
-    let isDone = false;
-    const clients = Array.from({ length: 3 }, async () => {
-      while (!isDone) {
-        const { status, text } = await app.ask();
-        answers.add(`${status} ${text}`);
-      }
-    });
+    const ask = async () => {
+      const { status, text } = await app.ask();
+      answers.add(`${status} ${text}`);
+    };
+    const asking = keepAsking(ask, { clients: 3 });
     const second = await app.deploy('two');
     // The old one ends while requests go on.
     await until('the old instance is gone', async () => instancesOf(first.id) === 0, 40_000);
-    isDone = true;
-    await Promise.all(clients);
+    await asking.stop();
     expect(second).toMatchObject({ code: 0, seq: 2, state: 'live' });
     const told = answers.counts;
     expect(Object.keys(told).sort()).toEqual(['200 one', '200 two']);
-    expect(Object.values(told).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(300);
+    expect(Object.values(told).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(100);
     expect((await app.ask()).text).toBe('two');
 
     const back = await succeeds(['deployments', 'rollback', first.id, '--app', app.app.slug]);

@@ -4,6 +4,7 @@ import { admin, svcFor } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
 import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
 import { startServer } from './support/server.ts';
+import { keepAsking } from './support/until.ts';
 
 if (needsPostgres15) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBe(true));
 
@@ -76,14 +77,12 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     const t = await newTenant(server);
     await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' });
     const statuses = new Map<number, number>();
-    let stopped = false;
-    const load = Array.from({ length: 6 }, async () => {
-      while (!stopped) {
-        const { status, body } = await t.admin.call('GET', `${t.base}/connectors`);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (status === 200) expect(body.total).toBe(1);
-      }
-    });
+    const ask = async () => {
+      const { status, body } = await t.admin.call('GET', `${t.base}/connectors`);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 200) expect(body.total).toBe(1);
+    };
+    const load = keepAsking(ask, { clients: 6 });
     for (let round = 0; round < 20; round++) {
       await query(
         url,
@@ -92,8 +91,7 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
       await Bun.sleep(50); // The pace of the fault, not a wait for something.
     }
     await ready(server.baseUrl);
-    stopped = true;
-    await Promise.all(load);
+    await load.stop();
     expect([...statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
     expect(statuses.get(200)).toBeGreaterThan(0);
     const made = await t.admin.call('POST', `${t.base}/connectors`, { name: 'two', kind: 'http' });

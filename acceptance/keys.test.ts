@@ -15,7 +15,7 @@ import {
   startTwo,
   temporaryFolder,
 } from './support/server.ts';
-import { until } from './support/until.ts';
+import { keepAsking, until } from './support/until.ts';
 
 setDefaultTimeout(300_000);
 
@@ -47,23 +47,19 @@ const stateOf = async (server: RunningServer, condition: (key: KeyState) => bool
 
 /** Repeats every request until `stop`, and returns how many were made and which failed. */
 function repeatRequests(requests: Record<string, () => Promise<number>>) {
-  let isStopping = false;
   const counts: Record<string, number> = {};
   const failures: string[] = [];
-  const loops = Object.entries(requests).map(async ([name, request]) => {
-    while (!isStopping) {
+  const loops = Object.entries(requests).map(([name, request]) =>
+    keepAsking(async () => {
       const status = await request().catch((error: unknown) => String(error));
       counts[name] = (counts[name] ?? 0) + 1;
       if (typeof status === 'string' || status >= 400) failures.push(`${name}: ${status}`);
-    }
-  });
+    }),
+  );
   return {
     counts,
     failures,
-    async stop() {
-      isStopping = true;
-      await Promise.all(loops);
-    },
+    stop: () => Promise.all(loops.map((loop) => loop.stop())),
   };
 }
 

@@ -9,7 +9,7 @@ import { databaseUrlOf } from './support/database.ts';
 import { newPerson, newTenant } from './support/people.ts';
 import { isAlive, postmasterOf, root, startEmbedded, temporaryFolder } from './support/server.ts';
 
-import { until } from './support/until.ts';
+import { keepAsking, until } from './support/until.ts';
 
 describe('npm start', () => {
   test('prints when it is ready, logs the first admin in without a browser, and stops cleanly on a signal', async () => {
@@ -68,29 +68,25 @@ describe('a data dir', () => {
     const server = await startEmbedded();
     const t = await newTenant(server);
     const statuses = new Set<number>();
-    let stopped = false;
-    const load = Array.from({ length: 8 }, async () => {
-      while (!stopped) statuses.add((await t.member.call('GET', `${t.base}/me/grants`)).status);
-    });
+    const asking = [
+      keepAsking(async () => statuses.add((await t.member.call('GET', `${t.base}/me/grants`)).status), {
+        clients: 8,
+      }),
+    ];
     // Pages of other origins can read every answer: those of the OpenID provider too, which loads while it is down.
     const unreadable = new Set<string>();
     for (const [method, path] of [
       ['POST', '/oauth/token/revocation'],
       ['GET', `/data/${t.slug}/app/table`],
-    ] as const)
-      load.push(
-        (async () => {
-          const form = {
-            'content-type': 'application/x-www-form-urlencoded',
-            origin: 'http://localhost:5173',
-          };
-          const body = method === 'POST' ? `client_id=${Bun.randomUUIDv7()}&token=x` : undefined;
-          while (!stopped) {
-            const { status, headers } = await t.member.call(method, path, body, form);
-            if (!headers.has('access-control-allow-origin')) unreadable.add(`${status} ${path}`);
-          }
-        })(),
-      );
+    ] as const) {
+      const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost:5173' };
+      const body = method === 'POST' ? `client_id=${Bun.randomUUIDv7()}&token=x` : undefined;
+      const ask = async () => {
+        const { status, headers } = await t.member.call(method, path, body, form);
+        if (!headers.has('access-control-allow-origin')) unreadable.add(`${status} ${path}`);
+      };
+      asking.push(keepAsking(ask));
+    }
     const postmaster = postmasterOf(server);
     process.kill(postmaster, 'SIGKILL');
     await until('PostgreSQL has ended', async () => !isAlive(postmaster));
@@ -102,8 +98,7 @@ describe('a data dir', () => {
       return (await t.admin.call('POST', `${t.base}/connectors`, connector)).status === 201;
     };
     await until('changes succeed again', isChanged, 20_000);
-    stopped = true;
-    await Promise.all(load);
+    await Promise.all(asking.map((each) => each.stop()));
     expect(
       server
         .output()

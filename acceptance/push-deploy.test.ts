@@ -5,7 +5,7 @@ import { done, newTenant, type Tenant } from './support/people.ts';
 import { Tally } from './support/rows.ts';
 import { type RunningServer, startEmbedded } from './support/server.ts';
 
-import { until } from './support/until.ts';
+import { keepAsking, until } from './support/until.ts';
 
 const clients = 8;
 
@@ -94,15 +94,14 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   await app.answers('one');
   const [answers, messages] = [new Tally(), new Tally()];
   let isDone = false;
-  const asking = Array.from({ length: clients }, async () => {
-    while (!isDone) {
-      const told = await app.ask().then(
+  const ask = async () =>
+    answers.add(
+      await app.ask().then(
         ({ status, text }) => `${status} ${text}`,
         (error: Error) => `failed: ${error.message}`,
-      );
-      answers.add(told);
-    }
-  });
+      ),
+    );
+  const asking = keepAsking(ask, { clients });
   const socket = await openSocket(app);
   const talking = (async () => {
     for (let at = 0; !isDone; at++) {
@@ -117,7 +116,7 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   expect(deployment).toMatchObject({ state: 'live', trigger: 'push', failure: null });
   await until('the new version answers', async () => answers.count('200 two/two') > 100);
   isDone = true;
-  await Promise.all([...asking, talking]);
+  await Promise.all([asking.stop(), talking]);
   // Who talked to the old one goes on with it, and whoever comes now is led to the new one.
   expect(await socket.say('still there')).toBe('one still there');
   const next = await openSocket(app);
@@ -183,15 +182,11 @@ test('a delivery counts once and only with its signature; after a failed build t
   // It was built from the branch as it is, whatever the delivery said.
   expect((await app.ask()).text).toBe('one/one');
 
-  let isDone = false;
   const answers = new Tally();
-  const asking = (async () => {
-    while (!isDone) answers.add((await app.ask()).text);
-  })();
+  const asking = keepAsking(async () => answers.add((await app.ask()).text));
   app.copy.write({ ...nodeApp('broken'), 'svc.yaml': 'start: node server.js\nbuild: exit 4\n' });
   const failed = await app.ended(await deploymentOf(app, await app.copy.push()));
-  isDone = true;
-  await asking;
+  await asking.stop();
   expect(failed).toMatchObject({ state: 'failed', failure: { code: 'build_failed', step: 'build' } });
   expect(Object.keys(answers.counts)).toEqual(['one/one']);
 });

@@ -7,7 +7,7 @@ import { admin, run, type Svc, svcFor } from './support/commands.ts';
 import { caller, newPasswordUser, type PasswordUser, type Person } from './support/people.ts';
 import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
 import { askHost, type SiteGround, visitorCookie } from './support/sites.ts';
-import { until } from './support/until.ts';
+import { keepAsking, until } from './support/until.ts';
 
 // From nothing to a running app with one command, with each built-in template: minutes of downloads and builds. Needs
 // npm's registry, git and Chromium.
@@ -117,14 +117,11 @@ async function whilePushing(slug: string, url: string, work: () => Promise<void>
     askHost(server, `${hostname}:${server.port}`, '/', { headers: { cookie, accept: 'text/html' } });
   const failed: string[] = [];
   let answers = 0;
-  let isOver = false;
-  const asking = (async () => {
-    while (!isOver) {
-      const { status, text } = await ask();
-      answers++;
-      if (status !== 200) failed.push(`${status} ${text.slice(0, 100)}`);
-    }
-  })();
+  const asking = keepAsking(async () => {
+    const { status, text } = await ask();
+    answers++;
+    if (status !== 200) failed.push(`${status} ${text.slice(0, 100)}`);
+  });
   try {
     await work();
     await until(
@@ -139,8 +136,7 @@ async function whilePushing(slug: string, url: string, work: () => Promise<void>
     if (slug !== 'hello-react')
       await until('the page has changed', async () => (await ask()).text.includes('It changed.'));
   } finally {
-    isOver = true;
-    await asking;
+    await asking.stop();
   }
   return { answers, failed };
 }

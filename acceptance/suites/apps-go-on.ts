@@ -4,6 +4,7 @@ import { queryDatabase } from '../support/database.ts';
 import { done, newTenant } from '../support/people.ts';
 import { folderOf, type RunningServer, root, startEmbedded } from '../support/server.ts';
 import { askSite, newSite, visitorCookie } from '../support/sites.ts';
+import { keepAsking } from '../support/until.ts';
 
 export const startSupervised = () =>
   startEmbedded({ command: [process.execPath, join(root, 'server/src/supervise.ts')], readyMs: 200_000 });
@@ -36,25 +37,21 @@ export async function newToldApp(server: RunningServer) {
   };
 }
 
-/** Asks an address all the time; tells how many answers there were, which, and how many requests failed. */
+/** Asks an address until `stop`, which returns how many answers there were, which, and how many requests failed. */
 export function askAllTheTime(address: string) {
   const seen = { answers: 0, failed: 0, texts: new Set<string>() };
-  let isOver = false;
-  const asking = (async () => {
-    while (!isOver) {
-      try {
-        seen.texts.add(await (await fetch(address)).text());
-        seen.answers++;
-      } catch {
-        seen.failed++;
-      }
+  const asking = keepAsking(async () => {
+    try {
+      seen.texts.add(await (await fetch(address)).text());
+      seen.answers++;
+    } catch {
+      seen.failed++;
     }
-  })();
+  });
   return {
     seen,
     async stop() {
-      isOver = true;
-      await asking;
+      await asking.stop();
       return { ...seen, texts: [...seen.texts] };
     },
   };

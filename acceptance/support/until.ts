@@ -19,6 +19,23 @@ export async function until<T>(
   }
 }
 
+/** Asks again and again until `stop`, with a short pause: what is tested needs the processor too. */
+export function keepAsking(ask: () => Promise<unknown>, { clients = 1 } = {}): { stop(): Promise<void> } {
+  let isOver = false;
+  const asking = Array.from({ length: clients }, async () => {
+    while (!isOver) {
+      await ask();
+      await Bun.sleep(10);
+    }
+  });
+  return {
+    async stop() {
+      isOver = true;
+      await Promise.all(asking);
+    },
+  };
+}
+
 /** Runs the work on each item, a few at a time; the results keep the order of the items. */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
