@@ -126,11 +126,12 @@ export function authorization({ executes, nth }: { executes: 'first' | 'all'; nt
           differences.push(`${cell}: ${answer.status} is not in the document`);
         cells += 1;
       };
-      for (const operation of document.operations)
+      const operations = everyNth(document.operations, nth);
+      for (const operation of operations)
         await Promise.all(letters.map((letter) => check(operation, letter)));
-      console.log(`authorization: ${document.operations.length} operations, ${cells} cells called`);
+      console.log(`authorization: ${operations.length} operations, ${cells} cells called`);
       expect(differences).toEqual([]);
-      expect(cells).toBe(document.operations.length * letters.length);
+      expect(cells).toBe(operations.length * letters.length);
     });
 
     test('a cell "with a table grant" needs a grant with the right action', async () => {
