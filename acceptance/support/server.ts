@@ -142,6 +142,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_RATE_LIMIT_TOKEN: '1000000',
     SVC_RATE_LIMIT_ADDRESS: '1000000',
     SVC_METRICS_TOKEN: metricsToken,
+    // Downloaded once for all runs on this machine.
+    SVC_TOOLCHAIN_DIR: join(tmpdir(), 'svc-test-toolchains'),
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);

@@ -16,6 +16,7 @@ import { ref, text } from './shapes.ts';
 import { draft7Schema, folderPath as path, SiteConfig, says } from './site-config.shapes.ts';
 
 const command = text.min(1).max(2_000);
+const step = z.union([command, z.literal(false)], { error: 'must be a command or false' });
 const urlPath = z.string().regex(manifestUrlPathPattern, 'must be the path of an address, such as /healthz');
 const timeout = z
   .string()
@@ -54,11 +55,21 @@ const deploy = z.strictObject({
 });
 
 const build = z
-  .union([command, z.strictObject({ command, dir: path.optional() })], {
-    error: 'must be a command, or an object with command and dir',
-  })
+  .union(
+    [
+      step,
+      z.strictObject({
+        install: step.optional().meta(says('Installs dependencies; false: nothing is installed.')),
+        command: step.optional().meta(says('Builds the app; false: nothing is built.')),
+        dir: path.optional().meta(says('The folder in which the app is built and run.')),
+      }),
+    ],
+    { error: 'must be a command, false, or an object with install, command and dir' },
+  )
   .meta(
-    says('What makes the app ready to run or to serve: a command, or `command` with the `dir` to run it in.'),
+    says(
+      'What makes the app ready to run or to serve: a command, false, or `install` and `command` with the `dir` to run them in. What is absent is detected.',
+    ),
   );
 
 const health = z
@@ -79,7 +90,11 @@ export const Manifest = z.strictObject({
   app: app.optional().meta(says('Settings of the app.')),
   deploy: deploy.optional().meta(says('How the app is deployed.')),
   build: build.optional(),
-  start: command.optional().meta(says('The command that runs the app; it listens on $PORT.')),
+  start: step
+    .optional()
+    .meta(
+      says('The command that runs the app; it listens on $PORT. false: files are served, nothing is run.'),
+    ),
   health: health.optional(),
   static: z
     .strictObject({ dir: path.optional().meta(says('The folder with the files to serve, after the build.')) })

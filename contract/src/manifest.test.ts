@@ -100,7 +100,7 @@ describe('svc.yaml', () => {
     [{ static: { dir: 'a/../../dist' } }],
     [{ static: { dir: 'a\\b' } }],
     [{ static: { dir: 'a\u0000b' } }],
-    [{ build: { dir: 'web' } }],
+    [{ build: { install: true } }],
     [{ build: ['make'] }],
     [{ health: 'healthz' }],
     [{ health: { path: '/', timeout: '5' } }],

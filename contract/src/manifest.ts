@@ -30,7 +30,7 @@ export const manifestKeys: ManifestKeys = {
     'slug subdomain summary description category auth_mode data_scopes resource_preset icon_url icon_dark_url',
   ),
   deploy: freeForm('method dockerfile compose_file branch'),
-  build: freeForm('command dir'),
+  build: freeForm('install command dir'),
   start: null,
   health: freeForm('path timeout'),
   static: freeForm('dir'),

@@ -86,7 +86,7 @@ export function readConfig(env: Environment) {
     upstream: readUpstream(env),
     checkAnswers: readChoice(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
     gitHost: readGitHost(env),
-    runtime: readRuntime(env, baseUrl),
+    runtime: readRuntime(env, { baseUrl, dataDir }),
     /** Null: this process opens the database and runs the apps itself. */
     supervised: JSON.parse(env[supervisedVariable] || 'null') as Supervised | null,
   };

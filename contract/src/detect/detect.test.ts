@@ -79,7 +79,8 @@ test('without a start script the main file is run, if its name is safe in a shel
   const plain = await detect({ 'package.json': packageJson([], { main: 'src/main.js' }), 'src/main.js': '' });
   expect(plain.options[0]?.start_command).toBe('node src/main.js');
   const odd = '$(touch x).js';
-  expect((await detect({ 'package.json': packageJson([], { main: odd }), [odd]: '' })).options).toEqual([]);
+  const unsafe = await detect({ 'package.json': packageJson([], { main: odd }), [odd]: '' });
+  expect(unsafe.options.map(({ start_command }) => start_command)).toEqual([null]);
 });
 
 test('a Dockerfile comes first, a compose file second, and the others are alternatives', async () => {

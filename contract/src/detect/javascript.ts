@@ -2,6 +2,7 @@ import { manifestPathPattern } from '../manifest.ts';
 import { detectGenerator, findPages } from './other-languages.ts';
 import { type BuildSettings, type Detected, type Evidence, unknownSettings } from './settings.ts';
 import type { SourceFiles } from './source-files.ts';
+import { yarnLockVersion } from './tools.ts';
 
 interface Package {
   scripts: Readonly<Record<string, string>>;
@@ -91,7 +92,7 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   const text = await files.read('package.json');
   const found = text === null ? null : parsePackage(text);
   if (!found) return null;
-  const manager = findManager(files, found);
+  const manager = await findManager(files, found);
   const source = { files, found };
   const match = await findFramework(source);
   const common: BuildSettings = {
@@ -119,8 +120,7 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   const isBuilt = found.scripts.build !== undefined;
   const pages = startsServer(found) ? null : findPages(files, isBuilt ? 'below_the_root' : 'anywhere');
   if (!pages) {
-    const options = isBuilt ? orUnstarted(program, common) : program;
-    return { options, packageManager, evidence };
+    return { options: orUnstarted(program, common), packageManager, evidence };
   }
   const site: BuildSettings = { ...common, deploy_method: 'static', output_dir: pages.folder };
   return { options: [site, ...program], packageManager, evidence: [pages.evidence, ...evidence] };
@@ -183,12 +183,14 @@ const lockFiles: readonly (Manager & { file: string })[] = [
   { name: 'npm', install: 'npm ci', file: 'npm-shrinkwrap.json' },
 ];
 
-function findManager({ paths }: SourceFiles, { packageManager }: Package): Manager {
+async function findManager(files: SourceFiles, { packageManager }: Package): Promise<Manager> {
   const declared = (['npm', 'pnpm', 'yarn', 'bun'] as const).find((name) =>
     packageManager?.startsWith(`${name}@`),
   );
-  const locked = lockFiles.find(({ file, name }) => paths.has(file) && (declared ?? name) === name);
+  const locked = lockFiles.find(({ file, name }) => files.paths.has(file) && (declared ?? name) === name);
   const name = declared ?? 'npm';
+  if (locked?.name === 'yarn' && (await yarnLockVersion(files)) !== null)
+    return { ...locked, install: 'yarn install --immutable' };
   return locked ?? { name, install: `${name} install`, file: null };
 }
 

@@ -123,10 +123,14 @@ export function readGitHost(env: Environment): GitHostConfig {
   };
 }
 
-export function readRuntime(env: Environment, baseUrl: string): RuntimeConfig {
+export function readRuntime(
+  env: Environment,
+  { baseUrl, dataDir }: { baseUrl: string; dataDir: string },
+): RuntimeConfig {
   return {
     kind: readChoice(env, 'SVC_RUNTIME', ['process', 'docker'], 'process'),
     baseEnvironment: readBaseEnvironment(env),
+    toolchainDir: resolve(env.SVC_TOOLCHAIN_DIR || join(dataDir, 'toolchains')),
     controlGroups: readChoice(env, 'SVC_CGROUP', ['auto', 'own', 'none'], 'auto'),
     isolation: {
       use: readIsolationUse(env, baseUrl),

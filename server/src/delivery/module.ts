@@ -12,6 +12,8 @@ import type { GitClient } from '../drivers/git/git-client.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
 import type { Runtime } from '../drivers/runtime/runtime.ts';
+import { npmRegistryUrl, openRegistry } from '../drivers/toolchains/registry.ts';
+import { openToolchains, type Toolchains } from '../drivers/toolchains/toolchains.ts';
 import { at, under } from '../http/front.ts';
 import type { Module } from '../http/module.ts';
 import type { IdentityServices } from '../identity/module.ts';
@@ -20,7 +22,13 @@ import type { BootstrapDeps } from './bootstrap/deps.ts';
 import { linkEvents } from './bootstrap/link-events.ts';
 import { bootstrapRoutes } from './bootstrap/routes.ts';
 import { createBootstrapWorker } from './bootstrap/state-machine.ts';
-import { deleteOrphanedArtifacts, discardArtifact, discardTopic, imageKey } from './deployments/artifacts.ts';
+import {
+  deleteOrphanedArtifacts,
+  discardArtifact,
+  discardTopic,
+  imageKey,
+  removeUnusedToolchains,
+} from './deployments/artifacts.ts';
 import { logRoutes } from './deployments/deployment-logs.ts';
 import { resumeDeployment } from './deployments/deployments.ts';
 import { releaseBecameActive } from './deployments/go-live.ts';
@@ -86,6 +94,7 @@ import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
 
 export interface DeliveryServices {
   runtime: Runtime;
+  toolchains: Toolchains | null;
   git: GitDeps;
   gitClient: GitClient;
   gitHost: GitHostService;
@@ -134,8 +143,15 @@ export const delivery: Module = {
     });
     onStop(gitHost.stop);
     const appMetrics = createAppMetrics(deps);
+    const { toolchainDir: dir, baseEnvironment } = config.runtime;
+    const registry = openRegistry(npmRegistryUrl(baseEnvironment));
     return {
       runtime,
+      // Images bring their own tools.
+      toolchains:
+        runtime.kind === 'process'
+          ? openToolchains({ dir, registry, path: baseEnvironment.path, now })
+          : null,
       git,
       gitClient,
       gitHost,
@@ -196,6 +212,7 @@ export const delivery: Module = {
     { name: 'logs.sweep', cron: '32 * * * *', run: () => deleteExpiredLogs(deps) },
     { name: 'sources.sweep', cron: '42 * * * *', run: () => deleteExpiredSources(deps, { now: deps.now() }) },
     { name: 'deployments.artifacts', cron: '2 * * * *', run: () => deleteOrphanedArtifacts(deps) },
+    { name: 'toolchains.sweep', cron: '7 5 * * *', run: () => removeUnusedToolchains(deps) },
     { name: 'publications.expire', cron: '*/10 * * * *', run: () => expirePublicationRequests(deps) },
     { name: 'metrics.sweep', cron: '52 * * * *', run: () => deleteExpiredMetrics(deps.db) },
     ...gitHostJobs(() => deps.gitHost.deps),

@@ -6,6 +6,7 @@ import { declareKey } from '../../core/keys.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { expiredArtifacts, isArtifactUsed } from './rules.ts';
 import { type DeploymentRow, isOpen, listRowsWithArtifact, toAppRef, updateDeploymentRow } from './store.ts';
 
@@ -67,6 +68,18 @@ export async function deleteOrphanedArtifacts({
     const isKnown = byApp.get(appId)?.some((row) => row.isOpen || Bun.deepEquals(row.artifact, artifact));
     if (!isKnown) await runtime.discard(artifact);
   }
+}
+
+export async function removeUnusedToolchains({
+  runtime,
+  toolchains,
+}: {
+  runtime: Pick<Runtime, 'artifacts'>;
+  toolchains: Toolchains | null;
+}): Promise<void> {
+  const stored = (await runtime.artifacts?.()) ?? [];
+  const used = stored.flatMap(({ artifact: { tools } }) => (Array.isArray(tools) ? tools : []));
+  await toolchains?.removeUnused(new Set(used));
 }
 
 export function requireSameRuntime(

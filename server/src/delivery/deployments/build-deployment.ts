@@ -43,22 +43,30 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   let row = await advance(work, state, { step: 'fetch' });
   const fetched = await deps.source.fetch({ row, into, log: log.sink, signal });
   row = await advance(work, state, { ...fetched, step: 'detect' });
-  const source = await deps.source.plan(into, { method: row.method });
-  const { plan, health, env, site } = source;
+  const app = await loadDeployedApp(deps.db, work.claimed);
+  const source = await deps.source.plan(into, { method: app.method });
+  const { plan, method, health, env, site } = source;
   for (const line of source.notes) log.sink('platform', line);
-  const refused = await deps.runtime.refuses({ method: row.method, plan });
+  if (method !== row.method) {
+    row = await advance(work, state, { method });
+    log.sink('platform', 'The project builds to files and has no server: its files are served.');
+  }
+  const refused = await deps.runtime.refuses({ method, plan });
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
   if (source.wantsStorage) await enableStorage(work);
   row = await advance(work, state, { step: 'build' });
-  const app = await loadDeployedApp(deps.db, work.claimed);
+  const commands = [plan.installCommand, plan.buildCommand, plan.startCommand].filter((it) => it !== null);
+  const required = commands.length > 0 ? source.tools : [];
+  const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const built = await deps.runtime.build({
     ...toAppRef(row),
     deploymentId: row.id,
     number: app.number,
     buildId: work.claimed.lease,
-    method: row.method,
+    method,
     plan,
+    tools,
     sourceDir: into,
     limits: app.limits,
     log: log.sink,

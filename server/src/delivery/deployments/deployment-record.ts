@@ -71,12 +71,14 @@ export async function newestDeploymentStatus(db: Db, appRef: AppRef): Promise<De
 }
 
 export async function loadDeployedApp(db: Db, { tenantId, appId }: AppRef) {
-  const { rows } = await sql<{ slug: string; number: number | null; tier: AppRow['resource_preset'] }>`
-    select slug, runtime_number as number, resource_preset as tier from svc.apps
+  const { rows } = await sql<
+    Pick<AppRow, 'slug' | 'deploy_method'> & { number: number | null; tier: AppRow['resource_preset'] }
+  >`
+    select slug, deploy_method, runtime_number as number, resource_preset as tier from svc.apps
     where tenant_id = ${tenantId} and id = ${appId}`.execute(db);
   const row = rows[0];
   if (!row) throw new Error('The app of a deployment does not exist.');
   const { cpu, memory_mb: memoryMb, disk_mb: diskMb } = resourcesOf[row.tier];
   const number = row.number ?? (await assignRuntimeNumber(db, { tenantId, appId }));
-  return { slug: row.slug, number, limits: { cpu, memoryMb, diskMb } };
+  return { slug: row.slug, method: row.deploy_method, number, limits: { cpu, memoryMb, diskMb } };
 }

@@ -177,6 +177,7 @@ async function requireStoredRelease(ctx: AppMutationCtx, target: DeploymentRow):
 function builtFields(row: DeploymentRow): Partial<DeploymentRow> {
   const { repo, ref, commit_sha, commit_message, runtime, artifact, start_with, digest, release_id } = row;
   return {
+    method: row.method,
     reviewed_visibility: row.reviewed_visibility,
     repo,
     ref,

@@ -1,6 +1,7 @@
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import type { OperatorDeps } from '../../core/mutation.ts';
 import type { DeployMethod, LogSink, Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import type { SourcePlan } from '../detect/plan-source.ts';
 import type { LogSinks } from '../logs/log-sink.ts';
 import type { FolderRelease } from '../static-sites/deployment-releases.ts';
@@ -18,6 +19,8 @@ export interface DeploymentDeps extends OperatorDeps {
   source: DeploymentSource;
   environment: DeploymentEnvironment;
   sites: DeploymentSites;
+  /** Null: builds use what the machine or the image has. */
+  toolchains: Toolchains | null;
 }
 
 export interface DeploymentSource {

@@ -87,11 +87,12 @@ export async function releaseBecameActive(
   { releaseId, ...appRef }: AppRef & { releaseId: string },
 ): Promise<void> {
   const app = await findAppRow(ctx.db, appRef.tenantId, appRef.appId);
-  if (app?.deploy_method !== 'static') return;
+  if (!app) return;
   const row = await findDeploymentOfRelease(ctx.db, appRef, releaseId);
   if (row?.state === 'live') return;
   if (row) return goLive(ctx, { slug: app.slug, row, releaseId });
-  if (!(await findLiveDeploymentRow(ctx.db, appRef))) return;
+  const live = await findLiveDeploymentRow(ctx.db, appRef);
+  if (live?.method !== 'static') return;
   await retireLive(ctx, appRef);
   await setLiveDeployment(ctx, appRef, null);
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Invalidation } from '../../core/invalidation.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { planSource } from '../detect/plan-source.ts';
 import type { LogSinks } from '../logs/log-sink.ts';
 import type { FolderReleaseDeps } from '../static-sites/deployment-releases.ts';
@@ -24,6 +25,7 @@ export async function openDeployments(
       dataDir: string;
       appsDomain: string;
       logs: LogSinks;
+      toolchains: Toolchains | null;
       invalidation: Pick<Invalidation, 'onChange'>;
     } & ReconcileOptions,
 ) {

@@ -53,7 +53,7 @@ export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): P
     seq: await nextDeploymentSeq(ctx.db, appRef),
     kind,
     trigger: input.trigger,
-    method: app.deploy_method,
+    method: input.reuse?.method ?? app.deploy_method,
     source: input.source,
     repo: input.repo ?? input.reuse?.repo ?? null,
     ref: input.ref ?? input.reuse?.ref ?? null,

@@ -121,6 +121,7 @@ async function startServer(
     concurrencyMax,
     releaseMsMax,
     runtime: haltingRuntime(runtime, halts),
+    toolchains: null,
     logs: createLogSink({ db, log: silentLog }),
     environment: deploymentEnvironment(db, testUrls),
     sites: deploymentSites({ ...base, ...testUrls, urlKey: fixedKey('a key for tests'), objects }),

@@ -89,7 +89,7 @@ test('an invalid svc.yaml is rejected with the position', async () => {
     'svc.yml:2:1: unknown key "biuld"; did you mean "build"?; svc.yml:3:1: unknown key "zzz"',
   );
   expect(await refusal(folderOf({ 'svc.yaml': 'name: a\nstart:\n  - 1\n' }))).toBe(
-    'svc.yaml:3:3: start must be a text',
+    'svc.yaml:3:3: start must be a command or false',
   );
   expect(await refusal(folderOf({ 'svc.yaml': `# ${'x'.repeat(70_000)}` }))).toBe(
     'svc.yaml:1:1: is larger than 64 KiB',

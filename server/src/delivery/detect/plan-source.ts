@@ -2,8 +2,9 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import { detectSource } from '@svc/contract/detect/detect.ts';
-import { unknownSettings } from '@svc/contract/detect/settings.ts';
+import { type BuildSettings, type Detected, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
+import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
 import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
 import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
 import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
@@ -14,6 +15,8 @@ import { resolveFolder } from '../../drivers/runtime/process/trees.ts';
 import { BuildError, type BuildPlan, type DeployMethod } from '../../drivers/runtime/runtime.ts';
 
 export interface SourcePlan {
+  /** `static` for a project that builds to files and has no server, whatever the method of the app. */
+  method: DeployMethod;
   plan: BuildPlan;
   /** Without a path, any response below 500 counts. */
   health: { path: string | null; timeoutMs: number };
@@ -21,36 +24,39 @@ export interface SourcePlan {
   site: SiteConfig | null;
   wantsStorage: boolean;
   notes: string[];
+  tools: RequiredTool[];
 }
 
-export async function planSource(folder: string, { method }: { method: DeployMethod }): Promise<SourcePlan> {
+export async function planSource(folder: string, app: { method: DeployMethod }): Promise<SourcePlan> {
   const root = await folderFiles(folder);
   const manifest = await readManifest(root);
-  const build = typeof manifest.build === 'string' ? { command: manifest.build } : manifest.build;
-  const dir = build?.dir ?? '.';
+  const build = typeof manifest.build === 'object' ? manifest.build : { command: manifest.build };
+  const dir = build.dir ?? '.';
   // A symbolic link could lead out of the source.
   const below = dir === '.' ? folder : ((await resolveFolder(folder, dir)) ?? missing(dir));
   const files = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
   const detected = await detectSource(files);
+  const { deploy, health } = manifest;
+  if (deploy?.method !== undefined && deploy.method !== app.method)
+    throw new BuildError(
+      'detect',
+      `svc.yaml: deploy.method is ${deploy.method}, but the app was created with ${app.method}, which cannot change.`,
+    );
+  const method = app.method === 'docker' && isSite(manifest, detected) ? 'static' : app.method;
   const [best = unknownSettings] = detected.options;
   const settings = detected.options.find((option) => option.deploy_method === method) ?? {
     ...unknownSettings,
     language: best.language,
     install_command: best.install_command,
   };
-  const { deploy, health } = manifest;
-  if (deploy?.method !== undefined && deploy.method !== method)
-    throw new BuildError(
-      'detect',
-      `svc.yaml: deploy.method is ${deploy.method}, but the app was created with ${method}, which cannot change.`,
-    );
   const inDir = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
   return {
+    method,
     plan: {
-      installCommand: settings.install_command,
-      buildCommand: build?.command ?? settings.build_command,
+      installCommand: stepCommand(build.install, settings.install_command),
+      buildCommand: stepCommand(build.command, settings.build_command),
       dir,
-      startCommand: method === 'docker' ? (manifest.start ?? settings.start_command) : null,
+      startCommand: method === 'docker' ? stepCommand(manifest.start, settings.start_command) : null,
       outputDir: method === 'static' ? (manifest.static?.dir ?? settings.output_dir ?? '.') : null,
       dockerfile: method === 'docker' ? (deploy?.dockerfile ?? inDir(settings.dockerfile)) : null,
       composeFile: method === 'compose' ? (deploy?.compose_file ?? inDir(settings.compose_file)) : null,
@@ -65,13 +71,32 @@ export async function planSource(folder: string, { method }: { method: DeployMet
       ),
     },
     env: manifest.env ?? {},
-    site: manifest.site ?? null,
+    site: siteConfig(manifest, settings),
     wantsStorage: manifest.storage?.enabled === true,
+    tools: await requiredTools(files),
     notes: [
       ...detected.evidence.map(({ file, says }) => `${file} ${says}`),
       ...(Object.keys(manifest).length > 0 ? ['svc.yaml sets how the app is built and run.'] : []),
     ],
   };
+}
+
+function stepCommand(declared: string | false | undefined, found: string | null): string | null {
+  return declared === false ? null : (declared ?? found);
+}
+
+function isSite({ start, static: site, deploy }: Manifest, { options: [best] }: Detected): boolean {
+  if (start !== undefined) return start === false;
+  if (deploy?.dockerfile !== undefined) return false;
+  return site?.dir !== undefined || best?.deploy_method === 'static';
+}
+
+/** Their pages are made in the browser: every path shows the same file. */
+const singlePageFrameworks: readonly string[] = ['react', 'vue', 'svelte', 'preact', 'vite', 'angular'];
+
+function siteConfig({ site }: Manifest, { framework }: BuildSettings): SiteConfig | null {
+  if (framework === null || !singlePageFrameworks.includes(framework)) return site ?? null;
+  return { spa: true, ...site };
 }
 
 function missing(dir: string): never {
@@ -94,6 +119,8 @@ async function readManifest(files: SourceFiles): Promise<Manifest> {
 
 const faultsMax = 20;
 
+const lockFile = /(?:^|\/)(?:yarn\.lock|pnpm-lock\.yaml)$/;
+
 /** Symbolic links are neither followed nor read. */
 async function folderFiles(folder: string): Promise<SourceFiles> {
   const paths = await listSourceFiles((path) => readdir(join(folder, path), { withFileTypes: true }));
@@ -103,8 +130,10 @@ async function folderFiles(folder: string): Promise<SourceFiles> {
       if (!paths.has(path)) return null;
       const file = join(folder, path);
       const found = await lstat(file).catch(() => null);
-      if (!found?.isFile() || found.size > sourceFileBytesMax) return null;
-      return Bun.file(file).text();
+      if (!found?.isFile()) return null;
+      if (found.size <= sourceFileBytesMax) return Bun.file(file).text();
+      // The start of a lock file says its version.
+      return lockFile.test(path) ? Bun.file(file).slice(0, sourceFileBytesMax).text() : null;
     },
   };
 }

@@ -12,6 +12,7 @@ import type { Runtime } from './runtime.ts';
 export interface RuntimeConfig {
   kind: 'process' | 'docker';
   baseEnvironment: BaseEnvironment;
+  toolchainDir: string;
   controlGroups: ControlGroupsUse;
   isolation: IsolationOptions;
   docker: DockerOptions;

@@ -49,6 +49,8 @@ export interface BuildJob {
   number: number;
   method: DeployMethod;
   plan: BuildPlan;
+  /** Folders in the toolchain dir, in the order of `PATH`. */
+  tools?: string[];
   sourceDir: string;
   env: Readonly<Record<string, string>>;
   limits: Limits;
@@ -124,4 +126,8 @@ export class BuildError extends Error {
     super(message);
     this.name = 'BuildFailure';
   }
+}
+
+export function isToolchainName(name: unknown): name is string {
+  return typeof name === 'string' && /^(?:node|npm|pnpm|yarn|bun)-\d+\.\d+\.\d+$/.test(name);
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
  * document per line. The list of verbs is closed, and every argument is checked, because the server may have been taken
  * over.
  */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 const id = z.uuid();
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
@@ -42,7 +42,13 @@ const instance = z.object({ instanceId: id });
 export const verbs = {
   hello: z.object({ version: z.number() }),
   refuses: z.object({ method, plan }),
-  build: z.object({ ...deployed, buildId: id, plan, sourceDir: z.string() }),
+  build: z.object({
+    ...deployed,
+    buildId: id,
+    plan,
+    tools: z.array(z.string()).optional(),
+    sourceDir: z.string(),
+  }),
   /** Ends the request with this number. */
   abort: z.object({ request: z.number(), reason: z.string() }),
   start: z.object({ ...deployed, instanceId: id, artifact, services: z.array(z.string()).optional() }),

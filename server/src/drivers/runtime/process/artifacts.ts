@@ -12,6 +12,7 @@ export interface ProcessArtifact {
   appId: string;
   dir: string;
   startCommand: string;
+  tools: readonly string[];
 }
 
 interface ArtifactNote {
@@ -22,9 +23,10 @@ interface ArtifactNote {
 }
 
 export function parseArtifact(artifact: Artifact): ProcessArtifact | null {
-  const { buildId, appId, dir, startCommand } = artifact;
+  const { buildId, appId, dir, startCommand, tools = [] } = artifact;
   if (typeof dir !== 'string' || typeof startCommand !== 'string') return null;
-  return { buildId: checkId(buildId), appId: checkId(appId), dir, startCommand };
+  if (!Array.isArray(tools)) return null;
+  return { buildId: checkId(buildId), appId: checkId(appId), dir, startCommand, tools };
 }
 
 export async function writeArtifactNote(layout: Layout, buildId: string, note: ArtifactNote): Promise<void> {

@@ -13,6 +13,7 @@ import {
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
+  toolFolders,
   visibleEnvironment,
 } from './process-deps.ts';
 import { endTree, type ProcessTree } from './process-trees.ts';
@@ -49,7 +50,13 @@ export async function buildApp(deps: ProcessDeps, job: BuildJob): Promise<Built>
     await mkdir(job.sourceDir, { mode: 0o700 });
     const digest = await buildTree(deps, job, tree);
     const { dir, startCommand } = job.plan;
-    const artifact: ProcessArtifact = { buildId, appId, dir, startCommand: startCommand ?? '' };
+    const artifact: ProcessArtifact = {
+      buildId,
+      appId,
+      dir,
+      startCommand: startCommand ?? '',
+      tools: job.tools ?? [],
+    };
     await writeArtifactNote(deps.layout, buildId, { appId, node: deps.node, state: 'built', artifact });
     return { artifact: { ...artifact }, digest, filesDir: null };
   } catch (error) {
@@ -158,7 +165,10 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
         sandbox,
         box: {
           user,
-          folders: [tree, home].map((path) => ({ path, isWritable: true })),
+          folders: [
+            ...[tree, home].map((path) => ({ path, isWritable: true })),
+            ...toolFolders(deps.toolchainDir, job.tools ?? []).map((path) => ({ path, isWritable: false })),
+          ],
           tmp,
           port: null,
           // A build has to fetch what it needs.
@@ -199,7 +209,10 @@ async function runCommand(
     mark: job.buildId,
     user,
     group: sandbox.group,
-    env: buildEnvironment(visibleEnvironment(deps), { job: job.env, folders: sandbox.folders }),
+    env: buildEnvironment(visibleEnvironment(deps, job.tools ?? []), {
+      job: job.env,
+      folders: sandbox.folders,
+    }),
     processesMax: processLimit(sandbox.limits),
     log: job.log,
     sandbox: sandbox.box(step.tree),

@@ -24,6 +24,9 @@ export function buildEnvironment(
     npm_config_update_notifier: 'false',
     npm_config_fund: 'false',
     npm_config_audit: 'false',
+    // The instance has another home folder than the build.
+    YARN_ENABLE_GLOBAL_CACHE: 'false',
+    YARN_ENABLE_TELEMETRY: 'false',
     ...baseEnvironment.forBuilds,
     ...options.job,
     ...platformVariables(baseEnvironment, options.folders),

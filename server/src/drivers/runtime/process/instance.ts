@@ -11,6 +11,7 @@ import {
   type ProcessDeps,
   processLimit,
   sumUsage,
+  toolFolders,
   type Usage,
   visibleEnvironment,
 } from './process-deps.ts';
@@ -43,11 +44,12 @@ export interface InstanceOptions {
   tree: string;
   dir: string;
   command: string;
+  tools: readonly string[];
   onStateChange: () => void;
 }
 
 export async function startInstance(deps: ProcessDeps, options: InstanceOptions): Promise<Instance> {
-  const { job, tree, dir, command } = options;
+  const { job, tree, dir, command, tools } = options;
   const { times, users, node } = deps;
   const id = checkId(job.instanceId);
   const user = users.ofInstance(job.number);
@@ -91,10 +93,11 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     const began = performance.now();
     if (restarts > 0 && !(await isPortFree(port))) port = await options.newPort();
     const preload = sandbox ? null : deps.layout.preload;
-    const env = runEnvironment(visibleEnvironment(deps), { job: job.env, folders, port, preload });
+    const env = runEnvironment(visibleEnvironment(deps, tools), { job: job.env, folders, port, preload });
     const mounted = [
       { path: tree, isWritable: false },
       { path: home, isWritable: true },
+      ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
     ];
     createGroup(deps, id, job.limits);
     const processesMax = processLimit(job.limits);

@@ -1,4 +1,5 @@
-import type { Limits } from '../runtime.ts';
+import { delimiter, join } from 'node:path';
+import { isToolchainName, type Limits } from '../runtime.ts';
 import type { AppUsers } from './app-users.ts';
 import type { ControlGroup, ControlGroups } from './control-groups.ts';
 import type { DiskWatch } from './disk-watch.ts';
@@ -16,6 +17,7 @@ export interface ProcessDeps {
   watch: MemoryWatch;
   disk: DiskWatch;
   baseEnvironment: BaseEnvironment;
+  toolchainDir: string;
   times: Times;
 }
 
@@ -28,8 +30,23 @@ export interface Times {
   closeGraceMs: number;
 }
 
-export function visibleEnvironment({ isolation, baseEnvironment }: ProcessDeps): BaseEnvironment {
-  return { ...baseEnvironment, path: isolation.sandbox?.path ?? baseEnvironment.path };
+export function visibleEnvironment(
+  { isolation, baseEnvironment, toolchainDir }: ProcessDeps,
+  tools: readonly string[],
+): BaseEnvironment {
+  const path = isolation.sandbox?.path ?? baseEnvironment.path;
+  return {
+    ...baseEnvironment,
+    path: [...toolFolders(toolchainDir, tools).map((it) => join(it, 'bin')), path].join(delimiter),
+  };
+}
+
+/** Throws if a name is not one of a toolchain: it comes from the server. */
+export function toolFolders(toolchainDir: string, tools: readonly string[]): string[] {
+  return tools.map((name) => {
+    if (!isToolchainName(name)) throw new Error(`Not a toolchain: ${JSON.stringify(name)}.`);
+    return join(toolchainDir, name);
+  });
 }
 
 export function createGroup(deps: ProcessDeps, mark: string, limits: Limits): ControlGroup | null {

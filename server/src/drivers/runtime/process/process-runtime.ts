@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
 import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
@@ -20,6 +21,7 @@ import { resolveFolder } from './trees.ts';
 export interface ProcessRuntimeOptions {
   dataDir: string;
   baseEnvironment: BaseEnvironment;
+  toolchainDir?: string | undefined;
   controlGroups: ControlGroupsUse;
   isolation: IsolationOptions;
   log: Logger;
@@ -61,6 +63,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     watch: createMemoryWatch(),
     disk: createDiskWatch({ dataDir, reserveMb: options.diskReserveMb ?? diskReserveMb }),
     baseEnvironment: options.baseEnvironment,
+    toolchainDir: options.toolchainDir ?? join(dataDir, 'toolchains'),
     times: { ...standardTimes, ...options.times },
   };
   const deadNodes = [nodes.own, ...nodes.dead];
@@ -98,7 +101,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const onStateChange = () => {
       for (const listener of listeners) listener(job.instanceId);
     };
-    return startInstance(deps, { job, newPort, tree, dir, command: artifact.startCommand, onStateChange });
+    const { startCommand: command, tools } = artifact;
+    return startInstance(deps, { job, newPort, tree, dir, command, tools, onStateChange });
   }
 
   function forget(id: string): void {

@@ -1,0 +1,194 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { uploadSource } from './support/apps.ts';
+import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { type Files, sharedServer } from './support/server.ts';
+import { askSite, siteOf, visitorCookie } from './support/sites.ts';
+import { until } from './support/until.ts';
+
+/** Projects as other people write them: nothing in them is for this platform. */
+let tenant: Tenant;
+beforeAll(async () => {
+  tenant = await newTenant(await sharedServer());
+});
+
+async function deploy(files: Files, settings: Record<string, unknown> = {}) {
+  const owner = tenant.member;
+  const { base, ...app } = await newApp(tenant, { owner }, settings);
+  let id = '';
+  const again = async (source: Files) => {
+    const upload_id = await uploadSource({ base, owner }, source);
+    ({ id } = await done(owner.call('POST', `${base}/deployments`, { upload_id })));
+    return until(
+      'the deployment has ended',
+      async () => {
+        const now = await done(owner.call('GET', `${base}/deployments/${id}`));
+        return now.ended_at !== null && now;
+      },
+      120_000,
+    );
+  };
+  const ended = await again(files);
+  const log = async () => {
+    const { items } = await done(owner.call('GET', `${base}/deployments/${id}/logs?limit=1000`));
+    return items.map(({ text }: { text: string }) => text).join('\n');
+  };
+  const site = siteOf(tenant, app);
+  const cookie = await visitorCookie(site, owner);
+  const ask = (path = '/') => askSite(site, path, { headers: { cookie, accept: 'text/html' } });
+  return { base, ended, again, log, ask };
+}
+
+/** Answers which Node.js runs it and which package manager built it. */
+function versionsApp(packageJson: Record<string, unknown>, more: Files): Files {
+  return {
+    'package.json': JSON.stringify({
+      name: 'versions',
+      version: '1.0.0',
+      scripts: { build: 'node build.js', start: 'node server.js' },
+      ...packageJson,
+    }),
+    'build.js': `require('node:fs').writeFileSync('agent.txt', process.env.npm_config_user_agent);`,
+    'server.js': `
+      const agent = require('node:fs').readFileSync('agent.txt', 'utf8');
+      require('node:http')
+        .createServer((request, response) => response.end(process.version + ' ' + agent))
+        .listen(process.env.PORT);`,
+    ...more,
+  };
+}
+
+describe('the versions that a project requires are used', () => {
+  test.each([
+    ['Node.js by engines', versionsApp({ engines: { node: '22.x' } }, {}), /^v22\.\d+\.\d+ npm\//],
+    ['Node.js by .nvmrc', versionsApp({}, { '.nvmrc': 'lts/krypton\n' }), /^v24\.\d+\.\d+ npm\//],
+    [
+      'pnpm by packageManager',
+      versionsApp({ packageManager: 'pnpm@9.12.0' }, { 'pnpm-lock.yaml': pnpmLock('9.0') }),
+      /^v\d+\.\d+\.\d+ pnpm\/9\.12\.0 /,
+    ],
+    ['pnpm by its lock file', versionsApp({}, { 'pnpm-lock.yaml': pnpmLock('6.0') }), / pnpm\/8\./],
+    ['Yarn 1', versionsApp({}, { 'yarn.lock': '# yarn lockfile v1\n\n\n' }), / yarn\/1\./],
+    ['Yarn 4', versionsApp({}, { 'yarn.lock': yarn4Lock, '.yarnrc.yml': '' }), / yarn\/4\./],
+    ['Bun', versionsApp({ dependencies: { 'is-number': '7.0.0' } }, { 'bun.lock': bunLock }), / bun\/1\./],
+  ])('%s', async (_, files, expected) => {
+    const app = await deploy(files);
+    expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
+    expect((await app.ask()).text).toMatch(expected);
+  });
+
+  test('a version that does not exist fails with the reason', async () => {
+    const app = await deploy(versionsApp({ engines: { node: '999' } }, {}));
+    expect(app.ended).toMatchObject({
+      state: 'failed',
+      failure: {
+        code: 'build_failed',
+        detail: 'No version of Node.js is 999: engines.node in package.json is 999.',
+      },
+    });
+  });
+});
+
+describe('a project that builds to files is served, whatever the method of the app', () => {
+  test('plain pages', async () => {
+    const app = await deploy({ 'index.html': '<h1>plain</h1>' }, { deploy_method: 'docker' });
+    expect([app.ended.state, app.ended.method]).toEqual(['live', 'static']);
+    expect((await app.ask()).text).toContain('plain');
+  });
+
+  test('a bundled single page, with every path leading to it', async () => {
+    const app = await deploy({
+      'package.json': JSON.stringify({
+        name: 'page',
+        scripts: { build: 'node build.js', start: 'vite preview' },
+        devDependencies: { vite: '*' },
+      }),
+      'svc.yaml': 'build:\n  install: false\n',
+      'build.js': `
+        const { mkdirSync, writeFileSync } = require('node:fs');
+        mkdirSync('dist');
+        writeFileSync('dist/index.html', '<h1>bundled</h1>');`,
+    });
+    expect([app.ended.state, app.ended.method]).toEqual(['live', 'static']);
+    const deep = await app.ask('/orders/7');
+    expect([deep.status, deep.text]).toEqual([200, '<h1>bundled</h1>']);
+  });
+
+  test('and a later version with a server runs it', async () => {
+    const page = await deploy({ 'index.html': 'page' });
+    expect((await page.ask()).text).toBe('page');
+    const server = `require('node:http').createServer((_, r) => r.end('server')).listen(process.env.PORT)`;
+    const next = await page.again({
+      'index.html': 'page',
+      'server.js': server,
+      'svc.yaml': 'start: node server.js\n',
+    });
+    expect([next.state, next.method]).toEqual(['live', 'docker']);
+    await until('the server answers', async () => (await page.ask()).text === 'server');
+    const back = await page.again({ 'index.html': 'page again' });
+    expect([back.state, back.method]).toEqual(['live', 'static']);
+    await until('the page answers', async () => (await page.ask()).text === 'page again');
+  });
+});
+
+describe('install, build and start are separate steps', () => {
+  test('a start command in svc.yaml leaves the others as they are detected', async () => {
+    const app = await deploy({
+      'package.json': JSON.stringify({ name: 'steps', dependencies: { 'is-number': '7.0.0' } }),
+      'svc.yaml': 'start: node run.js\n',
+      'run.js': `
+        const isNumber = require('is-number');
+        require('node:http').createServer((_, r) => r.end(String(isNumber(7)))).listen(process.env.PORT);`,
+    });
+    expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
+    expect((await app.ask()).text).toBe('true');
+  });
+
+  test('each can be switched off', async () => {
+    const app = await deploy({
+      'package.json': JSON.stringify({
+        name: 'steps',
+        scripts: { build: 'exit 1' },
+        dependencies: { 'no-such-package-7431': '1' },
+      }),
+      'svc.yaml': 'build:\n  install: false\n  command: false\nstart: node run.js\n',
+      'run.js': `require('node:http').createServer((_, r) => r.end('runs')).listen(process.env.PORT);`,
+    });
+    expect([app.ended.state, (await app.ask()).text]).toEqual(['live', 'runs']);
+  });
+});
+
+function pnpmLock(version: string): string {
+  return `lockfileVersion: '${version}'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n${
+    version === '9.0' ? '\nimporters:\n\n  .: {}\n' : ''
+  }`;
+}
+
+const yarn4Lock = `# This file is generated by running "yarn install" inside your project.
+# Manual changes might be lost - proceed with caution!
+
+__metadata:
+  version: 8
+  cacheKey: 10c0
+
+"versions@workspace:.":
+  version: 0.0.0-use.local
+  resolution: "versions@workspace:."
+  languageName: unknown
+  linkType: soft
+`;
+
+const bunLock = `{
+  "lockfileVersion": 1,
+  "workspaces": {
+    "": {
+      "name": "versions",
+      "dependencies": {
+        "is-number": "7.0.0",
+      },
+    },
+  },
+  "packages": {
+    "is-number": ["is-number@7.0.0", "", {}, "sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng=="],
+  }
+}
+`;
