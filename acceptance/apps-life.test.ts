@@ -101,23 +101,23 @@ describe('svc apps', () => {
   test('print the state of the app and the possible next commands', async () => {
     const app = await appOf('running');
     const { slug } = await get(app);
-    const said = async (...line: string[]) => {
+    const output = async (...line: string[]) => {
       const { stdout, stderr } = await svc(['apps', ...line, '--execute', '--yes']);
       return [stdout, stderr];
     };
     const next = (...moves: string[]) => `Next: ${moves.map((it) => `svc apps ${it} ${slug}`).join(', ')}\n`;
-    expect(await said('suspend', slug)).toEqual([
+    expect(await output('suspend', slug)).toEqual([
       `${slug} is active and suspended.\n`,
       next('archive', 'resume', 'delete'),
     ]);
-    expect(await said('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
-    expect(await said('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
+    expect(await output('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
+    expect(await output('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
     const { purge_after } = await move('delete', slug);
-    expect(await said('delete', slug)).toEqual([
+    expect(await output('delete', slug)).toEqual([
       `${slug} was already deleted.\nIt will be purged after ${purge_after}.\n`,
       next('restore', 'purge'),
     ]);
-    expect(await said('purge', slug)).toEqual([`${slug} is purged.\nAlso removed:\n  co owners  1\n`, '']);
+    expect(await output('purge', slug)).toEqual([`${slug} is purged.\nAlso removed:\n  co owners  1\n`, '']);
   });
 
   test('preview the new state and change nothing', async () => {

@@ -161,7 +161,7 @@ describe('svc login without a browser', () => {
 });
 
 describe('a server with unusual responses to a sign-in', () => {
-  /** An OpenID provider that says what it is told to; `device` is what it answers to the start of a sign-in. */
+  /** An OpenID provider with scripted answers; `device` is its answer to the start of a sign-in. */
   async function signInAt(device: (origin: string) => Record<string, unknown>, error: string) {
     const polls: string[] = [];
     const stub = Bun.serve({

@@ -65,7 +65,7 @@ async function fails(ran: ReturnType<Svc>, exit: number, code: string): Promise<
   return stderr;
 }
 
-/** Where nothing listens: whoever gets this far shows it by exit 12. */
+/** No server listens here: a command that gets as far as a request exits with 12. */
 const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 
 describe('svc apps static deploy', () => {
@@ -125,7 +125,7 @@ describe('svc apps static deploy', () => {
     expect([none, why]).toEqual([{}, expect.stringContaining(`belongs to app ${site.slug}`)]);
   });
 
-  test('exits 11 when a review is needed before it is visible, and says what to do', async () => {
+  test('exits 11 when a review is needed before it is visible, and prints what to do', async () => {
     const site = await newSite();
     const folder = folderOf({ 'index.html': '<p>one' });
     await setApp(world.tenant.server, site.id, { visibility: 'internet' });
@@ -148,9 +148,9 @@ describe('svc apps static deploy', () => {
       [folderOf({ '.env': '' }), 'validation_failed', 'no file'],
       [folderOf({ a: '', 'svc.yaml': 'site:\n  spa: 1\n' }), 'validation_failed', 'svc.yaml:2:8: site.spa'],
     ];
-    for (const [folder, code, said] of cases) {
+    for (const [folder, code, text] of cases) {
       const line = ['apps', 'static', 'deploy', '--app', 'x', '--from-dir', folder, '--execute'];
-      expect(await fails(asOwner(line, { env: nowhere }), 7, code)).toContain(said);
+      expect(await fails(asOwner(line, { env: nowhere }), 7, code)).toContain(text);
     }
   });
 
@@ -354,7 +354,7 @@ describe('svc apps static site set', () => {
     rmSync(file);
   });
 
-  test('says also with --execute which release visitors get meanwhile', async () => {
+  test('prints, also with --execute, which release visitors get meanwhile', async () => {
     const site = await newSite();
     await site.deploy(folderOf({ 'index.html': '<p>' }));
     await setApp(world.tenant.server, site.id, { visibility: 'internet' });
@@ -371,8 +371,8 @@ describe('svc apps static site set', () => {
     );
     const set = (...args: string[]) =>
       asOwner(['apps', 'static', 'site', 'set', '--app', 'x', ...args], { env: nowhere });
-    const said = await fails(set('--from-file', file), 7, 'validation_failed');
-    expect(said).toContain(`${file}:4:28: headers.0.headers.Set-Cookie`);
+    const message = await fails(set('--from-file', file), 7, 'validation_failed');
+    expect(message).toContain(`${file}:4:28: headers.0.headers.Set-Cookie`);
     expect(await fails(set('--body-json', '{"sap":1}'), 7, 'validation_failed')).toContain(
       'did you mean "spa"?',
     );

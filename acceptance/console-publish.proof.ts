@@ -57,7 +57,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await dialog.waitFor({ state: 'hidden' });
   }
 
-  /** What a button that cannot be used says of it. */
+  /** The reason that a disabled button shows. */
   async function reasonOf(page: Page, name: string): Promise<string | null> {
     const button = page.getByRole('button', { name: new RegExp(`^${name}`) });
     await button.and(page.locator('[aria-disabled=true]')).waitFor();
@@ -129,7 +129,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect(await violationsOf(page)).toEqual([]);
     expect((await done(olga.call('GET', `${base}/apps/${app.id}`))).visibility).toBe('private');
 
-    // Ada is told, looks, and approves.
+    // Ada gets a notification, opens it and approves.
     const review = await open(admins, 'apps');
     await review.page.getByRole('link', { name: 'Notifications, 1 unread' }).click();
     await review.page.getByRole('link', { name: /Summer party requests to be internet/ }).click();
@@ -150,7 +150,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await visitor.goto(app.url);
     await visitor.getByRole('heading', { name: 'Summer party' }).waitFor();
 
-    // Olga's page says so without being loaded again.
+    // Olga's page shows the approval without a reload.
     await waiting.page.getByText('Waiting for review').first().waitFor({ state: 'detached' });
     await waiting.page.close();
 
@@ -228,7 +228,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByText(/^git clone http/).waitFor();
     expect(await violationsOf(page)).toEqual([]);
 
-    // The built-in host asks nobody; what a page of another host does is shown by an answer that says it waits.
+    // The built-in host needs no approval; an answer in the waiting state stands for the page of another host.
     const run = await done(
       olga.call('GET', `${base}/bootstraps/${new URL(page.url()).searchParams.get('run')}`),
     );

@@ -128,7 +128,7 @@ describe('svc deploy', () => {
     expect(body.items.map(({ actor }: { actor: { kind: string } }) => actor.kind)).toContain('pat');
   });
 
-  test('exits 9 when the build fails, says why, and keeps the live version', async () => {
+  test('exits 9 when the build fails, prints why, and keeps the live version', async () => {
     const app = await newSite();
     expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
     const ran = await deploy(app, built('echo the last words >&2; exit 3'), '--execute', '--json');
@@ -223,7 +223,7 @@ describe('an app that runs', () => {
     const { createServer } = require('node:http');
     console.log('token ' + process.env.TOKEN + ' of ' + process.env.SVC_APP_ID);
     createServer((request, answer) => {
-      console.log('asked for ' + request.url);
+      console.log('requested ' + request.url);
       answer.end('ok');
     }).listen(process.env.PORT, process.env.HOST);
   `;

@@ -219,8 +219,8 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     for (let attempt = 0; attempt < 3; attempt++) expect((await other.verify(theirs)).status).toBe('pending');
     expect(await shownAt(host, one, other)).toBeNull();
     // The one before, too, needs a new one.
-    const anew = await one.add(host);
-    expect((await one.verify(anew)).ownership.reason).toBe('mismatch');
+    const added = await one.add(host);
+    expect((await one.verify(added)).ownership.reason).toBe('mismatch');
     await dns.setZone(zone, asRecords(theirs.records));
     expect((await other.verify(theirs)).status).toBe('active');
     await serves(host, other, [one, other]);
@@ -393,7 +393,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     const { site, domain } = patient;
     const path = `${site.tenant.base}/apps/${site.app.id}/domains/${domain.id}`;
     await until(
-      'the clock has looked at it',
+      'the job has checked the domain',
       async () => (await site.owner.call('GET', path)).body.status === 'active',
       100_000,
     );

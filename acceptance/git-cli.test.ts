@@ -270,7 +270,7 @@ describe('svc apps bootstrap', () => {
     expect((await must(['apps', 'get', copy, '--json'])).json()).toMatchObject({ name: copy });
   });
 
-  test('a failed run exits 9, and says how to undo it', async () => {
+  test('a failed run exits 9, and prints how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
     const own = await tenant.admin.call('POST', `${tenant.base}/templates`, { repo, name: 'Soon gone' });
     await tenant.admin.call('DELETE', `/git/api/v3/repos/${repo}`);
@@ -289,7 +289,7 @@ describe('svc apps bootstrap', () => {
   test('on a terminal updates its steps in place, and Ctrl-C does not stop the run', async () => {
     const { env } = await newLinker();
     const line = ['apps', 'bootstrap', '--template', template, '--slug', newSlug(), '--execute'];
-    // Looked at so seldom that it cannot be seen to end before.
+    // The polling interval is so long that the end cannot be seen before.
     const watch = ['--watch', '--watch-interval', '10m'];
     const terminal = onTerminal([join(root, 'svc'), ...line, ...watch], {
       ...process.env,

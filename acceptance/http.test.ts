@@ -237,7 +237,7 @@ describe('operating', () => {
 });
 
 describe('with an https base URL', () => {
-  test('every answer of every listener tells browsers to use https only', async () => {
+  test('every answer of every listener makes browsers use https only', async () => {
     const edgePort = freePort();
     const env = { SVC_BASE_URL: 'https://svc.example.test', SVC_EDGE_PORT: String(edgePort) };
     const { port } = await startServer({ env });

@@ -97,7 +97,7 @@ interface DomainRecord {
 
 const newHost = () => `www.h${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.example`;
 
-/** As its owner is told to, with an address instead of a name. */
+/** The DNS record that the owner is asked to create, with an address instead of a name. */
 async function publish({ dns, address }: HttpsGround, domain: DomainRecord): Promise<void> {
   const proofs = domain.records.filter(({ purpose }) => purpose === 'ownership');
   await dns.setZone(domain.host.split('.').slice(1).join('.'), [
@@ -187,7 +187,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
       },
       30_000,
     );
-    // It is told to all copies of the server, this one included.
+    // All copies of the server are notified, this one included.
     await until('the edge has heard of it', async () => {
       return (await askHost(ground.server, active.host, '/')).status !== 421;
     });
@@ -317,7 +317,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
     let waiting: DomainRecord;
     try {
       const { id } = await attach(site);
-      waiting = await until('the failure is told', async () => {
+      waiting = await until('the failure is reported', async () => {
         const domain = await verify(site, id);
         return domain.certificate.state === 'failed' && domain;
       });

@@ -76,7 +76,7 @@ describe('svc apps sign-icon-upload', () => {
     ['gif', 'image/gif', gif()],
   ])('uploads a %s, and its very bytes are served to everybody', async (ending, type, bytes) => {
     const { slug, id } = await ownApp();
-    // The name tells nothing: it is the content that counts.
+    // The content decides, not the file name.
     const file = fileOf(bytes, `icon.${ending === 'png' ? 'txt' : ending}`);
     const ran = await svc([...words, '--app', slug, '--file', file, '--execute', '--json']);
     expect([ran.code, ran.stderr]).toEqual([0, '']);
@@ -345,7 +345,7 @@ describe('an icon', () => {
   });
 });
 
-/** Where nothing listens: whoever gets this far shows it by exit 12. */
+/** No server listens here: a command that gets as far as a request exits with 12. */
 function nowhere(): Record<string, string> {
   return { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 }

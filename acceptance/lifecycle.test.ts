@@ -60,7 +60,7 @@ describe('a data dir', () => {
     expect(second.output()).not.toContain('Created tenant');
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
-    // Neither did anything to worry about when it was told to stop.
+    // Neither logged a problem when it was stopped.
     for (const { output } of [first, second]) expect(output()).not.toMatch(/"level":"(?:warn|error|fatal)"/);
   });
 

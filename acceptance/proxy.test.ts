@@ -75,10 +75,10 @@ async function everybody(app: RunningApp): Promise<Record<Letter, Known>> {
 
 function expected(mode: (typeof modes)[number], visibility: (typeof visibilities)[number], letter: Letter) {
   const isReached = reached[visibility].includes(letter);
-  const isTold = letter !== 'N' && mode !== 'anonymous';
+  const isIdentified = letter !== 'N' && mode !== 'anonymous';
   // A token is good in its own tenant only.
   if (mode === 'api_key' && letter === 'X') return '403';
-  if (isReached) return isTold ? `200 ${letter}` : '200 nobody';
+  if (isReached) return isIdentified ? `200 ${letter}` : '200 nobody';
   if (mode === 'cookie' || mode === 'anonymous' || letter === 'N') return '401';
   return '404';
 }
@@ -93,7 +93,7 @@ test('each auth mode and visibility lets the right principals through, and passe
     await answer.text();
     return answer;
   };
-  /** The owner is told of, or not: only in the mode that is meant. */
+  /** The app gets the owner's identity only in the mode that passes it on. */
   const isHeardOf = async (mode: (typeof modes)[number]) => {
     if ((await asked(mode, 'O')).status !== 200) return false;
     const user = await userOf(app.seen.at(-1)!.headers, options);

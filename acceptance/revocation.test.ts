@@ -225,7 +225,7 @@ test('a former owner keeps only the rights of a co-owner', async () => {
   const { owner, coOwner, path, rows } = await ownedApp();
   const call = atSecond(bearer(owner.token));
   await endsInTime('ownership transferred', {
-    // Previewed; the owner alone may ask, who is told that there is no such person.
+    // As a preview; only the owner may run it, and gets "no such person".
     ask: () => call('POST', `${path}/co-owners?dry_run=true`, { user_id: 'nobody' }),
     works: status(400),
     refused: status(403),

@@ -166,7 +166,7 @@ describe('who asks', () => {
       reader('POST', '?dry_run=true', { a: 2 }),
     ]);
     for (const { status, body } of refused) expect([status, body.code]).toEqual([403, 'forbidden']);
-    // Who may only write is told where the row is, and nothing of what is in it.
+    // A caller who may only write gets the URL of the row and none of its values.
     const created = await writer('POST', '', { a: 5 });
     expect([created.status, created.text]).toEqual([201, '']);
     expect(created.headers.get('location')).toStartWith(table.path);

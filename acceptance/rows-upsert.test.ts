@@ -145,8 +145,8 @@ describe('an upsert', () => {
         (await table.send('POST', `?on_conflict=${on}`, { a: 1, b: 1, c: 1 }, merge)).status,
       ]).toEqual([on, 400]);
     }
-    const unsaid = await table.send('POST', '?on_conflict=a,b', { a: 1, b: 1, c: 1 });
-    expect([unsaid.status, unsaid.body.code]).toEqual([400, 'validation_failed']);
+    const incomplete = await table.send('POST', '?on_conflict=a,b', { a: 1, b: 1, c: 1 });
+    expect([incomplete.status, incomplete.body.code]).toEqual([400, 'validation_failed']);
   });
 
   test('fails on another constraint as an insert does', async () => {

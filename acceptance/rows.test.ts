@@ -70,7 +70,7 @@ describe('one row', () => {
     expect((await table.send('GET', '/_count?a=gt.1')).text).toBe('{"count":0}');
   });
 
-  test('beyond ten thousand rows a capped count stops, an estimate goes on, an exact one is exact', async () => {
+  test('beyond ten thousand rows a capped count stops, an estimate continues, an exact one is exact', async () => {
     const table = await world.table(['a:int']);
     for (const size of [10_000, 700]) await table.batch(Array.from({ length: size }, (_, a) => ({ a })));
     const count = async (search: string) => (await table.send('GET', `/_count?${search}`)).body;
@@ -118,7 +118,7 @@ describe('one row', () => {
     }
   });
 
-  test('an export is every row as a line, in the order asked for, without pages', async () => {
+  test('an export is every row as a line, in the requested order, without pages', async () => {
     const table = await world.table(['a:int']);
     await table.batch(Array.from({ length: 1203 }, (_, a) => ({ a })));
     const accept = { accept: 'application/x-ndjson' };

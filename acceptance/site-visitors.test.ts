@@ -73,7 +73,7 @@ describe('a site with restricted visibility', () => {
           options,
         );
         const shown = JSON.stringify([status, { ...headers, date: '', 'x-request-id': '' }, text]);
-        // What is made anew for each is no difference.
+        // Values generated for each answer do not count as a difference.
         return shown
           .replaceAll(host, 'HOST')
           .replace(/state=[\w-]{43}/g, 'STATE')

@@ -23,7 +23,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   beforeAll(async () => {
     tenant = await newTenant();
     owner = await newPasswordUser(tenant.server, tenant.id);
-    // An admin as well: whoever asks for a review is refused as its reviewer all the same.
+    // An admin too: the requester of a review is still refused as its reviewer.
     const membership = ['--tenant', tenant.id, '--user', owner.id, '--role', 'tenant_admin'];
     await admin(tenant.server, ['members', 'set', ...membership]);
     const { access_token } = await admin(tenant.server, ['tokens', 'issue', '--user', owner.id]);

@@ -52,7 +52,7 @@ describe('svc apps storage', () => {
     writeFileSync(join(folder, 'rex.txt'), 'Rex is a dog.');
   });
 
-  test('cp of a folder skips links and says so; a download needs no preview', async () => {
+  test('cp of a folder skips links and reports them; a download needs no preview', async () => {
     const source = temporaryFolder();
     writeFileSync(join(source, 'a.txt'), 'a');
     symlinkSync('/etc/passwd', join(source, 'link'));
@@ -170,7 +170,7 @@ describe('svc apps storage', () => {
     ).toEqual(['a', 'b/', 'c/', 'e']);
   });
 
-  test('rm deletes permanently, and says that it cannot be undone', async () => {
+  test('rm deletes permanently, and warns that it cannot be undone', async () => {
     await put(await signUpload(place, 'gone'), 'x');
     const preview = await place.storage('rm', 'gone', '--json');
     expect(preview.json()).toMatchObject({ plan: { irreversible: true } });

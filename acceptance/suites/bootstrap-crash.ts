@@ -180,7 +180,7 @@ export function bootstrapCrash({
     return ({ name, state }: Step) => later.includes(name) && state !== 'waiting';
   }
 
-  test('kill -9 while a run waits for its approval, and when it has just been given: it goes on, and makes everything once', async () => {
+  test('kill -9 while a run waits for its approval, and just after it: the run continues, and creates everything once', async () => {
     const host = await startHostOutside();
     const { env } = host;
     let server = await startEmbedded({ env });

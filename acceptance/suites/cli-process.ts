@@ -98,7 +98,7 @@ export function cliProcess({ nth }: { nth: number }): void {
       ]) {
         const ran = await svc(args, locale);
         expect([args, ran.code, ran.stderr]).toEqual([args, 0, expect.any(String)]);
-        // What the tool says itself; what it quotes stays as it is.
+        // Only the tool's own texts; quoted input stays unchanged.
         expect(ran.stdout.replaceAll(/Zürich|東京|🚲|x…/g, '')).toMatch(/^[\x20-\x7e\n]*$/);
       }
     });
@@ -166,7 +166,7 @@ export function cliProcess({ nth }: { nth: number }): void {
       const mutating = (await commandList()).filter(({ mutates }) => mutates);
       await mapConcurrently(everyNth(mutating, nth), async ({ words }) => {
         const { args, stdin, ...rest } = await commandLine(words, world);
-        // An open stdin that never says anything, unless the command reads it: whoever asked would wait for ever.
+        // An open stdin without input, unless the command reads it: a prompt would wait for ever.
         const child = Bun.spawn([join(root, 'svc'), ...args, '--execute'], {
           env: { ...process.env, ...env, ...rest.env } as Record<string, string>,
           stdin: stdin === undefined ? 'pipe' : new Blob([stdin]),

@@ -19,7 +19,7 @@ export function cliSuite({ nth }: { nth: number }): void {
     svc = svcFor(world.tenant.server, { token: world.people.A.token, tenant: world.tenant.slug });
   });
 
-  /** Where nothing listens: whoever gets this far shows it by exit 12. */
+  /** No server listens here: a command that gets as far as a request exits with 12. */
   const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 
   describe('every command', () => {
@@ -96,7 +96,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         return ran.length;
       });
       console.log(
-        `cli: ${everything.length} helps, asked for ${asked.reduce((sum, ways) => sum + ways, asked.length)} times`,
+        `cli: ${everything.length} helps, requested ${asked.reduce((sum, ways) => sum + ways, asked.length)} times`,
       );
     });
 

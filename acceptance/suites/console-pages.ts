@@ -37,7 +37,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
           found.push(...(await wrongWith(pages[at]!)));
         });
         const seconds = (performance.now() - begun) / 1000;
-        console.log(`console: ${pages.length} pages looked at in ${seconds.toFixed(1)} s`);
+        console.log(`console: ${pages.length} pages checked in ${seconds.toFixed(1)} s`);
         expect(found).toEqual([]);
       });
     }
@@ -61,7 +61,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
       return [...found, ...complaints].map((text) => `${name}: ${text}`);
     }
 
-    /** Soon: charts draw themselves anew once they have their place. */
+    /** Polls: charts redraw once their container has its size. */
     const fits = (page: Page) =>
       page
         .waitForFunction(

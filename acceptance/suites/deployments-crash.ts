@@ -39,7 +39,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
     };
 
     for (let round = 1; round <= rounds; round++) {
-      // Both go on when the file is there: the one builds until then, the other does not listen before.
+      // Both continue when the file exists: one builds until then, the other does not listen before.
       const gate = join(temporaryFolder(), 'gate');
       const version = `v${round}`;
       built.copy.write({

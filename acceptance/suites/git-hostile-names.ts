@@ -71,7 +71,7 @@ export function gitHostileNames({
       const traced = join(temporaryFolder(), 'programs');
       const server = await startEmbedded({ command: tracedServer(traced), finds: 'prepared' });
       const touched = temporaryFolder();
-      // Whoever is run could leave a trace.
+      // A file that is executed would leave a trace.
       chmodSync(touched, 0o777);
       const random = newRandom();
       const values = hostileNames(random, { count, folder: touched });
@@ -131,7 +131,7 @@ export function gitHostileNames({
     /^http:\/\/(?:127\.0\.0\.1|localhost):\d+\/git\/[A-Za-z0-9-]+\/[\w.-]+\.git\/?$/.test(argument);
 
   async function newKnockers(tenant: Tenant, random: Random, people: number): Promise<Knocker[]> {
-    const [tell, common] = [await webhookSender(tenant.server), `${tenant.slug}/common`];
+    const [sendWebhook, common] = [await webhookSender(tenant.server), `${tenant.slug}/common`];
     // Read by every member.
     await done(
       tenant.admin.call('POST', `/git/api/v3/orgs/${tenant.slug}/repos`, { name: 'common', private: false }),
@@ -162,7 +162,7 @@ export function gitHostileNames({
           repoId: repo.id,
           common,
           template: template.id,
-          tell,
+          sendWebhook,
           random,
         };
       }),
@@ -197,7 +197,7 @@ export function gitHostileNames({
       remoteOf(tenant, tenant.member, empty.full_name),
       `${commit}:refs/heads/${only}`,
     ]);
-    await until('the pushes are told of', async () => {
+    await until('the pushes are recorded', async () => {
       const { last_push } = await done(app.owner.call('GET', `${app.base}/git`));
       return last_push?.outcome === 'other_branch';
     });

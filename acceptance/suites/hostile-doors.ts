@@ -14,7 +14,7 @@ export interface Knocker {
   /** One that every member reads, with a commit. */
   common: string;
   template: string;
-  tell: Awaited<ReturnType<typeof webhookSender>>;
+  sendWebhook: Awaited<ReturnType<typeof webhookSender>>;
   random: Random;
 }
 
@@ -116,7 +116,7 @@ const push =
   (by, value) => {
     const repository = { id: by.repoId, full_name: by.repo };
     const payload = { ref: 'refs/heads/main', after: 'a'.repeat(40), repository };
-    return by.tell({ payload: { ...payload, ...fields(by, value) } });
+    return by.sendWebhook({ payload: { ...payload, ...fields(by, value) } });
   };
 
 /** Every door that takes a name of a repository, an owner, a branch, a ref or a path, with the ways in. */

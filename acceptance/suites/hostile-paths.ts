@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts';
 
-/** What somebody who knows much, and should not be told more, puts into paths. */
+/** Paths that an informed attacker would try. */
 export interface KnownNames {
   /** Of sites, without ports. */
   hosts: readonly string[];

@@ -23,7 +23,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     coOwners: string[];
   }
 
-  /** Who owns the app by what the audit tells alone, entry by entry; an entry that does not follow is thrown. */
+  /** The owners of the app derived from the audit alone; throws at an entry that does not follow. */
   function replay(entries: readonly Entry[]): Owners {
     let owner = '';
     const coOwners = new Set<string>();
@@ -60,15 +60,15 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
       [app],
     );
     const row = found[0] as { owner_id: string; co: string[]; entries: Entry[] };
-    const told = replay(row.entries);
+    const replayed = replay(row.entries);
     const state = { owner: row.owner_id, coOwners: row.co };
     return [
       ...(found.length === 1 ? [] : [`${found.length} apps`]),
       ...(row.owner_id ? [] : ['no owner']),
       ...(row.co.includes(row.owner_id) ? ['the owner is a co-owner, too'] : []),
-      ...(JSON.stringify(told) === JSON.stringify(state)
+      ...(JSON.stringify(replayed) === JSON.stringify(state)
         ? []
-        : [`state ${JSON.stringify(state)}, audit ${JSON.stringify(told)}`]),
+        : [`state ${JSON.stringify(state)}, audit ${JSON.stringify(replayed)}`]),
     ];
   }
 
@@ -119,7 +119,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
 
   const isMade = (status: number) => status === 200 || status === 201 || status === 204;
 
-  test('300 transfers and edits of co-owners at once: always one owner, and the audit tells the state', async () => {
+  test('300 transfers and edits of co-owners at once: always one owner, and the audit matches the state', async () => {
     const random = newRandom();
     const server = await startEmbedded();
     const ground = await rowsWorld(server);
@@ -195,7 +195,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
         const answer = await edit(ground, crowd, random).catch(() => null);
         statuses.add(answer?.status ?? 'no answer');
         if (answer && isMade(answer.status)) acknowledged++;
-        // Told to the caller: it must be in the audit whatever happens after.
+        // Confirmed to the caller: must be in the audit whatever happens after.
         if (answer?.status === 200) transfers.add(String(answer.headers.get('x-request-id')));
         if (!answer || answer.status >= 500) await until('the server is back', isReady, 60_000);
       }
@@ -216,11 +216,11 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     await Promise.all(clients);
     const database = openServerDatabase(server);
     wrong.push(...(await wrongWith(database, ground.app.id)));
-    const told = await database.query(
+    const audited = await database.query(
       "select request_id from svc.audit_entries where action = 'ownership.transfer' and app_id = $1",
       [ground.app.id],
     );
-    const lost = transfers.difference(new Set(told.map(({ request_id }) => String(request_id))));
+    const lost = transfers.difference(new Set(audited.map(({ request_id }) => String(request_id))));
     await database.close();
     const list = caller(server, { authorization: `Bearer ${ground.tenant.admin.token}` });
     const shown = await list('GET', `${ground.tenant.base}/apps/${ground.app.id}/co-owners`);

@@ -73,7 +73,7 @@ export function preview({ nth }: { nth: number }): void {
 
   /** The plan as it stands in the audit, where what only an execution can know stands for the words of the plan. */
   function expectPlanned(plan: Plan, entries: { target: string; kind: string; changes: Change[] }[]): void {
-    // What is about something else than the first is told apart by its kind.
+    // Entries about other records than the first are distinguished by their kind.
     const done = entries.flatMap(({ target, kind, changes }) =>
       changes.map((change) =>
         target === entries[0]?.target ? change : { ...change, path: `${kind}.${change.path}` },
@@ -284,7 +284,7 @@ export function preview({ nth }: { nth: number }): void {
     expect(anchors.filter(({ tenantId, seq, hash }) => !made.has(`${tenantId} ${seq} ${hash}`))).toEqual([]);
   });
 
-  /** What it comes to is decided by a person somewhere else: the plan says what that would be. */
+  /** A person decides the outcome elsewhere: the plan describes the outcome of an approval. */
   const decidedElsewhere = new Set(['gitHost.pollLink']);
 
   describe('every operation that changes something', () => {

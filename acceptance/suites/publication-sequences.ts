@@ -63,7 +63,7 @@ export function publicationSequences({
     });
     console.log(`publication: ${tally}`);
     expect(wrong.slice(0, 10)).toEqual([]);
-    // It has been everywhere: otherwise the above would say little.
+    // Every state was visited: otherwise the checks above would prove little.
     for (const met of [
       'approve done',
       'approve unchanged',

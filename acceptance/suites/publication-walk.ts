@@ -20,7 +20,7 @@ export interface Walked {
   /** `…/apps/<app>` */
   base: string;
   releases: string[];
-  /** Requests in the order in which they were made, as whoever made them knows them. */
+  /** Requests in the order of their creation, as their requesters see them. */
   asked: { id: string; by: Who; width: Width; content: string }[];
   promotion: { by: Who; release: string; content: string } | null;
   /** The one of the two admins who is none at the moment. */
@@ -101,10 +101,10 @@ export async function step(walked: Walked, random: Random, tally: Tally): Promis
   if (answer === null) return `${name}: there is nothing to do it with`;
   if (answer.status >= 500) throw new Error(`${name} answered ${JSON.stringify(answer.body)}`);
   const done = answer.body.changed === false ? 'unchanged' : 'done';
-  const said = answer.status < 400 ? done : String(answer.body.code);
-  tally.add(`${name} ${said}`);
-  if (said === 'self_review' && walked.demoted !== null) tally.add('alone self_review');
-  return `${name} by ${who}: ${said}`;
+  const outcome = answer.status < 400 ? done : String(answer.body.code);
+  tally.add(`${name} ${outcome}`);
+  if (outcome === 'self_review' && walked.demoted !== null) tally.add('alone self_review');
+  return `${name} by ${who}: ${outcome}`;
 }
 
 /** What may not be: wider than it was without another's approval, or content beyond its owners that nobody let through. */
@@ -186,7 +186,7 @@ const moves = {
       const answer = await post(walked, who, `${base}/publication-requests`, body);
       if (answer.status !== 201) return answer;
       const content = answer.body.pinned === 'staged' ? seen.staged : seen.active;
-      if (content === null) throw new Error('Something was asked for that is not there.');
+      if (content === null) throw new Error('A missing file was requested.');
       walked.asked.push({ id: answer.body.id, by: who, width: visibility, content });
       return answer;
     },

@@ -171,7 +171,7 @@ export function rowsCrash({
     return rows.length;
   }
 
-  /** Reads and writes without end, each looked at; what was acknowledged is remembered. */
+  /** Reads and writes without end and checks each; records acknowledged writes. */
   function loadOn(ground: RowsWorld, random: Random) {
     const statuses = new Tally();
     const wrong: string[] = [];

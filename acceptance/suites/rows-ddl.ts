@@ -55,7 +55,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       statuses,
       wrong,
       slowest: () => slowest,
-      /** A call whose answer is looked at; what else than a success is allowed is said by its code. */
+      /** A call whose answer is checked; `codes` lists the errors that are allowed beside success. */
       async ask(
         asked: () => Promise<Answered>,
         isRight: (body: Answered['body']) => boolean,

@@ -290,7 +290,7 @@ export function rowsFuzz({
       `rows fuzz: ${found.statements} statements in the log, ${found.marksInParameters} with marked values beside them; in their text: ${hits.length}`,
     );
     expect(hits.slice(0, 5)).toEqual([]);
-    // Else nothing was looked at.
+    // Otherwise nothing was checked.
     expect(found.statements).toBeGreaterThan(stringsCount / 4);
     expect(found.marksInParameters).toBeGreaterThan(stringsCount / 20);
   }, 600_000);
@@ -308,7 +308,7 @@ export function rowsFuzz({
     text: string;
   }
 
-  /** Entries of PostgreSQL's log; one goes on over lines that begin with a tab. */
+  /** Entries of PostgreSQL's log; an entry continues on lines that begin with a tab. */
   async function* entriesOf(log: string): AsyncGenerator<Entry> {
     let entry: string[] = [];
     let rest = '';

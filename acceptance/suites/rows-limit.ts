@@ -115,7 +115,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
       const before = memoryOf(server);
       const tally = new Tally();
       await repeatConcurrently(batchesAtOnce, batchesAtOnce, async () => {
-        // Those who wait too long for their turn are told to come again.
+        // Requests that wait too long get 503 with Retry-After.
         for (;;) {
           const response = await fetch(`${server.baseUrl}${own.data}/rows`, {
             method: 'POST',

@@ -256,7 +256,7 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
     Array(Math.ceil(weight * 10)).fill(kind),
   );
 
-  /** Adds and drops a column, of one type and of another in turn, until told to stop. */
+  /** Adds and drops a column, of one type and of another in turn, until stopped. */
   async function changeShape(isOver: () => boolean): Promise<number> {
     const place = `${ground.tables}/moving/columns`;
     let changes = 0;

@@ -16,7 +16,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     call: Call;
     stream(path: string): Promise<Response>;
     user: Person;
-    /** Owners act on all rows, whoever comes by a grant on their own. */
+    /** Owners act on all rows, callers with a grant on their own rows. */
     relation: 'owner' | 'by grant';
   }
 

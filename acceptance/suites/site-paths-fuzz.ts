@@ -22,7 +22,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
   const pipelined = 8;
   const connections = 8;
 
-  /** A site with three releases, of which visitors see the second; every byte says which one it is of. */
+  /** A site with three releases, of which visitors see the second; every byte identifies its release. */
   interface Marked {
     site: SiteGround;
     shown: string;
@@ -155,7 +155,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
           wrong.push(`two hosts are ${status}: ${line}`);
         else if (found.length > 1 || found.some((mark) => !allowed.includes(mark)))
           wrong.push(`another's content: ${line} of ${hosts}`);
-        // 505 is what Bun says to a first line with bytes in it that no address may have, also ahead of others' answers.
+        // Bun answers 505 to a request line with bytes that no URL may have, also ahead of other answers.
         const isUnread = status === 505 && behind.some((sent) => /[^!-~]/.test(targetOf(sent.line)));
         if (status >= 500 && !isUnread) wrong.push(`${status}: ${line} of ${hosts}`);
         if (!headers['x-request-id'] && status !== 400 && status !== 505)

@@ -156,7 +156,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     });
   }
 
-  /** Open to everybody from the second on: staged, asked for by the owner, approved by the admin. */
+  /** Public from the second release on: staged, requested by the owner, approved by the admin. */
   async function reviewed(site: SiteGround, word: string): Promise<Shown> {
     const files = filesOf(`${word}-${Bun.randomUUIDv7().slice(-12)};`);
     await done(site.owner.call('POST', `${site.base}/site/staging/enable`));

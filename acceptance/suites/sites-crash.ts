@@ -49,7 +49,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
   }
   const addressOf = (path: string) => `/${path.replace(/index\.html$/, '')}`;
 
-  test('kill -9 in upload, finalize and activate: every answer is of one whole release, a repeat goes on, and no bytes are left behind', async () => {
+  test('kill -9 in upload, finalize and activate: every answer is of one complete release, a repeat continues, and no bytes are left behind', async () => {
     const random = newRandom();
     let server = await startEmbedded();
     const site = await newSite(server);
@@ -72,7 +72,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
       if (answer === null) return null;
       statuses.add(answer.status);
       answers++;
-      // What a server that is just going down or coming up says.
+      // Answers of a server that is stopping or starting.
       if (answer.status === 503) return null;
       const found = answer.status === 200 ? releaseOf(path, answer.text) : null;
       if (!found) wrong.push(`${path}: ${answer.status}, ${answer.text.length} characters of no release`);

@@ -27,7 +27,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
     expect((await ground.owner.call('POST', `${storage}/enable`)).status).toBe(200);
 
     const sent = new Map<string, Sent>();
-    /** By key, in the order in which the server said yes. */
+    /** By key, in the order in which the server acknowledged them. */
     const acknowledged = new Map<string, Sent>();
     /** Begun after the last yes: any of these may be what is there. */
     const since = new Map<string, Set<string>>();
@@ -135,7 +135,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
       .map(({ name }) => name);
   }
 
-  /** Sent bit by bit, so that a kill comes in the middle; told from all others by its content. */
+  /** Sent in pieces, so that a kill comes in the middle; identified by its content. */
   function bodyOf(seed: string): { sha256: string; size: number; stream(): ReadableStream<Uint8Array> } {
     const pieces = 2 + (Bun.hash.crc32(seed) % 12);
     const piece = (at: number) => Buffer.alloc(pieceBytes, `${seed}/${at};`);
