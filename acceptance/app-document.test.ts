@@ -43,7 +43,7 @@ async function fetchDocument(): Promise<Any> {
   return answer.body;
 }
 
-/** What a reference stands for; schemas hold no other. */
+/** Resolves a reference; schemas contain no other kind. */
 function resolved(value: Any): Any {
   if (typeof value?.$ref !== 'string') return value;
   return value.$ref

@@ -29,14 +29,14 @@ interface App {
   changed?: false;
 }
 
-/** `svc apps <move> <app> --execute --json`, which succeeds without a word beside. */
+/** `svc apps <move> <app> --execute --json`, which succeeds and prints nothing on stderr. */
 async function move(what: string, app: string): Promise<App> {
   const ran = await svc(['apps', what, app, '--execute', '--json']);
   expect([what, ran.code, ran.stderr]).toEqual([what, 0, '']);
   return ran.json<App>();
 }
 
-/** With a table of one row. */
+/** An app with a table of one row. */
 async function appWithRows() {
   const id = await appOf('active');
   const tables = `${world.tenant.base}/apps/${id}/tables`;
@@ -274,7 +274,7 @@ describe('rows', () => {
     await become(app, [200, 201], limited);
     await move('delete', app.id);
     expect((await svc(['apps', 'purge', app.id, '--execute', '--yes'])).code).toBe(0);
-    // The one that was for this app alone has ended; the other is for all the rest.
+    // The token for this app alone is revoked; the other one stays valid for the other apps.
     await become(app, [401, 401], limited);
     await become(app, [404, 404], world.as.P);
   });

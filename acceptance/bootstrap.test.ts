@@ -86,7 +86,7 @@ describe('a bootstrap', () => {
       failure: { code: 'template_unavailable' },
     });
     expect(run.undo).toHaveLength(2);
-    // What the second asks for is done for who started the run.
+    // The poll of the second person finishes the link of the person who started the run.
     expect((await tenant.member.call('DELETE', `/git/api/v3/repos/${run.repo}`)).status).toBe(204);
     expect(run.undo[1]).toContain(`${server.baseUrl}/git/api/v3/repos/${run.repo}`);
     expect(run.undo[0]).toBe(`svc apps delete ${slug} --tenant ${tenant.slug} --execute`);

@@ -109,7 +109,7 @@ describe('the real server', () => {
 
   test('10: a wait that ran out of time', async () => {
     const ran = await asNobody(['login', '--no-browser', '--timeout', '1500ms', '--json']);
-    // Before the problem stands what a person needs to sign in.
+    // The instructions for the sign-in are printed before the problem.
     const problem = ran.stderr.slice(ran.stderr.indexOf('{'));
     expect([ran.code, ran.stdout, JSON.parse(problem).code]).toEqual([10, '', 'wait_timeout']);
   });
@@ -160,7 +160,7 @@ describe('no server, or another one', () => {
 });
 
 describe('each code that the server can answer', () => {
-  /** As the contract maps status to exit code; the exceptions are named. */
+  /** The contract's mapping of status to exit code, with its exceptions by name. */
   const byStatus: Record<number, number> = {
     400: 7,
     401: 3,

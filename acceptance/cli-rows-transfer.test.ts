@@ -175,7 +175,7 @@ describe('export and import', () => {
 
 describe('an import that is killed', () => {
   test('continues with --resume: no line is missing or stored twice', async () => {
-    // An app of its own: batches are counted by app.
+    // An app of its own: the rate limit for batches is per app.
     const own = await rowsWorld();
     const env = envOf(own);
     const table = await own.table(['n:int', 'text:text']);
@@ -312,7 +312,7 @@ test('100,000 lines are imported and exported in constant memory', async () => {
   for (const most of megabytes) expect(most).toBeLessThan(200);
 });
 
-/** How much memory it took at most. */
+/** Peak memory of the process. */
 /** The system counts a child's memory from its parent's at the fork: measure the child's own. */
 async function measured(command: string[]) {
   const child = Bun.spawn(command, { env: envOf(world), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });

@@ -44,7 +44,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await page.getByRole('option', { name: option }).click();
   }
 
-  /** The preview is there; it is confirmed. */
+  /** Confirms the preview. */
   async function confirm(page: Page, title: string, verb: string) {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.getByText('the following changes will be made').waitFor();

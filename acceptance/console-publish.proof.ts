@@ -49,7 +49,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     return { page, complaints };
   }
 
-  /** The preview is there; it is confirmed. */
+  /** Confirms the preview. */
   async function confirm(page: Page, title: string, verb: string) {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.getByText('the following changes will be made').waitFor();
@@ -88,7 +88,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect((await login.ended).code).toBe(0);
     await device.close();
 
-    // She makes an app in the browser …
+    // She creates an app in the browser …
     const { page, complaints } = await open(owners, 'catalogue');
     await page.getByRole('heading', { name: 'The catalogue is empty' }).waitFor();
     await page.getByRole('link', { name: 'New app' }).click();
@@ -154,7 +154,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await waiting.page.getByText('Waiting for review').first().waitFor({ state: 'detached' });
     await waiting.page.close();
 
-    // Olga reads what became of it; then nothing is unread.
+    // Olga opens the notification of the decision; then nothing is unread.
     await page.goto(`${server.baseUrl}/t/${slug}/notifications`);
     await page.getByText('See you there.').waitFor();
     await page.getByRole('button', { name: 'Mark all as read' }).click();
@@ -241,7 +241,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     const code = await page.getByText(/^[A-Z0-9]{4}-[A-Z0-9]{4}$/).textContent();
     expect(await violationsOf(page)).toEqual([]);
     await answerLogin({ address: address!, code: code! }, olga);
-    // The page itself asks until the account is linked.
+    // The page polls until the account is linked.
     await until(
       'the account is linked',
       async () => {
@@ -281,7 +281,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
   }, 30_000);
 
   test('an admin who is not an owner sees at each button that it is for owners', async () => {
-    // Files can be released to an app of every kind.
+    // Apps of every kind can have releases of files.
     const app = await done(olga.call('POST', `${base}/apps`, { name: 'Diary' }));
     const site = { owner: olga, base: `${base}/apps/${app.id}/static` };
     const release = await newRelease(site, { 'index.html': '<h1>Diary</h1>' }, { on_finalize: 'deploy' });
@@ -312,7 +312,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     });
     await people.page.close();
 
-    // In the place of an owner who cannot do it any more an admin may.
+    // An admin may act in place of an owner who no longer can.
     const gone = await newVisitor(server, slug, 'Gerd Gone');
     const left = await done(gone.call('POST', `${base}/apps`, { name: 'Orphan' }));
     await admin(server, ['users', 'suspend', gone.id]);

@@ -113,7 +113,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     const total = () =>
       page.getByText('Requests', { exact: true }).locator('xpath=following-sibling::dd').innerText();
     const before = Number((await total()).replaceAll(',', ''));
-    // More than what may leave the hour at its other end meanwhile.
+    // More than can drop out of the hour's window meanwhile.
     await repeatConcurrently(120, 8, async (at) => void (await world.booking.ask(`/seen/${at}`)));
     await page.waitForFunction(
       (least) =>

@@ -6,7 +6,7 @@ import { until } from './support/until.ts';
 
 let t: Tenant;
 let document: ApiDocument;
-/** Made by the admin, for rows, with `read` and `write`. */
+/** A token that the admin created, for rows, with `read` and `write`. */
 let pat: { id: string; secret: string };
 
 beforeAll(async () => {
@@ -137,7 +137,7 @@ describe('no valid credential', () => {
     credentials.push(bearer(brief!));
     let calls = 0;
     for (const credential of credentials) {
-      // With a cookie, a change needs to come from a page of ours before anything else is checked.
+      // With a cookie, a change must come from a page of the console before anything else is checked.
       const page: Record<string, string> = 'cookie' in credential ? { origin: t.server.baseUrl } : {};
       expect([credential, await answersTo({ ...credential, ...page })]).toEqual([
         credential,
@@ -157,7 +157,7 @@ describe('no valid credential', () => {
   });
 });
 
-/** Of the right form and of others, none of which was ever issued. */
+/** Tokens that were never issued, well formed and malformed. */
 function notTokens(): string[] {
   const last = pat.secret.at(-1) === 'a' ? 'b' : 'a';
   return [

@@ -85,7 +85,7 @@ describe('svc deploy', () => {
     chmodSync(join(folder, 'make.sh'), 0o755);
     symlinkSync('index.html', join(folder, 'link.html'));
     const gone = await asOwner(['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
-    // A site holds files alone, and the link came along as one.
+    // A release contains only files: the link was uploaded as one.
     expect([gone.code, gone.json<Deployed>().failure?.detail]).toEqual([
       9,
       expect.stringContaining('link.html'),

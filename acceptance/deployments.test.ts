@@ -30,7 +30,7 @@ interface Running extends SiteGround {
   ask(path?: string): Promise<{ status: number; text: string }>;
 }
 
-/** A private app that is more than files, and its owner's visit to it. */
+/** A private app with a process, and requests to it by its owner. */
 async function newRunningApp(): Promise<Running> {
   const site = await newSite(server, tenant);
   const name = `app-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
@@ -146,7 +146,7 @@ describe('an app that runs', () => {
   });
 });
 
-/** Processes that were given this deployment. */
+/** Processes of this deployment. */
 function instancesOf(deploymentId: string): number {
   const { stdout } = Bun.spawnSync(
     ['sh', '-c', `grep -lz "^SVC_DEPLOYMENT_ID=${deploymentId}$" /proc/[0-9]*/environ`],

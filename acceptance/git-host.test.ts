@@ -10,7 +10,7 @@ import { caller, newPasswordUser, newTenant, type Person, type Tenant } from './
 import { type RunningServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 
-/** A token of the platform's own app at the built-in git host, for a tenant: with its key, which nobody outside has. */
+/** A token of the platform's own app at the built-in git host for a tenant, signed with its private key. */
 async function installationToken(server: RunningServer, tenantSlug: string): Promise<string> {
   const database = openServerDatabase(server);
   const [row] = await database.query("select value from svc.key_generations where name = 'git_host.app'");
@@ -182,7 +182,7 @@ describe('the built-in git host', () => {
     expect(page.html).toContain('Your git account is linked');
     const polled = await call('POST', `${base}/git-host/link/poll`, { device_code: body.device_code });
     expect(polled.body).toMatchObject({ status: 'linked', account: { kind: 'user' } });
-    // What the platform kept of it stands in no log.
+    // The secrets that the platform stores appear in no log.
     expect(server.output()).not.toContain(body.device_code);
     expect(server.output()).not.toContain(body.user_code);
   });

@@ -391,7 +391,7 @@ describe.concurrent('slow clients', () => {
   });
 });
 
-/** What comes back for bytes that no client library would send. */
+/** The answer to bytes that no client library would send. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';

@@ -61,7 +61,7 @@ async function put(url: string, body: BodyInit, headers: Record<string, string> 
   return { status: response.status, body: (await response.json()) as { code?: string; icon_url?: string } };
 }
 
-/** What went wrong, by exit code and code. */
+/** The failure, as exit code and error code. */
 async function refusal(args: string[], by: Svc = svc, env: Record<string, string | undefined> = {}) {
   const ran = await by([...words, ...args, '--json'], { env });
   expect(ran.stdout).toBe('');
@@ -106,7 +106,7 @@ describe('svc apps sign-icon-upload', () => {
         { path: 'icon_url', before: null, after: '(assigned on execution)', effect: 'update' },
       ]);
       expect((await fetch(preview.icon_url)).status).toBe(404);
-      // What was handed out is a real address.
+      // The returned URL works.
       expect(preview.put_url).toStartWith(`${preview.icon_url}?token=`);
       expect(Date.parse(preview.expires_at) - Date.now()).toBeWithin(200_000, 301_000);
     }
@@ -350,7 +350,7 @@ function nowhere(): Record<string, string> {
   return { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 }
 
-/** In pieces, and all that comes back. */
+/** Sends the request in pieces and returns the complete response. */
 function sendChunked({ hostname, port, pathname, search }: URL, bytes: Uint8Array): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect({ host: hostname, port: Number(port) });

@@ -7,7 +7,7 @@ import { folderOf, freePort } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
 let world: World;
-/** As the owner of the world's app, with a tenant of the line's or the folder's choosing. */
+/** As the owner of the world's app, with the tenant from the command line or the folder. */
 let svc: Svc;
 let schema: Record<string, unknown>;
 

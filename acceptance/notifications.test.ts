@@ -13,12 +13,12 @@ import { newPerson, newTenant, type Person, type Tenant } from './support/people
 import { type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 
-/** A real mail server, with what it takes in a folder of the test's own. */
+/** A real mail server, which stores e-mails in a folder of the test. */
 function startSmtp(place: { port?: number } = {}): Promise<SmtpServer> {
   return startSmtpServer(join(temporaryFolder(), 'smtp'), place);
 }
 
-/** What makes a server send by it. */
+/** Settings with which a server sends e-mail through it. */
 function smtpEnv({ url }: Pick<SmtpServer, 'url'>): Record<string, string> {
   return { SVC_SMTP_URL: url, SVC_MAIL_FROM: 'svc of ours <svc@mail.example>' };
 }
@@ -82,7 +82,7 @@ interface Notification {
   read_at: string | null;
 }
 
-/** A tenant with an app of the member's, and somebody who is to become its co-owner. */
+/** A tenant with an app of the member, and a person who becomes its co-owner. */
 async function ground(server?: RunningServer) {
   const tenant = await newTenant(server);
   const person = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_member' });

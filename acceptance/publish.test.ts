@@ -28,7 +28,7 @@ interface Shown extends SiteGround {
 
 /** A private site; `svc` as its owner. */
 async function shownSite(): Promise<Shown> {
-  // An owner of its own: how often one person asks in a minute is limited.
+  // An owner of its own: the number of requests per person and minute is limited.
   const member = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_member' });
   const site = await newSite(undefined, { ...tenant, member });
   const { id } = await newRelease(site, page('One'), { on_finalize: 'deploy' });

@@ -9,7 +9,7 @@ import { keepAsking, until } from './support/until.ts';
 
 const clients = 8;
 
-/** By its `package.json` it is recognized as what it is: an app that runs. */
+/** Its `package.json` makes detection classify it as an app with a process. */
 const templateFiles = {
   ...nodeApp('one'),
   'package.json': JSON.stringify({ name: 'app', private: true, scripts: { start: 'node server.js' } }),
@@ -27,7 +27,7 @@ beforeAll(async () => {
   template = made.id;
 });
 
-/** As `svc apps bootstrap` makes it: it answers, and its repository is connected. */
+/** An app from `svc apps bootstrap`: deployed, with a connected repository. */
 async function bootstrappedApp(): Promise<NodeApp> {
   const slug = `p-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const runs = `${tenant.base}/bootstraps`;
@@ -45,7 +45,7 @@ async function bootstrappedApp(): Promise<NodeApp> {
   return nodeAppOf(tenant, { app, repo: run.repo });
 }
 
-/** Connected, and deployed by its first push. */
+/** An app that is connected, and deployed by its first push. */
 async function pushedApp(): Promise<NodeApp> {
   const app = await newNodeApp(tenant, nodeApp('one'));
   expect(await app.ended(await deploymentOf(app, await app.copy.push()))).toMatchObject({ state: 'live' });
@@ -61,7 +61,7 @@ const deploymentOf = (app: NodeApp, commit: string) =>
   );
 
 interface Socket {
-  /** What comes back for a message; null: it is closed. */
+  /** The reply to a message; null: the socket is closed. */
   send(text: string): Promise<string | null>;
   close(): void;
 }

@@ -20,7 +20,7 @@ let server: RunningServer;
 let database: ServerDatabase;
 let t: Tenant;
 let user: PasswordUser;
-/** Everything that only its owner may know, by what it is. */
+/** All secrets of the test, by kind. */
 const secrets = new Map<string, string>();
 /** Texts that must not contain a secret: answers, errors, messages on stderr. */
 const texts: string[] = [];
@@ -44,7 +44,7 @@ afterAll(() => database?.close());
 
 const readJson = (name: string) => JSON.parse(readFileSync(join(server.dataDir, name), 'utf8'));
 
-/** A new secret, remembered. */
+/** Records a new secret. */
 function secret(name: string, value: unknown): string {
   if (typeof value !== 'string' || value.length < 8) throw new Error(`${name} is no secret: ${value}`);
   secrets.set(name, value);
@@ -103,7 +103,7 @@ async function signIns(): Promise<void> {
   secret('refresh token of svc', stored.refresh_token);
 }
 
-/** Tokens for rows, what the operator does, and mistakes. */
+/** Tokens for rows, commands of the operator, and invalid requests. */
 async function tokensAndMistakes(): Promise<void> {
   const key = secret('idempotency key', Bun.randomUUIDv7());
   const made = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
@@ -119,7 +119,7 @@ async function tokensAndMistakes(): Promise<void> {
   overheard(await rows('GET', `/data/${t.slug}/shop/orders`));
   overheard(await rows('GET', '/api/v1/me'));
   overheard(await t.admin.call('GET', `${t.base}/pats?all=true`));
-  // Put where it does not belong, a secret is still one.
+  // A secret in the wrong field is still a secret.
   const odd = caller(server, {});
   for (const value of [pat, other, t.member.token]) {
     for (const name of ['access_token', 'token', 'api_key', 'key'])
@@ -147,7 +147,7 @@ async function tokensAndMistakes(): Promise<void> {
 
 test('no log, response, audit entry or table contains a secret', async () => {
   expect(secrets.size).toBeGreaterThan(20);
-  // The search finds what is there: the log is not empty, and ids that are no secret are in the tables.
+  // The search works: the log is not empty, and ids that are no secret are in the tables.
   expect(server.output()).toContain('"path":"/oauth/token"');
   const tables = await database.rows();
   expect(Object.values(tables).flat().join('\n')).toContain(user.id);
@@ -178,7 +178,7 @@ test('no log, response, audit entry or table contains a secret', async () => {
   );
 });
 
-/** Tables show rows that are; the files of the database also those that were, and the write-ahead log. */
+/** Tables show current rows; the database files also contain deleted rows and the write-ahead log. */
 test('no file of the data folder contains a secret but the two that store secrets', async () => {
   const patterns = join(temporaryFolder(), 'patterns');
   await database.query('checkpoint');
@@ -197,7 +197,7 @@ test('no file of the data folder contains a secret but the two that store secret
   expect(control.stdout).not.toBe('');
 });
 
-/** As it is, and as it would stand in a header, a bytea or an address. */
+/** The secret itself, and its form in a header, a bytea or a URL. */
 function everyForm(): [string, string][] {
   return [...secrets].flatMap(([name, value]): [string, string][] => [
     [name, value],

@@ -72,7 +72,7 @@ describe('a site', () => {
       digest: request.body.digest,
     });
     expect(summary(await moveRelease(site, second.id, 'revoke'))).toBe('409 release_active');
-    // Shown before the app was, and never reviewed.
+    // Active before the app was public, and never reviewed.
     expect(summary(await moveRelease(site, first.id, 'rollback'))).toBe('409 promotion_required');
     await moveRelease(site, first.id, 'stage');
     await moveRelease(site, first.id, 'promote-request');
@@ -131,7 +131,7 @@ describe('a site', () => {
     expect(pointer).toBe('staged');
     await moveRelease(site, id, 'promote-request');
     expect(summary(await moveRelease(site, id, 'promote-approve'))).toBe('200');
-    // Not with another one beside them, nor right after that one was sent away.
+    // Refused with another admin in the tenant, and right after that admin was removed.
     const next = await newRelease(site, page('Next'), { on_finalize: 'deploy' });
     await moveRelease(site, next.id, 'promote-request');
     const other = await newPerson(tenant.server, { tenant: alone.id, role: 'tenant_admin' });

@@ -101,7 +101,7 @@ describe('svc apps storage', () => {
     const { plan } = preview.json<{ plan: { fingerprint: string } }>();
     const done = await place.storage('put', file, 'pets/', '--execute', '--plan', plan.fingerprint, '--json');
     expect(done.json()).toMatchObject({ key: 'pets/rex.txt', size: 13, content_type: 'text/plain' });
-    // What was previewed was a new one.
+    // The preview showed a new object.
     const stale = await place.storage(
       'put',
       file,
@@ -263,7 +263,7 @@ describe('svc apps storage', () => {
     await until('the download has begun', async () => readdirSync(to).length > 0);
     downloading.kill('SIGINT');
     const code = await downloading.exited;
-    // It may have been done already.
+    // The interrupted change may have happened already.
     expect(code === 130 ? readdirSync(to) : ['large']).toEqual(code === 130 ? [] : readdirSync(to));
   });
 });
@@ -405,7 +405,7 @@ function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** The most it has had since, in KiB. */
+/** Peak resident memory of the process, in KiB. */
 function watchRss(pid: number): { stop(): number } {
   let most = 0;
   const timer = setInterval(() => {

@@ -17,7 +17,7 @@ test('apps keep running in the same process while the database does not answer f
   await Bun.sleep(awayMs);
   signal(all, 'SIGCONT');
   await until('the app is shown', async () => (await app.ask().catch(() => null))?.status === 200, 60_000);
-  // Long enough for the server to judge the instance three times.
+  // Long enough for three health checks of the instance.
   await Bun.sleep(15_000);
   expect(await app.ask()).toMatchObject({ status: 200, text: process });
   const asked = await asking.stop();

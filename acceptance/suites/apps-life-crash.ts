@@ -13,7 +13,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
   interface Seen {
     id: string;
     slug: string;
-    /** Of moves that were answered; the one under way when the server died may have been made or not. */
+    /** Moves that were answered; the one in progress when the server died may be applied or not. */
     record: 'active' | 'archived' | 'deleted' | 'purged';
     certain: boolean;
   }
@@ -35,7 +35,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
     const apps: Seen[] = [];
     let [over, moves] = [false, 0];
 
-    /** Null when the server was away; then it is not known whether it was done. */
+    /** Null when the server was away; then the outcome is unknown. */
     const send = async (method: string, path: string, body?: unknown) => {
       const answer = await ground.owner.call(method, path, body).catch(() => null);
       statuses.add(answer ? answer.status : 'no answer');
@@ -57,7 +57,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
           const moved = await (move === 'delete' ? send('DELETE', path) : send('POST', `${path}/${move}`));
           app.certain = moved !== null;
           if (moved === null) break;
-          // What was under way when the server died may have been made: a move that follows finds it so.
+          // The move in progress when the server died may be applied: the next move then finds that state.
           if (moved.status === 200) app.record = moved.body.removed ? 'purged' : moved.body.record;
           moves++;
         }

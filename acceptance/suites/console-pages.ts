@@ -32,7 +32,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
           .filter((_, at) => at % parts === part);
         const begun = performance.now();
         const found: string[] = [];
-        // Most of the time goes by waiting for a page to be quiet.
+        // Most of the time is spent waiting for a page to be idle.
         await repeatConcurrently(pages.length, atOnce, async (at) => {
           found.push(...(await wrongWith(pages[at]!)));
         });
@@ -51,7 +51,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
       await settled(page);
       found.push(...(await violationsOf(page)).map((violation) => `light: ${violation}`));
       await page.emulateMedia({ colorScheme: 'dark' });
-      // Nothing else of it depends on the colours.
+      // Only the contrast depends on the theme.
       found.push(...(await violationsOf(page, 'color-contrast')).map((violation) => `dark: ${violation}`));
       for (const width of [360, 3840]) {
         await page.setViewportSize({ width, height: 900 });

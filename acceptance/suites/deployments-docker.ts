@@ -21,7 +21,7 @@ export function deploymentsDocker({ nth }: { nth: number }): void {
     failure: { code: string; step: string; detail: string } | null;
   }
 
-  /** Each reaches for something that is not the app's; all of them are named beside the code. */
+  /** Each tries to access a resource outside the app; all errors name the option beside the code. */
   const hostile: [line: string, text: string][] = [
     ['privileged: true', 'service web: privileged'],
     ['network_mode: host', 'service web: network_mode'],
