@@ -369,11 +369,11 @@ describe('with certificates', () => {
     expect(await verify()).toMatchObject({ status: 'pending', certificate: { reason: 'ordered' } });
     await verify();
     expect(await orders(id)).toBe(1);
-    state = { state: 'failed', reason: 'order_failed', detail: 'The authority said no.' };
+    state = { state: 'failed', reason: 'order_failed', detail: 'The authority refused.' };
     expect((await verify()).certificate).toMatchObject({
       state: 'failed',
       reason: 'order_failed',
-      found: ['The authority said no.'],
+      found: ['The authority refused.'],
     });
     state = { state: 'ok' };
     expect((await verify()).status).toBe('active');
