@@ -134,7 +134,7 @@ test('an icon is an uploaded file: URLs of other hosts are refused, and stored o
     });
     expect([icon, category.status]).toEqual([icon, 400]);
   }
-  const text = `update env.svc.apps set icon_url = $2, icon_dark_url = $2 where id = $1`;
+  const text = `update svc.apps set icon_url = $2, icon_dark_url = $2 where id = $1`;
   await queryDatabase(env.world.tenant.server, text, [app.id, 'https://example.test/i.png']);
   const { body } = await env.world.as.O('GET', app.base);
   expect([body.icon_url, body.icon_dark_url]).toEqual([null, null]);

@@ -62,7 +62,7 @@ export function authorizationTable(
   }
 
   describe('the authorization table', () => {
-    test('has inputs in the tests for every operation of the env.document, and for no other', () => {
+    test('has inputs in the tests for every operation of the document, and for no other', () => {
       expect([...knownOperations].sort()).toEqual(env.document.operations.map(({ id }) => id).sort());
     });
 
@@ -84,7 +84,7 @@ export function authorizationTable(
         if (actual !== right) differences.push(`${cell}: ${actual} instead of ${right}`);
         if (answer.status >= 400 && !isProblem(answer)) differences.push(`${cell}: not a proper problem`);
         if (!operation.statuses.includes(answer.status))
-          differences.push(`${cell}: ${answer.status} is not in the env.document`);
+          differences.push(`${cell}: ${answer.status} is not in the document`);
         cells += 1;
       };
       const operations = everyNth(env.document.operations, nth);
