@@ -98,7 +98,7 @@ describe('svc account sign-ins', () => {
   });
 });
 
-test('without a mail server, the page for a forgotten password says who can help', async () => {
+test('without a mail server, the page for a forgotten password names who can help', async () => {
   const browser = new Browser(t.server.baseUrl);
   expect((await browser.open('/login')).html).not.toContain('/login/forgot');
   const page = await browser.open('/login/forgot');

@@ -43,7 +43,7 @@ async function fetchDocument(): Promise<Any> {
   return answer.body;
 }
 
-/** What a reference stands for; schemas hold no other. */
+/** Resolves a reference; schemas contain no other kind. */
 function resolved(value: Any): Any {
   if (typeof value?.$ref !== 'string') return value;
   return value.$ref
@@ -75,7 +75,7 @@ describe("an app's own OpenAPI document", () => {
     expect((await fetchDocument()).info.version).toBe(document.info.version);
   });
 
-  test('has an example row that can be inserted and is returned as its schema says', async () => {
+  test('has an example row that can be inserted and is returned in the form of its schema', async () => {
     const { content } = document.paths[path()].post.requestBody;
     const { example } = content['application/json'];
     expect(Object.keys(example).length).toBe(columns.length - 1);

@@ -33,15 +33,15 @@ test('svc apps create --interactive validates each answer, and creates the app',
   await terminal.sees('ok');
   terminal.type(enter);
   await terminal.sees('Slug:');
-  // What is made from the name is offered; something else is typed, wrong at first.
+  // The prompt suggests a slug from the name; the test types another one, invalid at first.
   await terminal.sees('pet-shop');
   terminal.type('Shop');
   await terminal.sees('must be 2 to 63 of a-z');
-  // Handed in while it is wrong, it stays.
+  // Enter on an invalid value keeps the prompt open.
   terminal.type(enter);
   terminal.type(erase.repeat(4) + world.app.slug);
   await terminal.sees('ok');
-  // Only the server knows that it is taken.
+  // Only the server knows that the slug is taken.
   terminal.type(enter);
   await terminal.sees('is taken; available: ');
   terminal.type(erase.repeat(world.app.slug.length) + slug);
@@ -94,7 +94,7 @@ test.each(['', 'Pet', ' '])(
     const shown = terminal.shown();
     expect(shown).toContain('ended with 130');
     expect(shown).not.toMatch(/TypeError|node_modules|Slug:/);
-    // What raw mode takes away.
+    // Restores what raw mode switches off.
     expect(shown).toMatch(/\sisig icanon /);
     expect(shown).toMatch(/\secho /);
   },
@@ -113,7 +113,7 @@ test.each([
   await terminal.sees('ok');
   terminal.type(enter);
   await terminal.sees('Slug: (pet-shop)');
-  // Taken as it is offered: the line stays the same.
+  // The suggestion is accepted: the line stays the same.
   terminal.type(enter);
   await terminal.sees('Subdomain: (pet-shop)');
   terminal.type(enter);
@@ -136,7 +136,7 @@ test('a preview ends with the command that creates the app without questions', a
   await terminal.sees('Deploy method');
   terminal.type(enter);
   await terminal.sees('Resource tier');
-  // Only what the tenant may have is offered.
+  // The prompt offers only what the tenant may have.
   expect(terminal.shown()).not.toContain('XL');
   terminal.type(enter);
   expect(await terminal.exited).toBe(0);

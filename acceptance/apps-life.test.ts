@@ -29,14 +29,14 @@ interface App {
   changed?: false;
 }
 
-/** `svc apps <move> <app> --execute --json`, which succeeds without a word beside. */
+/** `svc apps <move> <app> --execute --json`, which succeeds and prints nothing on stderr. */
 async function move(what: string, app: string): Promise<App> {
   const ran = await svc(['apps', what, app, '--execute', '--json']);
   expect([what, ran.code, ran.stderr]).toEqual([what, 0, '']);
   return ran.json<App>();
 }
 
-/** With a table of one row. */
+/** An app with a table of one row. */
 async function appWithRows() {
   const id = await appOf('active');
   const tables = `${world.tenant.base}/apps/${id}/tables`;
@@ -101,23 +101,23 @@ describe('svc apps', () => {
   test('print the state of the app and the possible next commands', async () => {
     const app = await appOf('running');
     const { slug } = await get(app);
-    const said = async (...line: string[]) => {
+    const output = async (...line: string[]) => {
       const { stdout, stderr } = await svc(['apps', ...line, '--execute', '--yes']);
       return [stdout, stderr];
     };
     const next = (...moves: string[]) => `Next: ${moves.map((it) => `svc apps ${it} ${slug}`).join(', ')}\n`;
-    expect(await said('suspend', slug)).toEqual([
+    expect(await output('suspend', slug)).toEqual([
       `${slug} is active and suspended.\n`,
       next('archive', 'resume', 'delete'),
     ]);
-    expect(await said('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
-    expect(await said('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
+    expect(await output('archive', slug)).toEqual([`${slug} is archived.\n`, next('reactivate', 'delete')]);
+    expect(await output('archive', slug, '--quiet')).toEqual([`${slug} was already archived.\n`, '']);
     const { purge_after } = await move('delete', slug);
-    expect(await said('delete', slug)).toEqual([
+    expect(await output('delete', slug)).toEqual([
       `${slug} was already deleted.\nIt will be purged after ${purge_after}.\n`,
       next('restore', 'purge'),
     ]);
-    expect(await said('purge', slug)).toEqual([`${slug} is purged.\nAlso removed:\n  co owners  1\n`, '']);
+    expect(await output('purge', slug)).toEqual([`${slug} is purged.\nAlso removed:\n  co owners  1\n`, '']);
   });
 
   test('preview the new state and change nothing', async () => {
@@ -274,7 +274,7 @@ describe('rows', () => {
     await become(app, [200, 201], limited);
     await move('delete', app.id);
     expect((await svc(['apps', 'purge', app.id, '--execute', '--yes'])).code).toBe(0);
-    // The one that was for this app alone has ended; the other is for all the rest.
+    // The token for this app alone is revoked; the other one stays valid for the other apps.
     await become(app, [401, 401], limited);
     await become(app, [404, 404], world.as.P);
   });

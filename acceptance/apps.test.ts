@@ -7,7 +7,7 @@ import { newCategory } from './support/fixtures.ts';
 import { temporaryFolder } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: records of the API, looked at field by field.
+// biome-ignore lint/suspicious/noExplicitAny: records of the API, checked field by field.
 type Json = any;
 
 let world: World;

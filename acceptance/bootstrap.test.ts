@@ -41,9 +41,9 @@ describe('a bootstrap', () => {
     expect(run).toMatchObject({ state: 'done', failure: null, repo: `${tenant.slug}/${slug}` });
     const site = { server, host: new URL(run.url).hostname, app: { id: run.app_id, slug }, tenant, owner };
     const cookie = await visitorCookie(site as never, owner);
-    const says = async (path = '/') =>
+    const fetchText = async (path = '/') =>
       (await askSite(site as never, path, { headers: { cookie } })).text as string;
-    expect(await says()).toContain('Hello from a page');
+    expect(await fetchText()).toContain('Hello from a page');
 
     const folder = temporaryFolder();
     const remote = remoteOf(tenant, owner, run.repo);
@@ -52,7 +52,7 @@ describe('a bootstrap', () => {
     expect((await git(['rev-parse', 'HEAD'], join(folder, 'clone'))).stdout.trim()).toBe(run.commit);
 
     await pushFiles(remote, { 'index.html': '<h1>Changed</h1>' });
-    await until('the push is live', async () => (await says()).includes('Changed'), 60_000);
+    await until('the push is live', async () => (await fetchText()).includes('Changed'), 60_000);
   });
 
   test('a preview lists what would be created, and creates nothing', async () => {
@@ -72,7 +72,7 @@ describe('a bootstrap', () => {
     });
   });
 
-  test('a run whose code cannot be fetched fails, and says how to undo it', async () => {
+  test('a run whose code cannot be fetched fails, and prints how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
     const templates = `${tenant.base}/templates`;
     const { body: own } = await tenant.admin.call('POST', templates, { repo, name: 'Soon gone' });
@@ -86,7 +86,7 @@ describe('a bootstrap', () => {
       failure: { code: 'template_unavailable' },
     });
     expect(run.undo).toHaveLength(2);
-    // What the second asks for is done for who started the run.
+    // The poll of the second person finishes the link of the person who started the run.
     expect((await tenant.member.call('DELETE', `/git/api/v3/repos/${run.repo}`)).status).toBe(204);
     expect(run.undo[1]).toContain(`${server.baseUrl}/git/api/v3/repos/${run.repo}`);
     expect(run.undo[0]).toBe(`svc apps delete ${slug} --tenant ${tenant.slug} --execute`);

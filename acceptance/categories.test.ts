@@ -32,7 +32,7 @@ const icon = () => `${world.tenant.server.baseUrl}/icons/0198c1f2-7b1e-7c3a-9d52
 
 describe('svc categories', () => {
   test('creates a category, shows it to members, changes it, and deletes it', async () => {
-    const said = [
+    const flags = [
       '--name',
       'Field Work',
       '--description',
@@ -44,7 +44,7 @@ describe('svc categories', () => {
       '--display-order',
       '5',
     ];
-    const made = await jsonOutput<Category>(svc, 'categories', 'create', ...said, '--execute');
+    const made = await jsonOutput<Category>(svc, 'categories', 'create', ...flags, '--execute');
     expect(made).toMatchObject({
       name: 'Field Work',
       slug: 'field-work',
@@ -75,7 +75,7 @@ describe('svc categories', () => {
       display_order: -1,
       description: 'Outside',
     });
-    // As it was said at first: by --id.
+    // The flag of the first release, --id, still works.
     await jsonOutput(svc, 'categories', 'update', '--id', made.id, '--description', '', '--execute');
     expect(await jsonOutput<Category>(asMember, 'categories', 'get', 'outdoors')).toMatchObject({
       description: '',
@@ -122,7 +122,7 @@ describe('svc categories', () => {
     expect((await world.as.A('GET', path())).body.total).toBe(total);
   });
 
-  test('deleting a category of apps says how many, and keeps the apps', async () => {
+  test('deleting a category of apps reports how many, and leaves the apps in place', async () => {
     const { id, slug } = await newCategory(world);
     const apps = `${world.tenant.base}/apps`;
     const name = `app-${Bun.randomUUIDv7().slice(-12)}`;

@@ -20,7 +20,7 @@ beforeAll(async () => {
   asNobody = svcFor(server);
 });
 
-/** A failure says the same three times: exit code, code on stderr for machines, code on stderr for people. */
+/** A failure reports one code three times: as exit code, on stderr for machines and on stderr for people. */
 async function fails(svc: Svc, args: string[], exit: number, code: string, env = {}): Promise<Ran> {
   const [machine, person] = [await svc([...args, '--json'], { env }), await svc(args, { env })];
   expect([args, machine.code, machine.stdout]).toEqual([args, exit, '']);
@@ -109,7 +109,7 @@ describe('the real server', () => {
 
   test('10: a wait that ran out of time', async () => {
     const ran = await asNobody(['login', '--no-browser', '--timeout', '1500ms', '--json']);
-    // Before the problem stands what a person needs to sign in.
+    // The instructions for the sign-in are printed before the problem.
     const problem = ran.stderr.slice(ran.stderr.indexOf('{'));
     expect([ran.code, ran.stdout, JSON.parse(problem).code]).toEqual([10, '', 'wait_timeout']);
   });
@@ -147,7 +147,7 @@ describe('no server, or another one', () => {
     await fails(asNobody, ['whoami'], 12, 'not_this_service', at('cut'));
   });
 
-  test('12: no answer within --timeout; 13: the gateway says the server is away', async () => {
+  test('12: no answer within --timeout; 13: the gateway answers that the server is away', async () => {
     await fails(asNobody, ['whoami', '--timeout', '300ms'], 12, 'timeout', at('never'));
     await fails(asNobody, ['whoami'], 13, 'bad_gateway', at('gateway'));
   });
@@ -160,7 +160,7 @@ describe('no server, or another one', () => {
 });
 
 describe('each code that the server can answer', () => {
-  /** As the contract maps status to exit code; the exceptions are named. */
+  /** The contract's mapping of status to exit code, with its exceptions by name. */
   const byStatus: Record<number, number> = {
     400: 7,
     401: 3,

@@ -25,7 +25,7 @@ interface Stored {
 const storedIn = (folder: string) =>
   JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as Stored;
 
-/** `svc` of a person with nothing but a folder for its files. */
+/** `svc` with an empty configuration folder. */
 function freshSvc() {
   const folder = join(temporaryFolder(), 'config');
   const env = { SVC_BASE_URL: server.baseUrl, SVC_CONFIG_DIR: folder };
@@ -44,7 +44,7 @@ const works = async (token: string) =>
 describe('svc login in a browser', () => {
   test('signs in after an approval of the code, and exits 4 after a denial', async () => {
     const [granted, denied] = [freshSvc(), freshSvc()];
-    // Both at once: each waits some seconds between two questions to the server.
+    // In parallel: each waits some seconds between two polls.
     const [first, second] = await Promise.all([
       startLogin(granted.env, ['--json', '--verbose']),
       startLogin(denied.env, ['--verbose']),
@@ -70,7 +70,7 @@ describe('svc login in a browser', () => {
         expect(text).not.toContain(secret);
     }
     expect(statSync(join(granted.folder, 'credentials.json')).mode & 0o077).toBe(0);
-    // The code is spent: nobody can be made to enter it again.
+    // The code is used up and cannot be entered again.
     const spent = await browser.press(await browser.open(first.address), 'Continue', {
       user_code: first.code,
     });
@@ -161,7 +161,7 @@ describe('svc login without a browser', () => {
 });
 
 describe('a server with unusual responses to a sign-in', () => {
-  /** An OpenID provider that says what it is told to; `device` is what it answers to the start of a sign-in. */
+  /** An OpenID provider with scripted answers; `device` is its answer to the start of a sign-in. */
   async function signInAt(device: (origin: string) => Record<string, unknown>, error: string) {
     const polls: string[] = [];
     const stub = Bun.serve({
@@ -220,7 +220,7 @@ describe('profiles and tenants', () => {
     expect(await id([])).toBe(t.member.id);
     expect(await id(['--profile', 'boss'])).toBe(t.admin.id);
     expect(await id([], { SVC_PROFILE: 'boss' })).toBe(t.admin.id);
-    // The server is remembered with the login.
+    // The server's URL is stored with the login.
     expect(await id(['--profile', 'boss'], { SVC_BASE_URL: '' })).toBe(t.admin.id);
     expect((await svc(['logout', '--profile', 'boss'])).code).toBe(0);
     expect((await svc(['whoami', '--profile', 'boss'])).code).toBe(3);

@@ -143,7 +143,7 @@ describe('export and import', () => {
     await Bun.write(file, `\n${lines.join('\n')}\n`);
     const line = ['--from-file', file, '--batch-size', '10', '--execute'];
     const stopped = await expectFailure(rows('import', table, ...line), 7, 'validation_failed');
-    for (const told of ['line 26, n', 'line 26, nope', '--resume']) expect(stopped.stderr).toContain(told);
+    for (const part of ['line 26, n', 'line 26, nope', '--resume']) expect(stopped.stderr).toContain(part);
     expect((await rows('count', table)).stdout).toBe('20\n');
     await expectFailure(rows('import', table, ...line), 6, 'import_unfinished');
     const kept = join(temporaryFolder(), 'kept.jsonl');
@@ -175,7 +175,7 @@ describe('export and import', () => {
 
 describe('an import that is killed', () => {
   test('continues with --resume: no line is missing or stored twice', async () => {
-    // An app of its own: batches are counted by app.
+    // An app of its own: the rate limit for batches is per app.
     const own = await rowsWorld();
     const env = envOf(own);
     const table = await own.table(['n:int', 'text:text']);
@@ -207,7 +207,7 @@ describe('an import that is killed', () => {
       code = await child.exited;
       clearTimeout(timer);
       const stderr = await new Response(child.stderr).text();
-      // Killed before anything was sent, there is nothing to go on from, and it says so.
+      // After a kill before the first request there is nothing to resume, and the command reports that.
       begun = code !== 5;
       if (code === 137) kills += 1;
       else expect([code, stderr]).toEqual([code === 5 ? 5 : 0, expect.any(String)]);
@@ -312,8 +312,8 @@ test('100,000 lines are imported and exported in constant memory', async () => {
   for (const most of megabytes) expect(most).toBeLessThan(200);
 });
 
-/** How much memory it took at most. */
-/** What the system counts for a child includes what its parent held when it was made: the child's own is asked for. */
+/** Peak memory of the process. */
+/** The system counts a child's memory from its parent's at the fork: measure the child's own. */
 async function measured(command: string[]) {
   const child = Bun.spawn(command, { env: envOf(world), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   let bytes = 0;

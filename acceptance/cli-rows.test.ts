@@ -87,7 +87,7 @@ describe('svc rows list', () => {
     await expectFailure(rows('list', pets, '--filter', 'age'), 2, 'usage');
   });
 
-  test('follows cursors with --all and --limit, each row once, and goes on from a cursor', async () => {
+  test('follows cursors with --all and --limit, each row once, and continues from a cursor', async () => {
     const many = await world.table(['n:int']);
     await many.batch(Array.from({ length: 450 }, (_, at) => ({ n: at })));
     const all = await rows('list', many, '--all', '--sort', 'n', '-o', 'jsonl');

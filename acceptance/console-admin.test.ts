@@ -44,7 +44,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await page.getByRole('option', { name: option }).click();
   }
 
-  /** The preview is there; it is confirmed. */
+  /** Confirms the preview. */
   async function confirm(page: Page, title: string, verb: string) {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.getByText('the following changes will be made').waitFor();
@@ -222,7 +222,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await page.getByRole('button', { name: 'Replace scope' }).click();
     await confirm(page, 'Replace the scope', 'Replace scope');
     expect((await list('grants'))[0].scope_resource_paths).toEqual([]);
-    // The refused deletion is said by the browser as well.
+    // The browser logs the refused deletion as well.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
     await page.close();
   });

@@ -49,7 +49,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     return { page, complaints };
   }
 
-  /** The preview is there; it is confirmed. */
+  /** Confirms the preview. */
   async function confirm(page: Page, title: string, verb: string) {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.getByText('the following changes will be made').waitFor();
@@ -57,7 +57,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await dialog.waitFor({ state: 'hidden' });
   }
 
-  /** What a button that cannot be used says of it. */
+  /** The reason that a disabled button shows. */
   async function reasonOf(page: Page, name: string): Promise<string | null> {
     const button = page.getByRole('button', { name: new RegExp(`^${name}`) });
     await button.and(page.locator('[aria-disabled=true]')).waitFor();
@@ -88,7 +88,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect((await login.ended).code).toBe(0);
     await device.close();
 
-    // She makes an app in the browser …
+    // She creates an app in the browser …
     const { page, complaints } = await open(owners, 'catalogue');
     await page.getByRole('heading', { name: 'The catalogue is empty' }).waitFor();
     await page.getByRole('link', { name: 'New app' }).click();
@@ -129,7 +129,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect(await violationsOf(page)).toEqual([]);
     expect((await done(olga.call('GET', `${base}/apps/${app.id}`))).visibility).toBe('private');
 
-    // Ada is told, looks, and approves.
+    // Ada gets a notification, opens it and approves.
     const review = await open(admins, 'apps');
     await review.page.getByRole('link', { name: 'Notifications, 1 unread' }).click();
     await review.page.getByRole('link', { name: /Summer party requests to be internet/ }).click();
@@ -150,11 +150,11 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await visitor.goto(app.url);
     await visitor.getByRole('heading', { name: 'Summer party' }).waitFor();
 
-    // Olga's page says so without being loaded again.
+    // Olga's page shows the approval without a reload.
     await waiting.page.getByText('Waiting for review').first().waitFor({ state: 'detached' });
     await waiting.page.close();
 
-    // Olga reads what became of it; then nothing is unread.
+    // Olga opens the notification of the decision; then nothing is unread.
     await page.goto(`${server.baseUrl}/t/${slug}/notifications`);
     await page.getByText('See you there.').waitFor();
     await page.getByRole('button', { name: 'Mark all as read' }).click();
@@ -228,7 +228,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByText(/^git clone http/).waitFor();
     expect(await violationsOf(page)).toEqual([]);
 
-    // The built-in host asks nobody; what a page of another host does is shown by an answer that says it waits.
+    // The built-in host needs no approval; an answer in the waiting state stands for the page of another host.
     const run = await done(
       olga.call('GET', `${base}/bootstraps/${new URL(page.url()).searchParams.get('run')}`),
     );
@@ -241,7 +241,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     const code = await page.getByText(/^[A-Z0-9]{4}-[A-Z0-9]{4}$/).textContent();
     expect(await violationsOf(page)).toEqual([]);
     await answerLogin({ address: address!, code: code! }, olga);
-    // The page itself asks until the account is linked.
+    // The page polls until the account is linked.
     await until(
       'the account is linked',
       async () => {
@@ -281,7 +281,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
   }, 30_000);
 
   test('an admin who is not an owner sees at each button that it is for owners', async () => {
-    // Files can be released to an app of every kind.
+    // Apps of every kind can have releases of files.
     const app = await done(olga.call('POST', `${base}/apps`, { name: 'Diary' }));
     const site = { owner: olga, base: `${base}/apps/${app.id}/static` };
     const release = await newRelease(site, { 'index.html': '<h1>Diary</h1>' }, { on_finalize: 'deploy' });
@@ -312,7 +312,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     });
     await people.page.close();
 
-    // In the place of an owner who cannot do it any more an admin may.
+    // An admin may act in place of an owner who no longer can.
     const gone = await newVisitor(server, slug, 'Gerd Gone');
     const left = await done(gone.call('POST', `${base}/apps`, { name: 'Orphan' }));
     await admin(server, ['users', 'suspend', gone.id]);

@@ -23,7 +23,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     await page.goto(pageOf('catalogue'));
     await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
     await page.route('**/assets/page-*.js', (route) => route.abort());
-    // It has been loaded anew a moment ago already.
+    // The page has reloaded itself a moment ago already.
     await page.evaluate(() => sessionStorage.setItem('svc.reloaded-at', String(Date.now())));
     await page.getByRole('link', { name: 'Sessions' }).click();
     await page.getByRole('alert').getByText('could not be loaded').waitFor();
@@ -36,7 +36,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     await page.close();
   }, 60_000);
 
-  test('stays open without a connection, says so, and continues when the server is back', async () => {
+  test('stays open without a connection, shows that, and continues when the server is back', async () => {
     const page = await browser.newPage();
     await page.goto(pageOf('catalogue'));
     await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();

@@ -12,12 +12,12 @@ import { repeatConcurrently } from './support/until.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
-/** A build that says where it is and goes on when the file is there. */
+/** A build that prints its progress and continues when the file exists. */
 function waitingBuild(gate: string): string {
   return `
 const { existsSync } = require('node:fs');
 console.log('the build waits');
-const look = () => existsSync(${JSON.stringify(gate)}) ? console.log('the build goes on') : setTimeout(look, 50);
+const look = () => existsSync(${JSON.stringify(gate)}) ? console.log('the build continues') : setTimeout(look, 50);
 look();
 `;
 }
@@ -57,8 +57,8 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
 
     const log = page.getByRole('log', { name: /Build log/ });
     await log.getByText('the build waits').waitFor({ timeout: 60_000 });
-    expect(await log.getByText('the build goes on').count()).toBe(0);
-    // The log is heard of sooner than the record is asked for again.
+    expect(await log.getByText('the build continues').count()).toBe(0);
+    // Log lines arrive before the record is fetched again.
     await page.getByText(commit).first().waitFor();
     const [under] = await world.booking.deployments();
     expect(under).toMatchObject({ state: 'building', commit });
@@ -67,7 +67,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
 
     writeFileSync(gate, '');
     chmodSync(gate, 0o644);
-    await log.getByText('the build goes on').waitFor({ timeout: 20_000 });
+    await log.getByText('the build continues').waitFor({ timeout: 20_000 });
     await page.getByRole('status').getByText('live', { exact: true }).waitFor({ timeout: 60_000 });
     const cancel = page.getByRole('button', { name: 'Cancel' });
     expect(await cancel.getAttribute('aria-disabled')).toBe('true');
@@ -113,7 +113,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     const total = () =>
       page.getByText('Requests', { exact: true }).locator('xpath=following-sibling::dd').innerText();
     const before = Number((await total()).replaceAll(',', ''));
-    // More than what may leave the hour at its other end meanwhile.
+    // More than can drop out of the hour's window meanwhile.
     await repeatConcurrently(120, 8, async (at) => void (await world.booking.ask(`/seen/${at}`)));
     await page.waitForFunction(
       (least) =>
@@ -160,7 +160,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     expect(complaints).toEqual([]);
   }, 90_000);
 
-  test('tells an admin who is not an owner what they may not do, and why', async () => {
+  test('shows an admin who is not an owner what they may not do, and why', async () => {
     const other = await browserOf(world.server, world.admin);
     const theirs = await other.newPage();
     await open('deployments', theirs);

@@ -80,12 +80,12 @@ describe.if(hasChromium)('the first load', () => {
     const { page, weighed } = await weighedPage(browser);
     let bytes = 0;
     const times: number[] = [];
-    // Until it once has the machine to itself: other tests keep it busy.
+    // Repeats until one load is undisturbed: other tests keep the machine busy.
     while (times.length < 12 && !times.some((time) => time < interactiveMsMax)) {
       weighed();
       await page.goto(`${t.server.baseUrl}/t/${t.slug}/catalogue`, { waitUntil: 'commit' });
       await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
-      // Since the address was entered, as the page itself counts it.
+      // Time since navigation start, as the page measures it.
       times.push(Math.round(await page.evaluate(() => performance.now())));
       await page.waitForLoadState('networkidle');
       bytes = weighed();
@@ -150,7 +150,7 @@ const appParts = [
   'settings',
 ];
 
-/** A page without a cache, and what has come over the wire since that was last asked. */
+/** A page without a cache, and the bytes transferred since the last query. */
 async function weighedPage(browser: BrowserContext): Promise<{ page: Page; weighed: () => number }> {
   const page = await browser.newPage();
   const session = await browser.newCDPSession(page);

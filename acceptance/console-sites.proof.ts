@@ -34,7 +34,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     return { page, complaints };
   }
 
-  /** The preview is there; it is confirmed. */
+  /** Confirms the preview. */
   async function confirm(page: Page, title: string | RegExp, verb: string, word?: string) {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.getByText('the following changes will be made').waitFor();
@@ -78,7 +78,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     await page.getByRole('button', { name: 'Enable staging' }).click();
     await confirm(page, 'Enable staging', 'Enable staging');
     await page.getByRole('button', { name: 'Disable staging' }).waitFor();
-    // As a review of publication would leave it; the server hears of it by the change that follows.
+    // The state after a review of a publication; the change that follows invalidates the server's caches.
     await setApp(world.server, app.id, { visibility: 'public' });
     await done(world.owner.call('PATCH', `${tenant.base}/apps/${app.id}`, { summary: 'For all' }));
     await deployFolder(
@@ -108,7 +108,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     await page.goBack();
     await compared.waitFor({ state: 'hidden' });
 
-    // What may not be done is there, with its reason.
+    // Actions that are not allowed are shown, with the reason.
     const approve = page.getByRole('button', { name: 'Approve' });
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
     expect(await reasonOf(approve)).toContain('Only tenant admins may do this.');
@@ -146,7 +146,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
       world.owner.call('POST', `${world.tenant.base}/apps`, { name: 'Left', deploy_method: 'static' }),
     );
     const { page } = await open(owner, `${app.slug}/releases`);
-    // A line so slow that no file arrives.
+    // A connection so slow that no file arrives.
     await page.route('**/*', (route) => (route.request().method() === 'PUT' ? undefined : route.continue()));
     await page.getByLabel('Folder to deploy').setInputFiles(folderOf({ 'index.html': html('Never') }));
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();

@@ -17,7 +17,7 @@ describe.if(hasChromium)('tables in the console', () => {
   let owner: Visitor;
   let coOwner: Visitor;
   let browser: BrowserContext;
-  /** Of the app in the console, in the API, and of its rows. */
+  /** Paths of the app in the console, in the API, and of its rows. */
   let place: { console: string; app: string; data: string };
 
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import { until } from './support/until.ts';
 
 let t: Tenant;
 let document: ApiDocument;
-/** Made by the admin, for rows, with `read` and `write`. */
+/** A token that the admin created, for rows, with `read` and `write`. */
 let pat: { id: string; secret: string };
 
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
   pat = (await t.admin.call('POST', `${t.base}/pats`, { name: 'rows', actions: ['read', 'write'] })).body;
 });
 
-/** Every path of the API, aimed at this tenant, with ids that are well formed. */
+/** Every path of the API, with this tenant as target, with ids that are well formed. */
 function everyAddress(tenantID = t.id) {
   return document.operations.map((operation) => {
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
@@ -137,7 +137,7 @@ describe('no valid credential', () => {
     credentials.push(bearer(brief!));
     let calls = 0;
     for (const credential of credentials) {
-      // With a cookie, a change needs to come from a page of ours before anything is looked at.
+      // With a cookie, a change must come from a page of the console before anything else is checked.
       const page: Record<string, string> = 'cookie' in credential ? { origin: t.server.baseUrl } : {};
       expect([credential, await answersTo({ ...credential, ...page })]).toEqual([
         credential,
@@ -148,7 +148,7 @@ describe('no valid credential', () => {
     console.log(`credentials: ${calls} calls without a valid credential, all refused`);
   });
 
-  test('says how to log in, and never whether the tenant exists', async () => {
+  test('names how to log in, and never whether the tenant exists', async () => {
     const [exists, absent] = await Promise.all(
       [t.id, Bun.randomUUIDv7()].map((id) => caller(t.server, {})('GET', `/api/v1/tenants/${id}`)),
     );
@@ -157,7 +157,7 @@ describe('no valid credential', () => {
   });
 });
 
-/** Of the right form and of others, none of which was ever issued. */
+/** Tokens that were never issued, well formed and malformed. */
 function notTokens(): string[] {
   const last = pat.secret.at(-1) === 'a' ? 'b' : 'a';
   return [

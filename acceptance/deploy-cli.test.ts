@@ -85,7 +85,7 @@ describe('svc deploy', () => {
     chmodSync(join(folder, 'make.sh'), 0o755);
     symlinkSync('index.html', join(folder, 'link.html'));
     const gone = await asOwner(['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
-    // A site holds files alone, and the link came along as one.
+    // A release contains only files: the link was uploaded as one.
     expect([gone.code, gone.json<Deployed>().failure?.detail]).toEqual([
       9,
       expect.stringContaining('link.html'),
@@ -128,7 +128,7 @@ describe('svc deploy', () => {
     expect(body.items.map(({ actor }: { actor: { kind: string } }) => actor.kind)).toContain('pat');
   });
 
-  test('exits 9 when the build fails, says why, and keeps the live version', async () => {
+  test('exits 9 when the build fails, prints why, and keeps the live version', async () => {
     const app = await newSite();
     expect((await deploy(app, staticSource(), '--execute')).code).toBe(0);
     const ran = await deploy(app, built('echo the last words >&2; exit 3'), '--execute', '--json');
@@ -223,7 +223,7 @@ describe('an app that runs', () => {
     const { createServer } = require('node:http');
     console.log('token ' + process.env.TOKEN + ' of ' + process.env.SVC_APP_ID);
     createServer((request, answer) => {
-      console.log('asked for ' + request.url);
+      console.log('requested ' + request.url);
       answer.end('ok');
     }).listen(process.env.PORT, process.env.HOST);
   `;

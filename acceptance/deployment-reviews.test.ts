@@ -108,7 +108,7 @@ test('a new deployment of an app on the internet waits for a review, and goes li
     review_status: 'approved',
   });
 
-  // What was reviewed once needs no second review.
+  // A reviewed deployment needs no second review.
   const third = await it.deploy('three');
   await done(decide((await it.request(third.id)).id, 'approve'));
   await it.shows('three');

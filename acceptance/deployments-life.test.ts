@@ -50,7 +50,7 @@ test('suspend ends the process, resume starts another of the same artefact, arch
   await move(app, 'archive');
   await noProcess(app);
   await move(app, 'reactivate');
-  // Never by itself: it is resumed, or deployed again.
+  // A suspended app never starts by itself: it is resumed or deployed again.
   expect(processesOf(app)).toEqual([]);
   expect((await app.deployments()).map(({ state }) => state)).toEqual(['live', 'superseded']);
   await move(app, 'resume');
@@ -98,7 +98,7 @@ test('purge leaves no process, no artefact, no folder, no connection and no hook
   ).catch(async (error) => {
     throw new Error(`${error.message} Left: ${JSON.stringify([await kept(), folders()])}`);
   });
-  // The repository is the people's own, and stays.
+  // The repository belongs to its people, and stays.
   expect((await app.owner.call('GET', `/git/api/v3/repos/${app.repo}`)).status).toBe(200);
   await database.close();
 });

@@ -49,7 +49,7 @@ test('50 parallel deployments of one app: the newest is live, the others are not
     return database.query('select id, deployment_id from svc.app_instances where app_id = $1', [app.id]);
   }
 
-  /** Without the deployment that the push itself would make. */
+  /** Without the deployment that the push itself would start. */
   async function pushedQuietly(): Promise<string> {
     await database.query('update svc.git_host_hooks set is_active = false');
     return app.copy.push();

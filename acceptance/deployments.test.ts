@@ -30,7 +30,7 @@ interface Running extends SiteGround {
   ask(path?: string): Promise<{ status: number; text: string }>;
 }
 
-/** A private app that is more than files, and its owner's visit to it. */
+/** A private app with a process, and requests to it by its owner. */
 async function newRunningApp(): Promise<Running> {
   const site = await newSite(server, tenant);
   const name = `app-${Bun.randomUUIDv7().replaceAll('-', '').slice(-20)}`;
@@ -79,13 +79,13 @@ describe('an app that runs', () => {
     };
     const asking = keepAsking(ask, { clients: 3 });
     const second = await app.deploy('two');
-    // The old one ends while requests go on.
+    // The old release ends while requests continue.
     await until('the old instance is gone', async () => instancesOf(first.id) === 0, 40_000);
     await asking.stop();
     expect(second).toMatchObject({ code: 0, seq: 2, state: 'live' });
-    const told = answers.counts;
-    expect(Object.keys(told).sort()).toEqual(['200 one', '200 two']);
-    expect(Object.values(told).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(100);
+    const counts = answers.counts;
+    expect(Object.keys(counts).sort()).toEqual(['200 one', '200 two']);
+    expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(100);
     expect((await app.ask()).text).toBe('two');
 
     const back = await succeeds(['deployments', 'rollback', first.id, '--app', app.app.slug]);
@@ -137,8 +137,8 @@ describe('an app that runs', () => {
     const answer = await until(
       'it answers again',
       async () => {
-        const told = await app.ask();
-        return told.status === 200 && told.text;
+        const answer = await app.ask();
+        return answer.status === 200 && answer.text;
       },
       40_000,
     );
@@ -146,7 +146,7 @@ describe('an app that runs', () => {
   });
 });
 
-/** Processes that were given this deployment. */
+/** Processes of this deployment. */
 function instancesOf(deploymentId: string): number {
   const { stdout } = Bun.spawnSync(
     ['sh', '-c', `grep -lz "^SVC_DEPLOYMENT_ID=${deploymentId}$" /proc/[0-9]*/environ`],

@@ -15,22 +15,22 @@ import { type RunningServer, startServer, temporaryFolder } from './support/serv
 import { askHost, newRelease, newSite, type SiteGround, setVisibility } from './support/sites.ts';
 import { until } from './support/until.ts';
 
-/** A real name server, with its zones in a folder of the test's own. */
+/** A real name server, with its zones in a folder of the test. */
 function startDns(): Promise<DnsServer> {
   return startDnsServer(join(temporaryFolder(), 'dns'));
 }
 
-/** What makes a server look domains up there. */
+/** Settings with which a server uses that name server. */
 function dnsEnv({ address, port }: DnsServer): Record<string, string> {
   return { SVC_DNS_SERVERS: address, SVC_DNS_PORT: String(port) };
 }
 
-/** A zone of the test's own. */
+/** A new zone. */
 function newZone(): string {
   return `z${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.test`;
 }
 
-/** What the server asks to be published, as a zone has it. */
+/** The records that the server requires, in the form of a zone file. */
 function asRecords(records: readonly DnsRecord[]): DnsRecord[] {
   return records.map(({ name, type, value }) => ({ name, type, value }));
 }
@@ -63,10 +63,10 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
   let patient: { site: Site; domain: Domain };
   beforeAll(async () => {
     dns = await startDns();
-    // On the embedded database: times are moved in it.
+    // On the embedded database: the tests change times in it.
     server = await startServer({ env: { SVC_DATABASE_URL: '', ...dnsEnv(dns) } });
     database = openServerDatabase(server);
-    // One that nobody asks about: the clock comes by while the other tests run.
+    // A domain that no request checks: the job handles it while the other tests run.
     const [site, zone] = [await openSite(), newZone()];
     patient = { site, domain: await site.add(`www.${zone}`) };
     await dns.setZone(zone, asRecords(patient.domain.records));
@@ -84,7 +84,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     verify: (domain: Domain) => Promise<Domain>;
   }
 
-  /** A tenant of its own, with a site that everybody may see. */
+  /** A new tenant with a public site. */
   async function openSite(): Promise<Site> {
     const site = await newSite(server);
     const text = `I am ${site.app.slug}.`;
@@ -107,7 +107,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     };
   }
 
-  /** Whose site a visitor sees at the host; null: neither one nor anything of the platform. */
+  /** The site that a visitor sees at the host; null: neither a site nor a page of the platform. */
   async function shownAt(host: string, ...sites: Site[]): Promise<string | null> {
     const { status, text } = await askHost(server, `${host}:${server.port}`, '/');
     if (status === 404 || status === 421) return null;
@@ -116,7 +116,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     return shown.app.slug;
   }
 
-  /** What became active is served as soon as the edge has heard of it; what is no longer so is never served again. */
+  /** An active domain is served once the edge is notified; an inactive one is never served again. */
   const serves = (host: string, site: Site, among: Site[]) =>
     until(`${host} is served`, async () => (await shownAt(host, ...among)) === site.app.slug);
 
@@ -185,14 +185,14 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     expect((await other.verify(theirs)).status).toBe('active');
     await serves(host, other, [one, other]);
 
-    // Both records: who has it keeps it.
+    // Both records exist: the current holder keeps the domain.
     const challenge = mine.records[0]!;
     await dns.setZone(zone, asRecords([...theirs.records, challenge]));
     const held = await one.domains('verify', mine.id);
     expect([held.code, JSON.parse(held.stderr).code]).toEqual([6, 'host_active_elsewhere']);
     await serves(host, other, [one, other]);
 
-    // The other's is gone: who proves it afresh has it.
+    // The other record is gone: the domain goes to the app that proves ownership now.
     await dns.setZone(zone, asRecords(mine.records));
     expect((await one.verify(mine)).status).toBe('active');
     await serves(host, one, [one, other]);
@@ -214,13 +214,13 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     await dns.setZone(zone, asRecords(mine.records));
     expect((await one.verify(mine)).status).toBe('active');
     expect((await one.domains('remove', mine.id, '--execute')).code).toBe(0);
-    // The zone still leads here, with the record of the one before.
+    // The zone still points here, with the record of the previous holder.
     const theirs = await other.add(host);
     for (let attempt = 0; attempt < 3; attempt++) expect((await other.verify(theirs)).status).toBe('pending');
     expect(await shownAt(host, one, other)).toBeNull();
-    // The one before, too, needs a new one.
-    const anew = await one.add(host);
-    expect((await one.verify(anew)).ownership.reason).toBe('mismatch');
+    // The previous holder needs a new record, too.
+    const added = await one.add(host);
+    expect((await one.verify(added)).ownership.reason).toBe('mismatch');
     await dns.setZone(zone, asRecords(theirs.records));
     expect((await other.verify(theirs)).status).toBe('active');
     await serves(host, other, [one, other]);
@@ -305,7 +305,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     expect((await site.verify(added)).status).toBe('active');
   });
 
-  /** As if its times were this much longer ago. */
+  /** Moves the domain's times back. */
   const pass = (id: string, interval: string) =>
     database.query(
       `update svc.domains set pending_since = pending_since - $2::interval, wrong_since = wrong_since - $2::interval
@@ -393,7 +393,7 @@ describe.if(hasDnsServer)('custom domains, with a real name server,', () => {
     const { site, domain } = patient;
     const path = `${site.tenant.base}/apps/${site.app.id}/domains/${domain.id}`;
     await until(
-      'the clock has looked at it',
+      'the job has checked the domain',
       async () => (await site.owner.call('GET', path)).body.status === 'active',
       100_000,
     );

@@ -32,7 +32,7 @@ async function newAppSlug(): Promise<string> {
   return slug;
 }
 
-/** Somebody who can sign in at the page of the host, with a folder for what svc keeps. */
+/** A person who can sign in at the git host, with a configuration folder for svc. */
 async function newLinker(): Promise<{
   person: PasswordUser;
   as: Svc;
@@ -72,7 +72,7 @@ describe('svc git-host link', () => {
     const tooSoon = await as(['git-host', 'link', '--resume-last']);
     expect([tooSoon.code, codeIn(tooSoon.stderr)]).toEqual([11, shown]);
     await answerLogin(shown, person);
-    // So soon after the question before: it is asked once all the same, when the host takes it.
+    // So soon after the previous poll: the command polls once, when the host allows it.
     const linked = await as(['git-host', 'link', '--resume-last', '--json', '--verbose']);
     expect([linked.code, linked.json()]).toMatchObject([0, { status: 'linked', account: { kind: 'user' } }]);
     for (const text of [began.stderr, tooSoon.stderr, tooSoon.stdout, linked.stderr, tenant.server.output()])
@@ -168,7 +168,7 @@ describe('svc apps git', () => {
 
     await must(['apps', 'git', 'update', '--app', slug, '--branch', 'release', '--execute']);
     const elsewhere = await commit('<h1>Elsewhere</h1>');
-    // With a login this time.
+    // With a login instead of a token.
     expect((await git(['push', '-q', remoteOf(tenant, owner, repo), 'HEAD:main'], clone)).code).toBe(0);
     const second = await until('that push is known', async () => {
       const { last_push } = await status();
@@ -270,7 +270,7 @@ describe('svc apps bootstrap', () => {
     expect((await must(['apps', 'get', copy, '--json'])).json()).toMatchObject({ name: copy });
   });
 
-  test('a failed run exits 9, and says how to undo it', async () => {
+  test('a failed run exits 9, and prints how to undo it', async () => {
     const repo = await newRepository(tenant, tenant.admin);
     const own = await tenant.admin.call('POST', `${tenant.base}/templates`, { repo, name: 'Soon gone' });
     await tenant.admin.call('DELETE', `/git/api/v3/repos/${repo}`);
@@ -289,7 +289,7 @@ describe('svc apps bootstrap', () => {
   test('on a terminal updates its steps in place, and Ctrl-C does not stop the run', async () => {
     const { env } = await newLinker();
     const line = ['apps', 'bootstrap', '--template', template, '--slug', newSlug(), '--execute'];
-    // Looked at so seldom that it cannot be seen to end before.
+    // The polling interval is so long that the end cannot be seen before.
     const watch = ['--watch', '--watch-interval', '10m'];
     const terminal = onTerminal([join(root, 'svc'), ...line, ...watch], {
       ...process.env,

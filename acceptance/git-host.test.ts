@@ -10,7 +10,7 @@ import { caller, newPasswordUser, newTenant, type Person, type Tenant } from './
 import { type RunningServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 
-/** A token of the platform's own app at the built-in git host, for a tenant: with its key, which nobody outside has. */
+/** A token of the platform's own app at the built-in git host for a tenant, signed with its private key. */
 async function installationToken(server: RunningServer, tenantSlug: string): Promise<string> {
   const database = openServerDatabase(server);
   const [row] = await database.query("select value from svc.key_generations where name = 'git_host.app'");
@@ -40,7 +40,7 @@ beforeAll(async () => {
   owner = tenant.member;
 });
 
-/** Whoever works with a repository: no shell, no configuration of this machine. */
+/** A git client without a shell and without the configuration of this machine. */
 function git(cwd: string, ...argv: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
@@ -131,22 +131,24 @@ describe('the built-in git host', () => {
         return new Response(null, { status: 202 });
       },
     });
-    const copy = await newRepo('told');
+    const copy = await newRepo('hooked');
     const hook = {
       config: { url: `http://127.0.0.1:${listener.port}/`, content_type: 'json', secret: 's3cret' },
     };
-    // The platform makes its own; people do not make it call where they say.
-    expect((await owner.call('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(403);
+    // Only the platform creates hooks; people cannot make it call URLs of their choice.
+    expect((await owner.call('POST', api(`/repos/${tenant.slug}/hooked/hooks`), hook)).status).toBe(403);
     const own = await installationToken(tenant.server, tenant.slug);
     const platform = caller(tenant.server, { authorization: `Bearer ${own}` });
-    expect((await platform('POST', api(`/repos/${tenant.slug}/told/hooks`), hook)).status).toBe(201);
-    await must(copy, 'push', '--quiet', remote('told', owner.token), 'main');
-    const push = await until('the push is told', async () => heard.find(({ event }) => event === 'push'));
+    expect((await platform('POST', api(`/repos/${tenant.slug}/hooked/hooks`), hook)).status).toBe(201);
+    await must(copy, 'push', '--quiet', remote('hooked', owner.token), 'main');
+    const push = await until('the push is delivered', async () =>
+      heard.find(({ event }) => event === 'push'),
+    );
     expect(push.signature).toBe(`sha256=${createHmac('sha256', 's3cret').update(push.text).digest('hex')}`);
     expect(JSON.parse(push.text)).toMatchObject({
       ref: 'refs/heads/main',
       after: await must(copy, 'rev-parse', 'HEAD'),
-      repository: { full_name: `${tenant.slug}/told` },
+      repository: { full_name: `${tenant.slug}/hooked` },
     });
     listener.stop(true);
   });
@@ -180,7 +182,7 @@ describe('the built-in git host', () => {
     expect(page.html).toContain('Your git account is linked');
     const polled = await call('POST', `${base}/git-host/link/poll`, { device_code: body.device_code });
     expect(polled.body).toMatchObject({ status: 'linked', account: { kind: 'user' } });
-    // What the platform kept of it stands in no log.
+    // The secrets that the platform stores appear in no log.
     expect(server.output()).not.toContain(body.device_code);
     expect(server.output()).not.toContain(body.user_code);
   });

@@ -94,7 +94,7 @@ describe('a grant to a group', () => {
     (await done(t.admin.call('POST', `${t.base}/connectors`, { name: uniqueName('c'), kind: 'http' }))).id;
   const mine = (t: Tenant) => done(t.member.call('GET', `${t.base}/me/grants`));
 
-  test('applies to its members while they are in it, and lists and checks say by which group', async () => {
+  test('applies to its members while they are in it, and lists and checks name the group', async () => {
     const t = await newTenant();
     const group = await newGroup(t);
     const connector = await newConnector(t);

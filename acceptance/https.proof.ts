@@ -23,14 +23,14 @@ import { until } from './support/until.ts';
 interface HttpsGround {
   server: RunningServer;
   dns: DnsServer;
-  /** Where the sites are reached, and the name servers. */
+  /** Ports of the sites and of the name servers. */
   address: string;
   httpsPort: number;
-  /** Of the authority that gives the certificates. */
+  /** Certificate of the authority that issues the certificates. */
   root: string;
   env: Record<string, string>;
   stopAuthority(): Promise<void>;
-  /** The same one again. */
+  /** Starts the same server again. */
   startAuthority(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ async function startHttpsGround(): Promise<HttpsGround> {
     SVC_ACME_EMAIL: 'ops@example.test',
   };
   const server = await startServer({ env });
-  // Where the authority comes to see who is there.
+  // The port to which the authority sends its challenges.
   const plain = forward({ host: address, port: 80 }, { host: '127.0.0.1', port: server.port });
   const stopAuthority = async () => {
     await acme?.stop();
@@ -77,7 +77,7 @@ async function startHttpsGround(): Promise<HttpsGround> {
   };
 }
 
-/** An open site that shows its own name. */
+/** A public site that shows its own name. */
 async function newOpenSite({ server }: HttpsGround): Promise<SiteGround> {
   const site = await newSite(server);
   const { id } = await newRelease(site, { 'index.html': `<h1>${site.app.slug}</h1>` });
@@ -97,7 +97,7 @@ interface DomainRecord {
 
 const newHost = () => `www.h${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.example`;
 
-/** As its owner is told to, with an address instead of a name. */
+/** The DNS record that the owner is asked to create, with an address instead of a name. */
 async function publish({ dns, address }: HttpsGround, domain: DomainRecord): Promise<void> {
   const proofs = domain.records.filter(({ purpose }) => purpose === 'ownership');
   await dns.setZone(domain.host.split('.').slice(1).join('.'), [
@@ -106,7 +106,7 @@ async function publish({ dns, address }: HttpsGround, domain: DomainRecord): Pro
   ]);
 }
 
-/** What is shown in a handshake to who names the host; `trusted` where it is for that host, by the authority. */
+/** The certificate of a TLS handshake for the host; `trusted`: for that host, by the authority. */
 function shownTo(
   { root }: Pick<HttpsGround, 'root'>,
   port: number,
@@ -127,7 +127,7 @@ function shownTo(
   return promise;
 }
 
-/** By HTTPS, trusting nobody but the authority. */
+/** A request by HTTPS that trusts only the authority. */
 function askSecurely(
   { root }: Pick<HttpsGround, 'root'>,
   port: number,
@@ -170,7 +170,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
   const verify = (site: SiteGround, id: string): Promise<DomainRecord> =>
     done(site.owner.call('POST', `${domainsOf(site)}/${id}/verify`));
 
-  /** Attached, and its records published. */
+  /** Adds the domain and publishes its records. */
   async function attach(site: SiteGround, host = newHost()): Promise<DomainRecord> {
     const domain: DomainRecord = await done(site.owner.call('POST', domainsOf(site), { host }));
     await publish(ground, domain);
@@ -187,7 +187,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
       },
       30_000,
     );
-    // It is told to all copies of the server, this one included.
+    // All copies of the server are notified, this one included.
     await until('the edge has heard of it', async () => {
       return (await askHost(ground.server, active.host, '/')).status !== 421;
     });
@@ -258,7 +258,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
     const svc = svcFor(ground.server, { token: site.owner.token, tenant: site.tenant.slug });
     const removal = ['apps', 'domains', 'remove', id, '--app', site.app.slug, '--execute', '--yes'];
     expect((await svc(removal)).code).toBe(0);
-    // On a connection that was made with the certificate, too.
+    // Also on a connection that was opened with the certificate.
     expect((await askSecurely(ground, ground.httpsPort, host, '/', agent)).status).toBe(421);
     agent.destroy();
     expect(await database.query('select * from svc.certificates where domain_id = $1', [id])).toEqual([]);
@@ -284,12 +284,12 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
         answered++;
       }
     });
-    // In the last third of its life.
+    // In the last third of the certificate's validity.
     await database.query(
       `update svc.certificates set next_try_at = now(), not_after = now() + interval '1 hour' where domain_id = $1`,
       [id],
     );
-    // What is due is looked for by the clock, and with each order.
+    // The job and each order look for due certificates.
     await activate(site);
     await until('another certificate is shown', async () => (await fingerprint(host)) !== before, 30_000);
     const then = answered;
@@ -317,13 +317,13 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
     let waiting: DomainRecord;
     try {
       const { id } = await attach(site);
-      waiting = await until('the failure is told', async () => {
+      waiting = await until('the failure is reported', async () => {
         const domain = await verify(site, id);
         return domain.certificate.state === 'failed' && domain;
       });
       expect([waiting.status, waiting.certificate.reason]).toEqual(['pending', 'order_failed']);
       expect(JSON.stringify(waiting.certificate)).toContain('cannot be reached');
-      // The other one is due as well, and not lost by that.
+      // The other certificate is due as well, and is not lost by the failure.
       await database.query('update svc.certificates set next_try_at = now() where domain_id = $1', [
         active.id,
       ]);
@@ -332,7 +332,7 @@ describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real ce
     } finally {
       await ground.startAuthority();
     }
-    // As much later as it would be tried again.
+    // Moves the time to the next attempt.
     await database.query(
       `update svc.certificates set tried_at = tried_at - interval '1 hour', next_try_at = now() where domain_id = $1`,
       [waiting.id],

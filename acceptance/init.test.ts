@@ -7,7 +7,7 @@ import { folderOf, freePort } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
 let world: World;
-/** As the owner of the world's app, with a tenant of the line's or the folder's choosing. */
+/** As the owner of the world's app, with the tenant from the command line or the folder. */
 let svc: Svc;
 let schema: Record<string, unknown>;
 
@@ -141,8 +141,8 @@ describe('in a folder with svc.yaml', () => {
       env: { SVC_TOKEN: undefined, SVC_API_KEY: world.pat },
     });
     expect([rows.code, rows.json().data]).toEqual([0, []]);
-    const told = await svc(['tables', 'list', '--verbose'], { cwd: below });
-    expect(told.stderr).toContain(`--app ${world.app.slug} comes from ${join(folder, 'svc.yaml')}.`);
+    const listed = await svc(['tables', 'list', '--verbose'], { cwd: below });
+    expect(listed.stderr).toContain(`--app ${world.app.slug} comes from ${join(folder, 'svc.yaml')}.`);
   });
 
   test('a flag overrides the file', async () => {
@@ -190,8 +190,8 @@ describe('svc apps create --from-file', () => {
     const piped = await svc([...create, '-'], { cwd, stdin: text(slugs[1]) });
     expect([file.code, piped.code, file.stderr, piped.stderr]).toEqual([0, 0, '', '']);
     expect([file.json().slug, piped.json().slug]).toEqual(slugs);
-    const said = await svc([...create, 'other/svc.yaml', '--tenant', 'no-such-tenant'], { cwd });
-    expect([said.code, JSON.parse(said.stderr).code]).toEqual([5, 'not_found']);
+    const refused = await svc([...create, 'other/svc.yaml', '--tenant', 'no-such-tenant'], { cwd });
+    expect([refused.code, JSON.parse(refused.stderr).code]).toEqual([5, 'not_found']);
   });
 });
 

@@ -30,7 +30,7 @@ interface KeyState {
 const listKeys = async (server: RunningServer) =>
   (await admin<{ items: KeyState[] }>(server, ['keys', 'list'])).items;
 
-/** Makes the time pass that a new generation is announced, or a previous one is accepted. */
+/** Skips the time for which a new generation is announced or a previous one accepted. */
 async function passTime(server: RunningServer, interval: string): Promise<void> {
   const change =
     'update svc.key_generations set active_at = active_at - $1::interval, created_at = created_at - $1::interval';
@@ -45,7 +45,7 @@ const runRetireJob = (server: RunningServer) =>
 const stateOf = async (server: RunningServer, condition: (key: KeyState) => boolean) =>
   (await listKeys(server)).every(condition);
 
-/** Repeats every request until `stop`, and returns how many were made and which failed. */
+/** Repeats every request until `stop`, and returns how many were sent and which failed. */
 function repeatRequests(requests: Record<string, () => Promise<number>>) {
   const counts: Record<string, number> = {};
   const failures: string[] = [];

@@ -60,7 +60,7 @@ describe('a data dir', () => {
     expect(second.output()).not.toContain('Created tenant');
     expect((await t.member.call('GET', `${t.base}/me/grants`)).status).toBe(200);
     await second.stop();
-    // Neither did anything to worry about when it was told to stop.
+    // Neither logged a problem when it was stopped.
     for (const { output } of [first, second]) expect(output()).not.toMatch(/"level":"(?:warn|error|fatal)"/);
   });
 
@@ -126,7 +126,7 @@ describe('stopping', () => {
   test('finishes every running request on a signal, and acknowledged data is stored', async () => {
     const server = await startEmbedded();
     const t = await newTenant(server);
-    // Held in the middle of their work by a lock, so that all of them are under way when the signal comes.
+    // A lock blocks the requests, so that all of them are in progress when the signal comes.
     const holder = new pg.Client({ connectionString: databaseUrlOf(server) });
     await holder.connect();
     await holder.query('begin; lock table svc.connectors in share mode');
@@ -135,7 +135,7 @@ describe('stopping', () => {
       t.admin.call('POST', `${t.base}/connectors`, { name, kind: 'http' }),
     );
     await until('all requests wait for the lock', async () => {
-      // Inside a transaction it would show the same moment again and again.
+      // Inside a transaction now() never changes.
       await holder.query('select pg_stat_clear_snapshot()');
       const { rows } = await holder.query(
         "select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'svc control'",
@@ -157,7 +157,7 @@ describe('stopping', () => {
     const server = await startEmbedded();
     const person = await newPerson(server);
     expect(person.id).toBeTruthy();
-    // A request that never ends keeps the first signal waiting.
+    // A request that never ends delays the graceful stop.
     const hanging = fetch(`${server.baseUrl}/api/v1/me`, {
       method: 'PUT',
       body: new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([1])) }),
@@ -175,7 +175,7 @@ describe('stopping', () => {
   });
 });
 
-/** Whether nobody takes new connections there; those that are open do not count. */
+/** Whether the port refuses new connections; open ones do not count. */
 function isClosed(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

@@ -13,12 +13,12 @@ import { newPerson, newTenant, type Person, type Tenant } from './support/people
 import { type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 
-/** A real mail server, with what it takes in a folder of the test's own. */
+/** A real mail server, which stores e-mails in a folder of the test. */
 function startSmtp(place: { port?: number } = {}): Promise<SmtpServer> {
   return startSmtpServer(join(temporaryFolder(), 'smtp'), place);
 }
 
-/** What makes a server send by it. */
+/** Settings with which a server sends e-mail through it. */
 function smtpEnv({ url }: Pick<SmtpServer, 'url'>): Record<string, string> {
   return { SVC_SMTP_URL: url, SVC_MAIL_FROM: 'svc of ours <svc@mail.example>' };
 }
@@ -26,7 +26,7 @@ if (needsSmtpServer)
   test('a mail server is on this machine: apt-get install python3-aiosmtpd', () =>
     expect(hasSmtpServer).toBe(true));
 
-/** A mail server that says hello, and then takes its time with every e-mail. */
+/** A mail server that greets, and then answers slowly to every e-mail. */
 function startSlowSmtp(): { url: string; held: () => number; stop: () => void } {
   let held = 0;
   const listener = Bun.listen({
@@ -70,7 +70,7 @@ test('a slow mail server delays e-mails only', async () => {
   await database.close();
 });
 
-interface Told {
+interface Notification {
   id: string;
   kind: string;
   app_id: string;
@@ -82,7 +82,7 @@ interface Told {
   read_at: string | null;
 }
 
-/** A tenant with an app of the member's, and somebody who is to become its co-owner. */
+/** A tenant with an app of the member, and a person who becomes its co-owner. */
 async function ground(server?: RunningServer) {
   const tenant = await newTenant(server);
   const person = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_member' });
@@ -100,7 +100,7 @@ const unique = () => Bun.randomUUIDv7().replaceAll('-', '').slice(-16);
 const listOf = async ({ base }: Tenant, { call }: Person, query = '') => {
   const { status, body } = await call('GET', `${base}/me/notifications${query}`);
   expect(status).toBe(200);
-  return body as { items: Told[]; unread: number; next_cursor: string | null };
+  return body as { items: Notification[]; unread: number; next_cursor: string | null };
 };
 
 describe('notifications', () => {
@@ -108,7 +108,9 @@ describe('notifications', () => {
     const { tenant, person, app, add } = await ground();
     const svc = svcFor(tenant.server, { token: person.token, tenant: tenant.slug });
     expect((await add()).status).toBe(201);
-    const listed = (await svc(['notifications', 'list', '--unread', '--json'])).json<{ items: Told[] }>();
+    const listed = (await svc(['notifications', 'list', '--unread', '--json'])).json<{
+      items: Notification[];
+    }>();
     expect(listed.items).toMatchObject([
       {
         kind: 'co_owner_added',
@@ -206,8 +208,8 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     const { tenant, person, app, add } = await ground(server);
     await add();
     const mail = await mailTo(person);
-    const [told] = (await listOf(tenant, person)).items;
-    expect(mail.header('message-id')).toBe(`<${told?.id}@mail.example>`);
+    const [notification] = (await listOf(tenant, person)).items;
+    expect(mail.header('message-id')).toBe(`<${notification?.id}@mail.example>`);
     expect(mail.header('subject')).toBe('You are a co-owner of Web shop');
     expect(mail.header('from')).toBe('svc of ours <svc@mail.example>');
     expect(mail.header('to')).toContain(person.email);
@@ -240,7 +242,7 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     await admin(server, ['users', 'suspend', suspended.person.id]);
     const { tenant, app, person } = suspended;
     const next = await newPerson(server, { tenant: tenant.id, role: 'tenant_member' });
-    // All who own the app are told of this one; the last e-mail of it is the sign that the others were looked at.
+    // All owners of the app get this notification; its last e-mail shows that the others were handled.
     const handed = await tenant.member.call('POST', `${tenant.base}/apps/${app.id}/ownership/transfer`, {
       to: next.id,
     });
@@ -272,11 +274,11 @@ describe.if(hasSmtpServer)('with a real mail server,', () => {
     const { tenant, person, add } = await ground(server);
     await smtp.stop();
     expect((await add()).status).toBe(201);
-    const [told] = (await listOf(tenant, person)).items;
-    expect(told?.kind).toBe('co_owner_added');
+    const [notification] = (await listOf(tenant, person)).items;
+    expect(notification?.kind).toBe('co_owner_added');
     await until('it was tried', async () => (await failures(tenant)).length > 0, 60_000);
     smtp = await startSmtp({ port: smtp.port });
     const mail = await mailTo(person);
-    expect(mail.header('message-id')).toContain(told?.id ?? 'an id');
+    expect(mail.header('message-id')).toContain(notification?.id ?? 'an id');
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const page = (path: string) => `${site.server.baseUrl}/t/${site.tenant.slug}${path}`;
 
-/** A folder with an opener as a desktop has it, which writes down what it was started with. */
+/** A folder with an opener like a desktop's, which records its arguments. */
 function desktop(person = site.owner, { first = ':' } = {}) {
   const folder = temporaryFolder();
   const record = join(folder, 'opened');
@@ -142,7 +142,7 @@ describe('svc open', () => {
     expect((await svc()(['open', '--metrics'], { cwd: folder })).stdout).toBe(
       `${page(`/apps/${fresh.app.slug}/metrics`)}\n`,
     );
-    // Somebody who can see the app and has nothing else to do with it.
+    // A person who can see the app and has no other relation to it.
     const visitor = await newPerson(site.server, { tenant: site.tenant.slug, role: 'tenant_member' });
     await setVisibility(fresh, 'public');
     expect(await printed([fresh.app.slug], svc(visitor))).toBe(own);

@@ -15,7 +15,7 @@ const visibilities = ['private', 'invite_only', 'public', 'internet'] as const;
 const letters = ['O', 'C', 'I', 'M', 'A', 'X', 'N'] as const;
 type Letter = (typeof letters)[number];
 
-/** Whom each visibility reaches; that an admin governs an app does not open it to them. */
+/** Who may open an app of each visibility; the role of admin alone does not open it. */
 const reached: Readonly<Record<(typeof visibilities)[number], string>> = {
   private: 'OC',
   invite_only: 'OCI',
@@ -35,7 +35,7 @@ async function newPat(person: Person, tenantId: string, more: object = {}): Prom
   return made.body.secret;
 }
 
-/** With a credential of each kind, got while everybody was let in. */
+/** Credentials of each kind, issued while the app was public. */
 async function knownTo(app: RunningApp, person: Person | null, patTenant: string): Promise<Known> {
   if (!person) return { person, headers: { cookie: {}, bearer: {}, api_key: {}, anonymous: {} } };
   const cookie = await visitorCookie(app.site, person);
@@ -75,10 +75,10 @@ async function everybody(app: RunningApp): Promise<Record<Letter, Known>> {
 
 function expected(mode: (typeof modes)[number], visibility: (typeof visibilities)[number], letter: Letter) {
   const isReached = reached[visibility].includes(letter);
-  const isTold = letter !== 'N' && mode !== 'anonymous';
-  // A token is good in its own tenant only.
+  const isIdentified = letter !== 'N' && mode !== 'anonymous';
+  // A token is valid in its own tenant only.
   if (mode === 'api_key' && letter === 'X') return '403';
-  if (isReached) return isTold ? `200 ${letter}` : '200 nobody';
+  if (isReached) return isIdentified ? `200 ${letter}` : '200 nobody';
   if (mode === 'cookie' || mode === 'anonymous' || letter === 'N') return '401';
   return '404';
 }
@@ -93,7 +93,7 @@ test('each auth mode and visibility lets the right principals through, and passe
     await answer.text();
     return answer;
   };
-  /** The owner is told of, or not: only in the mode that is meant. */
+  /** The app gets the owner's identity only in the mode that passes it on. */
   const isHeardOf = async (mode: (typeof modes)[number]) => {
     if ((await asked(mode, 'O')).status !== 200) return false;
     const user = await userOf(app.seen.at(-1)!.headers, options);
@@ -321,7 +321,7 @@ test.skipIf(process.platform !== 'linux')(
     }, 10);
     await pass();
     clearInterval(timer);
-    // A server that has just begun grows by some 60 to 120 MiB, whether 100 or 800 MiB go through it.
+    // A server that has just started grows by some 60 to 120 MiB, whether 100 or 800 MiB go through it.
     expect(most - before).toBeLessThan(pieces / 2);
   },
 );

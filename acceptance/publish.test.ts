@@ -10,7 +10,7 @@ import { until } from './support/until.ts';
 
 const asPage = { headers: { accept: 'text/html' } };
 const page = (text: string) => ({ 'index.html': `<h1>${text}</h1>` });
-const said = ({ status, body }: Answered) => (status < 400 ? String(status) : `${status} ${body.code}`);
+const summary = ({ status, body }: Answered) => (status < 400 ? String(status) : `${status} ${body.code}`);
 
 let tenant: Tenant;
 let otherAdmin: Person;
@@ -28,7 +28,7 @@ interface Shown extends SiteGround {
 
 /** A private site; `svc` as its owner. */
 async function shownSite(): Promise<Shown> {
-  // An owner of its own: how often one person asks in a minute is limited.
+  // An owner of its own: the number of requests per person and minute is limited.
   const member = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_member' });
   const site = await newSite(undefined, { ...tenant, member });
   const { id } = await newRelease(site, page('One'), { on_finalize: 'deploy' });
@@ -151,16 +151,16 @@ describe('who decides', () => {
     const owners = `${tenant.base}/apps/${site.app.id}/co-owners`;
     await done(site.owner.call('POST', owners, { user_id: otherAdmin.id }));
     const { id } = (await ask(site, 'public', {}, otherAdmin)).body;
-    expect(said(await decide(id, 'approve', {}, otherAdmin))).toBe('403 self_review');
-    expect(said(await decide(id, 'reject', { reason: 'x' }, otherAdmin))).toBe('403 self_review');
-    expect(said(await decide(id, 'approve', {}, site.owner))).toBe('403 forbidden');
-    expect(said(await decide(id, 'reject', { reason: 'not yet' }, site.owner))).toBe('200');
+    expect(summary(await decide(id, 'approve', {}, otherAdmin))).toBe('403 self_review');
+    expect(summary(await decide(id, 'reject', { reason: 'x' }, otherAdmin))).toBe('403 self_review');
+    expect(summary(await decide(id, 'approve', {}, site.owner))).toBe('403 forbidden');
+    expect(summary(await decide(id, 'reject', { reason: 'not yet' }, site.owner))).toBe('200');
     const next = (await ask(site, 'public', {}, otherAdmin)).body.id;
-    expect(said(await decide(next, 'withdraw', undefined, tenant.admin))).toBe('403 forbidden');
-    expect(said(await decide(next, 'withdraw', undefined, otherAdmin))).toBe('200');
+    expect(summary(await decide(next, 'withdraw', undefined, tenant.admin))).toBe('403 forbidden');
+    expect(summary(await decide(next, 'withdraw', undefined, otherAdmin))).toBe('200');
   });
 
-  test('is the requester in a tenant with one admin, and the audit says so', async () => {
+  test('is the requester in a tenant with one admin, and the audit records that', async () => {
     const alone = await newTenant();
     const site = await newSite(undefined, { ...alone, member: alone.admin });
     await newRelease(site, page('One'), { on_finalize: 'deploy' });
@@ -202,7 +202,7 @@ describe('asking', () => {
       const { id } = await done(ask(site, 'public'));
       await done(decide(id, 'withdraw', undefined, site.owner));
     }
-    expect(said(await ask(site, 'public'))).toBe('429 rate_limited');
+    expect(summary(await ask(site, 'public'))).toBe('429 rate_limited');
   });
 });
 
@@ -210,7 +210,7 @@ describe('an approved publication', () => {
   test('is visible to the tenant; a release without a review is not', async () => {
     const site = await shownSite();
     expect(
-      said(
+      summary(
         await tenant.admin.call('POST', '/api/v1/static/auth/start', {
           target: `http://${site.host}:${site.server.port}/`,
         }),
@@ -222,7 +222,7 @@ describe('an approved publication', () => {
     expect([seen.status, seen.text.includes('One')]).toEqual([200, true]);
     const two = await newRelease(site, page('Two'), { on_finalize: 'deploy' });
     expect(two.pointer).toBeNull();
-    expect(said(await site.owner.call('POST', `${site.base}/releases/${two.id}/activate`))).toBe(
+    expect(summary(await site.owner.call('POST', `${site.base}/releases/${two.id}/activate`))).toBe(
       '409 promotion_required',
     );
   });
@@ -257,6 +257,6 @@ describe('an approved publication', () => {
     const widen = await site.svc(['apps', 'update', site.app.slug, '--visibility', 'public', '--execute']);
     expect([widen.code, widen.stderr.includes('svc publish')]).toEqual([6, true]);
     const { id } = (await ask(site, 'public')).body;
-    expect(said(await decide(id, 'approve'))).toBe('200');
+    expect(summary(await decide(id, 'approve'))).toBe('200');
   });
 });

@@ -9,7 +9,7 @@ import { keepAsking, until } from './support/until.ts';
 
 const clients = 8;
 
-/** By its `package.json` it is recognized as what it is: an app that runs. */
+/** Its `package.json` makes detection classify it as an app with a process. */
 const templateFiles = {
   ...nodeApp('one'),
   'package.json': JSON.stringify({ name: 'app', private: true, scripts: { start: 'node server.js' } }),
@@ -27,7 +27,7 @@ beforeAll(async () => {
   template = made.id;
 });
 
-/** As `svc apps bootstrap` makes it: it answers, and its repository is connected. */
+/** An app from `svc apps bootstrap`: deployed, with a connected repository. */
 async function bootstrappedApp(): Promise<NodeApp> {
   const slug = `p-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
   const runs = `${tenant.base}/bootstraps`;
@@ -45,7 +45,7 @@ async function bootstrappedApp(): Promise<NodeApp> {
   return nodeAppOf(tenant, { app, repo: run.repo });
 }
 
-/** Connected, and deployed by its first push. */
+/** An app that is connected, and deployed by its first push. */
 async function pushedApp(): Promise<NodeApp> {
   const app = await newNodeApp(tenant, nodeApp('one'));
   expect(await app.ended(await deploymentOf(app, await app.copy.push()))).toMatchObject({ state: 'live' });
@@ -61,8 +61,8 @@ const deploymentOf = (app: NodeApp, commit: string) =>
   );
 
 interface Socket {
-  /** What comes back for a message; null: it is closed. */
-  say(text: string): Promise<string | null>;
+  /** The reply to a message; null: the socket is closed. */
+  send(text: string): Promise<string | null>;
   close(): void;
 }
 
@@ -78,7 +78,7 @@ function openSocket(app: NodeApp): Promise<Socket> {
   socket.onopen = () =>
     opened.resolve({
       close: () => socket.close(),
-      say: (text) => {
+      send: (text) => {
         if (socket.readyState !== WebSocket.OPEN) return Promise.resolve(null);
         const { promise, resolve } = Promise.withResolvers<string | null>();
         answered = resolve;
@@ -105,8 +105,8 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   const socket = await openSocket(app);
   const talking = (async () => {
     for (let at = 0; !isDone; at++) {
-      const told = await socket.say(`message ${at}`);
-      messages.add(told?.endsWith(` message ${at}`) ? told.split(' ')[0]! : `not answered: ${told}`);
+      const reply = await socket.send(`message ${at}`);
+      messages.add(reply?.endsWith(` message ${at}`) ? reply.split(' ')[0]! : `not answered: ${reply}`);
     }
   })();
   app.copy.write(nodeApp('two'));
@@ -117,13 +117,13 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   await until('the new version answers', async () => answers.count('200 two/two') > 100);
   isDone = true;
   await Promise.all([asking.stop(), talking]);
-  // Who talked to the old one goes on with it, and whoever comes now is led to the new one.
-  expect(await socket.say('still there')).toBe('one still there');
+  // Open sockets stay with the old release, and new ones get the new release.
+  expect(await socket.send('still there')).toBe('one still there');
   const next = await openSocket(app);
-  expect(await next.say('hello')).toBe('two hello');
+  expect(await next.send('hello')).toBe('two hello');
   socket.close();
   await until('the old instance ends', async () => runsOf(app).length === 1, 40_000);
-  expect(await next.say('and now')).toBe('two and now');
+  expect(await next.send('and now')).toBe('two and now');
   next.close();
 
   console.log(
@@ -149,7 +149,7 @@ test('after two quick pushes the newest is live; a push to another branch deploy
   const before = await app.deployments();
   app.copy.write(nodeApp('elsewhere'));
   await app.copy.push('elsewhere');
-  const noted = await until('the push is told of', async () => {
+  const noted = await until('the push is recorded', async () => {
     const { last_push } = await done(app.owner.call('GET', `${app.base}/git`));
     return last_push?.branch === 'elsewhere' && last_push;
   });
@@ -159,7 +159,7 @@ test('after two quick pushes the newest is live; a push to another branch deploy
 
 test('a delivery counts once and only with its signature; after a failed build the old version serves', async () => {
   const app = await pushedApp();
-  const tell = await webhookSender(server);
+  const sendWebhook = await webhookSender(server);
   const { connection } = await done(app.owner.call('GET', `${app.base}/git`));
   const payload = {
     ref: 'refs/heads/main',
@@ -169,17 +169,17 @@ test('a delivery counts once and only with its signature; after a failed build t
   const count = async () => (await app.deployments()).length;
   const before = await count();
   for (const signature of ['', 'sha256=', `sha256=${'0'.repeat(64)}`, 'sha1=00'])
-    expect([signature, (await tell({ payload, signature })).status]).toEqual([signature, 401]);
+    expect([signature, (await sendWebhook({ payload, signature })).status]).toEqual([signature, 401]);
   expect(await count()).toBe(before);
 
   const id = Bun.randomUUIDv7();
-  expect((await tell({ payload, id })).status).toBe(202);
+  expect((await sendWebhook({ payload, id })).status).toBe(202);
   expect(await count()).toBe(before + 1);
-  const again = await Promise.all(Array.from({ length: 5 }, () => tell({ payload, id })));
+  const again = await Promise.all(Array.from({ length: 5 }, () => sendWebhook({ payload, id })));
   expect(again.map(({ status, body }) => [status, body.noted])).toEqual(Array(5).fill([200, 0]));
   expect(await count()).toBe(before + 1);
   await until('it has ended', async () => (await app.deployments()).every(hasEnded), 40_000);
-  // It was built from the branch as it is, whatever the delivery said.
+  // The build uses the branch as it is, not the commit of the delivery.
   expect((await app.ask()).text).toBe('one/one');
 
   const answers = new Tally();

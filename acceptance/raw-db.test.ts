@@ -101,10 +101,10 @@ describe('svc apps raw-db', () => {
     expect((await rawDb(['rotate'], app)).json<{ dry_run: boolean }>().dry_run).toBe(true);
     await query(url, 'select * from kept');
     const rotated = await rawDb(['rotate', '--execute'], app);
-    const { connection_string: anew, ...record } = rotated.json<RawDb>();
+    const { connection_string: renewed, ...record } = rotated.json<RawDb>();
     expect([rotated.code, record.status]).toEqual([0, 'ready']);
     expect(await refusal(url)).toBe('28P01');
-    await query(anew!, 'select * from kept');
+    await query(renewed!, 'select * from kept');
     expect((await rawDb(['status'], app)).json<RawDb>()).toEqual(record as RawDb);
   });
 
@@ -138,10 +138,10 @@ describe('svc apps raw-db', () => {
     expect(await asSuperuser(`select from pg_roles where rolname = '${name}'`)).toEqual([]);
     const repeat = await rawDb(['disable', '--execute'], app);
     expect([repeat.code, repeat.json<RawDb>().changed]).toEqual([0, false]);
-    const { connection_string: anew } = await enable(app);
-    expect(await query(anew, "select count(*)::int as n from pg_tables where schemaname = 'public'")).toEqual(
-      [{ n: 0 }],
-    );
+    const { connection_string: renewed } = await enable(app);
+    expect(
+      await query(renewed, "select count(*)::int as n from pg_tables where schemaname = 'public'"),
+    ).toEqual([{ n: 0 }]);
   });
 
   test('prints the connection string also when the wait for the database times out: exit 10', async () => {
@@ -248,8 +248,8 @@ describe('the database of an app', () => {
     const audit = await world.as.A('GET', `${world.tenant.base}/audit?action=rawDb.enable&per_page=200`);
     expect(audit.body.items.length).toBeGreaterThan(0);
     const logs = [join(server.dataDir, 'postgres.log'), join(server.dataDir, 'raw', 'postgres.log')];
-    const said = { server: server.output(), log: logs.map((path) => readFileSync(path, 'utf8')).join() };
-    for (const [where, text] of Object.entries({ ...said, audit: JSON.stringify(audit.body) }))
+    const texts = { server: server.output(), log: logs.map((path) => readFileSync(path, 'utf8')).join() };
+    for (const [where, text] of Object.entries({ ...texts, audit: JSON.stringify(audit.body) }))
       expect([where, text.includes(password)]).toEqual([where, false]);
     for (const [table, rows] of Object.entries(await database.rows()))
       expect([table, rows.some((row) => row.includes(password))]).toEqual([table, false]);

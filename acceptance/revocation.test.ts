@@ -12,7 +12,7 @@ const withinMs = 1000;
 
 let t: Tenant;
 let first: RunningServer;
-/** Another server on the same database: it hears of a removal only through that. */
+/** Another server on the same database: it learns of a removal only through the database. */
 let second: RunningServer;
 
 beforeAll(async () => {
@@ -22,9 +22,9 @@ beforeAll(async () => {
 });
 
 interface Scenario {
-  /** What the clients ask, over and over, at the second server. */
+  /** The request that the clients repeat at the second server. */
   ask: () => Promise<Answered>;
-  /** Whether that answer is a success; what is neither this nor a refusal fails the test. */
+  /** Whether the answer is a success; an answer that is neither success nor refusal fails the test. */
   works: (answer: Answered) => boolean;
   refused: (answer: Answered) => boolean;
   /** Takes the right away at the first server; resolves with its confirmation. */
@@ -210,7 +210,7 @@ async function ownedApp() {
 test('a removed co-owner loses the rights of owners, and their tokens lose the rows', async () => {
   const { owner, coOwner, path, rows } = await ownedApp();
   const pat = (await coOwner.person.call('POST', `${t.base}/pats`, { name: 'rows' })).body;
-  // Rows at the first: the second may not read the tables of an embedded database that is not its own.
+  // Rows at the first server: the second may not read the tables of another server's embedded database.
   const byToken = caller(first, { 'x-api-key': pat.secret });
   let turn = 0;
   await endsInTime('co-owner removed', {
@@ -225,7 +225,7 @@ test('a former owner keeps only the rights of a co-owner', async () => {
   const { owner, coOwner, path, rows } = await ownedApp();
   const call = atSecond(bearer(owner.token));
   await endsInTime('ownership transferred', {
-    // Previewed; the owner alone may ask, who is told that there is no such person.
+    // As a preview; only the owner may run it, and gets "no such person".
     ask: () => call('POST', `${path}/co-owners?dry_run=true`, { user_id: 'nobody' }),
     works: status(400),
     refused: status(403),
@@ -276,7 +276,7 @@ test('a member who leaves a group loses what it opened', async () => {
   await confirmed(owner.call('POST', `${path}/tables/${rows.split('/').at(-1)}/grants`, grant));
   await confirmed(t.admin.call('POST', members, { user_id: person.id }));
   await endsInTime('left a group', {
-    // Rows at the first, as above.
+    // Rows at the first server, as above.
     ask: () => person.call('GET', rows),
     works: status(200),
     refused: status(404),

@@ -14,7 +14,7 @@ import {
 import { until } from './support/until.ts';
 
 let world: RowsWorld;
-/** A member of the tenant with no part in the app. */
+/** A member of the tenant without a relation to the app. */
 let member: Person;
 let admin: Person;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const as = (person: Person, table: TestTable) => world.as(bearer(person), table);
 
-/** Every call of the row API; the row is there. */
+/** Every call of the row API, for a row that exists. */
 const calls = (id: string): [method: string, path: string, body?: object | string][] => [
   ['GET', ''],
   ['GET', '/_count'],
@@ -40,7 +40,7 @@ const calls = (id: string): [method: string, path: string, body?: object | strin
   ['POST', '', { nope: 1 }],
 ];
 
-/** What ends, ends within a second. */
+/** A revoked right stops working within a second. */
 const gone = (send: Call) =>
   until('the table is not there', async () => (await send('GET')).status === 404, 1_000);
 
@@ -73,7 +73,7 @@ describe('without a grant', () => {
           expect((await send('DELETE', `/${id}`)).status).toBe(204);
       }
     }
-    // Their part ends with the role.
+    // The right ends with the role.
     const left = await world.owner.call(
       'DELETE',
       `${world.tenant.base}/apps/${app.id}/co-owners/${coOwner.id}`,
@@ -171,7 +171,7 @@ describe('by grant', () => {
   test('to an app gives its owners access to the table until it is revoked', async () => {
     const table = await world.table(['a:int']);
     const theirs = await newApp(world.tenant, { owner: member, coOwner: member });
-    // Private: the table’s owner can name it only where they see it, so an admin’s eyes are not enough either.
+    // Private: the table’s owner must see the app to reference it; an admin’s view is not enough.
     const unseen = await table.shape('POST', '/grants', {
       principal_type: 'app',
       principal_id: theirs.id,
@@ -223,7 +223,7 @@ describe('a token', () => {
 });
 
 test('an archived app’s rows can be read, and any write is 409, by login and by token', async () => {
-  // An app that ran is stopped by archiving it: that it is archived comes first.
+  // Archiving stops a running app: the error names the archived state first.
   for (const runtime of ['none', 'suspended']) {
     const own = await rowsWorld(world.server);
     const table = await own.table(['a:int']);
@@ -235,7 +235,7 @@ test('an archived app’s rows can be read, and any write is 409, by login and b
     ]);
     await database.close();
     for (const credential of [{ 'x-api-key': await own.pat(own.owner) }, bearer(own.owner)]) {
-      // By its id: what was kept of the table before goes by its name.
+      // By its id: the cached table is found by its name.
       const send = caller(world.server, credential, `/data/${own.tenant.id}/${own.app.id}/${table.name}`);
       expect((await send('GET', `/${row.id}`)).body).toEqual(row);
       expect((await send('GET', '/_count')).body).toEqual({ count: 1 });

@@ -164,7 +164,7 @@ describe('a batch', () => {
     await new Promise((resolve) => socket.write('{"a":2}\n', resolve));
     socket.destroy();
     await new Promise((resolve) => socket.once('close', resolve));
-    // A whole batch behind it goes through, and alone.
+    // A full batch after it succeeds, and succeeds alone.
     await table.batch([{ a: 7 }]);
     expect(await values(table)).toEqual([7]);
   });

@@ -289,7 +289,7 @@ describe('wide tables', () => {
     const batch = await table.send('POST', '', `{}\n${JSON.stringify(row)}`, {
       'content-type': 'application/jsonl',
     });
-    // PostgreSQL writes such rows many at a time and does not tell which it was.
+    // PostgreSQL writes such rows in batches and does not report which one failed.
     expect([batch.status, batch.body.errors]).toMatchObject([400, [{ code: 'invalid_value' }]]);
     expect((await table.send('GET', '/_count')).body.count).toBe(0);
   });

@@ -6,7 +6,7 @@ import { until } from './support/until.ts';
 let world: RowsWorld;
 let table: TestTable;
 let at: string;
-/** Calls by whole path, without a credential. */
+/** Calls by full path, without a credential. */
 let anyone: ReturnType<typeof caller>;
 
 beforeAll(async () => {
@@ -91,7 +91,7 @@ test('a page of another origin may call with a token, never with a cookie', asyn
   const needed = ['Authorization', 'X-Api-Key', 'Content-Type', 'Accept', 'If-Match', 'If-None-Match'];
   for (const name of [...needed, 'Idempotency-Key', 'Prefer'])
     expect(preflight.headers.get('access-control-allow-headers')).toContain(name);
-  // Also of what fails: else a page could not read why.
+  // Also on errors: otherwise a page could not read the reason.
   for (const answer of [
     await table.send('GET', at),
     await table.send('GET', '/x'),
@@ -166,7 +166,7 @@ describe('who asks', () => {
       reader('POST', '?dry_run=true', { a: 2 }),
     ]);
     for (const { status, body } of refused) expect([status, body.code]).toEqual([403, 'forbidden']);
-    // Who may only write is told where the row is, and nothing of what is in it.
+    // A caller who may only write gets the URL of the row and none of its values.
     const created = await writer('POST', '', { a: 5 });
     expect([created.status, created.text]).toEqual([201, '']);
     expect(created.headers.get('location')).toStartWith(table.path);

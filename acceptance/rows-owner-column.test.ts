@@ -131,13 +131,13 @@ test('a preview that conflicts with a hidden row gets the answer of the real cal
     expect(comparable(preview)).toEqual(comparable(real));
     expect(real.status).toBe(409);
   }
-  // A row that the preview would leave out tells of a hidden one too.
+  // A row that the preview leaves out would reveal a hidden one too.
   const ignore = { prefer: 'resolution=ignore-duplicates' };
   const ignored = await theirs('POST', '?on_conflict=k&dry_run=true', { a: 3, k: 'hidden' }, ignore);
   expect([ignored.status, ignored.body.plan.changes[0]]).toMatchObject([200, { after: 0 }]);
   for (let used = changes.length + 1; used < 20; used++)
     expect((await theirs('POST', '?dry_run=true', { a: 3, k: 'hidden' })).status).toBe(409);
-  // The limit is for every preview from here on: otherwise it would tell of hidden rows itself.
+  // The limit is for every preview from here on: otherwise the limit itself would reveal hidden rows.
   for (const k of ['hidden', 'free', 'mine']) {
     const limited = await theirs('POST', '?dry_run=true', { a: 3, k });
     expect([limited.status, limited.body.code]).toEqual([429, 'rate_limited']);

@@ -16,7 +16,7 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** Every page by its cursor, each checked against what it says of itself. */
+/** Every page by its cursor, each checked against its own counts and links. */
 async function walk(table: TestTable, search: string, perPage: number): Promise<Page['data']> {
   const rows: Page['data'] = [];
   let cursor: string | null = null;

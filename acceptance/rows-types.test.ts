@@ -26,7 +26,7 @@ describe('null', () => {
       '{"a":null,"b":5,"c":null}',
       '{"a":1,"b":2,"c":3}',
     ]);
-    // A patch leaves out what it does not name, and sets what it names to null.
+    // A patch leaves columns unchanged that it does not name, and writes null where it names null.
     const patched = await table.send('PATCH', `/${missing.id}`, { a: null });
     expect([patched.body.a, patched.body.b]).toEqual([null, 5]);
   });
@@ -75,7 +75,7 @@ describe('null', () => {
     expect(await count('a=is.not_null')).toBe(1);
     expect(await count('a=not.is.null')).toBe(1);
     expect([await count('a=neq.1'), await count('a=not.eq.1'), await count('a=gte.0')]).toEqual([0, 0, 1]);
-    // On columns that are never null it is a test like any other.
+    // On columns that are never null the operator works like any other.
     expect([await count('id=is.null'), await count('id=is.not_null')]).toEqual([0, 2]);
   });
 });
@@ -96,7 +96,7 @@ describe('jsonb', () => {
       '{"__proto__":{"x":1},"constructor":1}': '{"__proto__": {"x": 1}, "constructor": 1}',
       '"\\u00e9\\ud83d\\ude00\\n"': '"é😀\\n"',
     });
-    // A null on top is no value at all; one within is a value.
+    // A top-level JSON null is SQL null; a nested one is a value.
     expect((await table.send('GET', '/_count?x=is.null')).body.count).toBeGreaterThan(0);
     expect((await table.send('GET', '/_count?x=eq.null')).body.count).toBe(0);
     expect((await table.send('GET', '/_count?x=eq.[null]')).body.count).toBeGreaterThan(0);

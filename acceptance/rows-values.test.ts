@@ -130,7 +130,7 @@ describe('time', () => {
       table,
       wrong.map((text) => JSON.stringify(text)),
     );
-    // In a URL that space was a `+`; in a body it is what it is.
+    // In a URL the space was a `+`; in a body it is literal.
     await refused(table, ['1767225600', 'true', '{}', '"2026-01-31T09:30:00 09:00"']);
     await filterRefused(table, wrong.map(encodeURIComponent));
   });

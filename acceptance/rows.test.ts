@@ -70,7 +70,7 @@ describe('one row', () => {
     expect((await table.send('GET', '/_count?a=gt.1')).text).toBe('{"count":0}');
   });
 
-  test('beyond ten thousand rows a capped count stops, an estimate goes on, an exact one is exact', async () => {
+  test('beyond ten thousand rows a capped count stops, an estimate continues, an exact one is exact', async () => {
     const table = await world.table(['a:int']);
     for (const size of [10_000, 700]) await table.batch(Array.from({ length: size }, (_, a) => ({ a })));
     const count = async (search: string) => (await table.send('GET', `/_count?${search}`)).body;
@@ -118,7 +118,7 @@ describe('one row', () => {
     }
   });
 
-  test('an export is every row as a line, in the order asked for, without pages', async () => {
+  test('an export is every row as a line, in the requested order, without pages', async () => {
     const table = await world.table(['a:int']);
     await table.batch(Array.from({ length: 1203 }, (_, a) => ({ a })));
     const accept = { accept: 'application/x-ndjson' };
@@ -129,7 +129,7 @@ describe('one row', () => {
     for (const search of ['?page=1', '?per_page=10', '?nope=1', '?a=x']) {
       expect((await table.send('GET', search, undefined, accept)).status).toBe(400);
     }
-    // Were a stream begun for it, nobody would read it to its end.
+    // A stream started for HEAD would never be read to its end.
     for (let i = 0; i < 6; i++) {
       const head = await table.send('HEAD', '', undefined, accept);
       expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
@@ -150,7 +150,7 @@ describe('conditions', () => {
       expect([tag, same.status, same.text, same.headers.get('etag')]).toEqual([tag, 304, '', etag]);
     }
     expect((await table.send('GET', at, undefined, { 'if-none-match': '"x"' })).status).toBe(200);
-    // What was kept in another shape is no copy of this one.
+    // A cached answer in another format is not reused.
     expect((await table.send('GET', `${at}?select=a`, undefined, { 'if-none-match': etag })).status).toBe(
       200,
     );

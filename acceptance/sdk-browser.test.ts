@@ -52,7 +52,7 @@ describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
       await fits(page);
       await page.getByLabel('Buy milk').first().check();
       await page.locator('li.done', { hasText: 'Buy milk' }).waitFor();
-      // Kept at the server, and by the sign-in: a new page has it all.
+      // Stored at the server and with the sign-in: a new page has everything.
       await page.reload();
       await page.locator('li.done', { hasText: 'Buy milk' }).waitFor();
       expect(await items.count()).toBe(2);
@@ -78,7 +78,7 @@ describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
       }
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
-      // In the other tab as well, and nothing is left to be taken.
+      // The other tab is signed out as well, and no token remains in storage.
       await other.getByRole('button', { name: 'Sign in' }).waitFor();
       expect(
         await page.evaluate(() => Object.keys(localStorage).length + Object.keys(sessionStorage).length),

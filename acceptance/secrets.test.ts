@@ -20,10 +20,10 @@ let server: RunningServer;
 let database: ServerDatabase;
 let t: Tenant;
 let user: PasswordUser;
-/** Everything that only its owner may know, by what it is. */
+/** All secrets of the test, by kind. */
 const secrets = new Map<string, string>();
-/** Whatever was said where no secret belongs: answers, errors, talk on stderr. */
-const said: string[] = [];
+/** Texts that must not contain a secret: answers, errors, messages on stderr. */
+const texts: string[] = [];
 
 // A server of its own, on the embedded database, that logs all it can, from its very first start on.
 beforeAll(async () => {
@@ -44,7 +44,7 @@ afterAll(() => database?.close());
 
 const readJson = (name: string) => JSON.parse(readFileSync(join(server.dataDir, name), 'utf8'));
 
-/** A new secret, remembered. */
+/** Records a new secret. */
 function secret(name: string, value: unknown): string {
   if (typeof value !== 'string' || value.length < 8) throw new Error(`${name} is no secret: ${value}`);
   secrets.set(name, value);
@@ -52,7 +52,7 @@ function secret(name: string, value: unknown): string {
 }
 
 function overheard({ body }: Answered): void {
-  said.push(typeof body === 'string' ? body : JSON.stringify(body));
+  texts.push(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 async function token(fields: Record<string, string>): Promise<Record<string, string>> {
@@ -77,7 +77,7 @@ async function signIns(): Promise<void> {
   const browser = new Browser(server.baseUrl);
   const page = await browser.open('/login');
   const wrong = secret('mistyped password', `mistyped ${Bun.randomUUIDv7()}`);
-  said.push((await browser.press(page, 'Sign in', { email: user.email, password: wrong })).html);
+  texts.push((await browser.press(page, 'Sign in', { email: user.email, password: wrong })).html);
   await answerLogin(login, user, 'Approve', browser);
   await answerLogin({ address: device.verification_uri!, code }, user, 'Approve', browser);
   for (const name of ['svc_session', 'svc_session.sig']) secret(`cookie ${name}`, browser.cookie(name));
@@ -90,20 +90,20 @@ async function signIns(): Promise<void> {
   for (const name of ['access_token', 'refresh_token', 'id_token']) secret(`device's ${name}`, tokens[name]);
   const renewed = await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! });
   for (const name of ['access_token', 'refresh_token']) secret(`renewed ${name}`, renewed[name]);
-  // One that was used before: the whole family of tokens ends, and that is told in the log.
+  // A refresh token used twice revokes its whole family, and the log records that.
   expect(await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })).toHaveProperty(
     'error',
   );
 
   const { code: exit, stderr } = await login.ended;
   expect(exit).toBe(0);
-  said.push(stderr.replaceAll(login.code, ''));
+  texts.push(stderr.replaceAll(login.code, ''));
   const stored = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')).profiles.default;
   secret('access token of svc', stored.access_token);
   secret('refresh token of svc', stored.refresh_token);
 }
 
-/** Tokens for rows, what the operator does, and mistakes. */
+/** Tokens for rows, commands of the operator, and invalid requests. */
 async function tokensAndMistakes(): Promise<void> {
   const key = secret('idempotency key', Bun.randomUUIDv7());
   const made = await t.admin.call('POST', `${t.base}/pats`, { name: 'once' }, { 'idempotency-key': key });
@@ -113,13 +113,13 @@ async function tokensAndMistakes(): Promise<void> {
   const svc = svcFor(server, { token: t.member.token, tenant: t.slug });
   const created = await svc(['pats', 'create', '--name', 'by svc', '--execute', '--json', '--verbose']);
   const other = secret('token for rows by svc', created.json<{ secret: string }>().secret);
-  said.push(created.stderr);
+  texts.push(created.stderr);
 
   const rows = caller(server, { 'x-api-key': pat });
   overheard(await rows('GET', `/data/${t.slug}/shop/orders`));
   overheard(await rows('GET', '/api/v1/me'));
   overheard(await t.admin.call('GET', `${t.base}/pats?all=true`));
-  // Put where it does not belong, a secret is still one.
+  // A secret in the wrong field is still a secret.
   const odd = caller(server, {});
   for (const value of [pat, other, t.member.token]) {
     for (const name of ['access_token', 'token', 'api_key', 'key'])
@@ -147,7 +147,7 @@ async function tokensAndMistakes(): Promise<void> {
 
 test('no log, response, audit entry or table contains a secret', async () => {
   expect(secrets.size).toBeGreaterThan(20);
-  // The search finds what is there: the log is not empty, and ids that are no secret are in the tables.
+  // The search works: the log is not empty, and ids that are no secret are in the tables.
   expect(server.output()).toContain('"path":"/oauth/token"');
   const tables = await database.rows();
   expect(Object.values(tables).flat().join('\n')).toContain(user.id);
@@ -162,7 +162,7 @@ test('no log, response, audit entry or table contains a secret', async () => {
   expect(audit.length).toBeGreaterThan(5);
   const places: Record<string, string> = {
     'output of the server': server.output(),
-    'answers and talk': said.join('\n'),
+    'answers and messages': texts.join('\n'),
     audit: JSON.stringify(audit),
     metrics: await readMetrics(server),
     ...Object.fromEntries(Object.entries(tables).map(([name, rows]) => [`table ${name}`, rows.join('\n')])),
@@ -178,7 +178,7 @@ test('no log, response, audit entry or table contains a secret', async () => {
   );
 });
 
-/** Tables show rows that are; the files of the database also those that were, and the write-ahead log. */
+/** Tables show current rows; the database files also contain deleted rows and the write-ahead log. */
 test('no file of the data folder contains a secret but the two that store secrets', async () => {
   const patterns = join(temporaryFolder(), 'patterns');
   await database.query('checkpoint');
@@ -197,7 +197,7 @@ test('no file of the data folder contains a secret but the two that store secret
   expect(control.stdout).not.toBe('');
 });
 
-/** As it is, and as it would stand in a header, a bytea or an address. */
+/** The secret itself, and its form in a header, a bytea or a URL. */
 function everyForm(): [string, string][] {
   return [...secrets].flatMap(([name, value]): [string, string][] => [
     [name, value],

@@ -51,7 +51,7 @@ describe.if(hasChromium)('signing in with a real browser on a phone', () => {
     await page.getByLabel('Password').fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
-    errors.length = 0; // The browser itself notes the 401 of a wrong password.
+    errors.length = 0; // The browser itself logs the 401 of a wrong password.
     await page.getByLabel(/e-mail/i).fill(user.email);
     await page.getByLabel('Password').fill(user.password);
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -24,7 +24,7 @@ const files = {
   'data.json': '{"secret":true}',
 };
 
-/** A site that shows the files to whom the visibility reaches. */
+/** A site with these files and this visibility. */
 async function shownSite(
   visibility: Parameters<typeof setVisibility>[1],
   within?: Tenant,
@@ -73,7 +73,7 @@ describe('a site with restricted visibility', () => {
           options,
         );
         const shown = JSON.stringify([status, { ...headers, date: '', 'x-request-id': '' }, text]);
-        // What is made anew for each is no difference.
+        // Values generated for each answer do not count as a difference.
         return shown
           .replaceAll(host, 'HOST')
           .replace(/state=[\w-]{43}/g, 'STATE')
@@ -185,7 +185,7 @@ describe.if(hasChromium)('with a real browser', () => {
     expect(tab.url()).toBe(`${second.origin}/#part`);
     expect(await tab.getByRole('heading').innerText()).toBe('Start');
 
-    // Nothing of a site that only some may see becomes part of another's page.
+    // Another site's page cannot embed a site with limited visibility.
     const taken = await tab.evaluate((address) => {
       const script = Object.assign(document.createElement('script'), { src: address });
       const { promise, resolve } = Promise.withResolvers<string>();

@@ -13,7 +13,7 @@ async function inTwoHalves(
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const sending = slowRequest(server, { method, path, headers, body: JSON.stringify(body) });
   await sending.begun;
-  // Long enough for the server to have judged who asks, and to wait for the rest.
+  // Long enough for the server to authorize the caller and wait for the rest.
   await Bun.sleep(500);
   await meanwhile();
   return sending.finish();

@@ -23,7 +23,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   beforeAll(async () => {
     tenant = await newTenant();
     owner = await newPasswordUser(tenant.server, tenant.id);
-    // An admin as well: whoever asks for a review is refused as its reviewer all the same.
+    // An admin too: the requester of a review is still refused as its reviewer.
     const membership = ['--tenant', tenant.id, '--user', owner.id, '--role', 'tenant_admin'];
     await admin(tenant.server, ['members', 'set', ...membership]);
     const { access_token } = await admin(tenant.server, ['tokens', 'issue', '--user', owner.id]);
@@ -60,7 +60,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   const words = (text: string) => text.split(' ');
   const command = (svc: Svc, text: string, ...more: string[]) =>
     svc(['apps', 'static', ...words(text), '--app', site.app.slug, ...more, '--execute', '--json']);
-  /** The command did it; what it prints. */
+  /** Runs the command, which must succeed, and returns its output. */
   const did = async <T = Moved>(ran: ReturnType<Svc>): Promise<T> => {
     const { code, stderr, json } = await ran;
     if (code !== 0) throw new Error(`It ended with ${code}: ${stderr}`);
@@ -78,7 +78,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     expect([first.pointer, first.state, first.version]).toEqual(['active', 'finalized', 'first']);
     expect(first.url).toBe(`${url}/`);
 
-    // Private: its owner signs in, and comes out at the very page.
+    // Private: its owner signs in, and is redirected to the requested page.
     const page = await browser.newPage();
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));
@@ -90,7 +90,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     await looksRight(page, url, 'first');
     expect((await askSite(site, '/', { headers: { accept: 'text/html' } })).status).toBe(303);
 
-    // Open to everybody: what is shown stays, what is new is staged for a review.
+    // Public: the active release stays, the new one is staged for a review.
     await did(command(asOwner, 'site staging enable'));
     await setVisibility(site, 'internet');
     const second = await deploy('second');
@@ -98,21 +98,21 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     expect(await refused(release(asOwner, 'activate', second))).toEqual([6, 'promotion_required']);
     await looksRight(page, stagingUrl, 'second');
 
-    // From here on somebody from the street.
+    // From here on an anonymous visitor.
     await browser.clearCookies();
     await shows(page, url, 'first');
     await page.goto(stagingUrl);
     await page.getByLabel(/e-mail/i).waitFor();
     expect(await page.locator('[data-edition]').count()).toBe(0);
 
-    // Reviewed by somebody else.
+    // Another person reviews the release.
     await did(release(asOwner, 'promote-request', second));
     expect(await refused(release(asOwner, 'promote-approve', second))).toEqual([4, 'self_approval']);
     const approved = await did(release(asAdmin, 'promote-approve', second));
     expect([approved.pointer, approved.roles]).toEqual(['active', expect.arrayContaining(['active'])]);
     await looksRight(page, url, 'second');
 
-    // Once more, and back again; what was never reviewed cannot come back.
+    // Another promotion, then a rollback; a release without a review cannot be rolled back to.
     const third = await deploy('third');
     await did(release(asOwner, 'promote-request', third));
     await did(release(asAdmin, 'promote-approve', third));
@@ -121,7 +121,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     expect((await did(release(asOwner, 'rollback', second))).pointer).toBe('active');
     await shows(page, url, 'second');
 
-    // Nothing of it is left; shown again, it is as it was.
+    // Unpublished, the site serves nothing; published again, it is unchanged.
     await did(command(asOwner, 'site unpublish'));
     for (const path of ['/', '/about/', '/assets/picture.png']) {
       const answer = await page.goto(url + path);
@@ -130,7 +130,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     }
     await did(release(asOwner, 'activate', second));
     await shows(page, url, 'second');
-    // How it is served is no part of what is served.
+    // The configuration file is not served.
     expect((await askSite(site, '/svc.yaml')).status).toBe(404);
     expect(errors).toEqual([]);
   }, 120_000);
@@ -138,7 +138,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   const release = (svc: Svc, move: string, { id }: Moved) =>
     command(svc, `releases ${move}`, '--release-id', id);
 
-  /** The page at the root with all that belongs to it. */
+  /** The page at the root with its assets. */
   async function shows(page: Page, at: string, edition: string): Promise<void> {
     facts(await page.goto(`${at}/`), at, 200);
     await page.waitForFunction(() => document.querySelector('#ran')?.textContent === 'A script has run at /');
@@ -165,10 +165,10 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     });
   }
 
-  /** Everything of the site that a visitor, or their browser, would miss. */
+  /** Checks everything that a visitor or their browser would request. */
   async function looksRight(page: Page, at: string, edition: string): Promise<void> {
     await shows(page, at, edition);
-    // By its links, and straight to what lies deep.
+    // Through links, and directly to nested pages.
     await page.getByRole('link', { name: 'About' }).click();
     await page.waitForURL(`${at}/about/`);
     expect(await page.title()).toBe('About · Lighthouse');
@@ -184,7 +184,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
       expect([page.url(), await page.title()]).toEqual([at + to, `${title} · Lighthouse`]);
     }
     expect((await page.goto(`${at}/about/`))?.headers()['x-page']).toBe('about');
-    // What is not there has a page of its own, with its style.
+    // A missing page gets the site's own 404 page, with its style.
     facts(await page.goto(`${at}/no/such/page`), at, 404);
     const missing = await page.evaluate(() => ({
       title: document.title,
@@ -217,7 +217,7 @@ interface Moved {
   roles: string[];
 }
 
-/** As people build it, into a folder of its own. */
+/** Builds the site the usual way, into a new folder. */
 async function built(edition: string): Promise<string> {
   const folder = join(temporaryFolder(), 'site');
   const generator = join(root, 'node_modules/@11ty/eleventy/cmd.cjs');

@@ -22,11 +22,11 @@ beforeAll(async () => {
 });
 
 const siteOf = async ({ owner, base }: SiteGround) => (await owner.call('GET', `${base}/site`)).body;
-const said = ({ status, body }: { status: number; body: { code?: string } }) =>
+const summary = ({ status, body }: { status: number; body: { code?: string } }) =>
   status < 300 ? String(status) : `${status} ${body.code}`;
 const sent = async (url: string, body: string, headers: Record<string, string> = {}) => {
   const answer = await fetch(url, { method: 'PUT', body, headers });
-  return said({ status: answer.status, body: (await answer.json()) as { code?: string } });
+  return summary({ status: answer.status, body: (await answer.json()) as { code?: string } });
 };
 const by = (person: Person, { base }: SiteGround, release: string, move: string, body?: unknown) =>
   person.call('POST', `${base}/releases/${release}/${move}`, body);
@@ -54,26 +54,26 @@ describe('a site', () => {
     await setVisibility(site, 'public');
     const second = await newRelease(site, page('Two'), { on_finalize: 'deploy' });
     expect(second.pointer).toBeNull();
-    expect(said(await moveRelease(site, second.id, 'activate'))).toBe('409 promotion_required');
-    expect(said(await moveRelease(site, second.id, 'stage'))).toBe('409 staging_disabled');
-    expect(said(await owner.call('POST', `${base}/site/staging/enable`))).toBe('200');
+    expect(summary(await moveRelease(site, second.id, 'activate'))).toBe('409 promotion_required');
+    expect(summary(await moveRelease(site, second.id, 'stage'))).toBe('409 staging_disabled');
+    expect(summary(await owner.call('POST', `${base}/site/staging/enable`))).toBe('200');
     expect((await moveRelease(site, second.id, 'stage')).body).toMatchObject({
       pointer: 'staged',
       url: `http://${site.stagingHost}:${tenant.server.port}/`,
     });
-    expect(said(await by(tenant.admin, site, second.id, 'promote-approve'))).toBe('409 not_pending');
+    expect(summary(await by(tenant.admin, site, second.id, 'promote-approve'))).toBe('409 not_pending');
     const request = await by(owner, site, second.id, 'promote-request', { note: 'please look' });
     expect(request.body).toMatchObject({ status: 'pending', note: 'please look' });
-    expect(said(await by(owner, site, second.id, 'promote-approve'))).toBe('403 forbidden');
+    expect(summary(await by(owner, site, second.id, 'promote-approve'))).toBe('403 forbidden');
     const approved = await by(tenant.admin, site, second.id, 'promote-approve', { note: 'good' });
     expect(approved.body).toMatchObject({
       pointer: 'active',
       reviewed_for: 'public',
       digest: request.body.digest,
     });
-    expect(said(await moveRelease(site, second.id, 'revoke'))).toBe('409 release_active');
-    // Shown before the app was, and never reviewed.
-    expect(said(await moveRelease(site, first.id, 'rollback'))).toBe('409 promotion_required');
+    expect(summary(await moveRelease(site, second.id, 'revoke'))).toBe('409 release_active');
+    // Active before the app was public, and never reviewed.
+    expect(summary(await moveRelease(site, first.id, 'rollback'))).toBe('409 promotion_required');
     await moveRelease(site, first.id, 'stage');
     await moveRelease(site, first.id, 'promote-request');
     await by(tenant.admin, site, first.id, 'promote-approve');
@@ -104,7 +104,7 @@ describe('a site', () => {
       draft.missing.slice(1),
     ]);
     await sendMissing(again.body, files);
-    expect(said(await moveRelease(site, draft.id, 'finalize'))).toBe('200');
+    expect(summary(await moveRelease(site, draft.id, 'finalize'))).toBe('200');
     const { body } = await site.owner.call('GET', `${site.base}/releases/${draft.id}/files`);
     expect(body.items).toEqual(manifestOf(files).sort((one, other) => (one.path < other.path ? -1 : 1)));
   });
@@ -116,7 +116,10 @@ describe('a site', () => {
     expect([typeof id, pointer]).toEqual(['string', 'active']);
     const files = [{ path: 'a', sha256: sumOf('a'), size: bytes.byteLength + 1 }];
     const refused = await site.owner.call('POST', `${site.base}/releases`, { files });
-    expect([said(refused), refused.body.errors[0].field]).toEqual(['413 payload_too_large', 'files[0].size']);
+    expect([summary(refused), refused.body.errors[0].field]).toEqual([
+      '413 payload_too_large',
+      'files[0].size',
+    ]);
   });
 
   test('is audited, and its approval by the only admin of a tenant is on record', async () => {
@@ -127,14 +130,14 @@ describe('a site', () => {
     const { id, pointer } = await newRelease(site, page('Mine'), { on_finalize: 'deploy' });
     expect(pointer).toBe('staged');
     await moveRelease(site, id, 'promote-request');
-    expect(said(await moveRelease(site, id, 'promote-approve'))).toBe('200');
-    // Not with another one beside them, nor right after that one was sent away.
+    expect(summary(await moveRelease(site, id, 'promote-approve'))).toBe('200');
+    // Refused with another admin in the tenant, and right after that admin was removed.
     const next = await newRelease(site, page('Next'), { on_finalize: 'deploy' });
     await moveRelease(site, next.id, 'promote-request');
     const other = await newPerson(tenant.server, { tenant: alone.id, role: 'tenant_admin' });
-    expect(said(await moveRelease(site, next.id, 'promote-approve'))).toBe('403 self_approval');
+    expect(summary(await moveRelease(site, next.id, 'promote-approve'))).toBe('403 self_approval');
     await alone.admin.call('DELETE', `${alone.base}/members/${other.id}`);
-    expect(said(await moveRelease(site, next.id, 'promote-approve'))).toBe('403 self_approval');
+    expect(summary(await moveRelease(site, next.id, 'promote-approve'))).toBe('403 self_approval');
     const { body } = await alone.admin.call('GET', `${alone.base}/audit?per_page=200`);
     const actions: { action: string; changes: { path: string; after: unknown }[] }[] = body.items;
     const approval = actions.find(({ action }) => action === 'releases.approvePromotion');
@@ -162,7 +165,8 @@ describe('every refusal has its code', () => {
   test('of a list of files', async () => {
     const { owner, base } = await newSite(undefined, tenant);
     const file = { path: 'a.html', sha256: sumOf('a'), size: 1 };
-    const create = async (files: object[]) => said(await owner.call('POST', `${base}/releases`, { files }));
+    const create = async (files: object[]) =>
+      summary(await owner.call('POST', `${base}/releases`, { files }));
     expect(await create([{ ...file, path: '../a.html' }])).toBe('422 invalid_path');
     expect(await create([file, { ...file, path: 'A.html' }])).toBe('422 path_collision');
     expect(await create([file, { ...file, path: 'b.html', size: 2 }])).toBe('400 validation_failed');
@@ -175,7 +179,7 @@ describe('every refusal has its code', () => {
     const bad = await owner.call('PUT', `${base}/site`, {
       redirects: [{ from: '/a', to: '//evil.example' }],
     });
-    expect([said(bad), bad.body.errors[0].field]).toEqual(['400 validation_failed', 'redirects.0.to']);
+    expect([summary(bad), bad.body.errors[0].field]).toEqual(['400 validation_failed', 'redirects.0.to']);
   });
 
   test('of a file that is sent', async () => {
@@ -183,7 +187,7 @@ describe('every refusal has its code', () => {
     const files = { 'a.html': 'a page' };
     const draft = await createDraft(site, files);
     const url = `${draft.upload_url}${sumOf('a page')}`;
-    expect(said(await moveRelease(site, draft.id, 'finalize'))).toBe('409 release_incomplete');
+    expect(summary(await moveRelease(site, draft.id, 'finalize'))).toBe('409 release_incomplete');
     expect(await sent(`${draft.upload_url}${sumOf('other')}`, 'other')).toBe('404 not_in_manifest');
     expect(await sent(url, 'a pace')).toBe('422 digest_mismatch');
     expect(await sent(url, 'a page', { 'content-encoding': 'gzip' })).toBe('415 unsupported_media_type');
@@ -192,34 +196,36 @@ describe('every refusal has its code', () => {
     expect(await sent(url, 'a page')).toBe('200');
     await moveRelease(site, draft.id, 'finalize');
     expect(await sent(url, 'a page')).toBe('409 release_not_draft');
-    expect(said(await moveRelease(site, draft.id, 'upload-grant'))).toBe('409 release_not_draft');
+    expect(summary(await moveRelease(site, draft.id, 'upload-grant'))).toBe('409 release_not_draft');
   });
 
   test('of a move', async () => {
     const site = await newSite(undefined, tenant);
     const { owner, base } = site;
-    const unpublish = async () => said(await owner.call('POST', `${base}/site/unpublish`));
+    const unpublish = async () => summary(await owner.call('POST', `${base}/site/unpublish`));
     expect(await unpublish()).toBe('409 nothing_active');
     const draft = await createDraft(site, page('Draft'));
-    expect(said(await moveRelease(site, draft.id, 'activate'))).toBe('409 release_not_finalized');
+    expect(summary(await moveRelease(site, draft.id, 'activate'))).toBe('409 release_not_finalized');
     const { id } = await newRelease(site, page('One'));
-    expect(said(await moveRelease(site, id, 'rollback'))).toBe('409 not_rollback_target');
-    expect(said(await moveRelease(site, id, 'promote-request'))).toBe('409 not_staged');
+    expect(summary(await moveRelease(site, id, 'rollback'))).toBe('409 not_rollback_target');
+    expect(summary(await moveRelease(site, id, 'promote-request'))).toBe('409 not_staged');
     await owner.call('POST', `${base}/site/staging/enable`);
     await moveRelease(site, id, 'stage');
     await by(owner, site, id, 'promote-request', { note: 'one' });
-    expect(said(await by(owner, site, id, 'promote-request', { note: 'two' }))).toBe('409 promotion_pending');
-    expect(said(await moveRelease(site, id, 'promote-reject'))).toBe('403 self_approval');
+    expect(summary(await by(owner, site, id, 'promote-request', { note: 'two' }))).toBe(
+      '409 promotion_pending',
+    );
+    expect(summary(await moveRelease(site, id, 'promote-reject'))).toBe('403 self_approval');
     const unseen = { digest: sumOf('another') };
-    expect(said(await by(tenant.admin, site, id, 'promote-approve', unseen))).toBe('409 staging_changed');
+    expect(summary(await by(tenant.admin, site, id, 'promote-approve', unseen))).toBe('409 staging_changed');
     await moveRelease(site, id, 'revoke');
-    expect(said(await moveRelease(site, id, 'activate'))).toBe('409 release_revoked');
-    expect(said(await by(tenant.admin, site, id, 'promote-reject'))).toBe('409 not_pending');
+    expect(summary(await moveRelease(site, id, 'activate'))).toBe('409 release_revoked');
+    expect(summary(await by(tenant.admin, site, id, 'promote-reject'))).toBe('409 not_pending');
     const other = await newRelease(site, page('Two'), { on_finalize: 'deploy' });
     expect((await owner.call('POST', `${tenant.base}/apps/${site.app.id}/archive`)).status).toBe(200);
-    expect(said(await moveRelease(site, other.id, 'activate'))).toBe('409 app_not_active');
-    expect(said(await owner.call('PUT', `${base}/site`, {}))).toBe('409 app_not_active');
+    expect(summary(await moveRelease(site, other.id, 'activate'))).toBe('409 app_not_active');
+    expect(summary(await owner.call('PUT', `${base}/site`, {}))).toBe('409 app_not_active');
     expect(await unpublish()).toBe('200');
-    expect(said(await moveRelease(site, Bun.randomUUIDv7(), 'activate'))).toBe('404 not_found');
+    expect(summary(await moveRelease(site, Bun.randomUUIDv7(), 'activate'))).toBe('404 not_found');
   });
 });

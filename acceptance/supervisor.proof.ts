@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { askAllTheTime, newToldApp, startSupervised } from './suites/apps-go-on.ts';
+import { askAllTheTime, newIdentifiedApp, startSupervised } from './suites/supervised-apps.ts';
 import { postmasterOf } from './support/server.ts';
 import { until } from './support/until.ts';
 
 const awayMs = 60_000;
 
-test('apps go on in the same process while the database does not answer for a minute, and afterwards', async () => {
+test('apps keep running in the same process while the database does not answer for a minute, and afterwards', async () => {
   const server = await startSupervised();
-  const app = await newToldApp(server);
+  const app = await newIdentifiedApp(server);
   const process = await app.askInstance();
   const asking = askAllTheTime(app.address);
   const postmaster = postmasterOf(server);
@@ -17,7 +17,7 @@ test('apps go on in the same process while the database does not answer for a mi
   await Bun.sleep(awayMs);
   signal(all, 'SIGCONT');
   await until('the app is shown', async () => (await app.ask().catch(() => null))?.status === 200, 60_000);
-  // Long enough for the server to judge the instance three times.
+  // Long enough for three health checks of the instance.
   await Bun.sleep(15_000);
   expect(await app.ask()).toMatchObject({ status: 200, text: process });
   const asked = await asking.stop();

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { askAllTheTime, newToldApp, startSupervised } from './suites/apps-go-on.ts';
+import { askAllTheTime, newIdentifiedApp, startSupervised } from './suites/supervised-apps.ts';
 import { isAlive, postmasterOf, type RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
-describe('apps go on', () => {
+describe('apps keep running', () => {
   let server: RunningServer;
-  let app: Awaited<ReturnType<typeof newToldApp>>;
+  let app: Awaited<ReturnType<typeof newIdentifiedApp>>;
   beforeAll(async () => {
     server = await startSupervised();
-    app = await newToldApp(server);
+    app = await newIdentifiedApp(server);
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe('apps go on', () => {
 describe('npm start', () => {
   test.skipIf(process.getuid?.() !== 0)('as root runs the server as a user without rights', async () => {
     const server = await startSupervised();
-    await newToldApp(server);
+    await newIdentifiedApp(server);
     const { server: pid, agent } = partsOf(server);
     const status = read(`/proc/${pid}/status`);
     const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'].map(
@@ -53,7 +53,7 @@ describe('npm start', () => {
 
   test('ends the server, the agent, every app and PostgreSQL on a signal', async () => {
     const server = await startSupervised();
-    const app = await newToldApp(server);
+    const app = await newIdentifiedApp(server);
     const all = [...Object.values(partsOf(server)), postmasterOf(server)];
     expect(await server.stop()).toBe(0);
     expect(all.filter(isAlive)).toEqual([]);
@@ -62,7 +62,7 @@ describe('npm start', () => {
 
   test('that is killed takes the server, the agent and every app with it', async () => {
     const server = await startSupervised();
-    const app = await newToldApp(server);
+    const app = await newIdentifiedApp(server);
     const parts = Object.values(partsOf(server));
     server.signal('SIGKILL');
     await until('they have ended', async () => !parts.some(isAlive), 60_000);

@@ -6,7 +6,7 @@ import type { BrowserContext } from 'playwright-core';
 import { hasChromium, openChromium } from './support/chromium.ts';
 import { root } from './support/server.ts';
 
-/** In place of the platform: the first list is answered only when the test says so. */
+/** Stands in for the platform: the first list is answered only when the test releases it. */
 const fakeClient = `
   const rows = [];
   let lists = 0;

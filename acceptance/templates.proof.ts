@@ -103,8 +103,8 @@ async function push(folder: string, file: string): Promise<void> {
     ['push', '--quiet'],
   ]) {
     const ended = await run(['git', ...words], { cwd: folder });
-    const said = words.includes('push') ? /^remote: main is deployed to \S+\. / : /^$/;
-    expect([words, ended.code, ended.stderr]).toEqual([words, 0, expect.stringMatching(said)]);
+    const expected = words.includes('push') ? /^remote: main is deployed to \S+\. / : /^$/;
+    expect([words, ended.code, ended.stderr]).toEqual([words, 0, expect.stringMatching(expected)]);
   }
 }
 

@@ -109,7 +109,7 @@ test.each(Object.entries(layouts))(
   },
 );
 
-/** As `svc apps detect` does it, on the tree of a repository. */
+/** Detects like `svc apps detect`, on the tree of a repository. */
 async function detectInRepository(files: Files): Promise<BuildSettings> {
   const source = repositoryFiles(
     { readFile: async (_repo, { path }) => files[path] ?? null },

@@ -198,7 +198,7 @@ describe('tables', () => {
   const writers = new Map<string, Set<string>>();
   for (const path of production.filter((each) => within(each, 'server/src'))) {
     const module = moduleOf(path);
-    // `svc-admin restore` rewrites whatever a back-up brought.
+    // `svc-admin restore` rewrites every restored table.
     if (programs.includes(module ?? '')) continue;
     // The database driver stores keys before the first migration runs.
     const owner = module === 'core' || module === 'drivers' ? 'core' : (sliceOf(path) ?? module ?? path);

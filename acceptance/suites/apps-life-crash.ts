@@ -9,11 +9,11 @@ import { until } from '../support/until.ts';
 export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
   const peopleCount = 4;
 
-  /** What the server says of an app after a move, if it said anything. */
+  /** The server's record of an app after a move, if it answered. */
   interface Seen {
     id: string;
     slug: string;
-    /** Of moves that were answered; the one under way when the server died may have been made or not. */
+    /** Moves that were answered; the one in progress when the server died may be applied or not. */
     record: 'active' | 'archived' | 'deleted' | 'purged';
     certain: boolean;
   }
@@ -26,7 +26,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
     'apps.purge': 'purged',
   };
 
-  test('kill -9 amid deletions, restores and purges leaves an app either way, as the audit says, with its schema or without', async () => {
+  test('kill -9 during deletions, restores and purges leaves each app as the audit records it, with or without its schema', async () => {
     const random = newRandom();
     let server = await startEmbedded();
     const ground = await rowsWorld(server);
@@ -35,7 +35,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
     const apps: Seen[] = [];
     let [over, moves] = [false, 0];
 
-    /** Null when the server was away; then it is not known whether it was done. */
+    /** Null when the server was away; then the outcome is unknown. */
     const send = async (method: string, path: string, body?: unknown) => {
       const answer = await ground.owner.call(method, path, body).catch(() => null);
       statuses.add(answer ? answer.status : 'no answer');
@@ -57,7 +57,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
           const moved = await (move === 'delete' ? send('DELETE', path) : send('POST', `${path}/${move}`));
           app.certain = moved !== null;
           if (moved === null) break;
-          // What was under way when the server died may have been made: a move that follows finds it so.
+          // The move in progress when the server died may be applied: the next move then finds that state.
           if (moved.status === 200) app.record = moved.body.removed ? 'purged' : moved.body.record;
           moves++;
         }
@@ -106,26 +106,26 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
       () => false,
     );
 
-  /** What is stored against what the audit tells, and against which schemas there are. */
+  /** Compares stored apps with the audit and with the schemas that exist. */
   async function judge(server: RunningServer): Promise<{ wrong: string[]; records: Map<string, string> }> {
     const database = openServerDatabase(server);
     const stored = await database.query('select id, slug, record, deleted_from from svc.apps');
     const records = new Map(stored.map(({ id, record }) => [String(id), String(record)]));
     const wrong: string[] = [];
-    const told = new Map<string, { record: string; before: string }>();
+    const audited = new Map<string, { record: string; before: string }>();
     const entries = await database.query(
       `select target_id as id, action from svc.audit_entries
      where target_kind = 'app' and action like 'apps.%' order by tenant_id, seq`,
     );
     for (const { id, action } of entries as { id: string; action: string }[]) {
-      const last = told.get(id) ?? { record: '', before: '' };
+      const last = audited.get(id) ?? { record: '', before: '' };
       const record = action === 'apps.restore' ? last.before : recordAfter[action];
       if (record === undefined) continue;
-      told.set(id, { record, before: action === 'apps.delete' ? last.record : '' });
+      audited.set(id, { record, before: action === 'apps.delete' ? last.record : '' });
     }
-    for (const [id, { record }] of told) {
+    for (const [id, { record }] of audited) {
       const is = records.get(id) ?? 'purged';
-      if (is !== record) wrong.push(`${id} is ${is}, and the audit says ${record}`);
+      if (is !== record) wrong.push(`${id} is ${is}, and the audit has ${record}`);
     }
     const names = async (text: string) => (await database.query(text)).map(({ name }) => String(name));
     const schemas = new Set(

@@ -19,14 +19,14 @@ import { answerLogin } from '../support/sign-in.ts';
 import { until } from '../support/until.ts';
 
 interface HostOutside {
-  /** For a server whose git host it is. */
+  /** Settings for a server that uses this git host. */
   env: Record<string, string>;
   tenant: Tenant;
-  /** Somebody with an account there, who can make repositories. */
+  /** A person with an account there, who can create repositories. */
   newAccount(): Promise<PasswordUser & Person>;
 }
 
-/** The git host of one server as that of another: one that people have to link their accounts at. */
+/** One server's git host, used by another server: people have to link their accounts. */
 async function startHostOutside(): Promise<HostOutside> {
   const server = await startEmbedded();
   const tenant = await newTenant(server);
@@ -56,7 +56,7 @@ async function startHostOutside(): Promise<HostOutside> {
   };
 }
 
-/** Approves the code at the host as that account, and asks the platform until the account is linked. */
+/** Approves the code at the host as that account, and polls the platform until the account is linked. */
 async function linkBy(
   call: Call,
   base: string,
@@ -87,7 +87,7 @@ export function bootstrapCrash({
   steps: readonly CrashStep[];
   killsPerStep: number;
 }): void {
-  /** A step may be over before the kill arrives; then it is tried with another run. */
+  /** A step may be over before the kill arrives; then the test repeats with another run. */
   const triesMax = killsPerStep * 6;
   const resumedSecondsMax = 40;
 
@@ -156,7 +156,7 @@ export function bootstrapCrash({
           60_000,
         );
         server = await killed(server);
-        // The dead server's claim has not run out yet: the run stands as it was left.
+        // The dead server's claim has not run out yet: the run is unchanged.
         killedIn.add(underWay(await look(server, tenant, body.id)) ?? 'between two steps');
         const { run, seconds } = await endOf(server, tenant, body.id);
         slowest = Math.max(slowest, seconds);
@@ -174,13 +174,13 @@ export function bootstrapCrash({
     await server.stop();
   }, 1_800_000);
 
-  /** A step behind this one has begun: it was too quick to be seen. */
+  /** A later step has started: this one was too quick to be observed. */
   function isPast(step: CrashStep) {
     const later: readonly string[] = crashSteps.slice(crashSteps.indexOf(step) + 1);
     return ({ name, state }: Step) => later.includes(name) && state !== 'waiting';
   }
 
-  test('kill -9 while a run waits for its approval, and when it has just been given: it goes on, and makes everything once', async () => {
+  test('kill -9 while a run waits for its approval, and just after it: the run continues, and creates everything once', async () => {
     const host = await startHostOutside();
     const { env } = host;
     let server = await startEmbedded({ env });

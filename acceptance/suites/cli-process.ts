@@ -13,7 +13,7 @@ import { newWorld, type World } from '../support/world.ts';
 export function cliProcess({ nth }: { nth: number }): void {
   let world: World;
   let svc: Svc;
-  /** For shells: what `svc` needs to work as the admin. */
+  /** Environment for shells in which `svc` works as the admin. */
   let env: Record<string, string>;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ export function cliProcess({ nth }: { nth: number }): void {
   const shell = (script: string, more = {}): Promise<Ran> =>
     run(['bash', '-c', script], { env: { ...env, ...more }, cwd: temporaryFolder() });
 
-  /** The same in a terminal, which `script` makes; what a person sees is its stdout. */
+  /** The same in a terminal of `script`, whose stdout is the screen. */
   const inTerminal = (line: string, more = {}): Promise<Ran> =>
     run(['script', '-qec', line, '/dev/null'], { env: { ...env, TERM: 'xterm-256color', ...more } });
   const terminals = Bun.which('script') !== null;
@@ -98,7 +98,7 @@ export function cliProcess({ nth }: { nth: number }): void {
       ]) {
         const ran = await svc(args, locale);
         expect([args, ran.code, ran.stderr]).toEqual([args, 0, expect.any(String)]);
-        // What the tool says itself; what it quotes stays as it is.
+        // Only the tool's own texts; quoted input stays unchanged.
         expect(ran.stdout.replaceAll(/Zürich|東京|🚲|x…/g, '')).toMatch(/^[\x20-\x7e\n]*$/);
       }
     });
@@ -166,7 +166,7 @@ export function cliProcess({ nth }: { nth: number }): void {
       const mutating = (await commandList()).filter(({ mutates }) => mutates);
       await mapConcurrently(everyNth(mutating, nth), async ({ words }) => {
         const { args, stdin, ...rest } = await commandLine(words, world);
-        // An open stdin that never says anything, unless the command reads it: whoever asked would wait for ever.
+        // An open stdin without input, unless the command reads it: a prompt would wait for ever.
         const child = Bun.spawn([join(root, 'svc'), ...args, '--execute'], {
           env: { ...process.env, ...env, ...rest.env } as Record<string, string>,
           stdin: stdin === undefined ? 'pipe' : new Blob([stdin]),
@@ -246,7 +246,7 @@ export function cliProcess({ nth }: { nth: number }): void {
   });
 
   describe('completion', () => {
-    /** What bash offers after the line, through the script that `svc completion bash` prints. */
+    /** Completions of bash after the line, through the script that `svc completion bash` prints. */
     async function offered(...typed: string[]): Promise<string[]> {
       const words = ['svc', ...typed].map((word) => `'${word}'`).join(' ');
       const { code, stdout, stderr } = await shell(`

@@ -19,7 +19,7 @@ export function cliSuite({ nth }: { nth: number }): void {
     svc = svcFor(world.tenant.server, { token: world.people.A.token, tenant: world.tenant.slug });
   });
 
-  /** Where nothing listens: whoever gets this far shows it by exit 12. */
+  /** No server listens here: a command that gets as far as a request exits with 12. */
   const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 
   describe('every command', () => {
@@ -54,7 +54,7 @@ export function cliSuite({ nth }: { nth: number }): void {
 
     test('prints the same data as JSON lines and as YAML, and a table for people', async () => {
       const reads = commands.filter(({ words, mutates }) => !mutates && / (?:list|get|mine)$/.test(words));
-      // Made first: a list that grows while it is printed cannot be compared.
+      // Created first: a list that grows while it is printed cannot be compared.
       const lines = await mapConcurrently(
         everyNth(reads, nth),
         async ({ words }) => (await commandLine(words, world)).args,
@@ -88,7 +88,7 @@ export function cliSuite({ nth }: { nth: number }): void {
       }
       const asked = await mapConcurrently(everyNth(everything, nth), async ({ words, kind, help }) => {
         const typed = words === '' ? [] : words.split(' ');
-        // Some groups stand for one of their commands when they are typed alone.
+        // Some groups run one of their commands when they are typed alone.
         const isRun = kind === 'command' || help.includes(`svc ${words} without a command is `);
         const forms = [['help', ...typed], [...typed, '-h'], ...(isRun ? [] : [typed])];
         const ran = await Promise.all(forms.map((form) => svc(form, { env: nowhere })));
@@ -96,7 +96,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         return ran.length;
       });
       console.log(
-        `cli: ${everything.length} helps, asked for ${asked.reduce((sum, ways) => sum + ways, asked.length)} times`,
+        `cli: ${everything.length} helps, requested ${asked.reduce((sum, ways) => sum + ways, asked.length)} times`,
       );
     });
 

@@ -32,12 +32,12 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
           .filter((_, at) => at % parts === part);
         const begun = performance.now();
         const found: string[] = [];
-        // Most of the time goes by waiting for a page to be quiet.
+        // Most of the time is spent waiting for a page to be idle.
         await repeatConcurrently(pages.length, atOnce, async (at) => {
           found.push(...(await wrongWith(pages[at]!)));
         });
         const seconds = (performance.now() - begun) / 1000;
-        console.log(`console: ${pages.length} pages looked at in ${seconds.toFixed(1)} s`);
+        console.log(`console: ${pages.length} pages checked in ${seconds.toFixed(1)} s`);
         expect(found).toEqual([]);
       });
     }
@@ -51,7 +51,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
       await settled(page);
       found.push(...(await violationsOf(page)).map((violation) => `light: ${violation}`));
       await page.emulateMedia({ colorScheme: 'dark' });
-      // Nothing else of it depends on the colours.
+      // Only the contrast depends on the theme.
       found.push(...(await violationsOf(page, 'color-contrast')).map((violation) => `dark: ${violation}`));
       for (const width of [360, 3840]) {
         await page.setViewportSize({ width, height: 900 });
@@ -61,7 +61,7 @@ export function consolePagesSuite({ oneOf }: { oneOf: number }): void {
       return [...found, ...complaints].map((text) => `${name}: ${text}`);
     }
 
-    /** Soon: charts draw themselves anew once they have their place. */
+    /** Polls: charts redraw once their container has its size. */
     const fits = (page: Page) =>
       page
         .waitForFunction(

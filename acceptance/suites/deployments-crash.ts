@@ -39,7 +39,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
     };
 
     for (let round = 1; round <= rounds; round++) {
-      // Both go on when the file is there: the one builds until then, the other does not listen before.
+      // Both continue when the file exists: one builds until then, the other does not listen before.
       const gate = join(temporaryFolder(), 'gate');
       const version = `v${round}`;
       built.copy.write({
@@ -53,7 +53,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
         async () => {
           const [first] = await built.deployments();
           const [second] = await released.deployments();
-          // With a process: what is to be left over is there.
+          // Waits for a process, which the kill leaves behind.
           const isThere = runsOf(built).length === 2 && runsOf(released).length === 2;
           return first?.state === 'building' && second?.state === 'releasing' && isThere && [first, second];
         },
@@ -66,7 +66,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
       writeFileSync(gate, '');
       chmodSync(gate, 0o644);
       const restarted = performance.now();
-      // What was live is so again at once, and not only when the next is.
+      // The live deployment answers again before the next one is ready.
       for (const app of apps)
         await until('it answers again', async () => (await app.ask()).status === 200, 40_000);
       slowestReturn = Math.max(slowestReturn, (performance.now() - restarted) / 1000);
@@ -78,7 +78,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
         const live = performance.now();
         await app.answers(version);
         slowestSwitch = Math.max(slowestSwitch, performance.now() - live);
-        // What is left over of the dead server's is neither beside it nor in its place.
+        // Processes of the dead server run neither beside the new ones nor instead of them.
         await until('one instance is left', async () => runsOf(app).length === 1, 40_000);
         const dead = new Set(ofTheDead.map(({ pid, run }) => `${pid} ${run}`));
         expect(processesOf(app).filter(({ pid, run }) => dead.has(`${pid} ${run}`))).toEqual([]);
@@ -109,13 +109,13 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
         `apps back after ${slowestReturn.toFixed(1)} s; switched within ${slowestSwitch.toFixed(0)} ms; answers: ${answers}`,
     );
     expect(slowest).toBeLessThan(endedSecondsMax);
-    // Before an app is up again nothing of it answers.
+    // No process of an app answers before the app is started again.
     expect(answers.except('200 whole', 502, 503, 'not reached')).toEqual([]);
     await server.stop();
     expect(apps.flatMap((app) => processesOf(app))).toEqual([]);
   }, 1_800_000);
 
-  /** By its first push. */
+  /** An app deployed by its first push. */
   async function firstDeployed(app: NodeApp): Promise<void> {
     await app.copy.push();
     const first = await until('the push makes a deployment', async () => (await app.deployments())[0]);

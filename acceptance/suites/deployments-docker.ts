@@ -21,8 +21,8 @@ export function deploymentsDocker({ nth }: { nth: number }): void {
     failure: { code: string; step: string; detail: string } | null;
   }
 
-  /** Each reaches for something that is not the app's; all of them are named beside the code. */
-  const hostile: [line: string, told: string][] = [
+  /** Each tries to access a resource outside the app; all errors name the option beside the code. */
+  const hostile: [line: string, text: string][] = [
     ['privileged: true', 'service web: privileged'],
     ['network_mode: host', 'service web: network_mode'],
     ['volumes: ["/:/host"]', 'service web: volumes'],
@@ -65,7 +65,8 @@ process.on('SIGTERM', () => process.exit(0));
 `;
     const source = (text: string): Files => ({
       'app.js': answers(text),
-      'svc.yaml': 'build:\n  command: node --version > built.txt\nstart: node app.js\nenv:\n  WORD: told\n',
+      'svc.yaml':
+        'build:\n  command: node --version > built.txt\nstart: node app.js\nenv:\n  WORD: greeting\n',
     });
 
     async function newOpenApp(method: 'docker' | 'compose'): Promise<App & { host: string }> {
@@ -99,16 +100,16 @@ process.on('SIGTERM', () => process.exit(0));
       const first = await deploy(app, source('one'));
       expect([first.code, first.json<Deployed>()]).toMatchObject([0, { state: 'live', failure: null }]);
       expect(first.stderr).toContain('node --version > built.txt');
-      await becomes(app, '200 one told');
+      await becomes(app, '200 one greeting');
       const broken = await deploy(app, {
         ...source('broken'),
         'app.js': 'process.exit(4)',
         'svc.yaml': 'start: node app.js\nhealth:\n  path: /\n  timeout: 3s\n',
       });
       expect([broken.code, broken.json<Deployed>().state]).toEqual([9, 'failed']);
-      expect(await answer(app)).toBe('200 one told');
+      expect(await answer(app)).toBe('200 one greeting');
       expect((await deploy(app, source('two'))).code).toBe(0);
-      await becomes(app, '200 two told');
+      await becomes(app, '200 two greeting');
       const back = await asOwner([
         'deployments',
         'rollback',
@@ -119,7 +120,7 @@ process.on('SIGTERM', () => process.exit(0));
         '--json',
       ]);
       expect([back.code, back.json<Deployed>().state]).toEqual([0, 'live']);
-      await becomes(app, '200 one told');
+      await becomes(app, '200 one greeting');
       await until('only one is left', async () => (await containersOf(app)).length === 1, 60_000);
 
       const [container] = await containersOf(app);
@@ -127,16 +128,16 @@ process.on('SIGTERM', () => process.exit(0));
       await server.exited;
       const { dataDir, port } = server;
       server = await startServer({ dataDir, port, env });
-      await becomes(app, '200 one told');
+      await becomes(app, '200 one greeting');
       expect(await containersOf(app)).toEqual([container!]);
-      // What it says is heard again, too.
+      // Its log lines are collected again, too.
       const lines = async () => {
         const { stdout } = await asOwner(['logs', '--app', app.id]);
         return stdout.split('\n').filter((line) => line.includes('still one'));
       };
       const before = (await lines()).length;
       await until('it is heard again', async () => (await lines()).length > before + 5, 30_000);
-      // By a server that was told of the secret by nobody.
+      // By a server that has not received the secret.
       expect((await lines()).filter((line) => !line.includes('still one ***'))).toEqual([]);
       expect(JSON.stringify(await asOwner(['logs', '--app', app.id]))).not.toContain(token);
       await asOwner(['apps', 'suspend', app.id, '--execute']);
@@ -164,27 +165,27 @@ process.on('SIGTERM', () => process.exit(0));
         Dockerfile: `FROM ${engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`,
         'app.js': answers(text),
         'compose.yaml':
-          'services:\n  web: { build: ., expose: [8080], environment: { WORD: told }, volumes: ["data:/data"] }\nvolumes: { data: }\n',
+          'services:\n  web: { build: ., expose: [8080], environment: { WORD: greeting }, volumes: ["data:/data"] }\nvolumes: { data: }\n',
       });
       expect((await deploy(app, files('one'))).code).toBe(0);
-      await becomes(app, '200 one told');
+      await becomes(app, '200 one greeting');
       const seen = new Set<string>();
       let isOver = false;
       const asking = (async () => {
         for (; !isOver; await Bun.sleep(20)) seen.add((await answer(app)).slice(0, 12));
       })();
       expect((await deploy(app, files('two'))).code).toBe(0);
-      await becomes(app, '200 two told');
+      await becomes(app, '200 two greeting');
       isOver = true;
       await asking;
       const others = [...seen].filter((each) => !each.startsWith('503'));
-      expect([others, seen.size > others.length]).toEqual([['200 one told', '200 two told'], true]);
+      expect([others, seen.size > others.length]).toEqual([['200 one greeting', '200 two greeting'], true]);
     });
 
     test('refuse a compose file with access to the host before anything changes', async () => {
       const app = await newOpenApp('compose');
       const before = [await engine.docker('images', '-q'), await engine.docker('ps', '-aq')];
-      for (const [line, told] of everyNth(hostile, nth)) {
+      for (const [line, text] of everyNth(hostile, nth)) {
         const ran = await deploy(app, {
           Dockerfile: `FROM ${engine.baseImage}\nRUN echo built\n`,
           'compose.yaml': `services:\n  web:\n    build: .\n    expose: [8080]\n    ${line}\n`,
@@ -194,7 +195,7 @@ process.on('SIGTERM', () => process.exit(0));
           ran.code,
           ran.json<Deployed>().failure?.step,
           ran.json<Deployed>().failure?.detail,
-        ]).toEqual([line, 9, 'detect', expect.stringContaining(told)]);
+        ]).toEqual([line, 9, 'detect', expect.stringContaining(text)]);
       }
       expect([await engine.docker('images', '-q'), await engine.docker('ps', '-aq')]).toEqual(before);
     });

@@ -28,9 +28,9 @@ export function gitHostileNames({
   bootstrapsCount: number;
   commandsCount: number;
 }): void {
-  /** So many of one person stay below what a person may ask in a minute. */
+  /** Stays below the rate limit per person and minute. */
 
-  /** What the server has to start, for itself, for git and for apps. */
+  /** Programs that the server starts, for itself, for git and for apps. */
   const programs = new Set([
     'bun',
     'bun.exe',
@@ -50,11 +50,11 @@ export function gitHostileNames({
     'mkdir',
     'mknod',
     'pasta',
-    // What pasta becomes on machines with AVX2.
+    // The name of pasta on machines with AVX2.
     'passt.avx2',
     'ip',
     'bwrap',
-    // Whether there can be a sandbox is tried out.
+    // The server tests whether a sandbox works.
     'true',
     'sh',
     'dash',
@@ -71,7 +71,7 @@ export function gitHostileNames({
       const traced = join(temporaryFolder(), 'programs');
       const server = await startEmbedded({ command: tracedServer(traced), finds: 'prepared' });
       const touched = temporaryFolder();
-      // Whoever is run could leave a trace.
+      // A file that is executed would leave a trace.
       chmodSync(touched, 0o777);
       const random = newRandom();
       const values = hostileNames(random, { count, folder: touched });
@@ -119,20 +119,20 @@ export function gitHostileNames({
       expect(places.slice(0, 10)).toEqual([]);
       expect(names.except(...programs).filter((name) => !name.startsWith('git-'))).toEqual([]);
       expect(readdirSync(touched)).toEqual([]);
-      // It was looked where there is something to be seen.
+      // Programs did receive such values: otherwise the checks above would prove nothing.
       expect(withValue).toBeGreaterThan(count / 10);
       expect(server.output()).not.toContain('"level":50');
     },
     1_800_000,
   );
 
-  /** Of a repository whose name was right: git hands it on to its own helper. */
+  /** Arguments with a valid repository name: git passes it on to its own helper. */
   const isOurAddress = (argument: string) =>
     /^http:\/\/(?:127\.0\.0\.1|localhost):\d+\/git\/[A-Za-z0-9-]+\/[\w.-]+\.git\/?$/.test(argument);
 
   async function newKnockers(tenant: Tenant, random: Random, people: number): Promise<Knocker[]> {
-    const [tell, common] = [await webhookSender(tenant.server), `${tenant.slug}/common`];
-    // Read by every member.
+    const [sendWebhook, common] = [await webhookSender(tenant.server), `${tenant.slug}/common`];
+    // Every member can read this repository.
     await done(
       tenant.admin.call('POST', `/git/api/v3/orgs/${tenant.slug}/repos`, { name: 'common', private: false }),
     );
@@ -162,14 +162,14 @@ export function gitHostileNames({
           repoId: repo.id,
           common,
           template: template.id,
-          tell,
+          sendWebhook,
           random,
         };
       }),
     );
   }
 
-  /** As branches and as files of a repository that an app is connected to; as the only branch of one that was empty. */
+  /** Names of branches and files of a connected repository, and of the only branch of an empty one. */
   async function pushHostileNames(tenant: Tenant, values: readonly string[]): Promise<string> {
     const app = await newNodeApp(tenant, {});
     const { folder } = app.copy;
@@ -197,7 +197,7 @@ export function gitHostileNames({
       remoteOf(tenant, tenant.member, empty.full_name),
       `${commit}:refs/heads/${only}`,
     ]);
-    await until('the pushes are told of', async () => {
+    await until('the pushes are recorded', async () => {
       const { last_push } = await done(app.owner.call('GET', `${app.base}/git`));
       return last_push?.outcome === 'other_branch';
     });
@@ -212,7 +212,7 @@ export function gitHostileNames({
     return `${branches.length} branches and ${files.length} files`;
   }
 
-  /** `svc.yaml` of pushed source names folders and files that are there under such names. */
+  /** `svc.yaml` of pushed source refers to folders and files with such names. */
   async function buildHostileSource(tenant: Tenant, values: readonly string[]): Promise<Tally> {
     const app = await newNodeApp(tenant, {});
     const states = new Tally();
@@ -236,7 +236,7 @@ export function gitHostileNames({
     return states;
   }
 
-  /** Those that are names go all the way; one of them may be that of a repository already. */
+  /** Valid names are accepted; one of them may already be the name of a repository. */
   async function bootstrapHostileNames(by: Knocker, values: readonly string[], max: number): Promise<Tally> {
     const { person, tenant, template } = by;
     const states = new Tally();
@@ -248,7 +248,7 @@ export function gitHostileNames({
         repo_name: `${value}.again`,
         name: `$(${value});`,
       };
-      // The same person has knocked at this door above, as often as they may in a minute.
+      // The same person has used up the minute's requests to this endpoint above.
       const { id } = await until(
         'the run is accepted',
         async () => {

@@ -3,7 +3,7 @@ import { bearer, done, type Person, type Tenant } from '../support/people.ts';
 import type { Random } from '../support/random.ts';
 import { sendRaw } from '../support/sockets.ts';
 
-/** Where one person knocks: an app of their own, connected to a repository of their own. */
+/** The targets of one person: an app of their own, connected to a repository of their own. */
 export interface Knocker {
   person: Person;
   tenant: Tenant;
@@ -11,16 +11,16 @@ export interface Knocker {
   app: string;
   repo: string;
   repoId: number;
-  /** One that every member reads, with a commit. */
+  /** A repository that every member can read, with a commit. */
   common: string;
   template: string;
-  tell: Awaited<ReturnType<typeof webhookSender>>;
+  sendWebhook: Awaited<ReturnType<typeof webhookSender>>;
   random: Random;
 }
 
 export interface Knock {
   status: number;
-  /** For the report of one that should not be. */
+  /** Description for the report of an unexpected answer. */
   body: unknown;
 }
 
@@ -61,7 +61,7 @@ const fork =
       ...fields(value),
     });
 
-/** What is made is taken away again: there is room for a hundred. */
+/** Deletes what it creates: the limit is one hundred. */
 const addTemplate =
   (fields: (by: Knocker, value: string) => object): Way =>
   async (by, value) => {
@@ -71,7 +71,7 @@ const addTemplate =
     return made;
   };
 
-/** Byte for byte, so that nothing on the way makes a path right; spaces and the like would end the target itself. */
+/** Sent as raw bytes, so that no client normalizes the path; white space would end the target. */
 const raw =
   (method: string, target: (by: Knocker, value: string) => string): Way =>
   async (by, value) => {
@@ -98,7 +98,7 @@ const rest =
   (by, value) =>
     by.person.call(method, `/git/api/v3${path(by, value)}`, body?.(value));
 
-/** As the page and the address for codes are used: a form, without a login. */
+/** The forms of the device page and its endpoint, without a login. */
 const form =
   (path: string, fields: (value: string) => Record<string, string>): Way =>
   async ({ tenant, person }, value) => {
@@ -116,10 +116,10 @@ const push =
   (by, value) => {
     const repository = { id: by.repoId, full_name: by.repo };
     const payload = { ref: 'refs/heads/main', after: 'a'.repeat(40), repository };
-    return by.tell({ payload: { ...payload, ...fields(by, value) } });
+    return by.sendWebhook({ payload: { ...payload, ...fields(by, value) } });
   };
 
-/** Every door that takes a name of a repository, an owner, a branch, a ref or a path, with the ways in. */
+/** Every endpoint that takes the name of a repository, an owner, a branch, a ref or a path. */
 export const doors: Readonly<Record<string, readonly Way[]>> = {
   detect: [
     detect((by, value) => `repo=${inQuery(repoForms(by, value))}`),

@@ -1,17 +1,17 @@
 import type { Random } from '../support/random.ts';
 
-/** Stands in every value: by it one is found again, wherever it went. */
+/** Marker in every value, by which the value is found wherever it went. */
 export const mark = 'zqx';
 
 /**
- * Names of repositories, owners, branches, refs and paths as somebody would choose them who wants a program to be run,
- * an option to be taken or a file elsewhere to be touched. What would be run writes into the folder.
+ * Names of repositories, owners, branches, refs and paths with which an attacker would try to run a program,
+ * pass an option or write a file elsewhere. The injected commands write into the folder.
  */
 export function hostileNames(random: Random, { count, folder }: { count: number; folder: string }): string[] {
   return random.times(count, (at) => hostileName(random, `${mark}${at}`, `${folder}/${mark}${at}`));
 }
 
-/** Those that nothing is left to chance with. */
+/** Names that every run uses. */
 export function worstNames(folder: string): string[] {
   const file = `${folder}/${mark}`;
   return [
@@ -36,7 +36,7 @@ function hostileName(random: Random, own: string, file: string): string {
   return value;
 }
 
-/** With OWN or FILE in it, by which it is known. */
+/** Templates; OWN and FILE are replaced by the marker. */
 type Kind = (random: Random) => string;
 
 const begins = [
@@ -100,7 +100,7 @@ const signs = [
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a shell's.
 const commands = ['touch FILE', 'touch${IFS}FILE', '{touch,FILE}', 'id>FILE'];
 
-/** One on each line, or several with a wide space between them. */
+/** One per line, or several separated by a wide space. */
 const table =
   (lines: string): Kind =>
   (random) =>
@@ -112,14 +112,14 @@ $(COMMAND)    ${'`COMMAND`'}    OWN;COMMAND    OWN|COMMAND    OWN&COMMAND    OWN
 ';COMMAND;'    ";COMMAND;"    $((OWN))$(COMMAND)    <(COMMAND)    OWN>FILE    \$(COMMAND)    '"$(COMMAND)"'
 $(COMMAND).git    a$(COMMAND)/b    "$(COMMAND)    OWN'    OWN"    !COMMAND    OWN$(COMMAND)    {OWN,$(COMMAND)}`);
 
-/** What git, tar or ssh would take for an option. */
+/** Values that git, tar or ssh would read as an option. */
 const asOption = table(`
 --upload-pack=touch FILE    --upload-pack=touch\tFILE    -uFILE    --exec=touch FILE    --receive-pack=touch FILE;
 -c OWN    -ccore.sshCommand=touch FILE    --config=alias.x=!touch FILE    -oProxyCommand=touch FILE    --output=FILE
 -oFILE    --template=/OWN    --git-dir=/OWN    --work-tree=/OWN    --exec-path=/OWN    --to-command=touch FILE
 --checkpoint-action=exec=touch FILE    --OWN    -OWN    --end-of-optionsOWN    --allOWN    --mirrorOWN    --helpOWN`);
 
-/** Places that git would go to by itself. */
+/** Locations that git would resolve by itself. */
 const asRemote = table(`
 ext::sh -c touch% FILE    ext::touch FILE    fd::7/OWN    file:///OWN    file://FILE/.git    git://127.0.0.1/OWN
 ssh://-oProxyCommand=touch FILE/OWN    git@-oProxyCommand=touch FILE:OWN    https://x@127.0.0.1/OWN    https:OWN/x
@@ -143,7 +143,7 @@ const ofLanguages = table(String.raw`
 __proto__OWN    constructor/OWN    {{slug}}OWN    $\{process.env}OWN    %s%nOWN    ' or 1=1 --OWN    nullOWN    [OWN]
 <script>OWN</script>    OWN');drop table svc.apps;--    0xOWN    {"$ne":"OWN"}    \u0000OWN    OWN\n    ../OWN\0`);
 
-/** Allowed where they stand, and the more dangerous for it: these go all the way. */
+/** Valid values, which the product uses: the more dangerous ones. */
 const allowed = table(`
 OWN    _OWN    .OWN    OWN.sh    OWN--upload-pack    OWN-    OWN.    OWN_x.tar    OWN/x    OWN@x    OWN=x    OWN#x
 OWN%00    OWN,x    OWN+x    xOWN/y=z    OWN%2e%2e`);

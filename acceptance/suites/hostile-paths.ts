@@ -1,12 +1,12 @@
 import type { Random } from '../support/random.ts';
 
-/** What somebody who knows much, and should not be told more, puts into paths. */
+/** Paths that an informed attacker would try. */
 export interface KnownNames {
-  /** Of sites, without ports. */
+  /** Hosts of sites, without ports. */
   hosts: readonly string[];
-  /** Paths of files that are there somewhere, with and without fingerprints. */
+  /** Paths of files that exist in a release, with and without fingerprints. */
   paths: readonly string[];
-  /** Ids of blobs, apps, tenants and releases, and sums: all that names something inside. */
+  /** Ids of blobs, apps, tenants and releases, and hashes: all internal names. */
   ids: readonly string[];
   /** Keys of the object store and paths of its folder. */
   places: readonly string[];
@@ -122,7 +122,7 @@ const known = [
   'hasOwnProperty',
 ];
 
-/** A target as it stands in the first line of a request; bytes as of Latin-1. */
+/** A request target of HTTP; bytes as Latin-1. */
 export function hostileTarget(random: Random, names: KnownNames): string {
   const kind = random.below(100);
   if (kind < 2) return random.pick(['*', '', '?', 'index.html', '//', '///', '/%', `/${'a'.repeat(9_000)}`]);
@@ -156,7 +156,7 @@ function part(random: Random, names: KnownNames): string {
   return random.pick(names.hosts);
 }
 
-/** The same name in another form that somebody on the way may take for the same. */
+/** Another form of the name that a component might normalize to the same. */
 function disguised(random: Random, text: string): string {
   switch (random.below(12)) {
     case 0:
@@ -180,7 +180,7 @@ function disguised(random: Random, text: string): string {
   }
 }
 
-/** Host headers that mean one of the sites, or try to mean two. */
+/** Host headers that name one of the sites, or try to name two. */
 export function hostileHost(random: Random, names: KnownNames, port: number): string[] {
   const [host, other] = [random.pick(names.hosts), random.pick(names.hosts)];
   const plain = `${host}:${port}`;

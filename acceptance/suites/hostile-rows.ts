@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.ts';
 
-/** Marks that everything a user sends here carries; none may stand in the text of a statement. */
+/** Markers in everything that a user sends here; none may appear in the text of a statement. */
 export const marks = {
   text: 'nonceq7x',
   int: '1731177317',

@@ -23,7 +23,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     coOwners: string[];
   }
 
-  /** Who owns the app by what the audit tells alone, entry by entry; an entry that does not follow is thrown. */
+  /** The owners of the app derived from the audit alone; throws at an entry that does not follow. */
   function replay(entries: readonly Entry[]): Owners {
     let owner = '';
     const coOwners = new Set<string>();
@@ -49,7 +49,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     return { owner, coOwners: [...coOwners].sort() };
   }
 
-  /** State and audit by one statement, so at one moment: what is wrong with them, if anything. */
+  /** Differences between state and audit, read by one statement and so at one moment. */
   async function wrongWith(database: ServerDatabase, app: string): Promise<string[]> {
     const found = await database.query(
       `select a.owner_id,
@@ -60,19 +60,19 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
       [app],
     );
     const row = found[0] as { owner_id: string; co: string[]; entries: Entry[] };
-    const told = replay(row.entries);
+    const replayed = replay(row.entries);
     const state = { owner: row.owner_id, coOwners: row.co };
     return [
       ...(found.length === 1 ? [] : [`${found.length} apps`]),
       ...(row.owner_id ? [] : ['no owner']),
       ...(row.co.includes(row.owner_id) ? ['the owner is a co-owner, too'] : []),
-      ...(JSON.stringify(told) === JSON.stringify(state)
+      ...(JSON.stringify(replayed) === JSON.stringify(state)
         ? []
-        : [`state ${JSON.stringify(state)}, audit ${JSON.stringify(told)}`]),
+        : [`state ${JSON.stringify(state)}, audit ${JSON.stringify(replayed)}`]),
     ];
   }
 
-  /** What the API itself shows: one owner, and nobody twice. */
+  /** Checks the API's answer: one owner, and nobody twice. */
   function wrongIn({ status, body }: Answered): string[] {
     if (status !== 200) return [`${status}`];
     const items: { role: string; user_id: string }[] = body.items;
@@ -81,20 +81,20 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     return owners === 1 && distinct === items.length ? [] : [JSON.stringify(items)];
   }
 
-  /** People who may own the app, and who was last heard to be its owner. */
+  /** People who may own the app, and the last known owner. */
   interface Crowd {
     people: readonly Person[];
     owner: Person;
   }
 
-  /** One edit by somebody of somebody: many are refused, since only one person is the owner at a time. */
+  /** A random edit: many are refused, since only one person is the owner at a time. */
   async function edit(ground: RowsWorld, crowd: Crowd, random: Random): Promise<Answered> {
     const by = random.chance(0.5) ? crowd.owner : random.pick(crowd.people);
     const about = random.pick(crowd.people);
     const app = `${ground.tenant.base}/apps/${ground.app.id}`;
     switch (random.below(5)) {
       case 0:
-        return madeOrNot(await crowd.owner.call('POST', `${app}/co-owners`, { user_id: about.id }));
+        return markUnchanged(await crowd.owner.call('POST', `${app}/co-owners`, { user_id: about.id }));
       case 1:
         return random.pick([by, ground.tenant.admin]).call('DELETE', `${app}/co-owners/${about.id}`);
       default: {
@@ -105,11 +105,11 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     }
   }
 
-  /** A repeat is answered well and changes nothing: counted apart, as what browsers call that. */
-  const madeOrNot = (answer: Answered) =>
+  /** A repeat succeeds and changes nothing: counted as 304, apart from changes. */
+  const markUnchanged = (answer: Answered) =>
     answer.body?.changed === false ? { ...answer, status: 304 } : answer;
 
-  /** The owner of the app and its co-owners, who are let as far as the lock and judged again there. */
+  /** The owner and the co-owners of the app, who are authorized again under the lock. */
   async function crowdOf(ground: RowsWorld): Promise<Crowd> {
     const others = await Promise.all(Array.from({ length: peopleCount - 1 }, () => newMember(ground.tenant)));
     const coOwners = `${ground.tenant.base}/apps/${ground.app.id}/co-owners`;
@@ -119,7 +119,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
 
   const isMade = (status: number) => status === 200 || status === 201 || status === 204;
 
-  test('300 transfers and edits of co-owners at once: always one owner, and the audit tells the state', async () => {
+  test('300 transfers and edits of co-owners at once: always one owner, and the audit matches the state', async () => {
     const random = newRandom();
     const server = await startEmbedded();
     const ground = await rowsWorld(server);
@@ -144,7 +144,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     };
     const polling = poller();
     const work = async () => statuses.add((await edit(ground, crowd, random)).status);
-    // All at once, and then by fewer at a time, who have heard who the owner is.
+    // All in parallel first, then fewer at a time, who know the owner.
     for (const atOnce of [editsCount, 4]) await repeatConcurrently(editsCount, atOnce, work);
     over = true;
     await polling;
@@ -170,7 +170,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
       [204, 0],
     ] as const)
       expect(statuses.count(status)).toBeGreaterThan(min);
-    // To oneself 400; of who is no owner 403, or 404 where they do not even see the app.
+    // A transfer to oneself: 400; by a person who is not the owner: 403, or 404 if they do not see the app.
     expect(statuses.except(200, 201, 204, 304, 400, 403, 404, 409)).toEqual([]);
     await database.close();
     await server.stop();
@@ -195,7 +195,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
         const answer = await edit(ground, crowd, random).catch(() => null);
         statuses.add(answer?.status ?? 'no answer');
         if (answer && isMade(answer.status)) acknowledged++;
-        // Told to the caller: it must be in the audit whatever happens after.
+        // Confirmed to the caller: must be in the audit whatever happens after.
         if (answer?.status === 200) transfers.add(String(answer.headers.get('x-request-id')));
         if (!answer || answer.status >= 500) await until('the server is back', isReady, 60_000);
       }
@@ -216,11 +216,11 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     await Promise.all(clients);
     const database = openServerDatabase(server);
     wrong.push(...(await wrongWith(database, ground.app.id)));
-    const told = await database.query(
+    const audited = await database.query(
       "select request_id from svc.audit_entries where action = 'ownership.transfer' and app_id = $1",
       [ground.app.id],
     );
-    const lost = transfers.difference(new Set(told.map(({ request_id }) => String(request_id))));
+    const lost = transfers.difference(new Set(audited.map(({ request_id }) => String(request_id))));
     await database.close();
     const list = caller(server, { authorization: `Bearer ${ground.tenant.admin.token}` });
     const shown = await list('GET', `${ground.tenant.base}/apps/${ground.app.id}/co-owners`);

@@ -33,7 +33,7 @@ export function preview({ nth }: { nth: number }): void {
   let svc: Svc;
   let mutating: string[];
 
-  // A server of its own, on the embedded database: nobody else changes what is compared.
+  // A server of its own, on the embedded database: no other test changes the compared data.
   beforeAll(async () => {
     const server = await startServer({ env: { SVC_DATABASE_URL: '' } });
     database = openServerDatabase(server);
@@ -43,14 +43,14 @@ export function preview({ nth }: { nth: number }): void {
   });
   afterAll(() => database?.close());
 
-  /** What was done meanwhile left every byte as it was. */
+  /** Checks that the action left every byte unchanged. */
   async function changesNothing(what: string, doing: () => Promise<void>): Promise<void> {
     const before = await database.state();
     await doing();
     expect([what, difference(before, await database.state())]).toEqual([what, {}]);
   }
 
-  /** The entries that the audit gained meanwhile. */
+  /** The audit entries that the action added. */
   async function audited(
     doing: () => Promise<void>,
   ): Promise<{ target: string; kind: string; action: string; changes: Change[] }[]> {
@@ -71,9 +71,9 @@ export function preview({ nth }: { nth: number }): void {
       }));
   }
 
-  /** The plan as it stands in the audit, where what only an execution can know stands for the words of the plan. */
+  /** The plan in the form of the audit; values known only at execution replace the plan's placeholders. */
   function expectPlanned(plan: Plan, entries: { target: string; kind: string; changes: Change[] }[]): void {
-    // What is about something else than the first is told apart by its kind.
+    // Entries about other records than the first are distinguished by their kind.
     const done = entries.flatMap(({ target, kind, changes }) =>
       changes.map((change) =>
         target === entries[0]?.target ? change : { ...change, path: `${kind}.${change.path}` },
@@ -123,7 +123,7 @@ export function preview({ nth }: { nth: number }): void {
     });
 
     test('previews without --execute in any form, and leaves every byte of the database unchanged', async () => {
-      // A form is read before a command is: what is true of some is true of all.
+      // All commands share the form parser: a sample is enough.
       const inEveryForm = new Set(everyNth(mutating, nth * nth));
       let previews = 0;
       for (const words of everyNth(mutating, nth)) {
@@ -144,7 +144,7 @@ export function preview({ nth }: { nth: number }): void {
     });
 
     test('executes exactly the previewed changes with --plan, and the audit contains them', async () => {
-      // What each operation changes is compared below, for all of them.
+      // The changes of each operation are compared below.
       for (const words of everyNth(mutating, nth)) {
         const { args, ...rest } = await commandLine(words, world);
         const { dry_run, plan } = (await svc([...args, '--json'], rest)).json<{
@@ -160,10 +160,10 @@ export function preview({ nth }: { nth: number }): void {
           expect([words, done.code, done.stderr.includes('plan_stale')]).toEqual([words, 0, false]);
           expect(done.json()).not.toHaveProperty('dry_run');
         });
-        // The audit is about the platform; rows are the app's own.
+        // Changes of rows are not in the audit.
         const isAudited = !words.startsWith('rows ');
         expect([words, entries.length > 0]).toEqual([words, isAudited]);
-        // What is sent to an address, or the address itself, is a change of its own.
+        // An e-mail and a new URL are changes of their own.
         const isOfTwo = ['apps storage put', 'apps static deploy', 'deploy'].includes(words);
         if (isAudited)
           expectPlanned(plan, isOfTwo ? entries.filter(({ action }) => action === plan.operation) : entries);
@@ -284,7 +284,7 @@ export function preview({ nth }: { nth: number }): void {
     expect(anchors.filter(({ tenantId, seq, hash }) => !made.has(`${tenantId} ${seq} ${hash}`))).toEqual([]);
   });
 
-  /** What it comes to is decided by a person somewhere else: the plan says what that would be. */
+  /** A person decides the outcome elsewhere: the plan describes the outcome of an approval. */
   const decidedElsewhere = new Set(['gitHost.pollLink']);
 
   describe('every operation that changes something', () => {
@@ -292,7 +292,7 @@ export function preview({ nth }: { nth: number }): void {
       const { operations } = await readDocument(world.tenant.server);
       const changing = operations.filter(({ mutates }) => mutates);
       for (const operation of everyNth(changing, nth)) {
-        // An admin may do most of it; the rest is for an app's owner.
+        // An admin may run most operations; the rest need an app's owner.
         const letter = operation.who.A === 'y' || operation.who.A === 'own' ? 'A' : 'O';
         const { params, body } = await newCallInput(operation.id, world, letter);
         const address = addressOf(operation, params);
@@ -319,7 +319,7 @@ export function preview({ nth }: { nth: number }): void {
           const answer = await world.as[letter](operation.method, address, body, ifPlan);
           expect([operation.id, answer.status]).toEqual([operation.id, operation.success]);
         });
-        // The audit is about the platform; rows are the app's own.
+        // Changes of rows are not in the audit.
         if (isOfRows(operation)) expect([operation.id, entries]).toEqual([operation.id, []]);
         else expectPlanned(plan!, entries);
       }

@@ -26,7 +26,7 @@ export function publicationSequences({
   });
   afterAll(() => database?.close());
 
-  /** Each in a tenant of its own with two admins: who is one changes on the way, and nobody asks too often. */
+  /** Each in a tenant of its own with two admins: roles change on the way, and no rate limit is exceeded. */
   async function walkAt(at: number): Promise<Walked> {
     const tenant = await newTenant(server);
     const as = (role: 'tenant_member' | 'tenant_admin') => newPerson(server, { tenant: tenant.id, role });
@@ -63,7 +63,7 @@ export function publicationSequences({
     });
     console.log(`publication: ${tally}`);
     expect(wrong.slice(0, 10)).toEqual([]);
-    // It has been everywhere: otherwise the above would say little.
+    // Every state was visited: otherwise the checks above would prove little.
     for (const met of [
       'approve done',
       'approve unchanged',
@@ -115,13 +115,13 @@ export function publicationSequences({
     expect(wrong.slice(0, 10)).toEqual([]);
   });
 
-  /** Private, with its first release shown, and no request open. */
+  /** A private app whose first release is active, without an open request. */
   async function startOver({ people, base, releases }: Walked): Promise<void> {
     await done(people.owner.call('PATCH', base, { visibility: 'private' }));
     await done(people.owner.call('POST', `${base}/static/releases/${releases[0]}/activate`));
   }
 
-  /** In turn: how often one person asks in a minute is limited. */
+  /** Owners take turns: the number of requests per person and minute is limited. */
   let asks = 0;
   const ask = async ({ people, base }: Walked, visibility: string): Promise<string> => {
     const asking = asks++ % 2 === 0 ? people.owner : people.coOwner;
@@ -132,7 +132,7 @@ export function publicationSequences({
   const codeOf = ({ status, body }: { status: number; body: { code?: string } }) =>
     body.code ?? String(status);
 
-  /** An approval asks more questions than what it races with: behind a look at the app, both come first now and then. */
+  /** An approval runs more queries than its competitor: after a read of the app, either may win. */
   type When = 'at once' | 'behind';
   async function start<T>({ people, base }: Walked, when: When, what: () => Promise<T>): Promise<T> {
     if (when === 'behind') await people.owner.call('GET', `${base}/static/site`);

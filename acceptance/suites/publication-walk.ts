@@ -8,7 +8,7 @@ export const widths = ['private', 'invite_only', 'public', 'internet'] as const;
 export type Width = (typeof widths)[number];
 const rank = (width: Width) => widths.indexOf(width);
 
-/** `keen` is an admin and a co-owner: who may ask for something and decide on it, though never on the same. */
+/** `keen` is an admin and a co-owner: who may request and decide, though never on the same request. */
 export type Who = 'owner' | 'coOwner' | 'admin' | 'keen' | 'member';
 export type People = Record<Who, Person>;
 
@@ -20,22 +20,22 @@ export interface Walked {
   /** `…/apps/<app>` */
   base: string;
   releases: string[];
-  /** Requests in the order in which they were made, as whoever made them knows them. */
+  /** Requests in the order of their creation, as their requesters see them. */
   asked: { id: string; by: Who; width: Width; content: string }[];
   promotion: { by: Who; release: string; content: string } | null;
-  /** The one of the two admins who is none at the moment. */
+  /** The admin of the two whose role is currently removed. */
   demoted: 'admin' | 'keen' | null;
-  /** By the sum of files and configuration: how wide another person than who asked has let it become. */
+  /** By the hash of files and configuration: the widest visibility that another person approved. */
   approved: Map<string, Width>;
   seen: Seen;
 }
 
-/** As it is in the database at one moment. */
+/** The state in the database at one moment. */
 export interface Seen {
   width: Width;
   record: string;
   runtime: string;
-  /** Sums of files and configuration. */
+  /** Hashes of files and configuration. */
   active: string | null;
   staged: string | null;
   stagedId: string | null;
@@ -86,14 +86,14 @@ export async function look(database: ServerDatabase, app: string): Promise<Seen>
   return row as unknown as Seen;
 }
 
-/** One step: what was done, by whom, and how it was answered. Whatever another person approves by it is noted. */
+/** One step: its action, its caller and the answer. Records what another person approves by it. */
 export async function step(walked: Walked, random: Random, tally: Tally): Promise<string> {
-  // Where it is archived or suspended little else can be done: mostly that ends first.
+  // An archived or suspended app allows little else: mostly that state ends first.
   const isStopped = walked.seen.record !== 'active' || walked.seen.runtime === 'suspended';
   const alone = walked.demoted !== null && random.chance(0.6) ? aloneMoves : moveNames;
   const name = isStopped && random.chance(0.7) ? 'reactivate' : random.pick(alone);
   const { by, run } = moves[name];
-  // Who is the only admin is to try it alone.
+  // The only admin tries to decide alone.
   const left = walked.demoted === 'admin' ? 'keen' : 'admin';
   const usual = alone === aloneMoves ? left : random.pick(by);
   const who = random.chance(0.9) ? usual : random.pick(everybody);
@@ -101,13 +101,13 @@ export async function step(walked: Walked, random: Random, tally: Tally): Promis
   if (answer === null) return `${name}: there is nothing to do it with`;
   if (answer.status >= 500) throw new Error(`${name} answered ${JSON.stringify(answer.body)}`);
   const done = answer.body.changed === false ? 'unchanged' : 'done';
-  const said = answer.status < 400 ? done : String(answer.body.code);
-  tally.add(`${name} ${said}`);
-  if (said === 'self_review' && walked.demoted !== null) tally.add('alone self_review');
-  return `${name} by ${who}: ${said}`;
+  const outcome = answer.status < 400 ? done : String(answer.body.code);
+  tally.add(`${name} ${outcome}`);
+  if (outcome === 'self_review' && walked.demoted !== null) tally.add('alone self_review');
+  return `${name} by ${who}: ${outcome}`;
 }
 
-/** What may not be: wider than it was without another's approval, or content beyond its owners that nobody let through. */
+/** Violations: wider visibility without another person's approval, or visible content that nobody approved. */
 export async function wrongAfter(walked: Walked, allowed: readonly Width[]): Promise<string[]> {
   const { seen: before, database, app, approved } = walked;
   const seen = await look(database, app);
@@ -122,7 +122,7 @@ export async function wrongAfter(walked: Walked, allowed: readonly Width[]): Pro
   ];
 }
 
-/** What the last step lets the app become: the width of a request that another person has just approved. */
+/** The visibility that the last step allows: that of a request which another person has just approved. */
 export const granted = new WeakMap<Walked, Width>();
 
 function noteApproval(walked: Walked, content: string, width: Width): void {
@@ -140,7 +140,7 @@ const ofRelease = (walked: Walked, who: Who, id: string, move: string) =>
   post(walked, who, `${walked.base}/static/releases/${id}/${move}`);
 
 async function decide(walked: Walked, who: Who, move: string, random: Random, body?: object): Ran {
-  // Mostly the newest one, now and then one that is over.
+  // Mostly the newest request, sometimes a closed one.
   const asked = random.chance(0.85) ? walked.asked.at(-1) : random.pick(walked.asked);
   if (!asked) return null;
   const path = `${walked.tenant.base}/publication-requests/${asked.id}/${move}`;
@@ -161,7 +161,7 @@ async function setRole(walked: Walked, who: Who, whose: 'admin' | 'keen', role: 
 }
 
 const moves = {
-  /** Of the other admin: who is left is the only one. */
+  /** Removes the role of the other admin: one admin is left. */
   demote: {
     by: ['admin', 'keen', 'keen'],
     run: (walked, who) => setRole(walked, who, who === 'keen' ? 'admin' : 'keen', 'tenant_member'),
@@ -186,7 +186,7 @@ const moves = {
       const answer = await post(walked, who, `${base}/publication-requests`, body);
       if (answer.status !== 201) return answer;
       const content = answer.body.pinned === 'staged' ? seen.staged : seen.active;
-      if (content === null) throw new Error('Something was asked for that is not there.');
+      if (content === null) throw new Error('A missing file was requested.');
       walked.asked.push({ id: answer.body.id, by: who, width: visibility, content });
       return answer;
     },
@@ -242,19 +242,19 @@ const moves = {
   archive: { by: [...owners, 'admin'], run: (walked, who) => post(walked, who, `${walked.base}/archive`) },
   reactivate: {
     by: [...owners, 'admin'],
-    // Reactivated, a site is suspended: resumed, its visitors see it again.
+    // A reactivated site is suspended: visitors see it again after resume.
     run: (walked, who) =>
       post(walked, who, `${walked.base}/${walked.seen.record === 'archived' ? 'reactivate' : 'resume'}`),
   },
 } satisfies Record<string, Move>;
 
-/** What leads somewhere comes more often than what ends it. */
+/** Actions that make progress are more frequent than those that end it. */
 const moveNames: readonly (keyof typeof moves)[] = [
   ...(['publish', 'publish', 'publish', 'publish', 'publish', 'approve', 'approve', 'approve'] as const),
   ...(['approve', 'update', 'activate', 'activate', 'rollback', 'stage', 'stage', 'promote'] as const),
   ...(['promote-approve', 'reject', 'withdraw', 'configure', 'reactivate', 'reactivate'] as const),
   ...(['unpublish', 'archive', 'demote'] as const),
 ];
-/** Then there are two again. */
+/** Restores the second admin. */
 const aloneMoves: typeof moveNames = ['publish', 'approve', 'approve', 'restore'];
 const everybody: readonly Who[] = ['owner', 'coOwner', 'admin', 'keen', 'member'];

@@ -109,7 +109,7 @@ function makeTest({ random, columns, rows }: Operands): Test {
   }
 }
 
-/** A part of it, some letters in the other case. */
+/** A part of the text, some letters in the other case. */
 function partOf(random: Random, text: string): string {
   const chars = [...text];
   const from = random.pick([0, 0, random.below(chars.length + 1)]);
@@ -181,7 +181,7 @@ function operandText(test: Test, random: Random, place: 'alone' | 'in a group'):
   return place === 'alone' ? text : item(text, random);
 }
 
-/** Quoted where it must be; an empty list is no list of one empty item. */
+/** Quoted where required; an empty list is not a list of one empty item. */
 function item(text: string, random: Random): string {
   if (text !== '' && !/[,()"]/.test(text) && random.chance(0.7)) return text;
   return `"${text.replace(/["\\]/g, '\\$&')}"`;

@@ -2,8 +2,8 @@ import type { Random } from '../support/random.ts';
 import type { ColumnType } from '../support/rows.ts';
 
 /**
- * A value of a row as the model holds it: text, uuid: string; int, float: number; bigint: bigint; bool: boolean;
- * timestamptz: microseconds since 1970 as bigint; jsonb: what JSON.parse gives.
+ * A value of a row as the model stores it: text, uuid: string; int, float: number; bigint: bigint; bool: boolean;
+ * timestamptz: microseconds since 1970 as bigint; jsonb: the result of JSON.parse.
  */
 export type Value = string | number | bigint | boolean | Json;
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -149,7 +149,7 @@ export function urlText(type: ColumnType, value: Value, random: Random): string 
   }
 }
 
-/** One of the ways in which a body may spell it. */
+/** One of the ways in which a body may spell the value. */
 export function jsonText(type: ColumnType, value: Value | null, random: Random): string {
   if (value === null) return 'null';
   switch (type) {
@@ -165,7 +165,7 @@ export function jsonText(type: ColumnType, value: Value | null, random: Random):
   }
 }
 
-/** As it comes back, after JSON.parse. */
+/** The value as returned, after JSON.parse. */
 export function shownValue(type: ColumnType, value: Value | null): Json {
   if (type === 'bigint' && typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
@@ -210,7 +210,7 @@ function uuidText(uuid: string, random: Random): string {
   return random.pick([uuid, uuid, uuid.toUpperCase(), `{${uuid}}`, uuid.replaceAll('-', '')]);
 }
 
-/** jsonb keeps keys by length, then by bytes. */
+/** jsonb sorts keys by length, then by bytes. */
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical);
   if (value === null || typeof value !== 'object') return value;

@@ -1,7 +1,7 @@
 import type { ColumnType } from '../support/rows.ts';
 import { compareKeys, type Json, type Value } from './random-values.ts';
 
-/** What a query must answer, worked out in memory, with SQL's three-valued logic. */
+/** The expected answer of a query, computed in memory, with SQL's three-valued logic. */
 export interface ModelColumn {
   name: string;
   type: ColumnType;
@@ -16,7 +16,7 @@ export interface Test {
   column: ModelColumn;
   negated: boolean;
   op: Op;
-  /** Of `in` and `between` several; of `like` and `ilike` none. */
+  /** `in` and `between` have several; `like` and `ilike` none. */
   values: Value[];
   pattern?: PatternPart[];
   keyword?: 'null' | 'not_null' | 'true' | 'false';
@@ -73,7 +73,7 @@ function testHolds(test: Test, value: Value | null): Truth {
     if (keyword === 'not_null') return value !== null;
     return value === (keyword === 'true');
   }
-  // Nothing is among nothing, not even the unknown.
+  // No value is in an empty list, not even null.
   if (op === 'in' && values.length === 0) return false;
   if (value === null) return null;
   const [first, second] = values as [Value, Value];
@@ -124,7 +124,7 @@ function testHolds(test: Test, value: Value | null): Truth {
   }
 }
 
-/** Character by character, whatever stands beside it; one becomes exactly one. */
+/** Character by character, independent of neighbours; one maps to exactly one. */
 function lower(text: string): string[] {
   return [...text].map((char) => (char === 'İ' ? 'i' : char.toLowerCase()));
 }
@@ -143,7 +143,7 @@ function matches(text: readonly string[], pattern: readonly PatternPart[]): bool
   return reached.has(text.length);
 }
 
-/** Nulls are beyond everything. */
+/** Nulls sort last. */
 function compareNullable(type: ColumnType, a: Value | null, b: Value | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return compare(type, a, b);

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
 import type { TestTable } from '../support/rows.ts';
 
-/* Of tables with one column `x` beside what every table has. */
+/* For tables with one column `x` beside the standard columns. */
 
-/** Each JSON value as sent → as it comes back, by insert, by patch and in a batch. */
+/** Each JSON value as sent → as returned, by insert, by patch and in a batch. */
 export async function comesBack(table: TestTable, cases: Readonly<Record<string, string>>): Promise<void> {
   const [spare] = await table.insert(`{"x":${Object.keys(cases)[0]}}`);
   for (const [sent, expected] of Object.entries(cases)) {

@@ -33,7 +33,7 @@ export function rowsCrash({
       () => false,
     );
 
-  /** One write with a key of its own: sent until it is acknowledged, however often the server dies meanwhile. */
+  /** One write with a key of its own, repeated until it is acknowledged, however often the server dies. */
   interface Write {
     marker: string;
     path: string;
@@ -58,7 +58,7 @@ export function rowsCrash({
     const random = newRandom();
     let server = await startEmbedded();
     const ground = await rowsWorld(server);
-    // Several apps, so that no minute's limit of batches is reached.
+    // Several apps, so that the limit of batches per minute is not exceeded.
     const apps = await Promise.all(
       Array.from({ length: clientsCount }, () =>
         newApp(ground.tenant, { owner: ground.owner, coOwner: ground.owner }),
@@ -116,7 +116,7 @@ export function rowsCrash({
       wrong: [],
       unknown: 0,
     });
-    // Of a server that was away: no answer at all. One that came back: its own, until it has the database.
+    // A stopped server gives no answer; a restarted one gives its own until it has the database.
     expect(statuses.except(201, 409, 503, 'no answer')).toEqual([]);
     await server.stop();
   }, 600_000);
@@ -140,10 +140,10 @@ export function rowsCrash({
     );
   }
 
-  /** Somewhere in the middle of whatever is under way. */
+  /** A random moment while requests are in progress. */
   const moment = (random: Random) => Bun.sleep(random.below(60));
 
-  /** Of every table of an app; behind the id stand the columns as they were declared: marker and n. */
+  /** Rows of every table of an app; after the id come the declared columns: marker and n. */
   async function fromTables(server: RunningServer, select: (table: string) => string) {
     const database = openServerDatabase(server);
     const tables = await database.query(
@@ -171,7 +171,7 @@ export function rowsCrash({
     return rows.length;
   }
 
-  /** Reads and writes without end, each looked at; what was acknowledged is remembered. */
+  /** Reads and writes without end and checks each; records acknowledged writes. */
   function loadOn(ground: RowsWorld, random: Random) {
     const statuses = new Tally();
     const wrong: string[] = [];
@@ -182,7 +182,7 @@ export function rowsCrash({
       const begun = performance.now();
       const response = await request().catch((error: unknown) => {
         if (what !== 'stream') throw error;
-        // Cut before its first bytes.
+        // Closed before the first bytes.
         return null;
       });
       if (!response) return 0;
@@ -248,7 +248,7 @@ export function rowsCrash({
       wrong,
       slowest: () => slowest,
       answered: () => answered,
-      /** Resolves with those that were acknowledged and are not there exactly once. */
+      /** Resolves with the acknowledged writes that are not stored exactly once. */
       async end(): Promise<string[]> {
         over = true;
         await Promise.all(clients);
@@ -275,7 +275,7 @@ export function rowsCrash({
     return ground;
   }
 
-  /** One for what a server survives; each test has a tenant of its own on it. */
+  /** One server for the tests that it survives; each test has its own tenant. */
   let surviving: Promise<RunningServer> | undefined;
   function survivor(): Promise<RunningServer> {
     surviving ??= startEmbedded();

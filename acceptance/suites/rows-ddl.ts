@@ -17,15 +17,15 @@ import { until } from '../support/until.ts';
 
 export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
   const rowsCount = 100;
-  /** Nobody who reads waits longer for a change of the table's shape. */
+  /** The longest time that a read may wait for a change of the table's schema. */
   const waitMsMax = 1_500;
   const random = newRandom();
 
   let first: RunningServer;
-  /** Another server on the same database: it hears of a change only through that. */
+  /** Another server on the same database: it learns of a change only through the database. */
   let second: RunningServer;
   let ground: RowsWorld;
-  /** The owner at the first and at the second. */
+  /** The owner at the first and at the second server. */
   let owners: [Call, Call];
 
   beforeAll(async () => {
@@ -34,19 +34,19 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
     owners = [ground.owner.call, caller(second, bearer(ground.owner))];
   });
 
-  // An app of each test's own, so that none uses up the batches of another.
+  // Each test has its own app, so that none uses up the batches of another.
   beforeEach(async () => {
     const app = await newApp(ground.tenant, { owner: ground.owner, coOwner: ground.owner });
     ground = { ...ground, app, ...rowPaths(ground.tenant, app) };
     batchesLeft = 60;
   });
 
-  /** Of those that clients may send, below the minute's limit. */
+  /** Batches that the clients may still send without exceeding the limit per minute. */
   let batchesLeft = 0;
 
   const numbers = Array.from({ length: rowsCount }, (_, n) => n);
 
-  /** What the clients find: every status, and whatever was wrong. */
+  /** Results of the clients: every status, and all wrong answers. */
   function newFindings() {
     const statuses = new Tally();
     const wrong: string[] = [];
@@ -55,7 +55,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       statuses,
       wrong,
       slowest: () => slowest,
-      /** A call whose answer is looked at; what else than a success is allowed is said by its code. */
+      /** A call whose answer is checked; `codes` lists the errors that are allowed beside success. */
       async ask(
         asked: () => Promise<Answered>,
         isRight: (body: Answered['body']) => boolean,
@@ -74,16 +74,16 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
   }
 
   interface TableOfTest {
-    /** Reads and writes, whatever the table looks like at the moment. */
+    /** Reads and writes, whatever the table's current schema. */
     client: (call: Call, findings: ReturnType<typeof newFindings>) => Promise<unknown>;
-    /** Changes it and back; null where it was busy too long. */
+    /** Changes the schema and back; null if the table was busy too long. */
     change: (call: Call) => Promise<unknown>;
   }
 
   const path = (table: string) => `${ground.data}/${table}`;
   const place = (table: string) => `${ground.tables}/${table}`;
 
-  /** A change of shape may find the table busy; then it is tried again. */
+  /** Repeats a schema change that finds the table busy. */
   async function changed(change: () => Promise<Answered>): Promise<void> {
     await until(
       'the change is made',
@@ -208,11 +208,11 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       client: async (call, { ask }) => {
         const n = random.below(rowsCount);
         const isText = random.chance(0.5);
-        // The text is beyond both numbers, which for it are texts.
+        // The text sorts after both numbers when they are compared as texts.
         const query = isText ? 'typed=sw.fourty' : 'typed=between.(41,43)';
         const isRight = ({ data }: { data: { typed: unknown }[] }) =>
           data.every(({ typed }) => typed === (isText ? 'fourty-two' : 42));
-        // As long as the column is of the other type, or is not there at all, the query does not fit.
+        // While the column has the other type or does not exist, the query is invalid.
         await ask(
           () => call('GET', `${path('a_type')}?n=${n}&${query}&select=n,typed`),
           isRight,
@@ -260,7 +260,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         );
         await ask(() => call('GET', `${path('again')}/${n}`), isRight, 'not_found');
         const given = { id: rowsCount + random.below(1_000_000), v: random.pick([7, 'v']) };
-        // Refused where the type does not fit; a row that is taken back at once where it does.
+        // Refused if the type does not match; otherwise the row is deleted at once.
         const sent =
           random.chance(0.2) && batchesLeft-- > 0
             ? () => call('POST', `${path('again')}?dry_run=true`, `${JSON.stringify(given)}\n`, ndjson)
@@ -293,7 +293,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       client: async (call, { ask }) => {
         const name = random.pick(['named', 'other', 'third']);
         const n = 1 + random.below(rowsCount - 1);
-        // Names go round: each table passes through each, and the numbers of one are the other's, negated.
+        // Names rotate: each table gets each name, and the numbers of one are the other's, negated.
         await ask(
           () => call('GET', `${path(name)}?or=(n.eq.${n},n.eq.-${n})`),
           ({ data }) => data.length === 1 && Math.abs(data[0].n) === n,

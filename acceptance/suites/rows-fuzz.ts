@@ -36,7 +36,7 @@ export function rowsFuzz({
 
   let server: RunningServer;
   let ground: RowsWorld;
-  /** All of them hold a mark. */
+  /** All of them contain a marker. */
   const rows: ModelRow[] = [];
   const columns: ModelColumn[] = columnTypes.map((type) => ({ name: `of_${type}`, type, nullable: true }));
 
@@ -44,7 +44,7 @@ export function rowsFuzz({
     server = await startEmbedded();
     const database = openServerDatabase(server);
     await database.query("alter system set log_statement = 'all'");
-    // Logged as well, so that it can be seen that values were sent at all.
+    // Logged as well, to prove that values were sent.
     for (const role of ['svc_rows', 'svc_control']) {
       await database.query(`alter role ${role} set log_error_verbosity = 'default'`);
     }
@@ -108,7 +108,7 @@ export function rowsFuzz({
     headers?: Record<string, string>;
   }
 
-  /** What may not come: a fault of ours, or an error that is no problem document. */
+  /** Failures: a server error, or an error without a problem document. */
   async function faultOf({ method = 'GET', path, body, headers = {} }: Sent, statuses: Tally) {
     const response = await fetch(server.baseUrl + path, {
       method,
@@ -154,7 +154,7 @@ export function rowsFuzz({
     ]);
   }
 
-  /** A fragment is not sent; what else a URL may not hold is the client's own to refuse. */
+  /** A fragment is not sent; other invalid characters are refused by the client. */
   const sendable = (search: string) => search.replaceAll('#', '%23').replace(/\s/g, '+');
 
   test('fuzzed query strings are refused or answered: 0 answers are 5xx', async () => {
@@ -178,7 +178,7 @@ export function rowsFuzz({
   }
 
   test('fuzzed rows, ids and headers are refused or stored: 0 answers are 5xx', async () => {
-    // Several apps, so that the minute's limit of batches is not all that is met.
+    // Several apps, so that most requests stay below the limit of batches per minute.
     const paths: string[] = [];
     for (let at = 0; at < serversCount; at++) {
       const app = await newApp(ground.tenant, { owner: ground.owner, coOwner: ground.owner });
@@ -240,7 +240,7 @@ export function rowsFuzz({
           : {}),
       };
       const json = { 'content-type': 'application/json' };
-      // Most are taken back at once, so that the app has room for them; columns of one table are added and stay.
+      // Most are deleted at once to stay below the app's limits; columns of one table are added and stay.
       return random.chance(0.8)
         ? {
             method: 'POST',
@@ -255,13 +255,13 @@ export function rowsFuzz({
             headers: json,
           };
     });
-    // Their defaults are filled in.
+    // The defaults of the columns are filled in.
     const row = await ground.owner.call('POST', `${ground.data}/fuzzed`, {});
     expect([201, 400, 409]).toContain(row.status);
   }, 1_800_000);
 
   test('no statement that PostgreSQL was sent holds a value of a user: values travel beside it', async () => {
-    // What is looked for stands in the log behind all that was sent before.
+    // The marker of this request follows all earlier entries in the log.
     const database = openServerDatabase(server);
     const end = `the end ${Bun.randomUUIDv7()}`;
     await database.query(`select '${end}'`);
@@ -290,7 +290,7 @@ export function rowsFuzz({
       `rows fuzz: ${found.statements} statements in the log, ${found.marksInParameters} with marked values beside them; in their text: ${hits.length}`,
     );
     expect(hits.slice(0, 5)).toEqual([]);
-    // Else nothing was looked at.
+    // Otherwise nothing was checked.
     expect(found.statements).toBeGreaterThan(stringsCount / 4);
     expect(found.marksInParameters).toBeGreaterThan(stringsCount / 20);
   }, 600_000);
@@ -308,7 +308,7 @@ export function rowsFuzz({
     text: string;
   }
 
-  /** Entries of PostgreSQL's log; one goes on over lines that begin with a tab. */
+  /** Entries of PostgreSQL's log; an entry continues on lines that begin with a tab. */
   async function* entriesOf(log: string): AsyncGenerator<Entry> {
     let entry: string[] = [];
     let rest = '';

@@ -52,7 +52,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
     expect(seconds).toBeLessThan(60);
     expect(tally.counts).toEqual({ 201: batchesPerMinute, rate_limited: 60 });
     expect(waits.every((wait) => Number.isInteger(wait) && wait >= 1 && wait <= 60)).toBe(true);
-    // What was refused stored nothing, and neither single rows nor reads count.
+    // Refused batches stored nothing, and neither single rows nor reads count.
     expect((await done(owners[1]('GET', `${path}/_count`))).count).toBe(2 * batchesPerMinute);
     expect((await owners[1]('POST', path, { n: 3 })).status).toBe(201);
     expect((await owners[0]('POST', path, '{"n":4}\n{"n":5}\n')).status).toBe(429);
@@ -115,7 +115,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
       const before = memoryOf(server);
       const tally = new Tally();
       await repeatConcurrently(batchesAtOnce, batchesAtOnce, async () => {
-        // Those who wait too long for their turn are told to come again.
+        // Requests that wait too long for their turn get 503 and are repeated.
         for (;;) {
           const response = await fetch(`${server.baseUrl}${own.data}/rows`, {
             method: 'POST',

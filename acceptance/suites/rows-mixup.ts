@@ -7,7 +7,7 @@ import { repeatConcurrently } from '../support/until.ts';
 export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
   /**
    * Statements of many callers travel on few connections, one behind another. Each request here carries something that
-   * no other has, and its answer has to hold just that.
+   * no other has, and its answer must contain exactly that.
    */
   const atOnce = 64;
   const rowsCount = 2_000;
@@ -15,7 +15,7 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
   const largeChars = 500_000;
   const random = newRandom();
 
-  /** `c0` … `c11`: so many that no connection can keep a prepared statement of every selection. */
+  /** `c0` … `c11`: too many for a prepared statement of every selection on one connection. */
   const columns = Array.from({ length: 12 }, (_, at) => `c${at}`);
   const cell = (column: string, n: number) => `${column} of ${n}`;
   const largeText = (n: number) => `large ${n} `.repeat(largeChars).slice(0, largeChars);
@@ -60,12 +60,12 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
       ...(body === undefined ? {} : { body }),
     });
 
-  /** Resolves with what is wrong, or null. */
+  /** Resolves with the difference, or null. */
   type Ask = () => Promise<string | null>;
 
   type Row = Record<string, unknown>;
 
-  /** Whether each shown column is of the row of that number. */
+  /** Whether each returned column belongs to the row of that number. */
   function isRow(row: Row, n: number): boolean {
     return Object.entries(row).every(([key, value]) => {
       const name = key.replace(/^z\d+_/, '');
@@ -256,7 +256,7 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
     Array(Math.ceil(weight * 10)).fill(kind),
   );
 
-  /** Adds and drops a column, of one type and of another in turn, until told to stop. */
+  /** Adds and drops a column, of one type and of another in turn, until stopped. */
   async function changeShape(isOver: () => boolean): Promise<number> {
     const place = `${ground.tables}/moving/columns`;
     let changes = 0;

@@ -16,7 +16,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     call: Call;
     stream(path: string): Promise<Response>;
     user: Person;
-    /** Owners act on all rows, whoever comes by a grant on their own. */
+    /** Owners act on all rows, callers with a grant on their own rows. */
     relation: 'owner' | 'by grant';
   }
 
@@ -27,7 +27,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     id: ModelColumn;
     owner: ModelColumn | null;
     rows: ModelRow[];
-    /** Who but the owners reaches it, by the principal's name. */
+    /** Callers other than the owners with access, by the principal's name. */
     granted: string[];
   }
 
@@ -178,7 +178,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     });
     const path = `${ground.data}/${name}`;
     const made = await insertLines(ground.owner, path, lines);
-    // What the service fills in is taken from it; everything else is compared with what was sent.
+    // Values that the service generates are taken from its answer; all others are compared with the request.
     for (const [at, row] of rows.entries()) {
       const stored = await done(ground.owner.call('GET', `${path}/${encodeURIComponent(made[at]!)}`));
       if (!plan.id) row.set('id', stored.id);
@@ -291,7 +291,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     async stream(who, table, query, expected) {
       for (;;) {
         const response = await who.stream(url(table, query));
-        // There are only so many streams at a time.
+        // The number of concurrent streams is limited.
         if (response.status === 503 && response.headers.get('retry-after')) continue;
         const text = await response.text();
         if (response.status !== 200) return { status: response.status, text };

@@ -30,7 +30,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
 
   interface Right {
     credential: Record<string, string>;
-    /** Takes it away, at the first server. */
+    /** Revokes the right, at the first server. */
     remove: () => Promise<unknown>;
   }
 
@@ -86,7 +86,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
     },
   };
 
-  /** On both tables; returns where the grants are. */
+  /** Grants access to both tables; returns the URLs of the grants. */
   async function granted(person: Person): Promise<string[]> {
     const paths: string[] = [];
     for (const table of ['notes', 'long']) {
@@ -140,7 +140,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
         `rows revocation: ${name}: ${successes.length} successes, the last ${last} ms after the removal; ${refusals.length} refusals; streams cut after ${lines.join(' and ')} of ${rowsCount} lines`,
       );
       expect({ late, odd: odd.counts }).toEqual({ late: 0, odd: {} });
-      // Cut, and not ended as if that were all.
+      // Aborted, and not ended as if complete.
       expect(ends).toEqual(['cut', 'cut']);
       expect(Math.max(...lines)).toBeLessThan(rowsCount);
       expect(refusals.length).toBeGreaterThan(clientsCount);

@@ -18,15 +18,15 @@ import { repeatConcurrently } from '../support/until.ts';
 import { hostileHost, hostileTarget, type KnownNames } from './hostile-paths.ts';
 
 export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
-  /** By each of the two listeners: together as many as are promised. */
+  /** Requests per listener; two listeners together send the required number. */
   const pipelined = 8;
   const connections = 8;
 
-  /** A site with three releases, of which visitors see the second; every byte says which one it is of. */
+  /** A site with three releases, of which visitors see the second; every byte identifies its release. */
   interface Marked {
     site: SiteGround;
     shown: string;
-    /** Of releases that nobody may see. */
+    /** Markers of releases that nobody may see. */
     hidden: string[];
     files: SiteFiles;
   }
@@ -35,7 +35,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
   let edgePort: number;
   let sites: Marked[];
   let names: KnownNames;
-  /** Which mark an answer for this host may hold; none for all others. */
+  /** The marker that an answer for this host may contain; none for all others. */
   let markAt: Map<string, string>;
   let marks: string[];
 
@@ -113,7 +113,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
     };
   }
 
-  /** Every host and path as it should be, so that the rest of the test can fail at all. */
+  /** Checks that every host and path works, so that the rest of the test can fail at all. */
   test('each of the sites shows its own release, and the private one nothing', async () => {
     for (const { site, shown, files } of sites) {
       for (const [path, content] of Object.entries(files)) {
@@ -155,7 +155,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
           wrong.push(`two hosts are ${status}: ${line}`);
         else if (found.length > 1 || found.some((mark) => !allowed.includes(mark)))
           wrong.push(`another's content: ${line} of ${hosts}`);
-        // 505 is what Bun says to a first line with bytes in it that no address may have, also ahead of others' answers.
+        // Bun answers 505 to a request line with bytes that no URL may have, also ahead of other answers.
         const isUnread = status === 505 && behind.some((sent) => /[^!-~]/.test(targetOf(sent.line)));
         if (status >= 500 && !isUnread) wrong.push(`${status}: ${line} of ${hosts}`);
         if (!headers['x-request-id'] && status !== 400 && status !== 505)
@@ -173,7 +173,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
           for (const [at, answer] of answers.entries()) judge(left[at]!, answer, left.slice(at));
           answered += answers.length;
           if (answers.length < batch.length) cut++;
-          // Cut before the first answer, by one behind it: then it is sent alone.
+          // The connection was closed because of a later request: sent again alone.
           const isAlone = answers.length === 0 && batch.length > 1;
           left = left.slice(isAlone ? 0 : Math.max(1, answers.length));
           atOnce = isAlone ? 1 : pipelined;
@@ -217,7 +217,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
     bytes: Buffer;
   }
 
-  /** Where the first line and the Host header name two sites, either may answer, but not both; odd ones mean none. */
+  /** If target and Host header name two sites, either may answer, but not both; malformed ones name none. */
   function marksAllowed(line: string, hosts: readonly string[]): string[] {
     const absolute = / https?:\/\/([^/?#\s]*)/i.exec(line)?.[1];
     const named = [...(hosts.length === 1 ? hosts : []), ...(absolute === undefined ? [] : [absolute])];
@@ -229,7 +229,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
 
   const targetOf = (line: string) => line.slice(line.indexOf(' ') + 1, line.lastIndexOf(' '));
 
-  /** Within the site it was asked at, or to the platform's sign-in. */
+  /** A redirect stays within the requested site or leads to the platform's sign-in. */
   function staysHere(location: string, port: number): boolean {
     if (/^\/(?![/\\])/.test(location)) return true;
     return (

@@ -25,10 +25,10 @@ import {
 import { until } from '../support/until.ts';
 
 export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
-  /** Quick ones in each round, before one that is given time to be seen. */
+  /** Quick switches in each round, before one that stays until visitors see it. */
   const quickSwitches = 5;
   const clientsCount = 6;
-  /** How long what was replaced may still be seen by requests that begin after the answer to the switch. */
+  /** How long requests that start after the answer to the switch may still see the replaced release. */
   const staleMsMax = 1_000;
   const encodings = ['', 'gzip', 'br', 'br, gzip;q=0.5'];
 
@@ -37,7 +37,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     files: SiteFiles;
   }
 
-  /** The same paths in every release, every file whole of one mark, some so small that they are never compressed. */
+  /** The same paths in every release; each file repeats one marker; some are too small for compression. */
   function filesOf(mark: string): SiteFiles {
     return {
       'index.html': `<title>${mark}</title>${mark.repeat(40)}`,
@@ -60,7 +60,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     const releases = [first, second];
     expect((await askSite(site, '/')).text).toBe(String(second.files['index.html']));
 
-    /** When a release was last replaced, by its id; none while it is the one. */
+    /** When a release was last replaced, by its id; none while it is active. */
     const replacedAt = new Map<string, number>([[first.id, performance.now()]]);
     const statuses = new Tally();
     const tags = new Map<string, string>();
@@ -118,7 +118,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     let [switches, at] = [0, 1];
     const switchOver = async () => {
       const [from, to] = [releases[at]!, releases[1 - at]!];
-      // It may be seen before the answer is here; the other counts as replaced from the answer on.
+      // The new release may be visible before the answer; the other counts as replaced from the answer on.
       replacedAt.delete(to.id);
       const answer = await moveRelease(site, to.id, random.pick(['activate', 'rollback']));
       expect(answer.status).toBe(200);
@@ -145,7 +145,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     expect(statuses.count(200)).toBeGreaterThan(roundsCount * 20);
   });
 
-  /** A second server on the same database and the same objects, which hears of a switch only through these. */
+  /** A second server on the same database and the same objects, which learns of a switch only through these. */
   function startCopy(server: RunningServer): Promise<RunningServer> {
     const dataDir = join(temporaryFolder(), 'data');
     mkdirSync(dataDir, { mode: 0o700 });
@@ -156,7 +156,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
     });
   }
 
-  /** Open to everybody from the second on: staged, asked for by the owner, approved by the admin. */
+  /** Public from the second release on: staged, requested by the owner, approved by the admin. */
   async function reviewed(site: SiteGround, word: string): Promise<Shown> {
     const files = filesOf(`${word}-${Bun.randomUUIDv7().slice(-12)};`);
     await done(site.owner.call('POST', `${site.base}/site/staging/enable`));

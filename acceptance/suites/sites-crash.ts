@@ -25,7 +25,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
   const phases = ['upload', 'finalize', 'activate'] as const;
   type Phase = (typeof phases)[number];
 
-  /** The same paths in each; all of a file is of one mark. Some are large enough to be on their way for a while. */
+  /** The same paths in each release; a file contains one marker. Some are large enough for a slow upload. */
   function filesOf(mark: string, random: Random): SiteFiles {
     return {
       'index.html': `<title>${mark}</title>${mark.repeat(30)}`,
@@ -34,12 +34,12 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
       'deep/index.html': mark.repeat(20),
       'tiny.txt': mark,
       'noise.bin': noise(mark, 100_000 + random.below(200_000)),
-      // Known since the first: not sent again.
+      // Stored since the first release: not sent again.
       'same.txt': 'This is in every release. '.repeat(50),
     };
   }
 
-  /** Can not be compressed, and begins with the mark. */
+  /** Content that cannot be compressed and begins with the marker. */
   function noise(mark: string, size: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(size);
     for (let at = 0; at < size; at += 32)
@@ -49,7 +49,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
   }
   const addressOf = (path: string) => `/${path.replace(/index\.html$/, '')}`;
 
-  test('kill -9 in upload, finalize and activate: every answer is of one whole release, a repeat goes on, and no bytes are left behind', async () => {
+  test('kill -9 in upload, finalize and activate: every answer is of one complete release, a repeat continues, and no bytes are left behind', async () => {
     const random = newRandom();
     let server = await startEmbedded();
     const site = await newSite(server);
@@ -64,7 +64,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     const wrong: string[] = [];
     const kills = new Tally();
     let [over, answers, unanswered, goneOn] = [false, 0, 0, 0];
-    /** The release that a file is of; null: of none. */
+    /** The release of a file; null: none. */
     const releaseOf = (path: string, text: string) =>
       releases.find((files) => Buffer.from(files[path] as string).toString() === text) ?? null;
     const ask = async (path: string) => {
@@ -72,7 +72,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
       if (answer === null) return null;
       statuses.add(answer.status);
       answers++;
-      // What a server that is just going down or coming up says.
+      // Answers of a server that is stopping or starting.
       if (answer.status === 503) return null;
       const found = answer.status === 200 ? releaseOf(path, answer.text) : null;
       if (!found) wrong.push(`${path}: ${answer.status}, ${answer.text.length} characters of no release`);
@@ -81,13 +81,13 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     const reader = async () => {
       while (!over) {
         const found = await ask(random.pick(Object.keys(shown)));
-        // A visitor now and then, not a load: what is measured are the kills.
+        // A slow sequence of visitors, not a load: the test is about the kills.
         await Bun.sleep(found === null ? 20 : 5);
       }
     };
     const readers = [reader(), reader()];
 
-    /** All of it is of one release, which is one of these. */
+    /** Checks that all files are of one release, which is one of these. */
     const isWhole = async (when: string, allowed: readonly SiteFiles[]) => {
       const found = new Set<SiteFiles | null>();
       for (const path of Object.keys(shown)) {
@@ -113,7 +113,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
         if (outcome === 'not answered') unanswered++;
         server = await startEmbedded({ dataDir: server.dataDir, port: server.port });
 
-        // Answered with yes, it is there; not answered, either.
+        // An acknowledged change is visible; without an answer, either state is right.
         const allowed = phase === 'upload' ? [shown] : outcome === 'done' ? [files] : [shown, files];
         const now = await isWhole(`after the kill in ${phase}`, allowed);
         const again = await deployAgain(site, files);
@@ -127,7 +127,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     over = true;
     await Promise.all(readers);
     const left = await sweptClean(server, site);
-    // So few kills as the usual run has may all come too late.
+    // With the few kills of the short run all may come too late.
     if (killsPerPhase >= 10) expect([unanswered > 0, goneOn > 0]).toEqual([true, true]);
     console.log(
       `sites crash: seed ${random.seed}; kills: ${kills}; ${unanswered} moves without an answer, ${goneOn} repeats went on; ` +
@@ -140,12 +140,12 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
   }, 1_800_000);
 
   interface Work {
-    /** What is to be hit has begun. */
+    /** The phase to interrupt has started. */
     isUnderWay: Promise<unknown>;
     ended: Promise<'done' | 'not answered'>;
   }
 
-  /** Everything up to the phase is done; the phase itself is on its way. */
+  /** Completes everything before the phase and starts the phase. */
   function begin(phase: Phase, site: SiteGround, files: SiteFiles, random: Random): Work {
     const begun = Promise.withResolvers<void>();
     const work = async () => {
@@ -180,7 +180,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     return { isUnderWay: begun.promise, ended };
   }
 
-  /** The same command once more: what has arrived is not sent again. */
+  /** Repeats the command: uploaded files are not sent again. */
   async function deployAgain(
     site: SiteGround,
     files: SiteFiles,
@@ -191,7 +191,7 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     return { missing: draft.missing.length, pointer };
   }
 
-  /** Days later, when the sweeps have been there: the store holds what rows name and nothing else. */
+  /** Days later, after the cleanup jobs: the store contains exactly the objects that rows refer to. */
   async function sweptClean(server: RunningServer, site: SiteGround): Promise<string> {
     const folder = join(server.dataDir, 'objects', 'keys');
     const database = openServerDatabase(server);

@@ -27,9 +27,9 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
     expect((await ground.owner.call('POST', `${storage}/enable`)).status).toBe(200);
 
     const sent = new Map<string, Sent>();
-    /** By key, in the order in which the server said yes. */
+    /** By key, in the order in which the server acknowledged them. */
     const acknowledged = new Map<string, Sent>();
-    /** Begun after the last yes: any of these may be what is there. */
+    /** Started after the last acknowledged write: any of these may be stored. */
     const since = new Map<string, Set<string>>();
     const statuses = new Tally();
     let [over, yes] = [false, 0];
@@ -55,7 +55,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
           since.set(key, new Set([upload.sha256]));
           yes += 1;
         } catch {
-          // The server is down just now.
+          // The server is down at this moment.
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       }
@@ -79,7 +79,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
     over = true;
     await Promise.all(clients);
 
-    // Whatever is shown is whole, and one that was sent; whatever was acknowledged is there, or one that came after it.
+    // Every object is complete and was sent; every acknowledged one, or a later one, is stored.
     const { body } = await ground.owner.call('GET', `${storage}/objects?limit=1000`);
     const shown = body.items as Sent[];
     expect(shown.map(({ key }) => key)).toEqual(expect.arrayContaining([...acknowledged.keys()]));
@@ -100,7 +100,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
     await server.stop();
   }, 300_000);
 
-  /** A day later, when the sweep has been there. */
+  /** A day later, after the cleanup job. */
   async function leavesNothing(server: RunningServer, { app }: RowsWorld): Promise<void> {
     const database = openServerDatabase(server);
     const [open] = await database.query('select count(*)::int as count from svc.storage_uploads');
@@ -127,7 +127,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
     await database.close();
   }
 
-  /** Names of files, which are all that is known of where they are. */
+  /** Names of the store's files. */
   function filesIn(folder: string): string[] {
     if (!existsSync(folder)) return [];
     return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -135,7 +135,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
       .map(({ name }) => name);
   }
 
-  /** Sent bit by bit, so that a kill comes in the middle; told from all others by its content. */
+  /** Sent in pieces, so that a kill comes in the middle; identified by its content. */
   function bodyOf(seed: string): { sha256: string; size: number; stream(): ReadableStream<Uint8Array> } {
     const pieces = 2 + (Bun.hash.crc32(seed) % 12);
     const piece = (at: number) => Buffer.alloc(pieceBytes, `${seed}/${at};`);

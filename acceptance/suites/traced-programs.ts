@@ -6,7 +6,7 @@ const program = '/usr/bin/strace';
 export const hasStrace = existsSync(program);
 export const needsStrace = /\bstrace\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
-/** The server, with each program that it or anything below it starts written to a file. It keeps its own process id. */
+/** The server under strace, which records every program that is started. The server keeps its own process id. */
 export function tracedServer(file: string): string[] {
   const how = [
     '-D',
@@ -27,7 +27,7 @@ export function tracedServer(file: string): string[] {
 export interface Started {
   program: string;
   argv: string[];
-  /** Whether it was there. */
+  /** False if the program was not found. */
   isStarted: boolean;
 }
 
@@ -47,8 +47,8 @@ export function startedPrograms(file: string): Started[] {
 const textOf = (hex: string) => Buffer.from(hex.replaceAll('\\x', ''), 'hex').toString();
 
 /**
- * Where such a value stands in the arguments of a program otherwise than it may; null: nowhere. It may be an argument
- * behind `--`, or one that a shell is given beside its text, which is fixed.
+ * A forbidden position of such a value in a program's arguments; null: none. Allowed are an argument
+ * after `--`, and an argument of a shell beside its fixed script.
  */
 export function misplaced({ argv }: Started, isSuch: (argument: string) => boolean): string | null {
   for (const [at, argument] of argv.entries()) {

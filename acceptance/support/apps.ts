@@ -123,7 +123,7 @@ export async function newNodeApp(tenant: Tenant, files: Files): Promise<NodeApp>
   const app = await newApp(tenant, { owner }, { deploy_method: 'docker' });
   const repo = await newRepository(tenant, owner, { 'README.md': 'Soon.' });
   await done(owner.call('POST', `${app.base}/git`, { repo }));
-  // From then on pushes are delivered.
+  // Pushes are delivered from here on.
   await until('the hook is created', async () => {
     const { connection } = await done(owner.call('GET', `${app.base}/git`));
     return connection?.hook.state === 'ok';

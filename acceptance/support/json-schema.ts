@@ -11,15 +11,15 @@ export function violations(schema: Schema, value: unknown, at = '$'): string[] {
 
 type Check = (expected: never, value: unknown, at: string, schema: Schema) => string[];
 
-const says: Check = () => [];
+const annotation: Check = () => [];
 const checks: Readonly<Record<string, Check>> = {
-  $schema: says,
-  $id: says,
-  title: says,
-  description: says,
-  default: says,
-  format: says,
-  readOnly: says,
+  $schema: annotation,
+  $id: annotation,
+  title: annotation,
+  description: annotation,
+  default: annotation,
+  format: annotation,
+  readOnly: annotation,
   type: (type: string | string[], value, at) =>
     [type].flat().includes(typeOf(value)) || ([type].flat().includes('number') && typeof value === 'number')
       ? []

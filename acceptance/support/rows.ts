@@ -165,3 +165,5 @@ export const comparable = ({ status, body, headers }: Answered) => ({
   body: typeof body === 'string' ? body : { ...body, request_id: '' },
   headers: [...headers].filter(([name]) => !['x-request-id', 'date', 'ratelimit'].includes(name)),
 });
+
+export const countRows = async (table: TestTable) => (await table.send('GET', '/_count')).body.count;

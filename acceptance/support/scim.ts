@@ -1,5 +1,5 @@
 import { admin } from './commands.ts';
-import { type Answered, caller, type Tenant } from './people.ts';
+import { type Answered, caller, newTenant, type Tenant, uniqueName } from './people.ts';
 
 /** The directory of a tenant: calls below `/scim/v2` with its token. */
 export interface Directory {
@@ -29,3 +29,37 @@ export const patchOf = (...Operations: object[]) => ({
   schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
   Operations,
 });
+
+export const address = () => `${uniqueName('s')}@example.test`;
+export const filterPath = (name: string, filter: string) => `/${name}?filter=${encodeURIComponent(filter)}`;
+
+/** Creates a user with the request of Okta. */
+export const newUser = (directory: Directory, fields: object = {}) => {
+  const userName = address();
+  return directory.done('POST', '/Users', {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+    userName,
+    name: { givenName: 'Test', familyName: 'User' },
+    emails: [{ primary: true, value: userName, type: 'work' }],
+    displayName: 'Test User',
+    locale: 'en-US',
+    externalId: uniqueName('00u'),
+    groups: [],
+    active: true,
+    ...fields,
+  });
+};
+
+export async function newTenantWithDirectory(): Promise<{ t: Tenant; directory: Directory }> {
+  const t = await newTenant();
+  return { t, directory: await newDirectory(t) };
+}
+
+export function isScimError({ status, headers, body }: Answered): boolean {
+  return (
+    headers.get('content-type') === 'application/scim+json' &&
+    body.schemas?.[0] === 'urn:ietf:params:scim:api:messages:2.0:Error' &&
+    body.status === String(status) &&
+    typeof body.detail === 'string'
+  );
+}

@@ -171,3 +171,16 @@ export function rawStream(server: RunningServer, path: string, headers: Record<s
     ended: ended.promise,
   };
 }
+
+/** The answer to bytes that no client library would send. */
+export function sendText(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}

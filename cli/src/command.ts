@@ -33,7 +33,7 @@ export interface Command<
   run?(ctx: Ctx, args: Args<F, P>): Promise<Result>;
 }
 
-/** What the arguments do not say by name: parameters of the path are filled from them, and the page from `pageFlags`. */
+/** Input that is not named in the arguments: path parameters come from them, the page from `pageFlags`. */
 export type OwnInput<S extends Shape> = Omit<Input<S>, 'params' | 'query'> & {
   params?: Partial<Input<S>['params']>;
   query?: Input<S>['query'];

@@ -28,13 +28,13 @@ const fileNames = [...readdirSync(folder), 'copy.json', 'bad.csv', 'old-pets.csv
 const files = Object.fromEntries(fileNames.map((name) => [name, `${folder}/${name}`]));
 
 const commands = await Promise.all(commandWords.map(svc.load));
-/** Those that sign in or out or need a password are tested on their own. */
+/** Commands that sign in or out or need a password have tests of their own. */
 const withLogin = ['login', 'logout', 'git-host link', 'account password', 'account factors remove'];
 const tested = commands.filter(({ words }) => !withLogin.includes(words));
 
 function run(line: string, ...more: string[]) {
   const argv = [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
-  // What a command is called is no file, whatever its words.
+  // The words of a command name no file.
   const named = argv.findIndex((_, at) => commandWords.includes(argv.slice(0, at + 1).join(' ')));
   const typed = argv.map((word, at) => (at > named ? (files[word] ?? word) : word));
   return server.svc([...typed, ...more]);

@@ -134,7 +134,7 @@ describe.if(Bun.which('script') !== null)('a terminal', () => {
 });
 
 describe('a pipe', () => {
-  test('gets no colour and nothing cut, unless COLUMNS says how wide', async () => {
+  test('gets no colour and no truncation, unless COLUMNS sets the width', async () => {
     const { out } = await svc(['exit-codes']);
     expect(out).not.toContain('\u001b');
     expect(out).toContain('confirmation missing without a terminal');

@@ -28,7 +28,7 @@ const withoutCommand: Record<string, string> = {
   'gitHost.complete': 'git-host complete asks for it, and there is nothing to preview',
   'gitHost.pollLink': 'git-host link asks for it, and there is nothing to preview',
   'gitHost.startLink': 'git-host link asks for it, and there is nothing to preview',
-  'domains.get': 'apps domains verify asks for it while it waits, and apps domains list tells the same',
+  'domains.get': 'apps domains verify asks for it while it waits, and apps domains list shows the same',
   'domains.verify': 'apps domains verify asks for it, and there is nothing to preview',
   'icons.preCreate': 'apps sign-icon-upload --pre-create asks for it, and does more than one call',
   'icons.sign': 'apps sign-icon-upload asks for it, and does more than one call',
@@ -37,7 +37,7 @@ const withoutCommand: Record<string, string> = {
   'deployments.grantUpload': 'deploy --from-dir asks for it',
   'deployments.logs': 'deployments logs asks for it, page by page',
   'deployments.rollback': 'deployments rollback asks for it, and waits for what it began',
-  'grants.terms': 'the console asks for it, to show grants by name; grants mine tells the ids',
+  'grants.terms': 'the console asks for it, to show grants by name; grants mine shows the ids',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
   'publications.listOfApp': 'review history --app asks for it',
   'releases.file': 'the console asks for it, to show what has changed in a file',
@@ -123,7 +123,7 @@ describe.each(commands.map((command) => [command.words, command] as const))(
         ...flagNames({ [name]: flag }).keys(),
       ]);
       expect(new Set(spellings).size).toBe(spellings.length);
-      // One that used to preview still takes what it was typed with.
+      // A command that used to preview still accepts its old flags.
       const own = Object.entries(command.flags ?? {}).filter(([, { retired }]) => retired === undefined);
       for (const name of Object.keys(mutationFlags)) expect(Object.fromEntries(own)).not.toHaveProperty(name);
     });

@@ -12,7 +12,7 @@ import { isErrorCode } from './error-codes.ts';
 
 const states = appRecords.flatMap((record) => appRuntimes.map((runtime): AppState => ({ record, runtime })));
 
-function told(move: AppMove, state: AppState, before?: 'active' | 'archived'): string {
+function outcome(move: AppMove, state: AppState, before?: 'active' | 'archived'): string {
   const moved = moveApp(move, state, before);
   if (moved.kind === 'moves') return `${moved.to.record}/${moved.to.runtime}`;
   return moved.kind === 'refused' ? moved.code : moved.kind;
@@ -100,13 +100,18 @@ const expected: Record<AppMove, readonly string[]> = {
 };
 
 describe('the states of an app', () => {
-  test.each(appMoveNames.map((move) => [move]))('%s leads where the table says, from every state', (move) => {
-    expect(states.map((state) => told(move, state, 'archived'))).toEqual([...expected[move]]);
-  });
+  test.each(appMoveNames.map((move) => [move]))(
+    '%s leads to the state in the table, from every state',
+    (move) => {
+      expect(states.map((state) => outcome(move, state, 'archived'))).toEqual([...expected[move]]);
+    },
+  );
 
   test('restoring returns to the record state before the deletion', () => {
-    expect(told('restore', { record: 'deleted', runtime: 'suspended' }, 'active')).toBe('active/suspended');
-    expect(told('restore', { record: 'deleted', runtime: 'none' }, 'archived')).toBe('archived/none');
+    expect(outcome('restore', { record: 'deleted', runtime: 'suspended' }, 'active')).toBe(
+      'active/suspended',
+    );
+    expect(outcome('restore', { record: 'deleted', runtime: 'none' }, 'archived')).toBe('archived/none');
   });
 
   test('a refusal has a known error code', () => {

@@ -66,7 +66,7 @@ export const SignIn = z.object({
 
 export const listSignIns = { query: pageQuery, answer: page(SignIn) };
 
-/** The server checks the rules, and says which one a password breaks. */
+/** The server checks the rules, and reports which one a password breaks. */
 const password = z.string().min(1).max(1024);
 
 export const changePassword = {

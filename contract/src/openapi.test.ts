@@ -195,13 +195,13 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
 });
 
 test('each operation lists its error codes', () => {
-  const says = (path: string, method: string, status: number, code: string) =>
+  const documents = (path: string, method: string, status: number, code: string) =>
     paths[path]?.[method]?.responses[status]?.description.includes(`\`${code}\``) ?? false;
   const request = '/api/v1/tenants/{tenantID}/publication-requests/{request}';
-  expect(says(`${request}/approve`, 'post', 403, 'forbidden')).toBe(true);
-  expect(says(`${request}/withdraw`, 'post', 403, 'forbidden')).toBe(true);
+  expect(documents(`${request}/approve`, 'post', 403, 'forbidden')).toBe(true);
+  expect(documents(`${request}/withdraw`, 'post', 403, 'forbidden')).toBe(true);
   for (const list of ['/api/v1/tenants/{tenantID}/audit', '/api/v1/tenants/{tenantID}/apps/{app}/audit'])
-    expect([list, says(list, 'get', 400, 'invalid_cursor')]).toEqual([list, true]);
+    expect([list, documents(list, 'get', 400, 'invalid_cursor')]).toEqual([list, true]);
   for (const { endpoint } of everything) {
     const method = endpoint.method.toLowerCase();
     // Errors before the router: invalid encoding, a URL or head that is too long, and rate limits.
@@ -211,7 +211,7 @@ test('each operation lists its error codes', () => {
       ...(endpoint.perMinuteMax === undefined ? [] : [[429, 'rate_limited'] as const]),
     ] as const;
     for (const [status, code] of codes)
-      expect([endpoint.id, code, says(endpoint.path, method, status, code)]).toEqual([
+      expect([endpoint.id, code, documents(endpoint.path, method, status, code)]).toEqual([
         endpoint.id,
         code,
         true,

@@ -1,5 +1,5 @@
 /**
- * A target may go up only at its beginning, and never above the folder; so its text alone tells where it
+ * A target may go up only at its beginning, and never above the folder; so its text alone shows where it
  * leads.
  */
 export function staysInside(path: string, target: string): boolean {

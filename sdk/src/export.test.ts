@@ -103,7 +103,7 @@ test('a rejected export throws like any call, and has no pages', async () => {
   expect(await rowsOf(todos.perPage(5).export()).catch((caught) => caught)).toBeInstanceOf(TypeError);
 });
 
-/** A signal that tells how many listen to it. */
+/** A signal that counts its listeners. */
 function countedSignal(): { signal: AbortSignal; stop(): void; listeners(): number } {
   const controller = new AbortController();
   const { signal } = controller;

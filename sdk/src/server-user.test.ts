@@ -24,10 +24,10 @@ function platform() {
     },
   };
   const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const says = { sub: 'u1', email: 'a@b.c', name: 'Ann', tenant: 'acme', relation: 'owner' };
+  const identity = { sub: 'u1', email: 'a@b.c', name: 'Ann', tenant: 'acme', relation: 'owner' };
   const token = (claims: object = {}, head: object = {}) => {
-    const whole = { iss: baseUrl, aud: appId, iat: at, exp: at + 60, ...says, ...claims };
-    const text = `${encoded({ alg: 'ES256', kid, ...head })}.${encoded(whole)}`;
+    const payload = { iss: baseUrl, aud: appId, iat: at, exp: at + 60, ...identity, ...claims };
+    const text = `${encoded({ alg: 'ES256', kid, ...head })}.${encoded(payload)}`;
     const signature = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     return `${text}.${signature.toString('base64url')}`;
   };

@@ -20,7 +20,7 @@ function memory(): SignInStorage & { items: Map<string, string> } {
   };
 }
 
-/** A provider that gives tokens by number; `claims` go into the identity. */
+/** A provider that issues numbered tokens; `claims` go into the identity. */
 function provider(options: { claims?: object; seconds?: number; from?: number } = {}) {
   let issued = options.from ?? 0;
   return ({ path }: Seen): Response => {
@@ -133,7 +133,7 @@ test('an answer to no request, or to another one, signs nobody in', async () => 
     expect(error).toBeInstanceOf(SignInError);
     expect([code, (error as SignInError).code]).toEqual([code, code]);
     expect(signIn.getUser()).toBeNull();
-    // It is over; the same answer again is one that nobody waits for.
+    // The sign-in is complete; no sign-in waits for a repeated answer.
     expect(await caught(signIn.handleRedirect(backWith(url)))).toMatchObject({ code: 'state_mismatch' });
   }
 });
@@ -222,7 +222,7 @@ test('signing out deletes and revokes the sign-in, also during a renewal', async
   expect(server.seen.filter(({ path }) => path === '/oauth/token/revocation').length).toBe(1);
 });
 
-test('signing out without a connection deletes the sign-in, and says that it was not revoked', async () => {
+test('signing out without a connection deletes the sign-in, and reports that it was not revoked', async () => {
   server.answerWith(provider());
   const { storage } = await signedIn();
   const offline = createSignIn({

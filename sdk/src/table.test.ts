@@ -192,7 +192,7 @@ test('a rejected batch names the invalid lines, and how many rows were stored be
   const error = await caught(todos.insertMany([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 'x' }], { batchSize: 2 }));
   expect(error).toBeInstanceOf(SvcBatchError);
   expect(error).toMatchObject({ code: 'validation_failed', inserted: 2, errors: [{ line: 4, column: 'n' }] });
-  // The text names the same line as the list.
+  // The message names the same line as the list.
   expect(error).toMatchObject({
     detail: 'line 4: n is no number',
     message: expect.stringContaining('line 4'),
@@ -217,7 +217,7 @@ test('a typed client accepts only its tables', () => {
   type Described = { todos: { Row: { id: string }; Insert: object; Update: object } };
   const client = createClient<Described>(options);
   client.table('todos');
-  // @ts-expect-error: it is not described.
+  // @ts-expect-error: the table is not declared.
   client.table('zzz');
   createClient(options).table('zzz');
 });

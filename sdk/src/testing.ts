@@ -3,7 +3,7 @@ import { afterAll } from 'bun:test';
 export interface Seen {
   method: string;
   path: string;
-  /** As it was sent, decoded once. */
+  /** The path as sent, decoded once. */
   query: [string, string][];
   headers: Headers;
   body: string;
@@ -11,7 +11,7 @@ export interface Seen {
 
 type Answer = (seen: Seen) => Response | Promise<Response>;
 
-/** A server that answers by a script, in order; the last answer stays. */
+/** A server with scripted answers, in order; the last one repeats. */
 export function scriptedServer() {
   const seen: Seen[] = [];
   let answers: Answer[] = [];
@@ -37,7 +37,7 @@ export function scriptedServer() {
   return {
     baseUrl: `http://127.0.0.1:${server.port}`,
     seen,
-    /** Forgets what was seen. */
+    /** Clears the recorded requests. */
     answerWith(...next: Answer[]) {
       answers = next;
       seen.length = 0;

@@ -202,7 +202,7 @@ test('a master key encrypts the keys in the database, and they cannot be read wi
   const { id: otherId } = createMasterKeyFile(other);
   await expect(startWith(other)).rejects.toThrow(`which contains the master key ${otherId}, but the keys`);
 
-  // The file is exchanged under a running server; then the keys are encrypted again.
+  // The file is replaced while a server runs; then the keys are encrypted again.
   const previous = join(folder, 'previous.key');
   renameSync(path, previous);
   renameSync(other, path);

@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Enough of the services for routes and jobs; what a job asks outside has tests of its own. */
+/** Enough of the services for routes and jobs; external calls of jobs have tests of their own. */
 function services(rowsIn: TestDatabase) {
   return {
     config: { baseUrl: 'http://localhost:4400', appsDomain: 'apps.localhost', dataDir: folder, https: null },

@@ -72,7 +72,7 @@ export async function newConsoleWorld(server: RunningServer): Promise<ConsoleWor
     owner.call('PATCH', booking.base, {
       name: 'Room booking',
       summary: 'Rooms, desks and who has them today',
-      description: 'Find a free room, take it, give it back. Your calendar is told.',
+      description: 'Find a free room, take it, give it back. Your calendar is updated.',
     }),
   );
   await fillTables(tenant, booking);

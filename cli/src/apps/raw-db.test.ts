@@ -9,7 +9,7 @@ import { waitForRawDb } from './raw-db.ts';
 const problem = (code: 'unauthenticated' | 'not_found' | 'internal', status: number) =>
   new ProblemError({ type: 'about:blank', title: code, status, detail: 'No.', code, request_id: '' }, null);
 
-/** Whose question for the status ends so. */
+/** A server whose answer about the status is this one. */
 function ctxWith(cause: unknown) {
   const notes: string[] = [];
   const ctx = {

@@ -13,7 +13,7 @@ const server = useFakeServer();
 const id = '01977777-7777-7777-8777-777777777777';
 let dir: string;
 let host: FakeGitHost;
-/** What looking at the run answers, in order; the last one stays. */
+/** Answers to polls of the run, in order; the last one repeats. */
 let looks: (RunRecord | Response)[];
 let needsApproval: boolean;
 beforeEach(() => {
@@ -44,11 +44,11 @@ const kept = () => {
   const file = keptFile();
   return file === null ? null : JSON.parse(readFileSync(file, 'utf8'));
 };
-/** As if the time until the next question had passed. */
+/** Skips the time until the next poll. */
 const askable = () =>
   writeFileSync(keptFile()!, JSON.stringify({ ...kept(), next_poll_at: '2020-01-01T00:00:00.000Z' }));
 
-/** A run with so many steps done and the next one under way. */
+/** A run with this many steps done and the next one in progress. */
 function runAt(
   state: RunRecord['state'],
   done: number = bootstrapSteps.length,
@@ -145,17 +145,17 @@ describe('svc apps bootstrap', () => {
     ['--template react --slug a --wait-approval 1m', '--device-code or --resume-last'],
     ['--resume-last --wait-approval 5s', '6s'],
     ['--template react --slug a --installation-id x', 'whole number'],
-  ])('%s is a usage error before any request', async (flags, says) => {
+  ])('%s is a usage error before any request', async (flags, message) => {
     const ran = await run(['bootstrap', ...flags.split(' '), '--execute']);
-    expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
+    expect([ran.exit, server.seen, ran.err.includes(message)]).toEqual([2, [], true]);
   });
 
   test('with --watch prints each change once, and the result', async () => {
     looks = [runAt('running', 2), runAt('running', 5), runAt('done')];
     const ran = await bootstrap(['--execute', '--watch', '--watch-interval', '1s']);
     expect(ran.exit).toBe(0);
-    const told = ran.err.split('\n').filter((line) => line.startsWith('create_repo'));
-    expect(told).toEqual(['create_repo: running', 'create_repo: done (made create_repo)']);
+    const lines = ran.err.split('\n').filter((line) => line.startsWith('create_repo'));
+    expect(lines).toEqual(['create_repo: running', 'create_repo: done (made create_repo)']);
     expect(ran.out).toContain('http://hello.apps.localhost/');
     expect(ran.out).toContain('http://localhost/git/demo/hello.git');
   });
@@ -191,7 +191,7 @@ describe('svc apps bootstrap', () => {
   });
 
   test.each(['canceled', 'failed'] as const)(
-    'that is %s before the code is approved is not said to go on',
+    'that is %s before the code is approved is not reported as continuing',
     async (state) => {
       needsApproval = true;
       await bootstrap(['--execute']);
@@ -258,7 +258,7 @@ describe('svc apps bootstrap', () => {
 
 describe('watching a run', () => {
   test.each(['failed', 'canceled'] as const)(
-    'that %s exits with 9, and tells how to undo it',
+    'that %s exits with 9, and prints how to undo it',
     async (state) => {
       const failure =
         state === 'failed' ? ({ code: 'build_failed', detail: 'npm ended with 1' } as const) : null;
@@ -270,13 +270,13 @@ describe('watching a run', () => {
         status: 0,
         next: expect.stringContaining('  svc apps delete hello --execute'),
       });
-      const told = (await watch([])).err;
-      expect(told).toContain('  svc apps delete hello --execute\n');
-      if (failure !== null) expect(told).toContain('at first_deploy: npm ended with 1 (build_failed)');
+      const output = (await watch([])).err;
+      expect(output).toContain('  svc apps delete hello --execute\n');
+      if (failure !== null) expect(output).toContain('at first_deploy: npm ended with 1 (build_failed)');
     },
   );
 
-  test('that times out exits with 10, prints the run, and says that it continues', async () => {
+  test('that times out exits with 10, prints the run, and reports that it continues', async () => {
     looks = [runAt('running', 2)];
     const ran = await watch(['--watch-timeout', '1s', '--json']);
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([10, 'running']);
@@ -285,7 +285,7 @@ describe('watching a run', () => {
     expect(ran.err).toContain(`svc apps bootstrap-status ${id} --watch`);
   });
 
-  test('exits with 130 at Ctrl-C, and says that the run continues', async () => {
+  test('exits with 130 at Ctrl-C, and reports that the run continues', async () => {
     looks = [runAt('running', 2)];
     const ran = await watch([], { interrupt: (stop) => setTimeout(stop, 100) });
     expect(ran.exit).toBe(130);
@@ -312,7 +312,7 @@ describe('watching a run', () => {
     looks = [runAt('running', 2), runAt('running', 2), runAt('done')];
     const ran = await watch([], { terminal: true, columns: 30, env: { NO_COLOR: '1' } });
     const drawn = ran.err.split('\u001b[6A');
-    // What stays as it is is not drawn again.
+    // Unchanged lines are not drawn again.
     expect([ran.exit, drawn.length]).toEqual([0, 2]);
     expect(drawn[0]).toContain('✓ reserve_app');
     expect(drawn[0]).toContain('… create_repo');

@@ -6,7 +6,7 @@ import { folderWith, type RunOptions } from '../../testing/run-svc.ts';
 const server = useFakeServer();
 const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
 interface Faked {
-  /** As it ends. */
+  /** The final state of the deployment. */
   ended: Record<string, unknown>;
   pages: ({ texts: string[]; ended?: boolean } | Response | 'silent')[];
   puts: (Response | null)[];
@@ -104,11 +104,11 @@ describe('svc deploy', () => {
     [{ state: 'live' }, 0, ''],
     [{ state: 'superseded' }, 0, 'newer'],
     [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'promote-request'],
-  ])('reports the result: %j exits with %i', async (ended, exit, told) => {
+  ])('reports the result: %j exits with %i', async (ended, exit, message) => {
     faked.ended = ended;
     const ran = await deploy('--json');
     expect([ran.exit, JSON.parse(ran.out).state]).toEqual([exit, ended.state]);
-    expect(ran.err).toContain(told);
+    expect(ran.err).toContain(message);
     expect(ran.err).toContain('one\n');
   });
 
@@ -141,14 +141,14 @@ describe('svc deploy', () => {
       next: expect.stringContaining(next),
     });
     expect(lines[0]).toContain('one');
-    const told = await deploy();
-    expect([told.exit, told.err]).toEqual([9, expect.stringContaining(`(${code})\nNext: `)]);
-    expect(told.err).toContain(next);
+    const deployed = await deploy();
+    expect([deployed.exit, deployed.err]).toEqual([9, expect.stringContaining(`(${code})\nNext: `)]);
+    expect(deployed.err).toContain(next);
   });
 
-  test('says that the previous deployment is still live only if there was one', async () => {
+  test('reports that the previous deployment is still live only if there was one', async () => {
     faked.ended = failedOf('build_failed', 'build');
-    for (const [items, said] of [
+    for (const [items, isReported] of [
       [[], false],
       [[record({ id: crypto.randomUUID(), state: 'live' })], true],
     ] as const) {
@@ -157,7 +157,7 @@ describe('svc deploy', () => {
         seen.query.get('state') === 'live'
           ? Response.json({ items, page: 1, per_page: 1, total: items.length })
           : usual?.(request, seen);
-      expect((await deploy()).err.includes('The previous deployment is still live.')).toBe(said);
+      expect((await deploy()).err.includes('The previous deployment is still live.')).toBe(isReported);
       server.intercept = usual;
     }
   });
@@ -199,7 +199,7 @@ describe('svc deploy', () => {
     });
   });
 
-  test('exits with 130 at Ctrl-C, and says that the deployment continues', async () => {
+  test('exits with 130 at Ctrl-C, and reports that the deployment continues', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
     let stop = () => {};
     const usual = server.intercept;

@@ -42,7 +42,7 @@ function domain(status: DomainRecord['status']): DomainRecord {
   };
 }
 
-/** Answers in this order, the last again and again; what was asked for is told. */
+/** Answers in this order, repeating the last; returns the requested paths. */
 function answers(...list: (DomainRecord['status'] | number)[]): string[] {
   const asked: string[] = [];
   server.intercept = (_, { method, path }) => {

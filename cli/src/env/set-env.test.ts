@@ -7,32 +7,32 @@ const server = useFakeServer();
 const unset = (...flags: string[]) => server.svc(['env', 'unset', 'NOPE', '--app', 'shop', ...flags]);
 const set = (...flags: string[]) => server.svc(['env', 'set', 'A=1', '--app', 'shop', ...flags]);
 
-test('svc env set says that the next deployment uses the variables, only after a change', async () => {
-  const told = async (answer: Response | undefined, ...flags: string[]) => {
+test('svc env set reports that the next deployment uses the variables, only after a change', async () => {
+  const isReported = async (answer: Response | undefined, ...flags: string[]) => {
     server.intercept = (_, { path }) => (path.endsWith('/env') ? answer : undefined);
     return (await set(...flags)).err.includes('with the next deployment');
   };
-  expect(await told(Response.json({ items: [] }), '--execute')).toBe(true);
-  expect(await told(Response.json({ items: [], changed: false }), '--execute')).toBe(false);
-  expect(await told(problem('forbidden'), '--execute')).toBe(false);
-  expect(await told(undefined)).toBe(false);
+  expect(await isReported(Response.json({ items: [] }), '--execute')).toBe(true);
+  expect(await isReported(Response.json({ items: [], changed: false }), '--execute')).toBe(false);
+  expect(await isReported(problem('forbidden'), '--execute')).toBe(false);
+  expect(await isReported(undefined)).toBe(false);
 });
 
-test('svc env unset says whether anything has changed', async () => {
-  const told = async (answer: Response | undefined, ...flags: string[]) => {
+test('svc env unset reports whether anything has changed', async () => {
+  const output = async (answer: Response | undefined, ...flags: string[]) => {
     server.intercept = (_, { path }) => (path.endsWith('/env') ? answer : undefined);
     const { exit, err } = await unset(...flags);
     return [exit, err];
   };
-  expect(await told(Response.json({ items: [] }), '--execute')).toEqual([
+  expect(await output(Response.json({ items: [] }), '--execute')).toEqual([
     0,
     expect.stringContaining('with the next deployment'),
   ]);
-  expect(await told(Response.json({ items: [], changed: false }), '--execute')).toEqual([
+  expect(await output(Response.json({ items: [], changed: false }), '--execute')).toEqual([
     0,
     expect.stringContaining('Nothing has changed'),
   ]);
-  expect(await told(undefined)).toEqual([0, '']);
+  expect(await output(undefined)).toEqual([0, '']);
 });
 
 async function setValues(args: string[], options: RunOptions = {}) {

@@ -55,7 +55,7 @@ describe('candidates', () => {
   });
 });
 
-/** What bash would offer for a line with the cursor at its end. */
+/** Completions of bash for a line with the cursor at its end. */
 function inBash(line: string): string[] {
   const bin = newFolder();
   mkdirSync(join(bin, 'in'));

@@ -50,7 +50,7 @@ describe('the words of a line', () => {
       ...list,
       rest: ['--json', '-o', 'yaml', 'shop'],
     });
-    // What is a command's name is that command, unless it is written behind its whole words or behind two dashes.
+    // A command's name means that command, unless it follows the full command or two dashes.
     expect(await resolveWords(svc, ['apps', 'members', 'add'])).toMatchObject({
       words: 'apps members add',
       rest: [],
@@ -128,7 +128,7 @@ describe('help and version', () => {
     expect((await runSvc(['apps', 'members', 'list', '--help'])).out).toContain('--per-page');
   });
 
-  test('help says how long each command may take', async () => {
+  test('help states how long each command may take', async () => {
     for (const [words, time] of [
       ['apps get', '60s'],
       ['deploy', '20m'],
@@ -152,7 +152,7 @@ describe('help and version', () => {
   test('fits a narrow terminal', async () => {
     for (const argv of [['grants', 'create', '--help'], ['--help']]) {
       const { out } = await runSvc(argv, { env: { COLUMNS: '40' } });
-      // Lines to be copied, and the list of formats, are better whole.
+      // Lines to be copied and the list of formats are not wrapped.
       const others = out.split('\n').filter((line) => !/^ {2}(?:svc |-o, |# )/.test(line));
       for (const line of others) expect(line.length).toBeLessThanOrEqual(40);
     }

@@ -120,7 +120,7 @@ describe('svc apps git connect', () => {
     expect([odd.exit, odd.err.includes('javascript')]).toEqual([11, false]);
   });
 
-  test('as a preview says that an approval comes first, unless --direct is given', async () => {
+  test('as a preview reports that an approval comes first, unless --direct is given', async () => {
     const ran = await connect([]);
     expect([ran.exit, ran.out.includes('--execute')]).toEqual([0, true]);
     expect(ran.err).toContain('Your git host account is not linked');
@@ -135,7 +135,7 @@ describe('svc apps git connect', () => {
     expect([host.asked, stored()]).toEqual([[], null]);
   });
 
-  test('that changes nothing says so', async () => {
+  test('that changes nothing reports that', async () => {
     host.isLinked = true;
     let answer: object = { repo: 'acme/shop' };
     const before = host.also;
@@ -162,7 +162,7 @@ describe('svc apps git connect', () => {
   });
 });
 
-test('svc apps git update that changes nothing says so', async () => {
+test('svc apps git update that changes nothing reports that', async () => {
   host.also = ({ method }) =>
     method === 'PATCH' ? Response.json({ repo: 'acme/shop', branch: 'main', changed: false }) : undefined;
   const ran = await update(['--execute']);

@@ -36,7 +36,7 @@ const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
 const file = () => join(folder(), files()[0] ?? 'none');
 const stored = () => JSON.parse(readFileSync(file(), 'utf8'));
 const change = (fields: object) => writeFileSync(file(), JSON.stringify({ ...stored(), ...fields }));
-/** As if the time until the next question had passed. */
+/** Skips the time until the next poll. */
 const askable = () => change({ next_poll_at: '2020-01-01T00:00:00.000Z' });
 const shown = 'Open https://git.example/login/device and enter the code WDJB-MJHT\n';
 
@@ -78,11 +78,11 @@ describe('svc git-host link', () => {
     const resumed = await link(['--resume-last', '--verbose']);
     askable();
     const denied = await link(['--device-code', secretCode, '--verbose']);
-    const said = [began, resumed, denied].map(({ out, err }) => out + err).join('');
-    expect([began.exit, resumed.exit, denied.exit, said.includes(secretCode)]).toEqual([11, 11, 4, false]);
+    const output = [began, resumed, denied].map(({ out, err }) => out + err).join('');
+    expect([began.exit, resumed.exit, denied.exit, output.includes(secretCode)]).toEqual([11, 11, 4, false]);
   });
 
-  test('exits with 130 at Ctrl-C, and says how to resume', async () => {
+  test('exits with 130 at Ctrl-C, and prints how to resume', async () => {
     host.polls = ['pending'];
     const ran = await link([], { terminal: true, interrupt: (stop) => setTimeout(stop, 100) });
     expect(ran.exit).toBe(130);
@@ -121,7 +121,7 @@ describe('svc git-host link --resume-last', () => {
     expect(none.err).toContain('no_device_code');
   });
 
-  test('waits until the stored time of the next poll, says so, and polls once', async () => {
+  test('waits until the stored time of the next poll, reports that, and polls once', async () => {
     host.intervalSeconds = 1;
     await link();
     const until = Date.parse(stored().next_poll_at);
@@ -134,13 +134,16 @@ describe('svc git-host link --resume-last', () => {
   test.each([
     ['at Ctrl-C', [], { interrupt: (stop: () => void) => setTimeout(stop, 100) }, 130],
     ['with the time of the command', ['--timeout', '300ms'], {}, 10],
-  ] as const)('ends that wait %s, asks nothing, and tells how to go on', async (_, flags, options, exit) => {
-    host.intervalSeconds = 60;
-    await link();
-    const ran = await link(['--resume-last', ...flags], options);
-    expect([ran.exit, host.asked, files().length]).toEqual([exit, [], 1]);
-    expect(ran.err).toContain('Resume with svc git-host link --resume-last');
-  });
+  ] as const)(
+    'ends that wait %s, sends no request, and prints how to resume',
+    async (_, flags, options, exit) => {
+      host.intervalSeconds = 60;
+      await link();
+      const ran = await link(['--resume-last', ...flags], options);
+      expect([ran.exit, host.asked, files().length]).toEqual([exit, [], 1]);
+      expect(ran.err).toContain('Resume with svc git-host link --resume-last');
+    },
+  );
 
   test('polls at once if the clock was set back', async () => {
     await link();
@@ -225,9 +228,9 @@ describe('--wait-approval', () => {
     ['--resume-last --wait-approval 6', 'Add a unit'],
     ['--wait-approval 6s', '--device-code or --resume-last'],
     ['--resume-last --device-code abc', 'cannot be combined'],
-  ])('%s is a usage error before any request', async (flags, says) => {
+  ])('%s is a usage error before any request', async (flags, message) => {
     const ran = await link(flags.split(' '));
-    expect([ran.exit, server.seen, ran.err.includes(says)]).toEqual([2, [], true]);
+    expect([ran.exit, server.seen, ran.err.includes(message)]).toEqual([2, [], true]);
   });
 });
 
@@ -237,7 +240,7 @@ describe('--device-code', () => {
     const env = { SVC_GIT_HOST_DEVICE_CODE: 'from-elsewhere' };
     const pending = await link([], { env });
     expect([pending.exit, pending.err.includes('not yet approved')]).toEqual([11, true]);
-    // Asked again too soon, from whichever of the two: it waits.
+    // A poll too soon after the last one, by either command, waits.
     change({ next_poll_at: new Date(Date.now() + 300).toISOString() });
     const again = await link(['--device-code', 'from-elsewhere']);
     expect([again.exit, again.err.includes('Waiting 1s for the polling interval')]).toEqual([0, true]);

@@ -31,7 +31,7 @@ function folderWith({ entries = [], texts = {}, pages = [], origin, ...shape }: 
   };
 }
 
-/** All of the manifest but name and slug. */
+/** The manifest without name and slug. */
 async function serving(shape: Shape): Promise<Manifest> {
   const { manifest } = await detect(folderWith(shape), {});
   const { name: _, app: __, ...rest } = manifest;

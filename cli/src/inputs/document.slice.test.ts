@@ -31,10 +31,10 @@ describe.each(creators)('svc %s %s --from-file', (...words) => {
     ['very deep lists', '['.repeat(20_000), 'is nested too deeply'],
     ['very deep keys', `${'? '.repeat(500)}x\n`, 'a key must be a text'],
     ['far too much', `name: ${'x'.repeat(1024 * 1024)}\n`, 'is larger than 1024 KiB'],
-  ])('rejects %s as a usage error before any request', async (_, text, told) => {
+  ])('rejects %s as a usage error before any request', async (_, text, message) => {
     const ran = await created(words, text);
     expect([ran.exit, ran.out, server.seen]).toEqual([2, '', []]);
-    expect(ran.err).toContain(told);
+    expect(ran.err).toContain(message);
     expect(ran.err).not.toMatch(/YAML\.|call stack|bug/);
   });
 

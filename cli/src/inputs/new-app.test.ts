@@ -34,9 +34,9 @@ describe('the tenant of an app that a svc.yaml describes', () => {
   });
 
   test('is that of the flag or the environment before any file', async () => {
-    await create(there, { here: 'tenant: mine\n', line: ['--tenant', 'said'] });
+    await create(there, { here: 'tenant: mine\n', line: ['--tenant', 'flag'] });
     await create(there, { tenant: 'around' });
-    expect(sent()).toEqual([...twice('said', app), ...twice('around', app)]);
+    expect(sent()).toEqual([...twice('flag', app), ...twice('around', app)]);
   });
 
   test('is that of the folder if the file names none or is not a svc.yaml', async () => {

@@ -75,9 +75,9 @@ describe('a command about an app', () => {
 
   test('names the source of the values with --verbose only', async () => {
     const folder = projectWith('tenant: acme\napp: { slug: shop }\n');
-    const said = await svc(folder, 'tables list --verbose');
-    expect(said.err).toContain(`--app shop comes from ${folder}/svc.yaml.`);
-    expect(said.err).toContain(`--tenant acme comes from ${folder}/svc.yaml.`);
+    const listed = await svc(folder, 'tables list --verbose');
+    expect(listed.err).toContain(`--app shop comes from ${folder}/svc.yaml.`);
+    expect(listed.err).toContain(`--tenant acme comes from ${folder}/svc.yaml.`);
     expect((await svc(folder, 'tables list')).err).toBe('');
     expect((await svc(folder, 'tables list --app shop --tenant acme --verbose')).err).not.toContain(
       'svc.yaml',

@@ -7,7 +7,7 @@ import { findManifest } from './defaults.ts';
 
 afterAll(removeFolders);
 
-/** A folder with `a/b/c` below it, and files where they are asked for. */
+/** A folder with `a/b/c` below it, and files at the given paths. */
 function tree(...files: string[]) {
   const root = newFolder();
   mkdirSync(join(root, 'a/b/c'), { recursive: true });

@@ -29,7 +29,7 @@ async function refusal(reading: Promise<unknown>): Promise<string[]> {
 }
 
 describe('a svc.yaml', () => {
-  test('is parsed completely, with every value as its schema says', async () => {
+  test('is parsed completely, with every value typed by the schema', async () => {
     const text =
       'name: "Shop"\napp:\n  slug: shop\n  data_scopes: [a, b]\nstorage: { enabled: true }\nhealth: /up\n';
     expect(await read(text)).toEqual({

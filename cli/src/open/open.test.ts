@@ -3,15 +3,15 @@ import { useFakeServer } from '../../testing/fake-server.ts';
 import { newFolder } from '../../testing/run-svc.ts';
 
 const server = useFakeServer();
-/** What the server says of the app, beside what it says of everything. */
-interface Said {
+/** The server's answers about the app, beside the defaults. */
+interface Answers {
   app?: Record<string, unknown>;
   git?: unknown;
   site?: unknown;
   domains?: unknown;
 }
 
-function says({ app, git, site, domains }: Said): void {
+function answerWith({ app, git, site, domains }: Answers): void {
   const shop = {
     slug: 'shop',
     record: 'active',
@@ -71,34 +71,34 @@ describe('svc open', () => {
     ['audit', '/t/demo/admin/audit'],
     ['tenant', '/t/demo/admin/settings'],
   ])('%s opens %s', async (line, expected) => {
-    says({});
+    answerWith({});
     expect(await path(line)).toBe(expected);
   });
 
   test('opens the URL of an app, and the console if it has none', async () => {
     const url = 'http://shop.apps.example.test/';
-    says({ app: { url } });
+    answerWith({ app: { url } });
     for (const line of ['shop', 'app shop', '--app shop']) expect(await path(line)).toBe(url);
     const [own, console] = ['https://shop.example.test/', '/t/demo/apps/shop/overview'];
     for (const state of [{ deployment_status: 'draft' }, { record: 'archived' }, { record: 'deleted' }]) {
-      says({ app: { url, ...state } });
+      answerWith({ app: { url, ...state } });
       expect(await path('shop')).toBe(console);
     }
     const items = [
       { status: 'pending', url: 'https://not-yet.example.test/' },
       { status: 'active', url: own },
     ];
-    says({ domains: { items } });
+    answerWith({ domains: { items } });
     expect(await path('shop')).toBe(own);
-    says({ domains: { items: [] } });
+    answerWith({ domains: { items: [] } });
     expect(await path('shop')).toBe(console);
-    says({ app: { relation: 'none' } });
+    answerWith({ app: { relation: 'none' } });
     expect(await path('shop')).toBe(console);
     expect(server.seen.at(-1)?.path).not.toEndWith('/domains');
   });
 
   test('uses the app of svc.yaml if none is named', async () => {
-    says({});
+    answerWith({});
     const folder = newFolder();
     await Bun.write(`${folder}/svc.yaml`, 'name: Shop\napp:\n  slug: shop\n');
     expect((await svc('tables', folder)).out).toBe(`${server.url}/t/demo/apps/shop/tables\n`);
@@ -112,10 +112,10 @@ describe('svc open', () => {
   test('git and staging open the URLs of the server, and exit with 5 if there are none', async () => {
     const connection = { web_url: 'https://git.example.test/acme/shop' };
     const site = { staging_enabled: true, staging_url: 'http://shop--staging.apps.example.test/' };
-    says({ git: { connection }, site });
+    answerWith({ git: { connection }, site });
     expect(await path('git --app shop')).toBe(connection.web_url);
     expect(await path('staging --app shop')).toBe(site.staging_url);
-    says({ git: { connection: null }, site: { ...site, staging_enabled: false } });
+    answerWith({ git: { connection: null }, site: { ...site, staging_enabled: false } });
     for (const line of ['git --app shop', 'staging --app shop']) {
       const ran = await svc(line);
       expect([line, ran.exit, ran.out, ran.err.includes('nothing_to_open')]).toEqual([line, 5, '', true]);
@@ -129,7 +129,7 @@ describe('svc open', () => {
     '/bin/sh',
     'https://me:secret@git.example.test/',
   ])('%s from the server is neither opened nor printed', async (web_url) => {
-    says({ git: { connection: { web_url } } });
+    answerWith({ git: { connection: { web_url } } });
     expect(await svc('git --app shop')).toMatchObject({ exit: 12, out: '' });
   });
 

@@ -41,7 +41,7 @@ describe('width', () => {
     expect(lines[1]).toContain('…');
   });
 
-  test('a table that does not fit says so, and nothing is truncated without a limit', () => {
+  test('a table that does not fit reports that, and nothing is truncated without a limit', () => {
     const rows = [['x'.repeat(50), 'y'.repeat(50)]];
     const grid = { titles: ['A', 'B'], keep: [true, false], rows };
     expect(tableLines(grid, style)).toBeNull();

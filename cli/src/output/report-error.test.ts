@@ -85,9 +85,9 @@ describe('an error of the server', () => {
       'tables list --app a',
       'apps domains list --app a',
     ]) {
-      const said = await next('not_found', line.split(' '));
-      expect([line, said?.includes(`svc ${line.replace(/ --app.*/, '')} `)]).toEqual([line, false]);
-      expect(said).toContain('svc tenants list');
+      const text = await next('not_found', line.split(' '));
+      expect([line, text?.includes(`svc ${line.replace(/ --app.*/, '')} `)]).toEqual([line, false]);
+      expect(text).toContain('svc tenants list');
     }
   });
 
@@ -130,7 +130,7 @@ describe('an error of the server', () => {
     expect(await next('apps list', `${server.url}/console`)).toContain('SVC_BASE_URL');
   });
 
-  test('says when to try again', async () => {
+  test('states when to try again', async () => {
     server.intercept = () => problem('rate_limited', {}, { 'retry-after': '7' });
     expect(await svc(['grants', 'mine'])).toMatchObject({ exit: 8, err: expect.stringContaining('in 7 s') });
   });
@@ -214,7 +214,7 @@ describe('Ctrl-C', () => {
     expect(ran).toMatchObject({ exit: 130, out: '' });
   });
 
-  test('during a change says that the change may have happened', async () => {
+  test('during a change warns that the change may have happened', async () => {
     server.intercept = () => Bun.sleep(2000).then(() => Response.json({}));
     const ran = await svc(['connectors', 'delete', 'x', '--execute'], {
       interrupt: (stop) => setTimeout(stop, 20),

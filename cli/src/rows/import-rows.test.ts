@@ -82,9 +82,11 @@ describe('a bad line', () => {
     const args = ['--from-file', path, '--batch-size', '3', '--execute'];
     const stopped = await svc([...args, '--json']);
     expect([stopped.exit, stored()]).toEqual([7, counted(6)]);
-    const told = JSON.parse(stopped.err);
-    expect(told.errors).toEqual([{ line: 8, column: 'bad', code: 'unknown_column', detail: 'is unknown' }]);
-    expect([told.code, told.next.includes('--resume')]).toEqual(['validation_failed', true]);
+    const problem = JSON.parse(stopped.err);
+    expect(problem.errors).toEqual([
+      { line: 8, column: 'bad', code: 'unknown_column', detail: 'is unknown' },
+    ]);
+    expect([problem.code, problem.next.includes('--resume')]).toEqual(['validation_failed', true]);
     expect(unfinished()).toHaveLength(1);
     const [name] = readdirSync(join(config, 'imports'));
     expect(statSync(join(config, 'imports', name!)).mode & 0o777).toBe(0o600);
@@ -136,7 +138,7 @@ test('read-only columns are dropped with a note, so that an export can be import
 });
 
 describe('when the server', () => {
-  /** Answers the numbered batches by other means, before or after it is stored. */
+  /** Replaces the answers to the numbered batches, before or after they are stored. */
   function disturb(at: number, how: 'before' | 'after', answer: () => Response): void {
     let batches = 0;
     server.intercept = (_, seen) => {
@@ -157,7 +159,7 @@ describe('when the server', () => {
     expect([stored(), performance.now() - began >= 1000]).toEqual([counted(4), true]);
   });
 
-  test('limits the rate for longer than --timeout, the import exits with 8 and says how long to wait', async () => {
+  test('limits the rate for longer than --timeout, the import exits with 8 and prints how long to wait', async () => {
     server.intercept = () => problem('rate_limited', {}, { 'retry-after': '42' });
     const path = await file('pets.jsonl', numbers(4));
     const ran = await svc(['--from-file', path, '--execute', '--timeout', '200ms']);
@@ -165,7 +167,7 @@ describe('when the server', () => {
   });
 
   test.each(['not_found', 'validation_failed', 'unsupported_media_type'] as const)(
-    'refuses the first batch with %s, nobody is told to resume',
+    'refuses the first batch with %s, no message suggests --resume',
     async (code) => {
       server.intercept = () => problem(code);
       const ran = await svc(['--from-file', await file('pets.jsonl', numbers(4)), '--execute']);
@@ -189,7 +191,7 @@ describe('when the server', () => {
     const args = ['--from-file', await file('pets.jsonl', numbers(7)), '--batch-size', '2', '--execute'];
     const failed = await svc(args);
     expect([failed.exit, failed.err.includes('--resume')]).toEqual([13, true]);
-    // Another size of batches does not matter: the one under way is cut as it was.
+    // Another batch size does not matter: the batch in flight keeps its lines.
     const resumed = await svc([...args, '--batch-size', '3', '--resume', '--json']);
     expect([resumed.exit, JSON.parse(resumed.out).total.inserted, stored()]).toEqual([0, 7, counted(7)]);
   });
@@ -202,7 +204,7 @@ describe('when the server', () => {
     expect(new Set(keys()).size).toBe(1);
   });
 
-  test('does not say whether the batch was stored, it stays in flight with its key', async () => {
+  test('does not report whether the batch was stored, it stays in flight with its key', async () => {
     disturb(1, 'after', () => problem('idempotency_mismatch'));
     const args = ['--from-file', await file('pets.jsonl', numbers(2)), '--execute'];
     const failed = await svc(args);
@@ -287,7 +289,7 @@ describe('--resume', () => {
     ]);
     expect((await svc([...args, '--resume'])).err).toContain(plan.warnings[0]);
     expect((await svc([...args, '--resume', '--plan', plan.fingerprint])).exit).toBe(0);
-    // Without it the file is imported once more, as any file is.
+    // Without --resume the file is imported again from its start.
     expect((await svc(args)).exit).toBe(0);
     expect(stored()).toHaveLength(8);
   });

@@ -175,7 +175,7 @@ describe('an export', () => {
   test('that is truncated fails, and keeps the existing file', async () => {
     const path = join(config, 'pets.jsonl');
     await Bun.write(path, 'before');
-    // As a server does that breaks off: its last chunk never comes.
+    // An aborted response: its last chunk never comes.
     const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
     const cutting = Bun.listen({
       hostname: '127.0.0.1',

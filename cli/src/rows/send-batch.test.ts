@@ -20,7 +20,7 @@ test('only the error code decides whether a batch was certainly not stored', () 
     'app_not_active',
   ] as const)
     expect([code, isRefusal(problem(code))]).toEqual([code, true]);
-  // The first is a 409 as `unique_violation` is one, and says that the batch may well be stored.
+  // The first is a 409 like `unique_violation`, but means that the batch may be stored.
   for (const code of ['idempotency_in_progress', 'idempotency_mismatch', 'internal', 'unavailable'] as const)
     expect([code, isRefusal(problem(code))]).toEqual([code, false]);
   expect(isRefusal(new CliError('no_connection', 'No answer.'))).toBe(false);

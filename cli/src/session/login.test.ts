@@ -106,7 +106,7 @@ describe('svc login', () => {
     expect(await svc(['login'])).toMatchObject({ exit: 13, out: '' });
   });
 
-  test('to another kind of server says so', async () => {
+  test('to another kind of server reports that', async () => {
     server.intercept = () => new Response('<html>Welcome</html>');
     expect((await svc(['login'])).exit).toBe(12);
   });
@@ -153,7 +153,7 @@ describe('svc login --local', () => {
     expect(existsSync(join(dir, 'credentials.json'))).toBe(false);
   });
 
-  test('without a server on this machine says how to start one', async () => {
+  test('without a server on this machine explains how to start one', async () => {
     expect(await svc(['login', '--local'])).toMatchObject({
       exit: 3,
       err: expect.stringContaining('SVC_DATA_DIR'),
@@ -195,7 +195,7 @@ describe('svc logout', () => {
     expect(server.oauth.refreshTokens).toEqual(new Set(['refresh-2']));
   });
 
-  test('works without the server, and says so', async () => {
+  test('works without the server, and reports that', async () => {
     await writeLogin(dir, 'http://127.0.0.1:1');
     const ran = await svc(['logout'], { env: { SVC_CONFIG_DIR: dir } });
     expect([ran.exit, stored()]).toEqual([0, {}]);

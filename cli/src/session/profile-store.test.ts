@@ -64,7 +64,7 @@ describe('writing', () => {
     });
   });
 
-  test('says what to do if it cannot write', async () => {
+  test('explains what to do if it cannot write', async () => {
     const file = join(newFolder(), 'file');
     writeFileSync(file, '');
     for (const dir of [join(file, 'below'), '/proc/svc']) {

@@ -117,7 +117,7 @@ describe('parallel commands', () => {
 
 test('a login is not renewed if the new one cannot be stored', async () => {
   const { dir, env } = await loggedIn({ expires_at: '2020-01-01T00:00:00Z' });
-  // A lock that somebody holds stands for a folder that cannot be written: root may write everywhere.
+  // A lock of another process replaces a read-only folder: root may write everywhere.
   const { writeFileSync } = await import('node:fs');
   writeFileSync(join(dir, 'svc.lock'), '1 elsewhere x\n');
   const ran = await runSvc(['whoami', '--timeout', '200ms'], { env });

@@ -83,7 +83,7 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
   const { login } = holder;
   if (login === null) throw notLoggedInError(ctx, holder);
-  // Never send a login to another server, whoever set SVC_BASE_URL.
+  // Never send a login to another server, also if SVC_BASE_URL names it.
   if (!isSameServer(login.base_url, holder.baseUrl)) {
     throw new CliError('not_logged_in', `You are logged in at ${login.base_url}, not at ${holder.baseUrl}.`, {
       next: `Run ${loginCommand(ctx.globals.profile)} with SVC_BASE_URL=${holder.baseUrl}, or use another --profile.`,

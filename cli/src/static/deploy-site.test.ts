@@ -19,7 +19,7 @@ function deploy(folder: string | null, flags: string[] = [], options: RunOptions
   return server.svc(['apps', 'static', 'deploy', ...from, ...flags], options);
 }
 
-/** As of a release that is there: its plan holds nothing. */
+/** The answer for an identical release: its plan is empty. */
 function withoutChanges(): void {
   const usual = server.intercept;
   server.intercept = async (request, seen) => {
@@ -86,7 +86,7 @@ describe('svc apps static deploy', () => {
     ['staged', 0, 'http://shop.apps.localhost:4400/', 'promote-request --release-id 4 --app shop'],
     [null, 11, 'not shown', 'site staging enable --app shop'],
   ] as const)(
-    'tells people where it is seen when it is %s, and what comes next, and exits with %i',
+    'prints the URL of a release that is %s, and the next step, and exits with %i',
     async (pointer, exit, shown, next) => {
       release.pointer = pointer;
       release.shown = { active: 3 };
@@ -123,7 +123,7 @@ describe('svc apps static deploy', () => {
     ]);
   });
 
-  test('says that an identical release was already in place', async () => {
+  test('reports that an identical release was already in place', async () => {
     release.changed = false;
     const ran = await deploy(folderWith({ a: 'a' }), ['--execute']);
     expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('Release 4 is identical')]);
@@ -170,7 +170,7 @@ describe('svc apps static deploy', () => {
     expect(release.draft?.config).toEqual({ spa: true });
   });
 
-  test('ignores the svc.yaml of another app, and says so', async () => {
+  test('ignores the svc.yaml of another app, and reports that', async () => {
     const yaml = 'app:\n  slug: text\nstatic:\n  dir: dist\nsite:\n  spa: true\n';
     const project = folderWith({ 'svc.yaml': yaml, 'dist/a': '' });
     const ran = await deploy('dist', ['--execute'], { cwd: project });
@@ -178,7 +178,7 @@ describe('svc apps static deploy', () => {
     expect(ran.err).toContain('svc.yaml belongs to app text');
     const without = await deploy(null, ['--app', 'shop', '--execute'], { cwd: project });
     expect([without.exit, without.err]).toEqual([2, expect.stringMatching(/--from-dir.*app text/s)]);
-    // The id of the app says nothing by itself; the server says that it is the one.
+    // The id alone cannot be compared with the slug; the server confirms that they match.
     const id = ['--app', '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c'];
     expect((await deploy(null, [...id, '--execute'], { cwd: project })).exit).toBe(0);
     expect(release.draft?.config).toEqual({ spa: true });
@@ -199,14 +199,14 @@ describe('svc apps static deploy', () => {
       [two, {}, 2, 'both'],
       [wrong, {}, 7, 'svc.json:2:27: redirects.0.from'],
     ];
-    for (const [folder, options, exit, said] of cases) {
+    for (const [folder, options, exit, message] of cases) {
       const ran = await deploy(folder, ['--execute'], options);
-      expect([said, ran.exit, ran.err]).toEqual([said, exit, expect.stringContaining(said)]);
+      expect([message, ran.exit, ran.err]).toEqual([message, exit, expect.stringContaining(message)]);
     }
     expect(server.seen).toEqual([]);
   });
 
-  test('names excluded files, and says that _headers and _redirects are plain files', async () => {
+  test('names excluded files, and warns that _headers and _redirects are plain files', async () => {
     const ran = await deploy(folderWith({ a: '', '.env': 'X=1', _headers: '', 'b/_redirects': '' }));
     expect(ran.err).toContain('Excluded: .env.');
     expect([ran.err.includes('_headers is served'), ran.err.includes('_redirects is')]).toEqual([
@@ -306,7 +306,7 @@ describe('an upload', () => {
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('owt');
   });
 
-  test('that is interrupted exits 130, says how to resume, and the same command uploads the rest', async () => {
+  test('that is interrupted exits 130, prints how to resume, and the same command uploads the rest', async () => {
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `${at}`]));
     const folder = folderWith(files);
     let stop = () => {};

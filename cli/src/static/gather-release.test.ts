@@ -37,7 +37,7 @@ describe('the files of a site', () => {
     ['a', 'A/b'],
   ])('must not differ only by case: %s and %s', (one, other) => {
     const folder = folderWith({ [one]: '', [other]: '' });
-    // Where the file system itself does not tell them apart, there is one of them.
+    // On a case-insensitive file system there is only one of the files.
     if (!holds(folder, 2)) return;
     const { code, detail } = check(folder);
     expect([code, detail.includes(one), detail.includes(other)]).toEqual(['path_collision', true, true]);

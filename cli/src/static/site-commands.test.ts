@@ -20,7 +20,7 @@ const site = {
   promotion: null,
 };
 
-/** Answers by the end of their paths; what is not named is answered as usual. */
+/** Answers by the end of their paths; other paths get the default answer. */
 let answers: Record<string, unknown>;
 beforeEach(() => {
   answers = {};
@@ -37,7 +37,7 @@ function svc(...args: string[]) {
 const lastSeen = () => server.seen.at(-1);
 
 describe('site set with ignored flags only', () => {
-  test('says so, exits with 0, and changes nothing', async () => {
+  test('reports that, exits with 0, and changes nothing', async () => {
     answers['/static/site'] = site;
     for (const flags of [['--visibility', 'public'], ['--service-worker-allowed']]) {
       const ran = await svc('site', 'set', ...flags, '--execute', '--json');
@@ -59,10 +59,10 @@ describe('--release-id', () => {
     total,
   });
 
-  test.each(['4', '#4'])('accepts the number of a release: %s', async (said) => {
+  test.each(['4', '#4'])('accepts the number of a release: %s', async (number) => {
     answers['/releases'] = page([5, 4, 3]);
     for (const command of ['get', 'files', 'stage', 'promote-reject', 'promote-approve', 'revoke']) {
-      const ran = await svc('releases', command, '--release-id', said);
+      const ran = await svc('releases', command, '--release-id', number);
       const asked = server.seen.find(({ path }) => path.includes('/releases/'));
       expect([command, ran.exit, asked?.path]).toEqual([
         command,
@@ -107,7 +107,7 @@ describe('a promotion', () => {
     expect(JSON.parse(server.seen.find(({ method }) => method === 'POST')?.body ?? '')).toEqual({});
   });
 
-  test('that is requested says who reviews it, and where', async () => {
+  test('that is requested prints who reviews it, and where', async () => {
     Object.assign(answers, { '/static/site': site, '/promote-request': { release_id: id, digest } });
     const ran = await svc('releases', 'promote-request', '--release-id', id, '--execute');
     expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining(site.staging_url)]);
@@ -144,7 +144,7 @@ describe('svc apps static site', () => {
     expect((await svc('site', 'get')).out).toMatch(/effective config +-\n/);
   });
 
-  test('get says that an unpublished site shows nothing, and how to show it again', async () => {
+  test('get reports that an unpublished site shows nothing, and how to show it again', async () => {
     answers['/static/site'] = { ...site, published: false };
     const ran = await svc('site', 'get');
     expect(ran.out).toMatch(/url +\S+ \(unpublished\)\n.*active +4 v2, .* \(unpublished\)\n/s);
@@ -154,7 +154,7 @@ describe('svc apps static site', () => {
     expect([published.err, published.out.includes('not')]).toEqual(['', false]);
   });
 
-  test('unpublish says how to show the site again, and that a repetition changes nothing', async () => {
+  test('unpublish prints how to show the site again, and that a repetition changes nothing', async () => {
     answers['/unpublish'] = { ...site, published: false };
     const ran = await svc('site', 'unpublish', '--execute');
     expect([ran.err.includes(shows), ran.err.includes('already')]).toEqual([true, false]);

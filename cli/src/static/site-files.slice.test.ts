@@ -129,7 +129,7 @@ describe('a walk', () => {
     socket.close();
   });
 
-  test('names the first twenty of many links, and says how many there are', () => {
+  test('names the first twenty of many links, and prints how many there are', () => {
     const folder = newFolder();
     for (let at = 10; at < 40; at += 1) symlinkSync('x', join(folder, `link-${at}`));
     const problem = problemOf(() => walkSite(folder));

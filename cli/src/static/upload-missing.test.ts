@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createByteLimiter } from './upload-missing.ts';
 
-/** Begins a piece of work of some bytes; `end` ends it. */
+/** Starts an upload of some bytes; `end` completes it. */
 function begin(room: ReturnType<typeof createByteLimiter>, bytes: number) {
   const ended = Promise.withResolvers<void>();
   const work = { isBegun: false, end: ended.resolve, done: Promise.resolve() };

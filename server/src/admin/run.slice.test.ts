@@ -45,7 +45,7 @@ describe('a command line', () => {
     ['tokens issue --user a --ttl soon', '--ttl takes a duration'],
     ['__proto__', '"__proto__" is not a command.'],
     ['tenants list --constructor', '--constructor is not a flag'],
-  ])('that is invalid, %s, says why', async (line, message) => {
+  ])('that is invalid, %s, reports why', async (line, message) => {
     expect(await refusal(line)).toStartWith(message);
   });
 

@@ -10,7 +10,7 @@ export interface Outcome {
   exit: number | null;
   out: string;
   err: string;
-  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape of its answer.
   json: any;
 }
 

@@ -1,6 +1,6 @@
 import { validationError } from '../core/problem.ts';
 
-/** Browsers load icons: one from elsewhere would tell its host who looks at which app. */
+/** Browsers load icons: an external icon would reveal to its host who opens which app. */
 export function requireUploadedIcon(
   platform: { baseUrl: string } | null,
   icons: Readonly<Record<string, string | null | undefined>>,

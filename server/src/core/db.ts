@@ -98,7 +98,7 @@ export function sqlState(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null;
 }
 
-/** Driver errors have no code, so their messages are matched; `syscall` tells a socket's ENOENT from a file's. */
+/** Driver errors have no code: their messages are matched; `syscall` distinguishes a socket's ENOENT from a file's. */
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '', syscall } = error as NodeJS.ErrnoException;

@@ -132,7 +132,7 @@ export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
     try {
       if (!(await options.renew(item))) lost.abort(new Error('The lease was lost.'));
     } catch (error) {
-      // While the database is unreachable, the lease may still be valid: the work goes on.
+      // While the database is unreachable, the lease may still be valid: the work continues.
       log.warn({ err: error, work: name }, 'lease renewal failed');
     }
   }

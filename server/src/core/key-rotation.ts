@@ -111,7 +111,7 @@ async function resealColumns(
   }
 }
 
-/** A value that changes meanwhile is left alone: whoever changed it sealed it with the current generation. */
+/** A value that changes meanwhile is left alone: the change sealed it with the current generation. */
 async function resealColumn(
   db: Db,
   key: SealingKey,

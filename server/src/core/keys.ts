@@ -137,7 +137,7 @@ export async function prepareKeys(db: Db, keys: readonly Key[]): Promise<void> {
   await Promise.all(keys.filter(({ name }) => !present.has(name)).map((key) => loadGenerations(db, key)));
 }
 
-/** Fails if a key cannot be opened, and stores every key as the configuration says: encrypted or not. */
+/** Fails if a key cannot be opened, and stores every key as configured: encrypted or not. */
 export async function wrapKeys(target: Db, source: Db = target): Promise<number> {
   const { rows } = await sql<KeyRow>`select * from svc.key_generations order by name, generation`.execute(
     target,

@@ -141,7 +141,7 @@ test('a table in use delays a migration, which does not block other queries on t
   await reader.query('begin; select * from svc.a');
   const migrating = run();
   await Bun.sleep(100);
-  // Behind a waiting ALTER TABLE a read waits as well, until that gives way.
+  // A read queues behind a waiting ALTER TABLE until that times out.
   const began = Date.now();
   await query('select * from svc.a');
   expect(Date.now() - began).toBeLessThan(patientMs(3_500));

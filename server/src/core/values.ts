@@ -15,7 +15,7 @@ export function sha256(text: string | Uint8Array): string {
   return Bun.SHA256.hash(text, 'hex');
 }
 
-/** Tells ids from slugs: the contract forbids slugs that look like a UUID. */
+/** Distinguishes ids from slugs: the contract forbids slugs that look like a UUID. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }

@@ -20,7 +20,7 @@ const thing = {
 const getThing = read<typeof shape>()({ ...thing, id: 'things.get', path: '/api/v1/thing' });
 const setThing = change<typeof shape>()({ ...thing, id: 'things.set', path: '/api/v1/thing' });
 
-const question = { body: z.strictObject({ of: z.string() }), answer: z.object({ said: z.string() }) };
+const question = { body: z.strictObject({ of: z.string() }), answer: z.object({ result: z.string() }) };
 const ask = read<typeof question>()({
   ...thing,
   id: 'things.ask',
@@ -122,7 +122,7 @@ test('a read by POST stores its response under a key like a change', async () =>
           begun.resolve();
           await hold.promise;
         }
-        return { said: `${body.of} ${calls}` };
+        return { result: `${body.of} ${calls}` };
       },
       {
         beforeReplay: async (_ctx, { body }) => {
@@ -139,11 +139,11 @@ test('a read by POST stores its response under a key like a change', async () =>
     });
   const key = Bun.randomUUIDv7();
   expect([await post('a', key), await post('a', key), calls]).toEqual([
-    '{"said":"a 1"}',
-    '{"said":"a 1"}',
+    '{"result":"a 1"}',
+    '{"result":"a 1"}',
     1,
   ]);
-  expect(await post('a')).toBe('{"said":"a 2"}');
+  expect(await post('a')).toBe('{"result":"a 2"}');
   await expect(post('b', key)).rejects.toMatchObject({ code: 'idempotency_mismatch' });
   mayReplay = false;
   await expect(post('a', key)).rejects.toMatchObject({ code: 'forbidden', detail: 'a' });
@@ -153,5 +153,5 @@ test('a read by POST stores its response under a key like a change', async () =>
   await begun.promise;
   await expect(post('slow', other)).rejects.toMatchObject({ code: 'idempotency_in_progress' });
   hold.resolve();
-  expect(await first).toBe('{"said":"slow 3"}');
+  expect(await first).toBe('{"result":"slow 3"}');
 });

@@ -24,7 +24,7 @@ function start(limits: Partial<Parameters<typeof createCallerLimit>[0]> = {}) {
   };
 }
 
-test('a person has a number of requests in ten seconds, and the headers say what is left', () => {
+test('a person has a number of requests in ten seconds, and the headers contain the remaining number', () => {
   const { take, advance } = start();
   expect(take(caller('login', 'ada'))).toEqual({
     'ratelimit-policy': '"person";q=3;w=10',

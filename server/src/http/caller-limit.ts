@@ -10,7 +10,7 @@ export interface CallerLimits {
 }
 
 /**
- * Counts the request and returns the headers that say what is left. A personal access token has a limit of its own,
+ * Counts the request and returns the headers with the remaining count. A personal access token has a limit of its own,
  * other credentials share the one of their person, and requests without a valid credential the one of their address.
  * `when_low` leaves the headers out while more than half is left: they cost 20 times as much as the counting.
  */

@@ -136,7 +136,7 @@ test('an open request is answered by the listener that accepted it', async () =>
 
 test('no request is lost while certificates change under load', async () => {
   const { listener, otherwise } = newListener();
-  // From another process, as visitors are: what is under way there does not wait for us.
+  // From another process, like visitors: requests there do not depend on this event loop.
   const visitors = ['keepalive', 'close'].map((kind) =>
     Bun.spawn([process.execPath, '-e', visitor, String(listener.port), kind], {
       stdin: 'pipe',

@@ -19,7 +19,7 @@ const systems: readonly [RegExp, string][] = [
   [/\bLinux\b|\blinux\b/, 'Linux'],
 ];
 
-/** Such as "Firefox on Linux". Says what the client claims, and is shown to its owner only. */
+/** Such as "Firefox on Linux". The text is the client's claim and is shown to its owner only. */
 export function describeDevice(userAgent: string): string {
   const find = (list: typeof programs) => list.find(([pattern]) => pattern.test(userAgent))?.[1];
   const [program, system] = [find(programs), find(systems)];

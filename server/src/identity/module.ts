@@ -132,7 +132,7 @@ export const identity: Module = {
       activated: endSignIns,
       passwordChanged: async (ctx, user) => {
         await endSignIns(ctx, user);
-        // Whoever knew the old password may have signed in from some of them.
+        // A person who knew the old password may have signed in from some of them.
         await deleteKnownOrigins(ctx.db, user.userId);
       },
     }),

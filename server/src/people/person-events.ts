@@ -5,7 +5,7 @@ import type { TenantRole, TenantRow } from './tenants/store.ts';
 export interface PersonEvents {
   /** A member's role changed; `after` is null when they left the tenant. */
   roleChanged(ctx: MutationCtx, member: RoleChange): Promise<void>;
-  /** Published after the membership is deleted: whoever creates a grant or a token locks the membership first. */
+  /** Published after the membership is deleted: creating a grant or a token locks the membership first. */
   leftTenant(
     ctx: MutationCtx,
     member: { tenantId: string; user: { id: string; email: string } },

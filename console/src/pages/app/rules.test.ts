@@ -70,7 +70,7 @@ test('a running app that is not visible to everybody can be published', () => {
   expect(whyNotPublish({ ...publishable, visibility: 'public' }, noRequest)).toBeNull();
 });
 
-test('each state that prevents publication says what to do first', () => {
+test('each state that prevents publication explains what to do first', () => {
   expect(whyNotPublish({ ...publishable, record: 'archived' }, noRequest)).toContain('Reactivate');
   expect(whyNotPublish({ ...publishable, record: 'deleted' }, noRequest)).toContain('Restore');
   expect(whyNotPublish({ ...publishable, runtime: 'suspended' }, noRequest)).toContain('Resume');

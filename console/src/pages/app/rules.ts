@@ -87,7 +87,7 @@ export function whyNotRemove(
   if (role === 'owner') return 'The owner leaves by transferring the app.';
   if (user_id === asker.id) return null;
   if (role === 'member') return whyNot(removeAppMember, asker);
-  // The permission table says `self` for co-owners: they may remove only themselves.
+  // The permission table has `self` for co-owners: they may remove only themselves.
   const others = { who: { ...removeCoOwner.who, C: 'n' } } as const;
   return whyNot(others, asker);
 }

@@ -5,7 +5,7 @@ import { validationError } from '../../core/problem.ts';
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** For `age` recipients: whoever reads the file needs one of their identities. */
+/** For `age` recipients: reading the file needs one of their identities. */
 export function createEncryption(recipients: readonly string[]): (bytes: Bytes) => Bytes {
   const encrypter = new Encrypter();
   for (const recipient of recipients) {

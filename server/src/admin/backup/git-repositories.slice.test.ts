@@ -42,7 +42,7 @@ test('a repository is copied consistently during a push, as of the time its bran
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, Buffer.concat(await Array.fromAsync(file.content)));
     }
-    // Somebody pushes after each file that is copied.
+    // A push follows each copied file.
     if (/\.git\/(HEAD|refs\/|objects\/)/.test(file.path) && pushes < 20) commit(`push ${++pushes}`);
   }
   expect(pushes).toBeGreaterThan(3);

@@ -105,13 +105,13 @@ describe('the check of audit chains finds', () => {
       'update svc.audit_entries set seq = 9 where seq = 1; update svc.audit_entries set seq = 1 where seq = 2; update svc.audit_entries set seq = 2 where seq = 9',
       'entry 1: does not follow the entry before it',
     ],
-  ])('%s', async (_, tampering, said) => {
+  ])('%s', async (_, tampering, detail) => {
     const { change, doctor } = await system();
     await change(unguarded(tampering));
     const { exit, json, find } = await doctor();
     expect([exit, json.ok, find('audit chains').status]).toEqual([1, false, 'problem']);
     expect(find('audit chains').detail).toContain(`tenant ${tenantId}`);
-    expect(find('audit chains').detail).toContain(said);
+    expect(find('audit chains').detail).toContain(detail);
     expect(find('audit chains').hint).not.toBe('');
   });
 

@@ -42,7 +42,7 @@ async function stateOf({ url, dataDir }: Installation): Promise<string> {
     .digest('hex');
 }
 
-/** The backup with one entry changed, packed as well as any. */
+/** The backup with one entry changed, packed like a valid one. */
 async function altered(
   file: string,
   change: (path: string, content: Buffer) => Buffer | null,

@@ -138,7 +138,7 @@ test('the number of categories is limited, also with concurrent requests', async
   expect(outcomes).toEqual([201, 'limit_reached', 'limit_reached']);
 });
 
-test('deleting a category keeps its apps; the plan says how many lose their category', async () => {
+test('deleting a category keeps its apps; the plan shows how many lose their category', async () => {
   const own = await world();
   const { tenant, path, asAdmin } = own;
   const [going, staying] = [await newCategory(own), await newCategory(own)];

@@ -11,14 +11,14 @@ const database = useTestDatabase();
 
 const day = 24 * 3_600_000;
 
-async function told(kind: NotificationKind = 'deployment_failed') {
+async function newNotification(kind: NotificationKind = 'deployment_failed') {
   const { db } = database;
   const { tenant, member } = await newTenant(db);
   const path = `/t/${tenant.slug}/apps/shop/domains`;
   const message = { title: 'Tom & <b>Co</b>', text: 'One.\n\nTwo <script>.', path };
-  const tell = (userId: string) => (ctx: Parameters<typeof notify>[0]) =>
+  const notifyUser = (userId: string) => (ctx: Parameters<typeof notify>[0]) =>
     notify(ctx, { ...message, tenantId: tenant.id, kind, appId: null, userIds: [userId] });
-  await testMutation(db, member, tell(member.userId), { context: { tenant } });
+  await testMutation(db, member, notifyUser(member.userId), { context: { tenant } });
   const { rows } = await sql<{ payload: Record<string, unknown> }>`
     select payload from svc.outbox where topic = 'notifications.mail' and payload->>'tenantId' = ${tenant.id}`.execute(
     db,
@@ -53,7 +53,7 @@ const suspend = ({ userId }: Caller) =>
   sql`update svc.users set status = 'suspended' where id = ${userId}`.execute(database.db);
 
 test('an e-mail has the text and a link, and escapes HTML', async () => {
-  const { run, sent, member, path } = await told();
+  const { run, sent, member, path } = await newNotification();
   await run();
   const [mail] = sent;
   expect([sent.length, mail?.to.address, mail?.subject]).toEqual([1, member.email, 'Tom & <b>Co</b>']);
@@ -63,24 +63,24 @@ test('an e-mail has the text and a link, and escapes HTML', async () => {
 });
 
 test('an e-mail that is sent again has the same id', async () => {
-  const { run, sent } = await told();
+  const { run, sent } = await newNotification();
   await run();
   await run();
   expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
 });
 
 test('suspended users and former members get no e-mail', async () => {
-  const one = await told();
+  const one = await newNotification();
   await suspend(one.member);
   await one.run();
-  const other = await told();
+  const other = await newNotification();
   await sql`delete from svc.memberships where user_id = ${other.member.userId}`.execute(database.db);
   await other.run();
   expect([one.sent, other.sent]).toEqual([[], []]);
 });
 
 test('a removed member gets the e-mail about the removal, unless suspended', async () => {
-  const one = await told('role_changed');
+  const one = await newNotification('role_changed');
   await sql`delete from svc.memberships where user_id = ${one.member.userId}`.execute(database.db);
   await one.run();
   expect(one.sent.length).toBe(1);
@@ -90,7 +90,7 @@ test('a removed member gets the e-mail about the removal, unless suspended', asy
 });
 
 test('a failing mail server is retried for a day', async () => {
-  const it = await told();
+  const it = await newNotification();
   it.let(() => {
     throw new Error('down');
   });
@@ -106,7 +106,7 @@ test('a failing mail server is retried for a day', async () => {
 });
 
 test('sending pauses after the mail server did not respond', async () => {
-  const it = await told();
+  const it = await newNotification();
   let asked = 0;
   it.let(() => {
     asked++;
@@ -124,7 +124,7 @@ test('sending pauses after the mail server did not respond', async () => {
 });
 
 test('a rejected address is not retried', async () => {
-  const it = await told();
+  const it = await newNotification();
   it.let(() => {
     throw new MailRejectedError('no such user');
   });

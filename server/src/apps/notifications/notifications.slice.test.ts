@@ -23,7 +23,7 @@ import { mailTopic } from './rules.ts';
 
 const database = useTestDatabase();
 
-const tell = (
+const notifyUsers = (
   tenant: TenantAccess,
   userIds: string[],
   more: Partial<NotificationInput> = {},
@@ -73,19 +73,19 @@ describe('notify', () => {
     const [suspended, outsider] = [await newUser(database.db, tenant.id), await newUser(database.db, null)];
     await sql`update svc.users set status = 'suspended' where id = ${suspended.userId}`.execute(database.db);
     const ids = [admin, member, suspended, outsider, admin].map(({ userId }) => userId);
-    await tell(tenant, [...ids, 'operator'], { title: 'a\r\nb' });
-    const told = await sql<{ id: string; user_id: string; title: string }>`
+    await notifyUsers(tenant, [...ids, 'operator'], { title: 'a\r\nb' });
+    const stored = await sql<{ id: string; user_id: string; title: string }>`
       select id, user_id, title from svc.notifications where tenant_id = ${tenant.id} order by id`.execute(
       database.db,
     );
-    expect(told.rows.map(({ user_id }) => user_id).sort()).toEqual([admin.userId, member.userId].sort());
-    expect(told.rows.map(({ title }) => title)).toEqual(['a b', 'a b']);
-    expect(await effects(tenant)).toEqual(told.rows.map(({ id }) => id).sort());
+    expect(stored.rows.map(({ user_id }) => user_id).sort()).toEqual([admin.userId, member.userId].sort());
+    expect(stored.rows.map(({ title }) => title)).toEqual(['a b', 'a b']);
+    expect(await effects(tenant)).toEqual(stored.rows.map(({ id }) => id).sort());
   });
 
   test('sends nothing for a preview', async () => {
     const { tenant, member } = await newTenant(database.db);
-    await tell(tenant, [member.userId], {}, 'preview');
+    await notifyUsers(tenant, [member.userId], {}, 'preview');
     expect((await list(tenant, member)).items).toEqual([]);
     expect(await effects(tenant)).toEqual([]);
   });
@@ -93,14 +93,14 @@ describe('notify', () => {
   test('shows the current slug of the app until the app is purged', async () => {
     const { tenant, admin, member } = await newTenant(database.db);
     const app = await newApp(database.db, tenant, member);
-    await tell(tenant, [admin.userId], { appId: app.id });
+    await notifyUsers(tenant, [admin.userId], { appId: app.id });
     await sql`update svc.apps set slug = ${`${app.slug}x`} where id = ${app.id}`.execute(database.db);
     expect((await list(tenant, admin)).items).toMatchObject([{ app_id: app.id, app_slug: `${app.slug}x` }]);
     await sql`delete from svc.apps where id = ${app.id}`.execute(database.db);
     expect((await list(tenant, admin)).items).toEqual([]);
   });
 
-  test('tells all owners of a transfer, except the person who made it', async () => {
+  test('notifies all owners of a transfer, except the person who started it', async () => {
     const { tenant, member: owner } = await newTenant(database.db);
     const [next, other] = [await newUser(database.db, tenant.id), await newUser(database.db, tenant.id)];
     const app = await newApp(database.db, tenant, owner, { coOwners: [other] });
@@ -110,18 +110,18 @@ describe('notify', () => {
     expect(await kinds(owner)).toEqual([]);
     expect(await kinds(next)).toEqual(['ownership_transferred']);
     expect((await kinds(other)).sort()).toEqual(['co_owner_added', 'ownership_transferred']);
-    const [told] = (await list(tenant, next)).items;
-    expect(told?.title).toContain(next.email);
-    expect(told?.path).toBe(`/t/${tenant.slug}/apps/${app.slug}/people`);
+    const [notification] = (await list(tenant, next)).items;
+    expect(notification?.title).toContain(next.email);
+    expect(notification?.path).toBe(`/t/${tenant.slug}/apps/${app.slug}/people`);
   });
 });
 
 describe('notifications', () => {
   test('are listed newest first, page by page, while new ones arrive', async () => {
     const { tenant, member } = await newTenant(database.db);
-    for (const title of ['1', '2', '3', '4', '5']) await tell(tenant, [member.userId], { title });
+    for (const title of ['1', '2', '3', '4', '5']) await notifyUsers(tenant, [member.userId], { title });
     const first = await list(tenant, member, { per_page: 2 });
-    await tell(tenant, [member.userId], { title: '6' });
+    await notifyUsers(tenant, [member.userId], { title: '6' });
     const second = await list(tenant, member, { per_page: 2, cursor: first.next_cursor ?? '' });
     const third = await list(tenant, member, { per_page: 2, cursor: second.next_cursor ?? '' });
     expect([first, second, third].map(({ items }) => items.map(({ title }) => title))).toEqual([
@@ -139,9 +139,9 @@ describe('notifications', () => {
     const { tenant: elsewhere } = await newTenant(database.db);
     await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
       values (${elsewhere.id}, ${member.userId}, 'tenant_admin', now())`.execute(database.db);
-    await tell(tenant, [member.userId]);
-    const [told] = (await list(tenant, member)).items;
-    const id = told?.id ?? '';
+    await notifyUsers(tenant, [member.userId]);
+    const [notification] = (await list(tenant, member)).items;
+    const id = notification?.id ?? '';
     expect((await list(tenant, admin)).items).toEqual([]);
     expect((await list(elsewhere, member)).items).toEqual([]);
     expect((await read(tenant, admin, [id])).value).toEqual({ changed: 0, unread: 0 });
@@ -151,7 +151,7 @@ describe('notifications', () => {
 
   test('are marked as read once, some or all of them', async () => {
     const { tenant, member } = await newTenant(database.db);
-    for (const title of ['1', '2', '3']) await tell(tenant, [member.userId], { title });
+    for (const title of ['1', '2', '3']) await notifyUsers(tenant, [member.userId], { title });
     const ids = (await list(tenant, member)).items.map(({ id }) => id);
     const { result } = await read(tenant, member, [ids[0] ?? ''], 'preview');
     expect(result).toMatchObject({
@@ -175,7 +175,7 @@ describe('notifications', () => {
 
   test('are deleted after 90 days', async () => {
     const { tenant, member } = await newTenant(database.db);
-    for (const title of ['old', 'young']) await tell(tenant, [member.userId], { title });
+    for (const title of ['old', 'young']) await notifyUsers(tenant, [member.userId], { title });
     const age = (title: string, time: string) =>
       sql`update svc.notifications set created_at = now() - ${time}::interval
         where tenant_id = ${tenant.id} and title = ${title}`.execute(database.db);

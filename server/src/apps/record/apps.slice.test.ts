@@ -118,7 +118,7 @@ test('a list contains the apps that the caller can get, for every visibility and
   expect(second.body.items).toHaveLength(1);
 });
 
-test('an invisible app cannot be told apart from a missing one', async () => {
+test('an invisible app cannot be distinguished from a missing one', async () => {
   const { tenant, people, logins, path } = await world();
   const app = await newApp(database.db, tenant, people.owner);
   const paths = (ref: string) => [

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 const world = () => lifecycleWorld(database, server);
 
-const told = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
+const outcome = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
   status === 200 ? `${body.record}/${body.runtime}${body.changed === false ? ' unchanged' : ''}` : body.code;
 
 describe('archive and reactivate', () => {
@@ -33,12 +33,12 @@ describe('archive and reactivate', () => {
   ])('an app that is %s is archived as %s, and reactivated as such', async (runtime, then) => {
     const t = await world();
     await t.set({ runtime });
-    expect(told(await t.move('archive'))).toBe(`archived/${then}`);
-    expect(told(await t.move('archive', 'coOwner'))).toBe(`archived/${then} unchanged`);
+    expect(outcome(await t.move('archive'))).toBe(`archived/${then}`);
+    expect(outcome(await t.move('archive', 'coOwner'))).toBe(`archived/${then} unchanged`);
     const { body } = await t.as('owner', 'GET', t.path);
     expect(body).toMatchObject({ deployment_status: 'archived', operating_status: 'archived' });
-    expect(told(await t.move('reactivate', 'admin'))).toBe(`active/${then}`);
-    expect(told(await t.move('reactivate'))).toBe(`active/${then} unchanged`);
+    expect(outcome(await t.move('reactivate', 'admin'))).toBe(`active/${then}`);
+    expect(outcome(await t.move('reactivate'))).toBe(`active/${then} unchanged`);
     const actions = ['apps.create', 'coOwners.add', 'apps.archive', 'apps.reactivate'];
     expect(await t.auditActions()).toEqual(actions);
   });
@@ -48,21 +48,21 @@ describe('suspend and resume', () => {
   test('stop and start a deployed app, each once', async () => {
     const t = await world();
     await t.set({ runtime: 'running', is_deployed: true });
-    expect(told(await t.move('resume'))).toBe('active/running unchanged');
-    expect(told(await t.move('suspend', 'admin'))).toBe('active/suspended');
-    expect(told(await t.move('suspend'))).toBe('active/suspended unchanged');
-    expect(told(await t.move('resume', 'coOwner'))).toBe('active/running');
+    expect(outcome(await t.move('resume'))).toBe('active/running unchanged');
+    expect(outcome(await t.move('suspend', 'admin'))).toBe('active/suspended');
+    expect(outcome(await t.move('suspend'))).toBe('active/suspended unchanged');
+    expect(outcome(await t.move('resume', 'coOwner'))).toBe('active/running');
   });
 
   test('refuse an app that is not deployed or is archived', async () => {
     const t = await world();
-    expect(told(await t.move('suspend'))).toBe('nothing_deployed');
-    expect(told(await t.move('resume'))).toBe('no_successful_deployment');
+    expect(outcome(await t.move('suspend'))).toBe('nothing_deployed');
+    expect(outcome(await t.move('resume'))).toBe('no_successful_deployment');
     await t.set({ runtime: 'suspended' });
-    expect(told(await t.move('resume'))).toBe('no_successful_deployment');
+    expect(outcome(await t.move('resume'))).toBe('no_successful_deployment');
     await t.set({ is_deployed: true, record: 'archived' });
     for (const move of ['suspend', 'resume']) {
-      expect(told(await t.move(move))).toBe('invalid_state_transition');
+      expect(outcome(await t.move(move))).toBe('invalid_state_transition');
     }
     expect(await t.stored()).toMatchObject({ record: 'archived', runtime: 'suspended' });
   });
@@ -86,14 +86,14 @@ describe('delete and restore', () => {
     const t = await world();
     await t.set({ record, runtime });
     const deleted = await t.move('delete');
-    expect(told(deleted)).toBe(`deleted/${then}`);
+    expect(outcome(deleted)).toBe(`deleted/${then}`);
     const kept = Date.parse(deleted.body.purge_after) - Date.parse(deleted.body.deleted_at);
     expect(kept).toBe(deletedAppsKeptDays * 24 * 3600 * 1000);
-    expect(told(await t.move('delete', 'admin'))).toBe(`deleted/${then} unchanged`);
+    expect(outcome(await t.move('delete', 'admin'))).toBe(`deleted/${then} unchanged`);
     const restored = await t.move('restore');
-    expect(told(restored)).toBe(`${record}/${then}`);
+    expect(outcome(restored)).toBe(`${record}/${then}`);
     expect(restored.body).toMatchObject({ deleted_at: null, purge_after: null });
-    expect(told(await t.move('restore'))).toBe(`${record}/${then} unchanged`);
+    expect(outcome(await t.move('restore'))).toBe(`${record}/${then} unchanged`);
     expect(await t.stored()).toMatchObject({ deleted_from: null });
   });
 
@@ -105,7 +105,7 @@ describe('delete and restore', () => {
     for (const who of ['owner', 'admin'] as const) {
       expect((await t.as(who, 'GET', t.path)).body).toMatchObject({ id: t.app.id, record: 'deleted' });
       for (const move of ['archive', 'reactivate', 'suspend', 'resume']) {
-        expect([who, move, told(await t.move(move, who))]).toEqual([who, move, 'not_found']);
+        expect([who, move, outcome(await t.move(move, who))]).toEqual([who, move, 'not_found']);
       }
       for (const below of ['/tables', '/co-owners']) {
         expect([who, below, (await t.as(who, 'GET', t.path + below)).status]).toEqual([who, below, 404]);
@@ -114,7 +114,7 @@ describe('delete and restore', () => {
     for (const who of ['coOwner', 'member'] as const) {
       expect([who, (await t.as(who, 'GET', t.path)).status]).toEqual([who, 404]);
       for (const move of ['archive', 'delete', 'restore', 'purge']) {
-        expect([who, move, told(await t.move(move, who))]).toEqual([who, move, 'not_found']);
+        expect([who, move, outcome(await t.move(move, who))]).toEqual([who, move, 'not_found']);
       }
     }
   });
@@ -122,8 +122,8 @@ describe('delete and restore', () => {
   test('co-owners and members can neither delete, restore nor purge an app', async () => {
     const t = await world();
     for (const move of ['delete', 'restore', 'purge']) {
-      expect([move, told(await t.move(move, 'coOwner'))]).toEqual([move, 'forbidden']);
-      expect([move, told(await t.move(move, 'member'))]).toEqual([move, 'not_found']);
+      expect([move, outcome(await t.move(move, 'coOwner'))]).toEqual([move, 'forbidden']);
+      expect([move, outcome(await t.move(move, 'member'))]).toEqual([move, 'not_found']);
     }
   });
 });
@@ -166,16 +166,16 @@ describe('concurrent changes', () => {
   test('archive and delete: the app is deleted, and restored to its earlier state', () =>
     rounds(async (t) => {
       const [archived, deleted] = await Promise.all([t.move('archive'), t.move('delete', 'admin')]);
-      expect(['archived/none', 'not_found']).toContain(told(archived) as string);
-      expect(told(deleted)).toBe('deleted/none');
+      expect(['archived/none', 'not_found']).toContain(outcome(archived) as string);
+      expect(outcome(deleted)).toBe('deleted/none');
       const before = archived.status === 200 ? 'archived' : 'active';
-      expect(told(await t.move('restore'))).toBe(`${before}/none`);
+      expect(outcome(await t.move('restore'))).toBe(`${before}/none`);
     }));
 
   test('two deletions: one succeeds, and the other changes nothing', () =>
     rounds(async (t) => {
       const answers = await Promise.all([t.move('delete'), t.move('delete', 'admin')]);
-      expect(answers.map(told).sort()).toEqual(['deleted/none', 'deleted/none unchanged']);
+      expect(answers.map(outcome).sort()).toEqual(['deleted/none', 'deleted/none unchanged']);
       expect((await t.auditActions()).filter((action) => action === 'apps.delete')).toHaveLength(1);
     }));
 
@@ -201,9 +201,9 @@ describe('concurrent changes', () => {
       await t.move('delete');
       const [purged, restored] = await Promise.all([t.move('purge'), t.move('restore', 'admin')]);
       if (purged.status === 200) {
-        expect([told(restored), await t.stored()]).toEqual(['not_found', undefined]);
+        expect([outcome(restored), await t.stored()]).toEqual(['not_found', undefined]);
       } else {
-        expect([purged.body.code, told(restored)]).toEqual(['not_deleted', 'active/none']);
+        expect([purged.body.code, outcome(restored)]).toEqual(['not_deleted', 'active/none']);
       }
     }));
 

@@ -45,7 +45,7 @@ describe('an update', () => {
     expect(second.body).toMatchObject({ data_scopes: ['b', 'a'], resource_preset: 'L', summary: 'For pets' });
   });
 
-  test('that changes nothing says so, and keeps `updated_at` and the audit log', async () => {
+  test('that changes nothing reports that, and keeps `updated_at` and the audit log', async () => {
     const { patch, app } = await world();
     const before = await patch('owner', { summary: 'For pets' });
     const again = await patch('owner', { summary: 'For pets', slug: app.slug, deploy_method: 'docker' });

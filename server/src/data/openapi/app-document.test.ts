@@ -49,7 +49,7 @@ const operationsIn = ({ paths }: AppDocument) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
 
-/** Every `$ref` in it that leads nowhere. */
+/** Every `$ref` in the document without a target. */
 function lostRefs(document: AppDocument): string[] {
   const lost: string[] = [];
   const visit = (value: unknown): void => {

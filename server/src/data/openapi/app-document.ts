@@ -68,7 +68,7 @@ export function appDocument(
       ) as Json,
     },
   };
-  // A content hash tells clients when to generate code again.
+  // Clients generate code again when the content hash changes.
   const version = sha256(JSON.stringify([app.name, content])).slice(0, 12);
   const info = { title: app.name, version, description: documentDescription };
   return { openapi: '3.1.0', info, ...content };

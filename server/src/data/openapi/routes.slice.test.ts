@@ -35,7 +35,7 @@ function documentFor({ tenant, admin }: Pick<TestTables, 'tenant' | 'admin'>, ca
   );
 }
 
-/** `a: get post` for each path that is there, by table. */
+/** `a: get post` for each path in the document, by table. */
 async function callsOf(document: ReturnType<typeof documentFor>): Promise<Record<string, string>> {
   const calls: Record<string, Set<string>> = {};
   for (const [path, methods] of Object.entries((await document).paths)) {

@@ -75,7 +75,7 @@ test('other methods are refused, and Allow lists the supported ones', async () =
       expect([method, path, code]).toEqual([method, path, 'method_not_allowed']);
       expect(headers?.allow?.split(', ').sort()).toEqual([...allowed, 'HEAD'].sort());
     }
-    // Of a GET without its body.
+    // The same as GET without its body.
     expect((await callError('HEAD', at({ path }))).code).toBe('forbidden');
   }
 });

@@ -8,7 +8,7 @@ function copied(rows: readonly (readonly (string | null)[])[]): Buffer {
   return Buffer.concat(text.end().map((chunk) => Buffer.from(chunk)));
 }
 
-/** As PostgreSQL reads the text format: https://www.postgresql.org/docs/current/sql-copy.html */
+/** Parses the text format like PostgreSQL: https://www.postgresql.org/docs/current/sql-copy.html */
 function read(bytes: Buffer): (string | null)[][] {
   const text = bytes.toString('utf8');
   if (text === '') return [];

@@ -7,7 +7,7 @@ import { ReceivedBody } from './request-body.ts';
 import { testTable } from './testing.ts';
 
 const table = testTable();
-/** As a batch reads them: the pieces of its body, one after the other. */
+/** Reads lines like a batch: the pieces of its body one after the other. */
 function readLines(of: typeof table, body: string) {
   const reader = new LineReader();
   const read = [...ReceivedBody.of(body).pieces()].flatMap((piece) => reader.read(of, piece));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { JsonRows, readValues, rowShape } from './json-rows.ts';
 import { testColumn } from './testing.ts';
 
-/** A row as the database sends it: how many columns, then each with its length. */
+/** A row in PostgreSQL's wire format: the number of columns, then each with its length. */
 function wireRow(values: readonly (string | null)[]): Buffer {
   const parts = values.map((value) => {
     const bytes = Buffer.from(value ?? '');

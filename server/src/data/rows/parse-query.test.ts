@@ -364,7 +364,7 @@ describe('random input', () => {
     );
   });
   test('100,000 random queries are parsed within five seconds', () => {
-    // Of a fixed seed, so that a failure can be met again.
+    // A fixed seed makes failures reproducible.
     let seed = 20260102;
     const random = (below: number) => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
 import { ReceivedBody } from './request-body.ts';
 
-/** The text's bytes, cut at the given places. */
+/** The text's bytes, split at the given offsets. */
 function arriving(text: string, cuts: readonly number[]): ReceivedBody {
   const bytes = Buffer.from(text);
   const places = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort(

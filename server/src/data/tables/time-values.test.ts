@@ -3,7 +3,7 @@ import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
 import fc from 'fast-check';
 import { type ParsedJson, type ParsedText, parseJson, parseText, parseUrlText } from './values.ts';
 
-/** What is bound, or `refused`. */
+/** The bound parameter, or `refused`. */
 const bound = (checked: ParsedText | ParsedJson) => (checked.ok ? checked.value : 'refused');
 const text = (type: ColumnType, value: string) => bound(parseText(type, value));
 const json = (type: ColumnType, raw: string) => bound(parseJson(type, raw));

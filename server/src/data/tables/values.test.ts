@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { type ParsedJson, type ParsedText, parseJson, parseText } from './values.ts';
 
-/** What is bound, or `refused`. */
+/** The bound parameter, or `refused`. */
 const bound = (checked: ParsedText | ParsedJson) => (checked.ok ? checked.value : 'refused');
 const text = (type: ColumnType, value: string) => bound(parseText(type, value));
 const json = (type: ColumnType, raw: string) => bound(parseJson(type, raw));
@@ -338,7 +338,7 @@ describe('every type', () => {
       }),
     );
   });
-  test('values written by JSON.stringify are accepted exactly as the rules say', () => {
+  test('values written by JSON.stringify are accepted exactly by the rules', () => {
     const value = fc.oneof(
       fc.integer(),
       fc.maxSafeInteger(),
@@ -365,7 +365,7 @@ describe('every type', () => {
   });
 });
 
-/** The rules once more, on values instead of text. */
+/** The rules again, on values instead of text. */
 const fits: Record<ColumnType, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
   int: (value) => typeof value === 'number' && (value | 0) === value,

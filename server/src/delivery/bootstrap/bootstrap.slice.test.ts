@@ -193,7 +193,7 @@ describe('failures', () => {
     const gone = await world.start();
     await sql`delete from svc.templates where id = ${world.template}`.execute(database.db);
     expect(await world.finish(gone.id)).toMatchObject({ failure: { code: 'template_unavailable' } });
-    // What failed can be begun anew under another name only; nothing was removed.
+    // A failed run can be started again only under another name; nothing was removed.
     expect(await countCreated(env.deps, world, gone.slug)).toMatchObject({ apps: 1, repositories: 1 });
   });
 
@@ -230,7 +230,7 @@ describe('failures', () => {
     };
     expect(await look(0)).toMatchObject({ state: 'running', output: { isConnected: true, looks: 1 } });
     await expect(look(hookChecksMax - 1)).rejects.toThrow('created no webhook');
-    // Nobody is to go on with it.
+    // No worker may resume the run.
     await sql`update svc.bootstrap_runs set state = 'canceled', ended_at = now() where id = ${id}`.execute(
       database.db,
     );

@@ -9,7 +9,7 @@ import { type BootstrapWorld, newSlug, newTemplate, newWorld, useBootstrap, watc
 
 const { database, env } = useBootstrap();
 
-/** An app that a run made, whose visibility and repository are as told. */
+/** An app created by a run, with the given visibility and repository. */
 async function newSource(
   world: BootstrapWorld,
   { visibility = 'private', isRepoPrivate = true }: { visibility?: string; isRepoPrivate?: boolean } = {},
@@ -148,7 +148,7 @@ test('a user who cannot read the code gets the template, or an error if there is
   expect(status).toBe(201);
   const run = await world.finish(body.id);
   expect(run).toMatchObject({ state: 'done', created_by: other.userId });
-  // Files of the same template, and a commit of its own.
+  // The same files as the template, in a commit of its own.
   expect(run.commit).not.toBe(source.commit);
   await sql`update svc.apps set template_id = null where id = ${source.app_id}`.execute(database.db);
   expect(await fork(world, other, { source: source.slug })).toMatchObject({

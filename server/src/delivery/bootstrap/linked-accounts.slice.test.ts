@@ -16,7 +16,7 @@ import { type BootstrapWorld, newSlug, newWorld, useBootstrap } from './testing.
 const { database, env } = useBootstrap();
 
 describe('at a host with linked accounts', () => {
-  /** The built-in one, as if it knew nobody. */
+  /** The built-in host, without linked accounts. */
   async function linkedPlace() {
     const grant = {
       deviceCode: `d-${Bun.randomUUIDv7()}`,
@@ -66,7 +66,7 @@ describe('at a host with linked accounts', () => {
     const run = await start(slug);
     expect(run).toMatchObject({ state: 'awaiting_approval', step: 'authorize', app_id: null });
     expect(run.approval).toMatchObject({ user_code: 'ABCD-EFGH', interval_seconds: 5 });
-    // Who added the template reads it with an account too.
+    // The person who added the template reads it with an account too.
     for (const person of [world.admin, world.member]) await link(deps, world, person);
     expect(await world.finish(run.id, { deps })).toMatchObject({ state: 'done', slug });
     await stop();

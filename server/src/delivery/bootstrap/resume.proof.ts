@@ -19,7 +19,7 @@ const { database, env } = useBootstrap();
 
 const once = { apps: 1, repositories: 1, connections: 1, hooks: 1, deployments: 1 };
 
-/** As if the copy that works on it had been silent for too long. */
+/** Expires the lease of the server that works on the run. */
 const expireLease = (id: string) =>
   sql`update svc.bootstrap_runs set lease_until = now() - interval '1 s' where id = ${id}`.execute(
     database.db,
@@ -52,7 +52,7 @@ describe('a server that stops responding during a step', () => {
       await expireLease(id);
       const run = await world.finish(id);
       expect(run.state).toBe('done');
-      // It wakes up again, and finds that the run is not its own.
+      // The first server continues, and finds that it has lost the run.
       goOn.resolve();
       await silent;
       expect(await world.look(id)).toEqual(run);

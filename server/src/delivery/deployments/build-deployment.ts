@@ -183,7 +183,7 @@ export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId
   return rows.length > 0;
 }
 
-/** For `svc.yaml` with a storage: whoever may deploy may enable it. */
+/** For `svc.yaml` with a storage: people who may deploy may enable it. */
 async function enableStorage(work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>): Promise<void> {
   const { deps, claimed, log } = work;
   if (await isStorageEnabled(deps.db, claimed)) return;

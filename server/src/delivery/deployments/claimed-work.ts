@@ -190,7 +190,7 @@ export function toDeploymentFailure(error: unknown): DeploymentFailure | null {
   return null;
 }
 
-/** Only for pushes: whoever deploys by hand sees the result. */
+/** Only for pushes: a person who deploys by hand sees the result. */
 async function notifyFailure(
   ctx: MutationCtx,
   { slug, row }: { slug: string; row: DeploymentRow },

@@ -13,7 +13,8 @@ const rollback = (t: DeployWorld, id: string) => t.mutate((ctx) => rollbackDeplo
 const cancel = (t: DeployWorld, id: string) => t.mutate((ctx) => cancelDeployment(ctx, { id }, testUrls));
 const setEnv = (t: DeployWorld, set: Record<string, string>) =>
   t.mutate((ctx) => changeEnv(ctx, { set, unset: [] }, testUrls));
-const envOf = async (t: DeployWorld) => JSON.parse((await t.says('/env')) ?? '{}') as Record<string, string>;
+const envOf = async (t: DeployWorld) =>
+  JSON.parse((await t.responseText('/env')) ?? '{}') as Record<string, string>;
 const set = (t: DeployWorld, columns: { record?: string; runtime?: string }) =>
   sql`update svc.apps set record = coalesce(${columns.record ?? null}, record),
     runtime = coalesce(${columns.runtime ?? null}, runtime) where id = ${t.app.id}`.execute(database.db);
@@ -24,9 +25,9 @@ describe('a deployment', () => {
     const first = await t.deploy(nodeApp('one'));
     expect(first).toMatchObject({ seq: 1, state: 'queued', kind: 'deploy' });
     expect(await t.reaches(first.id, 'live', 'failed')).toMatchObject({ state: 'live', is_kept: true });
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
     const second = await t.live(nodeApp('two'));
-    expect(await t.says()).toBe('two');
+    expect(await t.responseText()).toBe('two');
     expect(second).toMatchObject({ seq: 2, state: 'live', commit_sha: 'c'.repeat(40), runtime: 'process' });
     expect((await t.row(first.id)).state).toBe('superseded');
     await until(async () => (await t.instances(server)).length === 1);
@@ -50,7 +51,7 @@ describe('a deployment', () => {
     const back = await rollback(t, first.id);
     expect(back).toMatchObject({ seq: 3, kind: 'rollback', rollback_of: first.id, digest: first.digest });
     await t.reaches(back.id, 'live');
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
     expect(await envOf(t)).toMatchObject({ GREETING: 'first value', SVC_DEPLOYMENT_ID: back.id });
   });
 
@@ -63,15 +64,15 @@ describe('a deployment', () => {
     const failed = await t.live(broken);
     expect(failed).toMatchObject({ state: 'failed', failure_code: 'build_failed', failure_step: 'build' });
     expect(failed).toMatchObject({ is_kept: false, artifact: null });
-    expect(await t.says()).toBe('one');
-    const said = async () =>
+    expect(await t.responseText()).toBe('one');
+    const lines = async () =>
       (
         await sql<{ text: string }>`
           select text from svc.log_lines where deployment_id = ${failed.id} and source = 'build'`.execute(
           database.db,
         )
       ).rows.map(({ text }) => text);
-    await until(said, (lines) => lines.includes('no luck'));
+    await until(lines, (texts) => texts.includes('no luck'));
   });
 
   test.each([
@@ -92,7 +93,7 @@ describe('a deployment', () => {
       failure_step: 'health',
     });
     expect(failed.is_kept).toBe(false);
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
     const { rows } = await sql`select from svc.app_instances where deployment_id = ${failed.id}`.execute(
       database.db,
     );
@@ -121,11 +122,11 @@ describe('a deployment', () => {
     expect(rows).toEqual([{ actor_kind: 'operator' }]);
   });
 
-  test('fails if the source does not say how it runs', async () => {
+  test('fails if the source does not define how it runs', async () => {
     const t = await newWorld();
     const failed = await t.live(nodeApp('one', { 'svc.yaml': 'nothing: known\n' }));
     expect(failed).toMatchObject({ state: 'failed', failure_step: 'detect' });
-    expect(await t.says()).toBeNull();
+    expect(await t.responseText()).toBeNull();
   });
 
   test('is rejected for an archived or suspended app', async () => {
@@ -169,7 +170,7 @@ describe('canceling', () => {
     expect(await cancel(t, waiting.id)).toMatchObject({ state: 'canceled', changed: false });
     expect(await cancel(t, building.id)).toMatchObject({ state: 'building' });
     expect(await t.reaches(building.id, 'canceled')).toMatchObject({ is_kept: false });
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
     stopped.go();
   });
 
@@ -216,7 +217,7 @@ describe('rolling back', () => {
     expect((await t.row(first.id)).is_kept).toBe(true);
     for (const id of ended) expect(await t.row(id)).toMatchObject({ is_kept: false, env_sealed: null });
     await t.reaches((await rollback(t, first.id)).id, 'live');
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
   });
 
   test('is rejected to a deployment of another runtime, before anything changes', async () => {

@@ -21,8 +21,8 @@ test('owners are notified of a failed push and of nothing else', async () => {
   expect(await describeSent(database.db, t.tenant, { owner: t.owner, coOwner })).toEqual([
     'deployment_failed: coOwner, owner',
   ]);
-  const [told] = await listSent(database.db, t.tenant);
-  expect(told?.title).toBe(`Deployment ${t.app.slug} #${failed.seq} failed`);
-  expect(told?.text).toContain(failed.failure_detail ?? 'a reason');
-  expect(told?.path).toBe(`/t/${t.tenant.slug}/apps/${t.app.slug}/deployments/${failed.id}`);
+  const [notification] = await listSent(database.db, t.tenant);
+  expect(notification?.title).toBe(`Deployment ${t.app.slug} #${failed.seq} failed`);
+  expect(notification?.text).toContain(failed.failure_detail ?? 'a reason');
+  expect(notification?.path).toBe(`/t/${t.tenant.slug}/apps/${t.app.slug}/deployments/${failed.id}`);
 });

@@ -30,7 +30,7 @@ describe.each(['suspend', 'archive', 'delete'] as const)('the operation %s on an
     const t = await newWorld();
     await live(t, 'one');
     await t.mutate(moves[name]);
-    expect(await t.says()).toBeNull();
+    expect(await t.responseText()).toBeNull();
     await stopped(t);
     expect((await t.rows())[0]?.state).toBe('live');
   });
@@ -60,7 +60,7 @@ describe.each(['suspend', 'archive', 'delete'] as const)('the operation %s on an
     expect(await stored(t)).toEqual(before);
     halt.go();
     await t.reaches(releasing.id, 'live');
-    expect(await t.says()).toBe('two');
+    expect(await t.responseText()).toBe('two');
   });
 });
 
@@ -81,7 +81,7 @@ describe('resuming an app', () => {
     expect(row).toMatchObject({ seq: 2, kind: 'resume', trigger: 'resume', digest: first.digest });
     await t.reaches(row.id, 'live');
     expect(await stored(t)).toMatchObject({ runtime: 'running' });
-    expect(JSON.parse((await t.says('/env')) ?? '{}')).toMatchObject({ GREETING: 'since then' });
+    expect(JSON.parse((await t.responseText('/env')) ?? '{}')).toMatchObject({ GREETING: 'since then' });
     expect((await t.row(first.id)).state).toBe('superseded');
   });
 
@@ -89,7 +89,7 @@ describe('resuming an app', () => {
     const t = await newWorld();
     await live(t, 'one');
     await t.mutate(suspendApp);
-    // Nobody is there to begin with it.
+    // No worker runs to start it.
     await stop(server);
     await t.mutate(resume);
     expect(await t.mutate(suspendApp)).not.toHaveProperty('changed');
@@ -137,7 +137,7 @@ describe('resuming an app', () => {
     await spoil({ env: {}, health: { path: null, timeoutMs: 10_000 } });
     await t.mutate(resume);
     await t.reaches((await t.rows())[0]!.id, 'live');
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
   });
 
   test('is necessary after a reactivation, which starts nothing', async () => {
@@ -150,7 +150,7 @@ describe('resuming an app', () => {
     expect(await t.rows()).toHaveLength(1);
     await t.mutate(resume);
     await t.reaches((await t.rows())[0]!.id, 'live');
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
   });
 });
 

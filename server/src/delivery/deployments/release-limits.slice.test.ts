@@ -5,7 +5,7 @@ import { type Halts, useDeployments } from './testing.ts';
 
 const { database, newWorld, start, halt, nodeApp } = useDeployments({ servers: 'per test' });
 
-/** Listens, and is never well. */
+/** An app that listens and is never healthy. */
 const unwell = () =>
   nodeApp('never', {
     'svc.yaml': 'start: node server.cjs\nhealth: { path: /, timeout: 10m }\n',
@@ -18,7 +18,7 @@ test('apps that never become healthy do not block other deployments', async () =
   for (const t of bad) await t.reaches((await t.deploy(unwell())).id, 'releasing');
   const innocent = await newWorld();
   await innocent.live(nodeApp('innocent'));
-  expect(await innocent.says()).toBe('innocent');
+  expect(await innocent.responseText()).toBe('innocent');
   for (const t of bad) expect((await t.rows())[0]?.state).toBe('releasing');
 });
 
@@ -72,7 +72,7 @@ test('tenants without running deployments go first', async () => {
   await start({ halts, concurrencyMax: { builds: 2, all: 10 } });
   const [mine, yours] = [await newWorld(), await newWorld()];
   const others = await newWorld();
-  // All urls are taken; another app of one of these tenants waits, and then one of somebody else's.
+  // All slots are in use; another app of one of these tenants waits, and then one of another tenant.
   const stuck = [halt(halts, 'build', mine), halt(halts, 'build', others)];
   await mine.deploy(nodeApp('a'));
   await others.deploy(nodeApp('b'));

@@ -6,7 +6,7 @@ import { useDeployments } from './testing.ts';
 
 const { database, server, newWorld, nodeApp } = useDeployments();
 
-/** Started again, it takes its time before it listens. */
+/** An app that listens only after a delay when it is restarted. */
 const slowAgain = `const { existsSync, writeFileSync } = require('fs');
 const mark = process.env.HOME + '/ended';
 const server = require('http').createServer((request, response) => {
@@ -25,7 +25,7 @@ test('requests are not routed to an exited instance until it responds again', as
   await until(addresses, (all) => all.length === 0);
   expect(performance.now() - begun).toBeLessThan(patientMs(2_000));
   await until(addresses, (all) => all.length === 1);
-  expect(await t.says()).toBe('here');
+  expect(await t.responseText()).toBe('here');
   // The same instance, and no second one beside it.
   expect(await server.runtime.list()).toHaveLength(1);
 });

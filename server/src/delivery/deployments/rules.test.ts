@@ -81,7 +81,7 @@ test('repeated rollbacks and deployments that never were live do not displace ot
   const firsts = Array.from({ length: artifactsKeptMax }, (_, at) => ended(at + 1, at + 1, 'superseded'));
   const again = Array.from({ length: 20 }, (_, at) => ended(at + 20, (at % 2) + 1, 'superseded'));
   expect(expiredArtifacts([...firsts, ...again, ended(99, 2, 'live')])).toEqual([]);
-  // One more that waits for its review is one more to keep; one that was canceled is none at all.
+  // A deployment that waits for review is retained in addition; a canceled one does not count.
   const waiting = ended(50, 50, 'built');
   const more = [...firsts, waiting, ended(51, 51, 'canceled'), ended(99, 99, 'live')];
   expect(expiredArtifacts(more).map(({ seq }) => seq)).toEqual([51, 1]);
@@ -91,7 +91,7 @@ test('the limit of a release is its health timeout plus a margin, up to a maximu
   const of = (timeoutMs: number) => ({ start_with: { health: { path: null, timeoutMs }, env: {} } });
   expect(releaseMsMax(of(60_000))).toBe(180_000);
   expect(releaseMsMax({ start_with: null })).toBe(180_000);
-  // Written down before there was a limit.
+  // Stored before the limit existed.
   expect(healthSettings(of(999_999 * 60_000)).timeoutMs).toBe(600_000);
   expect(releaseMsMax(of(999_999 * 60_000))).toBe(720_000);
 });

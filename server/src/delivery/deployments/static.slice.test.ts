@@ -65,7 +65,7 @@ describe('a deployment of a static app', () => {
     expect(waiting).toMatchObject({ failure_code: null });
     expect(waiting.ended_at).not.toBeNull();
     expect(await shown(t)).toMatchObject({ release: first.release_id, live: first.id });
-    // As it is once somebody else has looked at it.
+    // The state after a review by another person.
     await sql`update svc.static_releases set reviewed_for = 'public' where id = ${waiting.release_id}`.execute(
       database.db,
     );
@@ -103,7 +103,7 @@ describe('a deployment of a static app', () => {
     );
     expect(waiting).toMatchObject({ state: 'built', step: null, failure_code: null });
     expect(await seen(id)).toEqual(['building', 'built', 'queued']);
-    // As little where it is gone back to.
+    // A rollback is not released before its review either.
     const back = await t.mutate((ctx) => rollbackDeployment(ctx, { id: first.id }, testUrls));
     await until(
       () => t.row(back.id),
@@ -145,7 +145,7 @@ describe('a deployment of a static app', () => {
     const { id } = await t.deploy(site('one'));
     await first.reached;
     const again = haltAt(halts, 'fetch', t);
-    // As if it had come so far with the copy that is silent now.
+    // The state that a server left behind when it died in this phase.
     await sql`update svc.deployments set state = 'releasing', step = 'switch' where id = ${id}`.execute(
       database.db,
     );

@@ -18,7 +18,7 @@ describe('a server that stops responding', () => {
     'at %s is replaced by another, and changes nothing when it continues',
     async (phase) => {
       const halts: Halts = {};
-      // Busy with this one, it takes no other: not even the same once more.
+      // A busy server takes no other deployment, nor the same one twice.
       const silent = await start({ halts, concurrencyMax: { builds: 1, all: 1 } });
       const t = await newWorld();
       const stuck = halt(halts, phase, t, { onAbort: 'hangs' });
@@ -33,7 +33,7 @@ describe('a server that stops responding', () => {
         (all) => all.length === 1,
       );
       expect(await ready(t)).toEqual([{ node: other.runtime.node }]);
-      expect(await t.says()).toBe(phase);
+      expect(await t.responseText()).toBe(phase);
       expect(await t.row(id)).toMatchObject({ state: 'live', attempts: 2 });
     },
   );
@@ -45,11 +45,11 @@ describe('a server that stops responding', () => {
     const stuck = halt(halts, 'built', t);
     const { id } = await t.deploy(nodeApp('again'));
     await stuck.reached;
-    // What is stuck ends by the abort alone; the next is not stopped.
+    // Only the abort ends the stuck deployment; the next one is not stopped.
     halts.built = async () => {};
     await dropLease(database, id);
     expect(await t.reaches(id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 2 });
-    expect(await t.says()).toBe('again');
+    expect(await t.responseText()).toBe('again');
   });
 
   test('again and again fails the deployment', async () => {
@@ -86,11 +86,11 @@ describe('a live app', () => {
     const { id } = await t.deploy(nodeApp('still here'));
     await t.reaches(id, 'live');
     await stop(first);
-    expect(await t.says()).toBeNull();
+    expect(await t.responseText()).toBeNull();
     await start();
     expect(
       await until(
-        () => t.says(),
+        () => t.responseText(),
         (text) => text !== null,
       ),
     ).toBe('still here');
@@ -101,14 +101,14 @@ describe('a live app', () => {
     const [first, second] = [await start(), await start()];
     const t = await newWorld();
     await t.live(nodeApp('one'));
-    // Of a copy that is dead: nobody confirms it any more.
+    // The lease of a dead server: no process renews it.
     await sql`update svc.app_instances set node = ${Bun.randomUUIDv7()}, confirmed_at = now() - interval '16 seconds'
       where app_id = ${t.app.id}`.execute(database.db);
     await until(
       () => ready(t),
       (rows) => rows.some(({ node }) => [first, second].some(({ runtime }) => runtime.node === node)),
     );
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
     expect(await ready(t)).toHaveLength(1);
     await until(
       () => t.instances(first, second),
@@ -133,12 +133,12 @@ describe('a live app', () => {
           select id, address from svc.app_instances where app_id = ${t.app.id}`.execute(database.db)
       ).rows;
     const [stuck] = await until(seen, (rows) => rows.some(({ address }) => address !== null));
-    // It was refused, and has given up; or nobody confirms it, so that another takes its place.
+    // The deployment was refused and given up, or its lease expired and another server takes it over.
     await until(seen, (rows) => rows[0]?.id !== stuck?.id);
     await sql`drop trigger refuse_ready on svc.app_instances`.execute(database.db);
     expect(
       await until(
-        () => t.says(),
+        () => t.responseText(),
         (text) => text !== null,
       ),
     ).toBe('one');
@@ -159,7 +159,7 @@ describe('a live app', () => {
       () => ready(t),
       (rows) => rows.length === 1,
     );
-    expect(await t.says()).toBe('one');
+    expect(await t.responseText()).toBe('one');
   });
 });
 
@@ -173,7 +173,7 @@ test('orphaned artifacts are removed, but not retained ones or those of a runnin
   const stuck = [gone, building].map((t) => halt(halts, 'built', t, { onAbort: 'hangs' }));
   for (const t of [gone, building]) await t.deploy(nodeApp('built'));
   for (const { reached } of stuck) await reached;
-  // As a purge does, before the copy that builds it has heard of it.
+  // Deletes like a purge, before the building server is notified.
   await sql`delete from svc.apps where id = ${gone.app.id}`.execute(database.db);
   expect([await there(kept), await there(gone), await there(building)]).toEqual([1, 1, 1]);
   await deleteOrphanedArtifacts({ db: database.db, runtime: copy.runtime });
@@ -186,7 +186,7 @@ test('two servers share the deployments of many apps, each carried out once', as
   const rows = await Promise.all(worlds.map((t) => t.deploy(nodeApp(t.app.slug))));
   for (const [at, t] of worlds.entries()) {
     expect(await t.reaches(rows[at]!.id, 'live', 'failed')).toMatchObject({ state: 'live', attempts: 1 });
-    expect(await t.says()).toBe(t.app.slug);
+    expect(await t.responseText()).toBe(t.app.slug);
     expect(await t.instances(...both)).toHaveLength(1);
   }
 });

@@ -217,7 +217,7 @@ export async function newWorld({ db, rows }: TestDatabase, method: DeploymentRow
       reaches((await queue(source, options)).id, 'live', 'failed'),
     rows: async () => (await listDeploymentRows(db, appRef, { window: { limit: 200, offset: 0 } })).rows,
     /** The app's response; null if no instance serves it. */
-    async says(path = '/') {
+    async responseText(path = '/') {
       const address = (await findLiveInstances(db, app.id))?.addresses[0];
       return address ? (await fetch(`http://${address}${path}`)).text() : null;
     },

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** A host with one repository, of which it lists this much. */
+/** A host with one repository and this listing of its files. */
 function hostWith(listed: { entries: TreeEntry[]; isWhole: boolean }): GitHost {
   const user: Partial<GitHostUser> = {
     repository: async () => ({

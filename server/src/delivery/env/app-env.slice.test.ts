@@ -107,8 +107,8 @@ describe('variables of an app', () => {
       new Bun.CryptoHasher('sha256').update(text).digest('hex'),
     );
     expect(rows[0]?.all).toContain('env.change');
-    for (const told of [secret, 'battery', ...sums])
-      expect([told, rows[0]?.all.includes(told)]).toEqual([told, false]);
+    for (const value of [secret, 'battery', ...sums])
+      expect([value, rows[0]?.all.includes(value)]).toEqual([value, false]);
     const { rows: stored } = await sql<{ value: Buffer }>`
       select value_sealed as value from svc.app_env where app_id = ${app.id}`.execute(database.db);
     for (const { value } of stored) expect(value.includes('battery')).toBe(false);

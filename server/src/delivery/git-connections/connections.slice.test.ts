@@ -14,7 +14,7 @@ const shared = useGitHub();
 
 const hookUrl = `${testBaseUrl}/webhooks/git-host`;
 
-/** With the account of a member of `octo-org` linked. */
+/** An env with the linked account of a member of `octo-org`. */
 async function linkedEnv(login = 'octocat'): Promise<GitTestEnv> {
   const env = await newGitEnv(shared.database, shared.github.host);
   const { body } = await env.call('POST', '/git-host/link');
@@ -97,7 +97,7 @@ describe('connecting', () => {
     await env.git('POST', '', { repo: repo.full });
     expect(await env.runEffects()).toEqual([]);
     await shared.github.remove(repo);
-    const anew = await newRepo({ name: repo.name });
+    const renewed = await newRepo({ name: repo.name });
     const connection = await findConnection(shared.database.db, {
       tenantId: env.tenant.id,
       appId: env.app.id,
@@ -106,10 +106,10 @@ describe('connecting', () => {
     const refused = await openRemote(env.deps, connection).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'not_found', detail: expect.stringContaining('was deleted') });
     const client = shared.github.host.asInstallation(connection.installationId);
-    await client.createHook(anew, hookUrl);
+    await client.createHook(renewed, hookUrl);
     await env.git('DELETE');
     expect(await env.runEffects()).toEqual([]);
-    expect(await client.findHook(anew, hookUrl)).not.toBeNull();
+    expect(await client.findHook(renewed, hookUrl)).not.toBeNull();
   });
 
   test('is idempotent; another repository or branch is rejected', async () => {

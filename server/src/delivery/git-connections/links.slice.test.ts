@@ -61,7 +61,7 @@ describe('linking an account', () => {
       total: 1,
     });
     expect(await getUserToken(env.deps, who(env))).toStartWith('ghu_');
-    // It counts once.
+    // The repeated link counts once.
     expect((await poll(env, started.body.device_code)).body.code).toBe('not_found');
   });
 
@@ -175,7 +175,7 @@ describe('the token of an account', () => {
   test('is renewed if the host refuses it; if that fails, the account must be linked again', async () => {
     const env = await world();
     await link(env);
-    // As if it had been taken back there: the host knows neither.
+    // Revokes both tokens at the host.
     const refused = await getUserToken(env.deps, who(env));
     const renewed = await getUserToken(env.deps, who(env), { refused });
     expect(renewed).not.toBe(refused);
@@ -266,7 +266,7 @@ describe('with the built-in host', () => {
       const path = `/git-host/accounts/${account.id}`;
       expect((await env.call('DELETE', `${path}?dry_run=true`)).status).toBe(200);
       expect(await tokens()).toBe(2);
-      // What is unlinked is taken back at the host, too; a code that was approved and not fetched as well.
+      // Unlinking revokes the tokens at the host, too, also those of an approved code that was not fetched.
       const open = await start(env);
       await builtIn.approve(open.user_code, env.people.owner);
       expect((await env.call('DELETE', path)).status).toBe(204);

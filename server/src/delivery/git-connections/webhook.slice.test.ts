@@ -189,9 +189,9 @@ describe('a push to the connected branch', () => {
     const repo = newRepo();
     const env = await connected(repo);
     const delivery = newDelivery();
-    const told = { repo, commit: newCommit() };
-    await push(env, told, delivery);
-    expect(await push(env, told, delivery)).toEqual({ status: 200, body: { noted: 0 } });
+    const pushed = { repo, commit: newCommit() };
+    await push(env, pushed, delivery);
+    expect(await push(env, pushed, delivery)).toEqual({ status: 200, body: { noted: 0 } });
     const both = await Promise.all([push(env, { repo }, 'twice'), push(env, { repo }, 'twice')]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 202]);
     expect(await deploymentsOf(env.app.id)).toHaveLength(2);
@@ -208,7 +208,7 @@ describe('a push to the connected branch', () => {
       where app_id = ${env.app.id}`.execute(shared.database.db);
     await push(env, { repo, commit });
     expect(await deploymentsOf(env.app.id)).toHaveLength(1);
-    // One that failed is no reason to leave the next out.
+    // A failed delivery does not block the next one.
     await sql`update svc.deployments set state = 'failed' where app_id = ${env.app.id}`.execute(
       shared.database.db,
     );
@@ -259,10 +259,10 @@ describe('not deployed', () => {
     ['another branch', { branch: 'dev' }, 'other_branch'],
     ['a branch whose name only begins alike', { branch: 'main2' }, 'other_branch'],
     ['a branch that was deleted', { deleted: true, commit: '0'.repeat(40) }, 'branch_deleted'],
-  ])('%s is noted', async (_name, told, outcome) => {
+  ])('%s is noted', async (_name, pushed, outcome) => {
     const repo = newRepo();
     const env = await connected(repo);
-    expect((await push(env, { repo, ...told })).status).toBe(202);
+    expect((await push(env, { repo, ...pushed })).status).toBe(202);
     expect((await statusOf(env)).last_push.outcome).toBe(outcome);
     expect(await deploymentsOf(env.app.id)).toEqual([]);
   });
@@ -332,7 +332,7 @@ describe('a request that is not from the git host', () => {
       const answer = await deliver(env, text, headers);
       expect([signature, answer.status, answer.body.code]).toEqual([signature, 401, 'unauthenticated']);
     }
-    // Bytes that are no text are not taken for the text that they look like.
+    // Invalid UTF-8 is not replaced and compared as text.
     const bytes = new Uint8Array([...new TextEncoder().encode(body), 0xff]);
     expect((await deliver(env, bytes, { ...base, 'x-hub-signature-256': right })).status).toBe(401);
     expect((await statusOf(env)).last_push).toBeNull();

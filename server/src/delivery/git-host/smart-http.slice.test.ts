@@ -1,29 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { PatAction } from '@svc/contract/pat-actions.ts';
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
-import { userTag } from '../../core/tags.ts';
 import { git as runGit } from '../../drivers/git/testing/git-folder.ts';
-import { browserHeaders, loginHeaders } from '../../identity/provider/testing.ts';
-import { newTenant, newUser } from '../../testing.ts';
 import { until } from '../testing.ts';
-import { commitFiles, git, hostToken, installationToken, newPat, useGitHost } from './testing.ts';
-import { signUserToken } from './tokens.ts';
+import { commitFiles, connectApp, git, installationToken, useGitHost } from './testing.ts';
 
 const env = useGitHost();
 
-async function connectApp(repoId: number, appId: string): Promise<void> {
-  await sql`insert into svc.git_connections (app_id, tenant_id, host, repo_id, repo, is_private, branch,
-      installation_id, web_url, clone_url, hook_state, connected_by, connected_at)
-    values (${appId}, ${env.tenant.id}, ${`${env.host.baseUrl}/git`}, ${repoId}, 'a/b', true, 'main', 1, '', '',
-      'ok', ${env.member.userId}, now())`.execute(env.database.db);
-}
-
-/** Programs that were started for this env.host. */
 /** Each request runs in its own process group. */
 const isFirstOfGroup = (pid: string) => {
   try {
@@ -32,6 +19,7 @@ const isFirstOfGroup = (pid: string) => {
     return false;
   }
 };
+/** The git processes of this host. */
 const processes = () =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -83,10 +71,10 @@ describe('git over HTTP', () => {
     };
     expect(await push()).not.toContain('remote:');
     const others = await newApp(env.database.db, env.tenant, env.admin);
-    await connectApp(repo.id, others.id);
+    await connectApp(env, repo.id, others.id);
     expect(await push()).not.toContain('remote:');
     const app = await newApp(env.database.db, env.tenant, env.member);
-    await connectApp(repo.id, app.id);
+    await connectApp(env, repo.id, app.id);
     const command = `svc deployments list --app ${app.slug}`;
     expect(await push()).toMatch(new RegExp(`remote: main is deployed to .*${command}`));
     await sql`update svc.apps set runtime = 'suspended' where id = ${app.id}`.execute(env.database.db);
@@ -208,261 +196,3 @@ describe('a client that disconnects', () => {
     expect((await ask()).status).toBe(200);
   });
 });
-
-describe('access', () => {
-  test('needs a valid credential: otherwise 401, whether or not the repository exists', async () => {
-    const repo = await env.newRepoWithCopy();
-    for (const path of [repo.fullName, `${env.tenant.slug}/none`, 'none/none']) {
-      for (const headers of [
-        {},
-        { authorization: 'Bearer nothing' },
-        { authorization: 'Basic !!' },
-        { authorization: `Basic ${btoa('x:svcgu_'.padEnd(60, '0'))}` },
-        { authorization: `Basic ${btoa(`x:svcpat_${'0'.repeat(36)}`)}` },
-        { authorization: `Bearer ${'a'.repeat(600)}` },
-      ]) {
-        const address = `${env.host.baseUrl}/git/${path}.git/info/refs?service=git-upload-pack`;
-        const answer = await fetch(address, { headers: headers as Record<string, string> });
-        expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="svc"']);
-      }
-    }
-  });
-
-  test('accepts a platform login as password or bearer token', async () => {
-    const repo = await env.newRepoWithCopy();
-    const login = (await loginHeaders(env.database, env.member)).authorization.slice('Bearer '.length);
-    await git(repo.copy, 'push', '--quiet', repo.url(login), 'main');
-    const address = `${env.host.baseUrl}/git/${repo.fullName}.git/info/refs?service=git-upload-pack`;
-    const answer = await fetch(address, { headers: { authorization: `Bearer ${login}` } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/x-git-upload-pack-advertisement');
-  });
-
-  test('needs the action code in a personal access token, to fetch as well as to push', async () => {
-    const repo = await env.newRepoWithCopy();
-    const pat = (actions: PatAction[], apps: string[] = []) =>
-      newPat(env.database, env.tenant, env.member, { actions, apps });
-    await git(repo.copy, 'push', '--quiet', repo.url(await pat(['code'])), 'main');
-    expect(await git(repo.copy, 'ls-remote', repo.url(await pat(['code'])))).toContain('refs/heads/main');
-    await commitFiles(repo.copy, { 'x.txt': 'x' });
-    const others = await pat(['read', 'write', 'deploy']);
-    for (const args of [
-      ['ls-remote', repo.url(others)],
-      ['push', repo.url(others), 'main'],
-    ]) {
-      const refused = await runGit(repo.copy, args);
-      expect([refused.code, refused.stderr]).toEqual([128, expect.stringContaining('403')]);
-    }
-    const address = `${env.host.baseUrl}/git/${repo.fullName}.git/info/refs?service=git-upload-pack`;
-    const answer = await fetch(address, { headers: { authorization: `Bearer ${others}` } });
-    expect(await answer.text()).toContain('svc pats create --actions code');
-
-    const [app, other] = [
-      await newApp(env.database.db, env.tenant, env.member),
-      await newApp(env.database.db, env.tenant, env.member),
-    ];
-    await connectApp(repo.id, app.id);
-    const forOther = await pat(['code'], [other.slug]);
-    expect((await runGit(repo.copy, ['ls-remote', repo.url(forOther)])).stderr).toContain('not found');
-    await git(repo.copy, 'push', '--quiet', repo.url(await pat(['code'], [app.slug])), 'main');
-  });
-
-  test('rejects tokens of another tenant, even of the same user', async () => {
-    const elsewhere = await newTenant(env.database.db);
-    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
-      values (${elsewhere.tenant.id}, ${env.member.userId}, 'tenant_member', now())`.execute(env.database.db);
-    const repo = await env.newRepoWithCopy();
-    await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
-    const pat = await newPat(env.database, elsewhere.tenant, env.member, { actions: ['code'] });
-    expect((await runGit(repo.copy, ['ls-remote', repo.url(pat)])).stderr).toContain('not found');
-    const outsider = await hostToken(env.database, elsewhere.member);
-    expect((await runGit(repo.copy, ['ls-remote', repo.url(outsider)])).stderr).toContain('not found');
-  });
-
-  test('to a private repository is for its creator and the owners of its apps, not for admins', async () => {
-    const repo = await env.newRepoWithCopy();
-    await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
-    const colleague = await newUser(env.database.db, env.tenant.id);
-    const [theirs, admins] = [
-      await hostToken(env.database, colleague),
-      await hostToken(env.database, env.admin),
-    ];
-    for (const token of [theirs, admins])
-      expect((await runGit(repo.copy, ['ls-remote', repo.url(token)])).stderr).toContain('not found');
-    const app = await newApp(env.database.db, env.tenant, env.member, { coOwners: [colleague] });
-    await connectApp(repo.id, app.id);
-    await commitFiles(repo.copy, { 'co.txt': 'co' });
-    await git(repo.copy, 'push', '--quiet', repo.url(theirs), 'main');
-    expect((await runGit(repo.copy, ['ls-remote', repo.url(admins)])).stderr).toContain('not found');
-  });
-
-  test('to other repositories: the tenant can read, the creator and app owners can write', async () => {
-    const repo = await env.newRepoWithCopy({ private: false });
-    await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
-    const colleague = await hostToken(env.database, await newUser(env.database.db, env.tenant.id));
-    expect(await git(repo.copy, 'ls-remote', repo.url(colleague))).toContain('refs/heads/main');
-    await commitFiles(repo.copy, { 'x.txt': 'x' });
-    expect((await runGit(repo.copy, ['push', repo.url(colleague), 'main'])).stderr).toContain('403');
-  });
-
-  test('ends when a user leaves the tenant or is suspended', async () => {
-    const person = await newUser(env.database.db, env.tenant.id);
-    const token = await hostToken(env.database, person);
-    const { status } = await env.host.call(token, 'POST', `/orgs/${env.tenant.slug}/repos`, { name: 'left' });
-    expect(status).toBe(201);
-    const address = `${env.host.baseUrl}/git/${env.tenant.slug}/left.git/info/refs?service=git-upload-pack`;
-    const ask = async () => (await fetch(address, { headers: { authorization: `Bearer ${token}` } })).status;
-    await sql`update svc.users set status = 'suspended' where id = ${person.userId}`.execute(env.database.db);
-    expect(await ask()).toBe(401);
-    await sql`update svc.users set status = 'active' where id = ${person.userId}`.execute(env.database.db);
-    await sql`delete from svc.memberships where user_id = ${person.userId}`.execute(env.database.db);
-    await sql`select pg_notify('svc_changed', ${userTag(person.userId)})`.execute(env.database.db);
-    await until(async () => (await ask()) === 404);
-  });
-
-  test('rejects expired tokens', async () => {
-    const repo = await env.newRepoWithCopy();
-    const { token } = await signUserToken(env.database.db, {
-      userId: env.member.userId,
-      now: new Date(Date.now() - 8 * 3600_000 - 1000),
-    });
-    expect((await runGit(repo.copy, ['ls-remote', repo.url(token)])).stderr).toContain(
-      'Authentication failed',
-    );
-  });
-});
-
-describe('URLs', () => {
-  const ask = (path: string, init: RequestInit = {}) => fetch(`${env.host.baseUrl}${path}`, init);
-
-  test('repository files are not served, and other methods are rejected', async () => {
-    const repo = await env.newRepoWithCopy();
-    await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
-    const headers = { authorization: `Bearer ${repo.token}` };
-    const base = `/git/${repo.fullName}.git`;
-    for (const path of ['/config', '/objects/info/packs', '/description', '/info/refs', '/packed-refs', '/'])
-      expect([path, (await ask(base + path, { headers })).status]).toEqual([path, 404]);
-    expect(await (await ask(`${base}/HEAD`, { headers })).text()).toBe('ref: refs/heads/main\n');
-    expect((await ask(`${base}/git-upload-pack`, { headers })).status).toBe(405);
-    expect((await ask(`${base}/git-upload-pack`, { headers, method: 'POST', body: 'x' })).status).toBe(415);
-  });
-
-  test('the browser URL of a repository shows a page to users with access', async () => {
-    const repo = await env.newRepoWithCopy();
-    const visit = (headers: Record<string, string>) =>
-      ask(`/git/${repo.fullName}`, { headers, redirect: 'manual' });
-    const page = await visit(await browserHeaders(env.database, env.member));
-    expect(await page.text()).toContain(`git clone ${env.host.baseUrl}/git/${repo.fullName}.git`);
-    expect((await visit(await browserHeaders(env.database, env.admin))).status).toBe(404);
-    const nobody = await visit({});
-    expect([nobody.status, nobody.headers.get('location')]).toEqual([
-      303,
-      `/login?return_to=${encodeURIComponent(`/git/${repo.fullName}`)}`,
-    ]);
-  });
-
-  test('hostile names are rejected, and never become a path or an argument', async () => {
-    const repo = await env.newRepoWithCopy();
-    const token = repo.token;
-    const before = readdirSync(join(env.host.dataDir, 'git')).sort();
-    const { slug } = env.tenant;
-    const folder = before[0] ?? '';
-    for (const name of hostileNames(folder)) {
-      for (const path of [
-        `/git/${slug}/${name}.git/info/refs?service=git-upload-pack`,
-        `/git/${name}/repo-1.git/info/refs?service=git-receive-pack`,
-        `/git/${slug}/repo-1.git/info/refs?service=${name}`,
-        `/git/api/v3/repos/${slug}/${name}`,
-        `/git/api/v3/repos/${name}/repo-1`,
-        `/git/api/v3/repos/${repo.fullName}/commits/${name}`,
-        `/git/api/v3/repos/${repo.fullName}/git/trees/${name}`,
-        `/git/api/v3/repos/${repo.fullName}/contents/${name}`,
-        `/git/api/v3/repos/${repo.fullName}/branches/${name}`,
-      ]) {
-        const { status } = await ask(path, { headers: { authorization: `Bearer ${token}` } });
-        if (![400, 401, 404, 405, 409, 422].includes(status)) expect([path, status]).toEqual([path, 404]);
-      }
-      const made = await env.host.call(token, 'POST', `/orgs/${slug}/repos`, { name: decoded(name) });
-      expect([name, made.status]).toEqual([name, 422]);
-    }
-    expect(readdirSync(join(env.host.dataDir, 'git')).sort()).toEqual(before);
-    expect(existsSync(join(env.host.dataDir, 'pwned'))).toBeFalse();
-  });
-});
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
-}
-
-function hostileNames(folder: string): string[] {
-  return [
-    '..',
-    '.',
-    '%2e%2e',
-    '%2e',
-    '..%2f..',
-    '%2e%2e%2f%2e%2e%2fetc%2fpasswd',
-    '..%5c..',
-    '....%2f%2f',
-    'a;touch%20pwned',
-    'a%26touch%20pwned',
-    '$(touch%20pwned)',
-    '%60touch%20pwned%60',
-    'a|touch%20pwned',
-    'a%0atouch%20pwned',
-    'a%0d%0aX-Header:%20y',
-    'a%00b',
-    '%00',
-    'a%20b',
-    'a%09b',
-    '%7f',
-    'a%3eb',
-    'a%3cb',
-    '--upload-pack=touch%20pwned',
-    '--help',
-    '-c',
-    '-u',
-    '--exec=x',
-    '-',
-    '--',
-    '--output=%2ftmp%2fpwned',
-    '.git%2fconfig',
-    '.git',
-    'a.git',
-    'a.lock',
-    'x.wiki',
-    '%2fetc%2fpasswd',
-    '%2f%2fetc',
-    'C:%5cwindows',
-    '~root',
-    '~%2f',
-    '*',
-    '%3f',
-    '%5ba%5d',
-    'a%7b1,2%7d',
-    '!x',
-    '%23',
-    'a%25',
-    '%e0%a4%a',
-    '%ff',
-    'ä',
-    '%F0%9F%98%80',
-    `${folder}%2fconfig`,
-    `%2e%2e%2f${folder}`,
-    `a%2fb`,
-    'HEAD%5e%7bcommit%7d',
-    'main~1',
-    'main%40%7b1%7d',
-    ':%2fFirst',
-    ':(top)',
-    'refs%2fheads%2f..%2f..%2fconfig',
-    'a'.repeat(300),
-    "'%20or%201=1--",
-    'file:%2f%2f%2fetc',
-    'ext::sh%20-c%20touch%20pwned',
-  ];
-}

@@ -201,3 +201,15 @@ export async function newWorkingCopy(host: TestGitHost, name: string): Promise<s
   await commitFiles(folder, { 'README.md': '# Hello\n', 'src/app.ts': 'export {};\n' }, 'First');
   return folder;
 }
+
+/** Connects the app to the repository; without hooks. */
+export async function connectApp(
+  env: Pick<ReturnType<typeof useGitHost>, 'database' | 'host' | 'tenant' | 'member'>,
+  repoId: number,
+  appId: string,
+): Promise<void> {
+  await sql`insert into svc.git_connections (app_id, tenant_id, host, repo_id, repo, is_private, branch,
+      installation_id, web_url, clone_url, hook_state, connected_by, connected_at)
+    values (${appId}, ${env.tenant.id}, ${`${env.host.baseUrl}/git`}, ${repoId}, 'a/b', true, 'main', 1, '', '',
+      'ok', ${env.member.userId}, now())`.execute(env.database.db);
+}

@@ -56,7 +56,7 @@ describe('a line of a log', () => {
     for (let first = 0; first <= secret.length; first++) {
       const hide = createCleanLine([secret, 'another-one']);
       const one = hide(`${fill.slice(first)}${secret.slice(0, first)}`, 'stdout');
-      // What another stream says meanwhile is no part of it.
+      // Output of another stream in between does not belong to the line.
       expect(hide(secret.slice(first), 'stderr')).toBe(first === 0 ? '***' : secret.slice(first));
       const other = hide(`${secret.slice(first)} rest`, 'stdout');
       expect([first, other]).toEqual([first, first === secret.length ? ' rest' : '*** rest']);

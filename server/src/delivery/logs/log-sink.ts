@@ -137,7 +137,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   };
 }
 
-/** The last line says if the log is full. */
+/** The last line reports that the log is full. */
 function limitToRoom(room: number, batch: readonly NewLine[]): NewLine[] {
   if (batch.length < room) return [...batch];
   if (room === 0) return [];

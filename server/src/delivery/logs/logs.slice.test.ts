@@ -230,13 +230,13 @@ describe('the log of an app', () => {
     log.sink('stdout', 'much too late');
   });
 
-  test('says where lines are missing that came too fast', async () => {
+  test('marks where lines are missing that came too fast', async () => {
     const { deployment, read, write } = await world();
     const id = await deployment('live');
     await write(id, 'app', numbered(8_000));
     const { body } = await read('/logs?tail=1000');
-    const told = body.items.find(({ stream }: { stream: string }) => stream === 'platform');
-    expect(told?.text).toMatch(/^3000 lines are missing/);
+    const gap = body.items.find(({ stream }: { stream: string }) => stream === 'platform');
+    expect(gap?.text).toMatch(/^3000 lines are missing/);
   });
 
   test('retains the newest lines and the logs of the newest builds', async () => {

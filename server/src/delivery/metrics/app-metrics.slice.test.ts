@@ -105,7 +105,7 @@ describe('a percentile', () => {
 });
 
 describe('usage of instances', () => {
-  /** Instances of an app at a node of their own, and copies of the server that look at them. */
+  /** Instances of an app at a node of their own, and servers that measure them. */
   async function usedPlace(ids: readonly string[]) {
     const { db } = database;
     const { tenant, member } = await newTenant(db);
@@ -131,7 +131,7 @@ describe('usage of instances', () => {
           node,
           usage: async ({ instanceId }) => {
             const found = used[instanceId] ?? null;
-            if (found === 'fails') throw new Error('It is not told.');
+            if (found === 'fails') throw new Error('The node is not available.');
             return found;
           },
         },

@@ -23,7 +23,7 @@ test('admins can read files that are visible beyond the owners', async () => {
   const file = `/releases/${active_release.id}/file?path=index.html`;
   const isRead = async () => (await world.call('GET', file, undefined, 'admin')).status === 200;
   const isRefused = async () => !(await isRead());
-  // How many see an app is kept in memory: a change is heard of within a second.
+  // The audience of an app is cached: a change takes effect within a second.
   await world.decide(await world.asked(), 'approve');
   expect(await msUntilRefused([isRefused])).toBeLessThan(patientMs(1_000));
   await world.ofApp('PATCH', '', { visibility: 'private' });

@@ -6,7 +6,7 @@ const shared = useReviewServer();
 
 const newWorld = async () => {
   const world = await newReviewEnv(shared.database, shared.server);
-  return { ...world, told: () => describeSent(shared.database.db, world.tenant, world.people) };
+  return { ...world, listNotifications: () => describeSent(shared.database.db, world.tenant, world.people) };
 };
 
 test('admins are notified of a request, even without a note, and owners of the decision', async () => {
@@ -26,22 +26,22 @@ test('admins are notified of a request, even without a note, and owners of the d
 });
 
 test('the requester is notified if another owner withdraws the request or makes the app less visible', async () => {
-  const { tenant, people, asked, decide, ofApp, told } = await newWorld();
+  const { tenant, people, asked, decide, ofApp, listNotifications } = await newWorld();
   await decide(await asked({ visibility: 'public' }, 'coOwner'), 'withdraw', 'owner');
-  expect(await told()).toContain('publication_withdrawn: coOwner');
+  expect(await listNotifications()).toContain('publication_withdrawn: coOwner');
   expect((await listSent(shared.database.db, tenant, 'publication_withdrawn'))[0]?.text).toContain(
     people.owner.email,
   );
   await asked({ visibility: 'public' }, 'coOwner');
   await ofApp('POST', '/archive');
-  expect(await told()).toContain('publication_withdrawn: coOwner, coOwner');
+  expect(await listNotifications()).toContain('publication_withdrawn: coOwner, coOwner');
 });
 
 test('nobody is notified of their own withdrawal, and former owners of nothing', async () => {
-  const { people, asked, decide, ofApp, told } = await newWorld();
+  const { people, asked, decide, ofApp, listNotifications } = await newWorld();
   await decide(await asked({ visibility: 'public' }, 'coOwner'), 'withdraw', 'coOwner');
   const id = await asked({ visibility: 'public' }, 'coOwner');
   expect((await ofApp('DELETE', `/co-owners/${people.coOwner.userId}`)).status).toBeLessThan(300);
   await decide(id, 'withdraw', 'owner');
-  expect((await told()).filter((line) => line.startsWith('publication_withdrawn'))).toEqual([]);
+  expect((await listNotifications()).filter((line) => line.startsWith('publication_withdrawn'))).toEqual([]);
 });

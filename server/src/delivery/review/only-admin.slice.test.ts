@@ -12,7 +12,7 @@ const shared = useReviewServer();
 
 const day = 24 * 3_600_000;
 
-/** An admin who owns an app as well has asked for its publication, and for the promotion of what is staged. */
+/** An admin who owns an app as well has requested its publication, and the promotion of the staged release. */
 async function askedByAdmin() {
   const world = await newReviewEnv(shared.database, shared.server);
   const { people, app, tenant } = world;
@@ -64,7 +64,7 @@ test('the only admin can approve their own request after seven days', async () =
   expect((await world.decide(next, 'approve', 'admin')).status).toBe(200);
 });
 
-/** Both that were asked for, approved by who asked, with the answers' codes; undefined where it went through. */
+/** The requester approves both requests; returns the error codes, undefined for a success. */
 async function approvedAlone(world: Awaited<ReturnType<typeof askedByAdmin>>) {
   const promotion = await world.move(world.staged, 'promote-approve', 'admin');
   const next = promotion.status === 200 ? await world.asked({ visibility: 'internet' }, 'admin') : world.id;
@@ -126,9 +126,9 @@ test('a former admin is notified of the removal and by whom, even as a former me
   for (const role of ['tenant_member', null] as const) {
     const world = await askedByAdmin();
     await world.setOther(role);
-    const told = await listSent(shared.database.db, world.tenant, 'role_changed');
-    expect(told.map(({ user_id }) => user_id)).toEqual([world.people.otherAdmin.userId]);
-    expect(told[0]?.text).toContain(world.people.admin.email);
+    const sent = await listSent(shared.database.db, world.tenant, 'role_changed');
+    expect(sent.map(({ user_id }) => user_id)).toEqual([world.people.otherAdmin.userId]);
+    expect(sent[0]?.text).toContain(world.people.admin.email);
     await world.setOther('tenant_member');
     expect((await listSent(shared.database.db, world.tenant, 'role_changed')).length).toBe(1);
   }

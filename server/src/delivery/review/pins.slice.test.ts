@@ -13,7 +13,7 @@ async function staged(): Promise<ReviewEnv & { next: string }> {
   return { ...world, next };
 }
 
-/** A deployment that runs answers at the app's host from now on. */
+/** Makes a running deployment serve the app's host. */
 async function runs({ app, tenant }: ReviewEnv): Promise<string> {
   const id = Bun.randomUUIDv7();
   await sql`insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, digest,

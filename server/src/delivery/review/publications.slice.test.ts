@@ -8,7 +8,7 @@ const shared = useReviewServer();
 
 const newWorld = () => newReviewEnv(shared.database, shared.server);
 const run = (text: ReturnType<typeof sql>) => text.execute(shared.database.db);
-const toldTo = async ({ tenant }: ReviewEnv) => {
+const notificationsOf = async ({ tenant }: ReviewEnv) => {
   const { rows } = await sql<{ user_id: string; kind: string; path: string }>`
     select user_id, kind, path from svc.notifications where tenant_id = ${tenant.id} order by id`.execute(
     shared.database.db,
@@ -40,11 +40,11 @@ describe('a request to publish', () => {
       requested_by_email: world.people.owner.email,
     });
     expect(await world.appNow()).toEqual({ visibility: 'private', review_status: 'pending' });
-    const told = (await toldTo(world)).filter(({ kind }) => kind !== 'co_owner_added');
-    expect(told.map(({ user_id }) => user_id).sort()).toEqual(
+    const sent = (await notificationsOf(world)).filter(({ kind }) => kind !== 'co_owner_added');
+    expect(sent.map(({ user_id }) => user_id).sort()).toEqual(
       [world.people.admin.userId, world.people.otherAdmin.userId].sort(),
     );
-    expect(told[0]).toMatchObject({
+    expect(sent[0]).toMatchObject({
       kind: 'publication_requested',
       path: `/t/${world.tenant.slug}/reviews/${body.id}`,
     });
@@ -110,8 +110,8 @@ describe('an approval', () => {
       after: 'public',
       effect: 'update',
     });
-    const told = (await toldTo(world)).filter(({ kind }) => kind === 'publication_approved');
-    expect(told.map(({ user_id }) => user_id).sort()).toEqual(
+    const sent = (await notificationsOf(world)).filter(({ kind }) => kind === 'publication_approved');
+    expect(sent.map(({ user_id }) => user_id).sort()).toEqual(
       [world.people.owner.userId, world.people.coOwner.userId].sort(),
     );
     expect((await world.decide(id, 'approve', 'admin')).body.changed).toBe(false);
@@ -235,7 +235,7 @@ describe('the end of a request', () => {
       expect(await world.appNow()).toEqual({ visibility: 'private', review_status: 'none' });
     });
 
-  test('the app is made less visible: withdrawn, as the plan says; earlier approvals still count', async () => {
+  test('the app is made less visible: withdrawn, as planned; earlier approvals still count', async () => {
     const world = await newWorld();
     await world.decide(await world.asked(), 'approve');
     const id = await world.asked({ visibility: 'internet' });
@@ -285,7 +285,7 @@ describe('the end of a request', () => {
     expect((await world.requests('?status=settled')).body.total).toBe(1);
     await expirePublicationRequests(operatorDeps(shared.database));
     expect((await world.appNow()).review_status).toBe('none');
-    expect((await toldTo(world)).some(({ kind }) => kind === 'publication_expired')).toBe(true);
+    expect((await notificationsOf(world)).some(({ kind }) => kind === 'publication_expired')).toBe(true);
     expect((await world.decide(id, 'approve')).body.code).toBe('settled');
     await world.asked();
   });
@@ -321,7 +321,7 @@ describe('visibility of requests', () => {
     for (const move of ['approve', 'reject', 'withdraw'] as const)
       expect((await world.decide(next, move, 'coOwner')).status).toBe(404);
     await world.decide(next, 'reject', 'admin', { reason: 'for owners only' });
-    const rejected = (await toldTo(world)).filter(({ kind }) => kind === 'publication_rejected');
+    const rejected = (await notificationsOf(world)).filter(({ kind }) => kind === 'publication_rejected');
     expect(rejected.map(({ user_id }) => user_id)).toEqual([world.people.owner.userId]);
   });
 

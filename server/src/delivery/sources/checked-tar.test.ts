@@ -9,7 +9,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** `ok`, or what is wrong with it. */
+/** `ok`, or the error of the archive. */
 async function judge(bytes: Uint8Array, size = 700): Promise<string> {
   try {
     for await (const _ of checkedTar(inPieces(bytes, size), limits));

@@ -188,7 +188,7 @@ describe('uploaded source', () => {
     expect(readlinkSync(join(into, 'link'))).toBe('src/index.js');
     const { uid, mode } = lstatSync(join(into, 'src/index.js'));
     expect(mode & 0o7000).toBe(0);
-    // Root gives it away: who unpacks must not be able to do harm.
+    // Root changes the owner: the unpacking user must have no other rights.
     if (process.getuid?.() === 0) expect(uid).not.toBe(0);
   });
 

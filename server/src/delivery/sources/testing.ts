@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 
-/** A tar archive made by hand: what no decent program would make. */
+/** A tar archive built by hand, which no usual program would write. */
 export interface TestEntry {
   name: string;
   type?: string;
   text?: string | Uint8Array;
   link?: string;
-  /** As the header says it, whatever there is. */
+  /** The size in the header, also if the content differs. */
   size?: number;
   magic?: string;
   sum?: number;
@@ -38,7 +38,8 @@ function entryOf({
   text = '',
   link = '',
   magic = 'ustar\u000000',
-  ...said
+  size = Buffer.byteLength(text),
+  sum,
 }: TestEntry): Buffer {
   const body = Buffer.from(text);
   const header = Buffer.alloc(512);
@@ -46,13 +47,13 @@ function entryOf({
   header.write('0000644\0', 100);
   header.write('0000000\0', 108);
   header.write('0000000\0', 116);
-  header.write(`${(said.size ?? body.byteLength).toString(8).padStart(11, '0')}\0`, 124);
+  header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
   header.write('00000000000\0', 136);
   header.write('        ', 148);
   header.write(type, 156);
   header.write(link, 157, 100);
   header.write(magic, 257);
-  const sum = said.sum ?? header.reduce((all, byte) => all + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  const checksum = sum ?? header.reduce((all, byte) => all + byte, 0);
+  header.write(`${checksum.toString(8).padStart(6, '0')}\0 `, 148);
   return Buffer.concat([header, body, Buffer.alloc((512 - (body.byteLength % 512)) % 512)]);
 }

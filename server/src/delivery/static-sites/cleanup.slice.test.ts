@@ -25,7 +25,7 @@ const sweep = () =>
     { db: shared.database.db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents },
     { now: new Date() },
   );
-/** What was queued for the app is done, as the outbox would. */
+/** Runs the effects that are queued for the app, like the outbox. */
 async function carryOut({ app }: SiteEnv): Promise<void> {
   const effects = {
     'static.removeBlobs': removeBlobs(shared.server),
@@ -81,7 +81,7 @@ describe('the cleanup job', () => {
     for (let at = 0; at < releasesKeptMax + 4; at += 1)
       ids.push(await world.release({ 'n.txt': `content ${at}` }));
     await world.move(ids[0] ?? '', 'stage');
-    // Becoming active expires what is too much already, and says so before.
+    // Activation expires surplus releases, and the plan lists them.
     const preview = await world.move(ids[1] ?? '', 'activate?dry_run=true');
     expect(preview.body.plan.warnings).toContain('Expired releases: #4, #3.');
     expect((await world.move(ids[1] ?? '', 'activate')).status).toBe(200);
@@ -108,7 +108,7 @@ describe('the cleanup job', () => {
       await world.send(draft, files);
       const [done] = await Promise.all([world.move(draft.body.id, 'finalize'), sweep()]);
       expect(done.status).toBe(200);
-      // What is deleted late is never what has arrived since.
+      // A late deletion never removes a newer upload.
       await carryOut(world);
       expect(await keysOf(world)).toEqual(await wanted(world));
       expect(await listBlobs(shared.database.db, world.ref)).toHaveLength(2);
@@ -145,7 +145,7 @@ describe('the cleanup job', () => {
       ...rowsOnlyOutbox,
       add: async (...args) => {
         await rowsOnlyOutbox.add(...args);
-        // Behind the step that takes away bytes, before the one that takes away lists.
+        // After the step that deletes bytes, before the one that deletes lists.
         if (args[2].some(({ topic }) => topic === 'static.removeBlobs'))
           await sql`update svc.static_releases set state = 'revoked' where id = ${second}`.execute(
             shared.database.db,

@@ -9,7 +9,7 @@ import { newUser, silentLog, testEvents } from '../../testing.ts';
 import { releaseFromFolder } from './deployment-releases.ts';
 import { type Files, newSiteEnv, type SiteEnv, testSiteDeps, useSiteServer } from './testing.ts';
 
-/** Lets the store fail, for what comes in the middle. */
+/** Makes the store fail, to interrupt a deployment. */
 let failing: ((key: string) => boolean) | null = null;
 const { database, server } = useSiteServer({
   wrap: (objects) => ({
@@ -86,7 +86,7 @@ describe('the output of a build', () => {
       const [dir, deploymentId] = [built(page), Bun.randomUUIDv7()];
       const first = await release(world, dir, { deploymentId });
       expect(await release(world, dir, { deploymentId })).toEqual(first);
-      // A build need not make the same bytes twice: what was whole before counts.
+      // Builds are not reproducible: the release that was complete before counts.
       expect(await release(world, built({ 'index.html': 'other' }), { deploymentId })).toEqual(first);
       expect((await releases(world)).length).toBe(1);
     }

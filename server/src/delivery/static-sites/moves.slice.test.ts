@@ -77,7 +77,7 @@ async function outcome(world: SiteEnv, id: string, kind: Move): Promise<string> 
   return body.plan?.changes.length === 0 ? 'same' : 'ok';
 }
 
-/** Each state by each move, a world for each state. */
+/** Each move in each state, with one env per state. */
 async function tableOf(
   kinds: readonly Move[],
   prepare: (world: SiteEnv) => Promise<unknown> = async () => {},
@@ -232,18 +232,18 @@ test('activating a release does not resume a suspended app', async () => {
 test('unpublishing does not resume a suspended app', async () => {
   const world = await newSiteEnv(shared.database, shared.server);
   const id = await inState(world, 'active');
-  const told = async () => {
+  const outcome = async () => {
     const { body } = await world.ofApp('GET', '');
     return [body.runtime, body.lifecycle_status];
   };
   expect((await world.ofApp('POST', '/suspend')).status).toBe(200);
   await world.call('POST', '/site/unpublish');
-  expect((await told())[0]).toBe('suspended');
+  expect((await outcome())[0]).toBe('suspended');
   expect((await world.ofApp('POST', '/resume')).body.code).toBe('no_successful_deployment');
   await world.move(id, 'activate');
-  expect((await told())[0]).toBe('suspended');
+  expect((await outcome())[0]).toBe('suspended');
   expect((await world.ofApp('POST', '/resume')).status).toBe(200);
-  expect((await told())[0]).toBe('running');
+  expect((await outcome())[0]).toBe('running');
 });
 
 test('a revoked draft is abandoned: it accepts no files and does not count as a draft', async () => {
@@ -261,19 +261,19 @@ test('a revoked draft is abandoned: it accepts no files and does not count as a 
 
 test('deploying or approving publishes an unpublished site, with a warning in the plan', async () => {
   const world = await newSiteEnv(shared.database, shared.server);
-  const told = 'The site is unpublished; this publishes it again.';
+  const warning = 'The site is unpublished; this publishes it again.';
   const warnings = async (path: string, body?: unknown, who?: Who) =>
     (await world.call('POST', `${path}?dry_run=true`, body, who)).body.plan.warnings as string[];
   const asked = { files: listed({ 'index.html': 'next' }), on_finalize: 'deploy' };
-  expect(await warnings('/releases', asked)).not.toContain(told);
+  expect(await warnings('/releases', asked)).not.toContain(warning);
   await inState(world, 'active');
-  expect(await warnings('/releases', asked)).not.toContain(told);
+  expect(await warnings('/releases', asked)).not.toContain(warning);
   await world.call('POST', '/site/unpublish');
-  expect(await warnings('/releases', asked)).toContain(told);
+  expect(await warnings('/releases', asked)).toContain(warning);
   const id = await world.release({ 'index.html': 'staged' });
   await world.move(id, 'stage');
   await world.move(id, 'promote-request');
-  expect(await warnings(`/releases/${id}/promote-approve`, {}, 'admin')).toContain(told);
+  expect(await warnings(`/releases/${id}/promote-approve`, {}, 'admin')).toContain(warning);
   await world.release({ 'index.html': 'next' }, { on_finalize: 'deploy' });
   expect((await world.call('GET', '/site')).body.published).toBe(true);
 });

@@ -10,39 +10,42 @@ async function staged() {
   const world = await newSiteEnv(shared.database, shared.server, { visibility: 'public' });
   await world.call('POST', '/site/staging/enable');
   const id = await world.release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
-  const told = () => describeSent(shared.database.db, world.tenant, world.people);
-  return { ...world, id, told };
+  const listNotifications = () => describeSent(shared.database.db, world.tenant, world.people);
+  return { ...world, id, listNotifications };
 }
 
 test('admins are notified of a request, owners of the decision; never the actor', async () => {
-  const { id, move, told, tenant, app } = await staged();
+  const { id, move, listNotifications, tenant, app } = await staged();
   await move(id, 'promote-request', 'coOwner', { note: 'the new prices' });
-  expect(await told()).toEqual(['promotion_requested: admin, otherAdmin']);
+  expect(await listNotifications()).toEqual(['promotion_requested: admin, otherAdmin']);
   const [asked] = await listSent(shared.database.db, tenant);
   expect(asked?.text).toContain('the new prices');
   expect(asked?.path).toBe(`/t/${tenant.slug}/apps/${app.slug}/releases/${id}`);
   expect((await move(id, 'promote-approve', 'admin', { note: 'fine' })).status).toBe(200);
-  expect(await told()).toEqual([
+  expect(await listNotifications()).toEqual([
     'promotion_requested: admin, otherAdmin',
     'promotion_approved: coOwner, owner',
   ]);
 });
 
 test('a rejection gives the reason; a repeated request notifies nobody again', async () => {
-  const { id, move, told, tenant } = await staged();
+  const { id, move, listNotifications, tenant } = await staged();
   for (let twice = 0; twice < 2; twice++) await move(id, 'promote-request', 'owner', { note: '' });
   for (let twice = 0; twice < 2; twice++)
     await move(id, 'promote-reject', 'coOwner', { reason: 'a typing error' });
-  expect(await told()).toEqual(['promotion_requested: admin, otherAdmin', 'promotion_rejected: owner']);
+  expect(await listNotifications()).toEqual([
+    'promotion_requested: admin, otherAdmin',
+    'promotion_rejected: owner',
+  ]);
   expect((await listSent(shared.database.db, tenant)).at(-1)?.text).toContain('a typing error');
 });
 
 test('a former owner is not notified of the decision', async () => {
-  const { id, move, told, app, people } = await staged();
+  const { id, move, listNotifications, app, people } = await staged();
   await move(id, 'promote-request', 'coOwner');
   await sql`delete from svc.app_co_owners where app_id = ${app.id} and user_id = ${people.coOwner.userId}`.execute(
     shared.database.db,
   );
   await move(id, 'promote-approve', 'admin');
-  expect(await told()).toContain('promotion_approved: owner');
+  expect(await listNotifications()).toContain('promotion_approved: owner');
 });

@@ -4,7 +4,7 @@ import { newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 
 const shared = useSiteServer();
 
-/** A public app with one release that is staged, and asked to be promoted by the owner. */
+/** A public app with one staged release, whose promotion the owner has requested. */
 async function requested(): Promise<SiteEnv & { id: string; digest: string }> {
   const world = await newSiteEnv(shared.database, shared.server, { visibility: 'public' });
   await world.call('POST', '/site/staging/enable');
@@ -14,7 +14,7 @@ async function requested(): Promise<SiteEnv & { id: string; digest: string }> {
   return { ...world, id, digest: body.digest };
 }
 type Shown = Awaited<ReturnType<typeof shown>>;
-/** A public app that shows its second release, with a third one staged and asked to be promoted. */
+/** A public app whose second release is active, with a third one staged and its promotion requested. */
 async function shown() {
   const world = await requested();
   const { id: reviewed, move, release } = world;

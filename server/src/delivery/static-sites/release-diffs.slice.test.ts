@@ -15,21 +15,21 @@ test('a release is compared by digests with the active one or any other', async 
     counts: { added: 3, removed: 0, changed: 0, same: 0 },
   });
   await move(first, 'activate');
-  const told = await diff('', 'admin');
-  expect(told).toMatchObject({
+  const body = await diff('', 'admin');
+  expect(body).toMatchObject({
     against: first,
     total: 4,
     counts: { added: 1, removed: 1, changed: 1, same: 1 },
   });
-  const each = told.items.map((item: Record<string, unknown>) => [item.path, item.change]);
+  const each = body.items.map((item: Record<string, unknown>) => [item.path, item.change]);
   expect(each).toEqual([
     ['a.html', 'same'],
     ['b.html', 'changed'],
     ['gone.html', 'removed'],
     ['new.html', 'added'],
   ]);
-  expect(told.items[1]).toMatchObject({ size: 1, before_size: 1 });
-  expect(told.items[2]).toMatchObject({ sha256: null, size: null, before_size: 4 });
+  expect(body.items[1]).toMatchObject({ size: 1, before_size: 1 });
+  expect(body.items[2]).toMatchObject({ sha256: null, size: null, before_size: 4 });
   const page = await diff('?change=different&per_page=2&page=2');
   expect([page.total, page.items.length, page.items[0].path]).toEqual([3, 1, 'new.html']);
   expect(await diff(`?against=${second}`)).toMatchObject({

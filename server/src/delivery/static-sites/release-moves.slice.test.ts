@@ -16,31 +16,31 @@ const moves: Record<ReleaseMove, { path: string; by: Who }> = {
 };
 const names = Object.keys(moves) as ReleaseMove[];
 
-/** What a preview of the move says, in the words of the table. */
+/** The result of a preview of the move, in the words of the table. */
 async function tried({ call }: SiteEnv, id: string, move: ReleaseMove): Promise<string> {
   const { path, by } = moves[move];
-  // Asked for in other words: the very same request would be a repeat.
+  // A different note: the same request would be a repeat.
   const words = move === 'requestPromotion' ? { note: 'please' } : undefined;
   const { status, body } = await call('POST', `/releases/${id}/${path}?dry_run=true`, words, by);
   if (status !== 200) return body.code;
   return body.plan.changes.length === 0 ? 'same' : 'moves';
 }
 
-/** Every move of every release, by the shared.server and by the table; how many were compared. */
+/** Compares every move of every release between server and table; returns the number of comparisons. */
 async function compare(world: SiteEnv): Promise<number> {
   const { body: app } = await world.ofApp('GET', '');
   const { body: site } = await world.call('GET', '/site');
   const { body: releases } = await world.call('GET', '/releases');
   for (const release of releases.items) {
     const situation = { release, site, app };
-    const told = names.map((move) => `${move}: ${moveRelease(move, situation)}`);
-    const said = await Promise.all(
+    const expected = names.map((move) => `${move}: ${moveRelease(move, situation)}`);
+    const actual = await Promise.all(
       names.map(async (move) => `${move}: ${await tried(world, release.id, move)}`),
     );
-    expect({ state: release.state, roles: release.roles, moves: said }).toEqual({
+    expect({ state: release.state, roles: release.roles, moves: actual }).toEqual({
       state: release.state,
       roles: release.roles,
-      moves: told,
+      moves: expected,
     });
   }
   return releases.items.length * names.length;

@@ -111,11 +111,11 @@ describe('a release', () => {
     };
     await others();
     await call('POST', '/site/unpublish');
-    const shownAnew = await create(home, more);
-    expect(shownAnew.status).toBe(201);
-    await move(shownAnew.body.id, 'revoke');
+    const second = await create(home, more);
+    expect(second.status).toBe(201);
+    await move(second.body.id, 'revoke');
     await move(id, 'activate');
-    // Not the active one of a private app, which takes each configuration, but one that keeps its own.
+    // Not the active release of a private app, which gets each configuration, but one with its own.
     await sql`update svc.static_sites set config = '{"clean_urls": false}' where app_id = ${site.app.id}`.execute(
       shared.database.db,
     );
@@ -130,7 +130,7 @@ describe('a release', () => {
     expect((await create(home, { on_finalize: 'deploy' })).body).toMatchObject({ changed: false, id });
     expect((await move(id, 'finalize')).body).toMatchObject({ changed: false, pointer: 'staged' });
     expect((await call('GET', '/site')).body.promotion.status).toBe('pending');
-    // Its configuration is settled: a new one comes with a new release.
+    // Its configuration is final: a new one needs a new release.
     await call('PUT', '/site', { spa: true });
     expect((await create(home, { on_finalize: 'deploy' })).status).toBe(201);
   });
@@ -296,10 +296,10 @@ describe('a preview', () => {
     const before = await countOf(site);
     const { status, body } = await preview();
     expect([status, body.plan.target.name]).toEqual([200, '#1']);
-    const told = Object.fromEntries(
+    const changes = Object.fromEntries(
       body.plan.changes.map(({ path, after }: { path: string; after: unknown }) => [path, after]),
     );
-    expect(told).toMatchObject({ files: 2, files_to_send: 2, becomes: 'active' });
+    expect(changes).toMatchObject({ files: 2, files_to_send: 2, becomes: 'active' });
     expect(body.plan.warnings).toEqual([
       'The app is set up for docker deployments: once it is deployed that way, that deployment responds instead of the site.',
     ]);

@@ -98,7 +98,7 @@ test('finalized releases without a role expire, the least recently used first', 
   const all = Array.from({ length: releasesKeptMax + 6 }, (_, at) => made(at + 1));
   const site = { active_release_id: '1', staged_release_id: '2' };
   expect(selectExpired(all, site, { release_id: '3' }).map(({ id }) => id)).toEqual(['6', '5', '4']);
-  // Shown again lately, so it is among the newest.
+  // Recently activated again, so among the newest.
   const shown = all.map((it) => (it.id === '5' ? { ...it, activated_at: new Date(1e9) } : it));
   expect(selectExpired(shown, site, undefined).map(({ id }) => id)).toEqual(['7', '6', '4', '3']);
   const dead = all.map((it) => ({ ...it, state: 'draft' as const }));

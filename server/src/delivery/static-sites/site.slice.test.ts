@@ -61,7 +61,7 @@ describe('the configuration of a site', () => {
     ]);
     await call('PUT', '/site', { spa: true });
     expect(await Promise.all([active, reviewed, waiting].map((id) => configOf(world, id)))).toEqual([
-      // Shown before the app was, and not since: not reviewed, so it takes the new one.
+      // Active before the app was public, and never reviewed: gets the new configuration.
       { spa: true },
       {},
       { spa: true },
@@ -89,16 +89,16 @@ describe('the configuration of a site', () => {
       'The review of a release no longer counts, because its configuration changes.',
     ]);
     await call('PUT', '/site', { spa: true });
-    const told = async (id: string) => {
+    const configOf = async (id: string) => {
       const { reviewed_for, config } = (await call('GET', `/releases/${id}`)).body;
       return [reviewed_for, config];
     };
-    expect(await told(active)).toEqual([null, { spa: true }]);
-    expect(await told(before)).toEqual(['invite_only', {}]);
+    expect(await configOf(active)).toEqual([null, { spa: true }]);
+    expect(await configOf(before)).toEqual(['invite_only', {}]);
     expect((await move(own, 'activate')).status).toBe(200);
     await call('PUT', '/site', { spa: false });
-    // It says it itself, so nothing of it has changed.
-    expect(await told(own)).toEqual(['invite_only', { spa: false }]);
+    // A release with its own configuration does not change.
+    expect(await configOf(own)).toEqual(['invite_only', { spa: false }]);
   });
 
   test('increases the generation only if it changes the staged release', async () => {

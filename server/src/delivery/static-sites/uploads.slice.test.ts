@@ -39,7 +39,7 @@ async function keysOf({ ref }: SiteEnv): Promise<string[]> {
   for await (const { key } of server.objects.list(appBlobsPrefix(ref))) keys.push(key);
   return keys;
 }
-/** A draft of one file, and the address of that. */
+/** A draft of one file, and its upload URL. */
 async function drafted() {
   const world = await newSiteEnv(database, server);
   const draft = await world.create({ 'index.html': text });
@@ -147,7 +147,7 @@ describe('a file of a draft', () => {
       const late = put(url, text);
       await reached.promise;
       beforePut = async () => {};
-      // By another upload of the same, without which nothing could be finalized.
+      // Another upload of the same file finished first; without it finalize would fail.
       expect(await codeOf(await put(url, text))).toBe(201);
       const stored = await keysOf(world);
       expect((await world.move(id, end)).status).toBe(200);
@@ -336,7 +336,7 @@ describe('the upload URL', () => {
     expect(await codeOf(await put(at(object), text))).toBe('403 forbidden');
     expect(await codeOf(await put(`${url}/more`, text))).toBe('403 forbidden');
     expect((await server.use(url, { method: 'GET' })).status).toBe(405);
-    // Of a release of another app: each is looked for below its own.
+    // A release of another app: releases are found below their own app only.
     const foreign = await drafted();
     const mixed = signUrlToken(testUrlKey, { ...claims, release: foreign.id });
     expect(await codeOf(await put(at(mixed), text))).toBe('409 release_not_draft');
@@ -351,7 +351,7 @@ test('blobs of another app or tenant count as missing', async () => {
   const draft = await other.create(files);
   expect(draft.body.missing).toEqual([sum]);
   expect((await one.create({ 'copy.html': text })).body.missing).toEqual([]);
-  // A size that does not fit is told only of what the app itself has.
+  // The error for a wrong size is given only for blobs of the app itself.
   const [file] = listed(files);
   const wrong = [{ ...file, path: 'x.html', size: 1 }];
   expect((await other.call('POST', '/releases', { files: wrong })).status).toBe(201);

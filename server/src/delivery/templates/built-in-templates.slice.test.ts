@@ -9,7 +9,7 @@ import { builtInTables, builtInTemplates, writeBuiltIn } from './built-in-templa
 const root = mkdtempSync(join(tmpdir(), 'svc-templates-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** A name that breaks out of whatever does not quote it. */
+/** A name that breaks every template that does not quote it. */
 const name = `Ada's "shop" <b>\\`;
 const values = {
   slug: 'shop',

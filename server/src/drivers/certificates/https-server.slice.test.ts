@@ -46,7 +46,7 @@ test('certificate files are read again, and half-written ones ignored', async ()
   await server.stop(0);
 });
 
-test('covers tells the hosts of the certificate; a placeholder covers none', async () => {
+test('covers lists the hosts of the certificate; a placeholder covers none', async () => {
   const [key, cert] = await crypto.createAlpnCertificate(
     { identifier: { value: '*.example.com' } } as never,
     'x',

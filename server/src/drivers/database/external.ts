@@ -114,7 +114,7 @@ async function prepareRowsLogin(client: ClientBase, url: string): Promise<Login>
   const login = { user, password };
   if (await canLogIn(url, login)) return login;
   try {
-    // Attributes that default to "no" are omitted: only superusers may name some of them, even to say "no".
+    // Attributes that default to "no" are omitted: only superusers may name some of them, even for "no".
     const found = await client.query('select from pg_roles where rolname = $1', [user]);
     const verb = found.rowCount === 0 ? 'create' : 'alter';
     await client.query(`${verb} role ${ident(user)} login password ${literal(scramVerifier(password))}`);

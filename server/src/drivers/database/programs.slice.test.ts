@@ -65,28 +65,31 @@ test.if(asRoot)('without setpriv a closed folder is an error that names it', () 
   expect(chooseAccount(options).isOtherUser).toBeTrue();
 });
 
-test.if(asRoot)('PostgreSQL always runs as the owner of the cluster, whoever starts the server', async () => {
-  const home = join(folder.path, 'home');
-  mkdirSync(home, { mode: 0o700 });
-  chownSync(home, nobody, nobody);
-  const dataDir = join(home, 'data');
-  const asNobody = async () => {
-    const user = runServer(dataDir, { uid: nobody, gid: nobody });
-    try {
-      await query(await user.line(), 'select 1');
-      expect(readProcessStatus(dataDir)).toMatchObject({ uid: nobody, capabilities: 0n });
-      user.child.stdin?.end();
-      expect(await user.ended).toEqual({ code: 0, errors: '' });
-    } finally {
-      user.child.kill('SIGKILL');
-    }
-  };
-  await asNobody();
-  const database = await openDatabase({ dataDir, log: () => {} });
-  expect(readProcessStatus(dataDir).uid).toBe(nobody);
-  await database.stop();
-  await asNobody();
-});
+test.if(asRoot)(
+  'PostgreSQL always runs as the owner of the cluster, also when another user starts the server',
+  async () => {
+    const home = join(folder.path, 'home');
+    mkdirSync(home, { mode: 0o700 });
+    chownSync(home, nobody, nobody);
+    const dataDir = join(home, 'data');
+    const asNobody = async () => {
+      const user = runServer(dataDir, { uid: nobody, gid: nobody });
+      try {
+        await query(await user.line(), 'select 1');
+        expect(readProcessStatus(dataDir)).toMatchObject({ uid: nobody, capabilities: 0n });
+        user.child.stdin?.end();
+        expect(await user.ended).toEqual({ code: 0, errors: '' });
+      } finally {
+        user.child.kill('SIGKILL');
+      }
+    };
+    await asNobody();
+    const database = await openDatabase({ dataDir, log: () => {} });
+    expect(readProcessStatus(dataDir).uid).toBe(nobody);
+    await database.stop();
+    await asNobody();
+  },
+);
 
 test.if(asRoot)('an ordinary user cannot use the data dir or the cluster of another user', async () => {
   const dataDir = await copyStoppedDataDir(join(folder.path, 'of-another'));

@@ -131,7 +131,7 @@ export function createReader(
   async function readRepository(repo: RepoName) {
     const octokit = await withOctokit();
     const found = await callHostOrNull(RepositoryResponse, () => octokit.rest.repos.get(repoParams(repo)));
-    // The size is in kilobytes and updated late: only the branch tells whether the repository is empty.
+    // The size is in kilobytes and updated late: only the branch shows whether the repository is empty.
     if (found?.isEmpty) found.isEmpty = await isEmptyBranch(octokit, repo, found.defaultBranch);
     return found;
   }

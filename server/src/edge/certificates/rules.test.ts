@@ -54,14 +54,14 @@ test('the state of a certificate has a readable detail', () => {
     failureText: null,
     isExpired: false,
   };
-  const failure = { failureReason: 'challenge_failed', failureText: 'The host says 404.' } as const;
+  const failure = { failureReason: 'challenge_failed', failureText: 'The host answers 404.' } as const;
   expect(certificateState(null)).toEqual({ state: 'waiting' });
   expect(certificateState(row)).toEqual({ state: 'waiting' });
   expect(certificateState({ ...row, ...failure })).toEqual({
     state: 'failed',
     reason: 'order_failed',
     detail:
-      'The certificate authority could not reach this server at the host: The host says 404. Next attempt at 2026-01-01T00:00:00.000Z.',
+      'The certificate authority could not reach this server at the host: The host answers 404. Next attempt at 2026-01-01T00:00:00.000Z.',
   });
   expect(certificateState({ ...row, ...failure, failureReason: 'caa_forbids' })).toMatchObject({
     reason: 'caa_forbids',

@@ -10,6 +10,7 @@ import type {
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { createOrderQueue } from './certificates.ts';
+import { requestCertificate } from './store.ts';
 
 /** A self-signed certificate with its key, valid for 90 days. */
 export function issuedNow(): IssuedCertificate {
@@ -54,4 +55,32 @@ export async function newDomain(
     values (${domainId}, ${app.id}, ${tenant.id}, ${host}, 'token', ${status}, '{}', '{}', '{}',
       ${owner.userId}, now(), now())`.execute(db);
   return { domainId, tenantId: tenant.id, host };
+}
+
+export async function orderWith(database: TestDatabase, authority = testAuthority()): Promise<void> {
+  const orderQueue = testOrderQueue(database, authority);
+  orderQueue.wake();
+  await orderQueue.idle();
+}
+
+/** Requests a certificate for the domain and postpones all other orders: the queue is global. */
+export async function makeOnlyDue({ db }: TestDatabase, domain: TestDomain): Promise<void> {
+  await sql`update svc.certificates set next_try_at = now() + interval '1 year'
+    where domain_id <> ${domain.domainId}`.execute(db);
+  await requestCertificate(db, domain);
+}
+
+export async function findRow({ db }: TestDatabase, { domainId }: TestDomain) {
+  const { rows } = await sql<{
+    chain_pem: string | null;
+    key_sealed: Buffer | null;
+    failures: number;
+    failure_reason: string | null;
+    /** In minutes from now. */
+    wait: number;
+    ordering_id: string | null;
+  }>`select chain_pem, key_sealed, failures, failure_reason, ordering_id,
+      round(extract(epoch from next_try_at - now()) / 60)::int as wait
+    from svc.certificates where domain_id = ${domainId}`.execute(db);
+  return rows[0];
 }

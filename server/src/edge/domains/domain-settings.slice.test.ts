@@ -14,8 +14,8 @@ function placeAt(set: { host: string; appsDomain?: string; edgeAddresses?: reado
 }
 
 test('addresses come from the configuration, the listen address or DNS', async () => {
-  const told = placeAt({ host: '192.0.2.5', edgeAddresses: ['203.0.113.1', '2001:db8::1'] });
-  expect(await told.addresses()).toEqual(['203.0.113.1', '2001:db8::1']);
+  const settings = placeAt({ host: '192.0.2.5', edgeAddresses: ['203.0.113.1', '2001:db8::1'] });
+  expect(await settings.addresses()).toEqual(['203.0.113.1', '2001:db8::1']);
   expect(await placeAt({ host: '192.0.2.5' }).addresses()).toEqual(['192.0.2.5']);
   for (const host of ['0.0.0.0', '::', 'localhost', '127.0.0.1'])
     expect([host, await placeAt({ host }).addresses()]).toEqual([host, ['198.51.100.7']]);

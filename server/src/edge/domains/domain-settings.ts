@@ -37,7 +37,7 @@ export function openDomainsConfig(options: DomainsOptions): DomainsConfig {
   return { dns, certificates, baseUrl, secureOrigin, appsDomain, target, addresses, caaId };
 }
 
-/** A wildcard address does not tell which address is public. A loopback address means that a proxy is in front. */
+/** A wildcard address does not show the public address. A loopback address means that a proxy is in front. */
 function isSiteAddress({ host, appsDomain }: DomainsOptions): boolean {
   if (isIP(host) === 0 || host === '0.0.0.0' || host === '::') return false;
   const isLoopback = host.startsWith('127.') || host === '::1';

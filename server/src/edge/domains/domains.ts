@@ -124,7 +124,7 @@ export async function removeDomain(ctx: AppMutationCtx, id: string): Promise<und
   const app = appRef(ctx);
   const found = await lockDomainRow(ctx.db, app, id);
   await recheckApp(ctx, { required: 'owners_or_admin' });
-  // Not idempotent by specification (exit code 5), so that scripts can tell "gone" from "failed".
+  // Not idempotent by specification (exit code 5), so that scripts can distinguish "gone" from "failed".
   const row = orNotFound(found);
   await deleteDomainRow(ctx.db, app, row.id);
   ctx.audit({

@@ -20,9 +20,9 @@ test('owners are notified once of wrong records, and again on disconnection', as
     'domain_failing: coOwner, owner',
     'domain_disconnected: coOwner, owner',
   ]);
-  const told = (await listSent(database.db, made.tenant)).at(-1);
-  expect(told?.title).toContain(host);
-  expect(told?.path).toBe(`/t/${made.tenant.slug}/apps/${made.app.slug}/domains`);
+  const notification = (await listSent(database.db, made.tenant)).at(-1);
+  expect(notification?.title).toContain(host);
+  expect(notification?.path).toBe(`/t/${made.tenant.slug}/apps/${made.app.slug}/domains`);
 });
 
 test('owners are notified when a domain was never verified', async () => {

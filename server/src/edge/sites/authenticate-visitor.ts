@@ -29,7 +29,7 @@ export function createVisitorAuth(deps: VisitorAuthDeps) {
     if (app.authMode === 'bearer' || app.authMode === 'api_key')
       return authenticateByHeader(deps, site, app.authMode, request);
     const tellsApp = app.authMode === 'cookie';
-    // A public app that is not told of its visitors needs no lookup.
+    // A public app that does not receive its visitors' identity needs no lookup.
     if (site.isOpen && !tellsApp) return { person: null, userId: null };
     const userId = await deps.visitors.findVisitor(site, request);
     const person = userId === null ? null : await cachedPerson(deps, site, userId);

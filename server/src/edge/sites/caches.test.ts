@@ -14,7 +14,7 @@ function fakeChanges() {
     live: true,
     isLive: () => changes.live,
     onChange: (listener: (tag: string | null) => void) => void listeners.push(listener),
-    tell: (tag: string | null) => {
+    notify: (tag: string | null) => {
       for (const listener of listeners) listener(tag);
     },
   };
@@ -164,10 +164,10 @@ describe('the site cache', () => {
     expect(sites.peek('a')).toBeUndefined();
     const first = await sites.get('a', host);
     expect(sites.peek('a')).toBe(first!);
-    changes.tell('app:another');
-    changes.tell('user:somebody');
+    changes.notify('app:another');
+    changes.notify('user:somebody');
     expect(sites.peek('a')).toBe(first!);
-    changes.tell(`app:${site.appId}`);
+    changes.notify(`app:${site.appId}`);
     expect(sites.peek('a')).toBeUndefined();
   });
 
@@ -176,7 +176,7 @@ describe('the site cache', () => {
     const { promise, resolve } = Promise.withResolvers<LoadedSite>();
     setLoad(() => promise);
     const asked = sites.get('a', host);
-    changes.tell(`app:${site.appId}`);
+    changes.notify(`app:${site.appId}`);
     resolve({ snapshot: site, facts: 'old' });
     expect(await asked).toBe(site);
     expect(sites.peek('a')).toBeUndefined();
@@ -187,7 +187,7 @@ describe('the site cache', () => {
     const { promise, resolve } = Promise.withResolvers<LoadedSite>();
     setLoad(() => promise);
     const before = sites.get('a', host);
-    changes.tell(`app:${site.appId}`);
+    changes.notify(`app:${site.appId}`);
     const next = { ...site };
     setLoad(async () => ({ snapshot: next, facts: 'new' }));
     expect(await sites.get('a', host)).toBe(next);
@@ -207,7 +207,7 @@ describe('the site cache', () => {
     await sites.get('a', host);
     changes.live = false;
     expect(sites.peek('a')).toBeUndefined();
-    changes.tell(null);
+    changes.notify(null);
     await sites.get('a', host);
     changes.live = true;
     expect(sites.peek('a')).toBeUndefined();
@@ -232,9 +232,9 @@ describe('the site cache', () => {
     for (const tag of ['app:any', 'domains', null]) {
       expect(await sites.get('a', host)).toBeNull();
       expect(sites.peek('a')).toBeNull();
-      changes.tell('user:somebody');
+      changes.notify('user:somebody');
       expect(sites.peek('a')).toBeNull();
-      changes.tell(tag);
+      changes.notify(tag);
       expect(sites.peek('a')).toBeUndefined();
     }
     expect(loads()).toBe(5);
@@ -267,7 +267,7 @@ describe('the site cache', () => {
     const { sites, changes, site } = setUp();
     await sites.get('a', host);
     await sites.get('shop.example', { kind: 'domain', host: 'shop.example' });
-    changes.tell('domains');
+    changes.notify('domains');
     expect([sites.peek('a') !== undefined, sites.peek('shop.example')]).toEqual([true, undefined]);
     sites.dropRelease(site.release.releaseId);
     expect(sites.peek('a')).toBeUndefined();
@@ -314,7 +314,7 @@ describe('custom domains', () => {
     const { hosts, changes, setList } = setUp();
     await hosts.load();
     setList([{ host: 'new.example', appId: 'two' }]);
-    changes.tell('domains');
+    changes.notify('domains');
     expect(await hosts.appAt('shop.example')).toBeNull();
     expect(hosts.has('new.example')).toBe(true);
   });
@@ -324,7 +324,7 @@ describe('custom domains', () => {
     await hosts.load();
     expect(later.ms).toBe(30_000);
     setList([]);
-    changes.tell('domains');
+    changes.notify('domains');
     await Bun.sleep(0);
     const pauses = [later.ms];
     for (let turn = 0; turn < 8; turn++) {
@@ -353,7 +353,7 @@ describe('custom domains', () => {
       list: () => new Promise((resolve) => looks.push(resolve)),
     });
     const first = hosts.load();
-    changes.tell('domains');
+    changes.notify('domains');
     const second = hosts.load();
     looks[1]!([{ host: 'new.example', appId: 'two' }]);
     await second;
@@ -370,7 +370,7 @@ describe('custom domains', () => {
     expect(await hosts.appAt('shop.example')).toBe('two');
     setList([]);
     await expect(hosts.appAt('shop.example')).rejects.toThrow('away');
-    changes.tell(null);
+    changes.notify(null);
     await Bun.sleep(0);
     expect(errors).toHaveLength(1);
   });

@@ -66,8 +66,8 @@ describe('visitors of a site', () => {
   test('of a restricted site are allowed or redirected, synchronously or not', async () => {
     const site = testSite(files, { isOpen: false });
     for (const may of [true, false]) {
-      for (const told of [may, Promise.resolve(may)]) {
-        const { ask } = edgeWith({ 'shop.apps.test': site }, { visitors: visitorsBy(() => told) });
+      for (const access of [may, Promise.resolve(may)]) {
+        const { ask } = edgeWith({ 'shop.apps.test': site }, { visitors: visitorsBy(() => access) });
         expect(await ask(`${at}/`)).toMatchObject(
           may ? { status: 200, text: 'home' } : { status: 303, text: '' },
         );

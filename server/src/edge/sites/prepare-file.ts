@@ -111,7 +111,7 @@ function cacheScope(isOpen: boolean): string {
   return isOpen ? 'public' : 'private';
 }
 
-/** Shared caches must not store restricted content, whatever the site says. */
+/** Shared caches must not store restricted content, whatever the site's headers are. */
 function privateCacheControl(caching: string): string {
   const directives = caching.split(',').map((part) => part.trim());
   const allowed = directives.filter((part) => part !== '' && !/^(public|private|s-maxage\b.*)$/i.test(part));

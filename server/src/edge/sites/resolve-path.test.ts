@@ -19,7 +19,7 @@ function resolve(shown: ReleaseFiles, address: string, accept: string | null = n
 }
 
 /** The result in one line: `200 file`, `308 path` or `404`. */
-function told(resolved: Resolved | 'refused'): string {
+function summary(resolved: Resolved | 'refused'): string {
   if (resolved === 'refused') return '400';
   if (resolved.kind === 'redirect') return `${resolved.status} ${resolved.location}`;
   return resolved.kind === 'missing' ? '404' : `200 ${resolved.file.path}`;
@@ -139,19 +139,19 @@ describe('the canonical URL of a page', () => {
     const shown = { files, config: compileConfig(config) };
     test.each(Object.entries(table).map(([address, row]) => [address, row[at]!] as const))(
       `${name}: %s → %s`,
-      (address, expected) => expect(told(resolve(shown, address))).toBe(expected),
+      (address, expected) => expect(summary(resolve(shown, address))).toBe(expected),
     );
   }
 
   test('a redirect keeps the query', () => {
     const shown = { files, config: compileConfig({}) };
-    expect(told(resolve(shown, '/docs?a=b&c'))).toBe('308 /docs/?a=b&c');
-    expect(told(resolve(shown, '/about.html?x=%2F'))).toBe('308 /about?x=%2F');
+    expect(summary(resolve(shown, '/docs?a=b&c'))).toBe('308 /docs/?a=b&c');
+    expect(summary(resolve(shown, '/about.html?x=%2F'))).toBe('308 /about?x=%2F');
   });
 
   test('a redirect encodes names', () => {
     const shown = { files: filesOf(['mit Ä & 100%/index.html']), config: compileConfig({}) };
-    expect(told(resolve(shown, '/mit%20%C3%84%20&%20100%25'))).toBe('308 /mit%20%C3%84%20%26%20100%25/');
+    expect(summary(resolve(shown, '/mit%20%C3%84%20&%20100%25'))).toBe('308 /mit%20%C3%84%20%26%20100%25/');
   });
 
   test('another index file applies to each folder', () => {
@@ -159,16 +159,16 @@ describe('the canonical URL of a page', () => {
       files: filesOf(['home.html', 'a/home.html']),
       config: compileConfig({ index: 'home.html' }),
     };
-    expect(told(resolve(shown, '/'))).toBe('200 home.html');
-    expect(told(resolve(shown, '/a'))).toBe('308 /a/');
-    expect(told(resolve(shown, '/a/home.html'))).toBe('308 /a/');
+    expect(summary(resolve(shown, '/'))).toBe('200 home.html');
+    expect(summary(resolve(shown, '/a'))).toBe('308 /a/');
+    expect(summary(resolve(shown, '/a/home.html'))).toBe('308 /a/');
   });
 
   test('a file named .html is an ordinary file', () => {
     const shown = { files: filesOf(['.html', 'a/.html']), config: compileConfig({}) };
-    expect(told(resolve(shown, '/.html'))).toBe('200 .html');
-    expect(told(resolve(shown, '/a/.html'))).toBe('200 a/.html');
-    expect(told(resolve(shown, '/a/'))).toBe('404');
+    expect(summary(resolve(shown, '/.html'))).toBe('200 .html');
+    expect(summary(resolve(shown, '/a/.html'))).toBe('200 a/.html');
+    expect(summary(resolve(shown, '/a/'))).toBe('404');
   });
 });
 
@@ -184,12 +184,12 @@ describe('a single-page app', () => {
     ['/about', 'text/html', '200 about.html'],
     ['/a/%2e%2e', 'text/html', '400'],
   ])('%s with Accept %s → %s', (address, accept, expected) =>
-    expect(told(resolve(shown, address, accept))).toBe(expected),
+    expect(summary(resolve(shown, address, accept))).toBe(expected),
   );
 
   test('needs an index file', () => {
     const none = { files: filesOf(['app.js']), config: compileConfig({ spa: true }) };
-    expect(told(resolve(none, '/orders'))).toBe('404');
+    expect(summary(resolve(none, '/orders'))).toBe('404');
   });
 });
 
@@ -228,7 +228,7 @@ test('in any release a redirect leads directly to the file, and every file is ac
           const first = resolve(shown, `/${file}`);
           const last =
             first !== 'refused' && first.kind === 'redirect' ? resolve(shown, first.location) : first;
-          expect(told(last)).toBe(`200 ${file}`);
+          expect(summary(last)).toBe(`200 ${file}`);
         }
       },
     ),

@@ -322,13 +322,13 @@ describe('a code without state', () => {
       }
       expect(await walk.sees(world, own)).toBe(true);
 
-      const said = await open(lure, {
+      const entered = await open(lure, {
         method: 'POST',
         headers: { 'sec-fetch-site': 'same-origin' },
         cookies,
       });
-      expect([said.status, said.headers.location]).toEqual([303, '/a?b=c']);
-      expect(await walk.sees(world, cookieSet(said).value)).toBe(true);
+      expect([entered.status, entered.headers.location]).toEqual([303, '/a?b=c']);
+      expect(await walk.sees(world, cookieSet(entered).value)).toBe(true);
       expect((await open(lure, { headers: { 'sec-fetch-site': site } })).status).toBe(400);
     },
   );

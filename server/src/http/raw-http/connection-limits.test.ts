@@ -14,7 +14,7 @@ function newGuests(limits = { connectionsMax: 6, perAddressMax: 3 }) {
     clock,
     logged,
     terminated,
-    /** The name, where it is let in. */
+    /** The name of an accepted connection. */
     come(name: string, address: string, idleSince: number | null = 0): TrackedConnection | null {
       const connection = { idleSince, terminate: () => void terminated.push(name) };
       return connections.add(connection, address) ? connection : null;

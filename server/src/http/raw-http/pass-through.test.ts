@@ -14,7 +14,7 @@ import {
   waitUntilStable,
 } from './testing.ts';
 
-/** What the general server is to the listener: a real one, which says what it was asked. */
+/** The general server behind the listener: a real one, which answers with its request. */
 function startGeneral(clientOf: (peer: Bun.SocketAddress | null) => string | undefined = () => undefined) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -75,7 +75,7 @@ test('the general server sees the client address, and X-Forwarded-For only from 
   const serving = serve({
     host: '127.0.0.1',
     port: 0,
-    // This server itself is one of them: what it hands over must not be taken for its own.
+    // This server is one of the proxies: forwarded requests must not count as its own.
     trustedProxies: parseTrustedProxies('127.0.0.1,127.0.0.3'),
     handle: async (_request, _url, info) => new Response(`it is ${info.clientAddress}.`),
     passThroughClient: (peer) => raw.passThroughClients.find(peer),
@@ -211,7 +211,7 @@ test('back pressure works in both directions, and nothing is lost', async () => 
 
 const pumpedBytes = 128 << 20;
 
-/** Says one thing over and over, no faster than it is taken. */
+/** Repeats one chunk, no faster than the client reads. */
 function pump(socket: Socket): { bytes: number } {
   const chunk = Buffer.alloc(1 << 20, 1);
   const pumped = { bytes: 0 };

@@ -13,7 +13,7 @@ import {
 const close = 'Connection: close\r\n\r\n';
 const readBody = (answer: string) => answer.slice(answer.indexOf('\r\n\r\n') + 4);
 
-/** Pieces one by one, as they are asked for; tells what was asked for, and when nobody wants more. */
+/** Chunks on demand; records the reads, and the cancellation. */
 function piecewise(pieces: number, size: number) {
   const seen = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -112,7 +112,7 @@ for (const kind of ['bytes', 'stream'] as const) {
       headers: Object.freeze({ 'content-length': String(size) }),
       body: kind === 'bytes' ? whole : streamed.body,
     });
-    // The same bytes for all of them, which are counted for each.
+    // All responses share the bytes, which are counted for each.
     await using raw = startListener(answer, { limits: { queuedBytesMax: 8 * size } });
     const readers = Array.from({ length: 8 }, () => connect(raw.port, '127.0.0.1').pause());
     const before = process.memoryUsage().rss;
@@ -120,7 +120,7 @@ for (const kind of ['bytes', 'stream'] as const) {
     for (const reader of asking) reader.write(`${get('/')}${close}`);
     await raw.waitForRequests(asking.length);
     await waitUntilStable(() => process.memoryUsage().rss >> 20);
-    // In the system's buffers there is room for some; the process holds none of it a second time.
+    // The system's buffers take some; the process does not buffer it a second time.
     expect(process.memoryUsage().rss - before).toBeLessThan(size);
     if (kind === 'stream') expect(streamed.seen.pulled).toBeLessThan(size / piece);
     for (const reader of asking) {

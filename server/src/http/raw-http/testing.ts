@@ -7,6 +7,13 @@ import { listenRaw } from './raw-listener.ts';
 import { type Clock, startClock } from './response-heads.ts';
 
 export const siteHost = 'shop.apps.test';
+export const close = 'Connection: close\r\n\r\n';
+export const readBody = (answer: string) => answer.slice(answer.indexOf('\r\n\r\n') + 4);
+export const readHeader = (answer: string, name: string) =>
+  new RegExp(`^${name}: (.*)\r$`, 'im').exec(answer.slice(0, answer.indexOf('\r\n\r\n') + 2))?.[1];
+/** The status of each response. */
+export const readStatuses = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => code);
 
 export function startListener(
   answer: (request: EdgeRequest) => EdgeResult,

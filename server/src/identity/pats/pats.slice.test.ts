@@ -75,7 +75,7 @@ test('actions and lifetime can be chosen, up to 365 days', async () => {
   }
 });
 
-test('the preview and the answer say what the token can do, one sentence for each action', async () => {
+test('the preview and the answer list what the token can do, one sentence for each action', async () => {
   const { path, member } = await world();
   const body = { name: 'ci', actions: ['deploy', 'code'] };
   const preview = await server.call(member, 'POST', `${path}?dry_run=true`, body);

@@ -84,7 +84,7 @@ test('the current password is required, and guessing it makes the credential wai
   );
 });
 
-/** Carries out the e-mails that were queued for the address. */
+/** Sends the e-mails that are queued for the address. */
 async function deliver(email: string): Promise<MailMessage[]> {
   const sent: MailMessage[] = [];
   const mail = { send: async (message: MailMessage) => void sent.push(message), check: async () => {} };
@@ -151,7 +151,7 @@ test('a link expires, and a newer one replaces it', async () => {
   expect((await provider.browser().open(second)).status).toBe(400);
 });
 
-test('an account gets a few e-mails only, and the page does not tell', async () => {
+test('an account gets a few e-mails only, and the page does not reveal it', async () => {
   const user = await newUser(database);
   const links: string[] = [];
   for (let asked = 0; asked < 5; asked++) links.push((await requestLink(user.email)).link);

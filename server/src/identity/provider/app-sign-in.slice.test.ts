@@ -50,7 +50,7 @@ test('a member signs in to an app: the consent page shows app, user and rights, 
   expect(callbackParams((await startSignIn(elsewhere, app)).page).code).toBeTruthy();
 });
 
-test('denying consent gives access_denied, and consent is asked for again', async () => {
+test('denying consent gives access_denied, and consent is requested again', async () => {
   const app = await newSignInApp(database, provider);
   const user = await newMemberOf(database, app);
   const browser = await signedInBrowser(provider, user.email);
@@ -140,7 +140,7 @@ test('a tenant admin who is no owner cannot sign in to a private app', async () 
   expect(callbackParams(page).error).toBe('access_denied');
 });
 
-test('an app that is hidden while consent is asked for gets no code', async () => {
+test('an app that is hidden while consent is requested gets no code', async () => {
   const app = await newSignInApp(database, provider);
   const user = await newMemberOf(database, app);
   const begun = await startSignIn(await signedInBrowser(provider, user.email), app);

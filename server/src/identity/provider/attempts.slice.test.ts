@@ -21,7 +21,7 @@ async function attempt(browser: TestBrowser, email: string, password: string) {
   return browser.submit(await browser.open('/login'), '/login', { email, password });
 }
 
-/** So that a slow machine does not sit a wait out. */
+/** Long enough that the wait does not end on a slow machine. */
 const prolongWaits = () =>
   sql`update svc.login_attempts set blocked_until = now() + interval '10 minutes' where blocked_until is not null`.execute(
     database.db,

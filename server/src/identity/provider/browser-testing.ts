@@ -20,7 +20,7 @@ const never = (_url: URL) => false;
 export class TestBrowser {
   cookies: Cookie[] = [];
 
-  /** `servedAt`: the actual address of `baseUrl`, when a proxy would stand in front. */
+  /** `servedAt`: the actual address of `baseUrl`, as behind a proxy. */
   constructor(
     readonly baseUrl: string,
     readonly headers: Record<string, string>,

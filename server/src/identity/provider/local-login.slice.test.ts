@@ -61,8 +61,8 @@ test('the secret is refused from other machines, whatever headers they send', as
 
 test('a forwarded request is never local', async () => {
   for (const header of ['x-forwarded-for', 'forwarded']) {
-    for (const said of ['127.0.0.1', 'for=127.0.0.1', '192.0.2.1', 'unknown']) {
-      const { body } = await logIn({}, '127.0.0.1', provider, { [header]: said, 'x-svc-forwarded': '' });
+    for (const value of ['127.0.0.1', 'for=127.0.0.1', '192.0.2.1', 'unknown']) {
+      const { body } = await logIn({}, '127.0.0.1', provider, { [header]: value, 'x-svc-forwarded': '' });
       expect(body).toMatchObject({ error: 'access_denied' });
     }
   }

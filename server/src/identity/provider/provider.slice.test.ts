@@ -188,7 +188,7 @@ test('signing in as another user ends the previous session', async () => {
   await signIn(browser, first.email);
   const before = browser.cookie('svc_session');
   const page = await browser.open(consoleRequest({ prompt: 'login' }).path);
-  // Not begun at /login, which would end the session for its state.
+  // Not started at /login, which would end the session for its state.
   const isDone = (url: URL) => url.pathname === '/login/done';
   await browser.submit(page, '/login', { email: second.email, password: testPassword }, isDone);
   const after = browser.cookie('svc_session');

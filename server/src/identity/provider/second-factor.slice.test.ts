@@ -17,7 +17,7 @@ const asUser = <T>(user: User, work: (ctx: Parameters<typeof addTotp>[0]) => Pro
     ({ value }) => value,
   );
 
-/** With an authenticator app, whose code of the previous half-minute is used up. */
+/** A person with an authenticator app, whose code of the previous half-minute is used up. */
 async function newUserWithApp() {
   const user = await newUser(database);
   const { secret } = await startTotp({ db: database.db, baseUrl: provider.baseUrl }, user);
@@ -94,7 +94,7 @@ test('guessing codes makes the address wait, and a sign-in can be started over',
   for (let tried = 0; tried < 6; tried++) {
     page = await enter(browser, page, '111111');
     statuses.push(page.status);
-    // So that a slow machine does not sit the wait out.
+    // Long enough that the wait does not end on a slow machine.
     await sql`update svc.login_attempts set blocked_until = now() + interval '10 minutes'
       where blocked_until is not null`.execute(database.db);
   }
@@ -113,7 +113,7 @@ test('a tenant that requires a second factor leads its members to add one before
   const secret = (/<code>([A-Z2-7 ]+)<\/code>/.exec(page.html)?.[1] ?? '').replaceAll(' ', '');
   const refused = await browser.submit(page, '/totp', { code: '000000' });
   expect(refused.status).toBe(400);
-  // Shown again with the same secret.
+  // The page shows the same secret again.
   expect(refused.html.replaceAll(' ', '')).toContain(secret);
   expect((await browser.open(page.url)).html).toContain('Add a second factor');
   const codes = await browser.submit(refused, '/totp', { code: totpCode(secret, step()) });

@@ -98,7 +98,7 @@ test('a suspended user can neither refresh, sign in nor use a session', async ()
   const theirs = provider.browser();
   await signIn(theirs, suspended.email);
   const device = await signInDevice(provider, theirs);
-  // Only the status, as if the sign-ins had not been ended.
+  // Changes only the status, without ending the sign-ins.
   await sql`update svc.users set status = 'suspended' where id = ${suspended.id}`.execute(database.db);
   expect((await refresh(provider, device.refreshToken)).body.error).toBe('invalid_grant');
   expect(await provider.userOf(device.accessToken)).toBeNull();

@@ -15,7 +15,7 @@ export interface UpstreamIdentity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** Null when the provider does not say. */
+  /** Null when the provider does not send it. */
   emailVerified: boolean | null;
   name: string | null;
   /** Null where groups do not follow a claim, or the provider could not list them. */

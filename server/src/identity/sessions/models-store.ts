@@ -230,7 +230,7 @@ async function invalidate(tx: Db, deleted: readonly DeletedModel[]): Promise<voi
   }
 }
 
-/** Retained, so that an expired code can be told apart from an unknown one. */
+/** Retained, so that an expired code can be distinguished from an unknown one. */
 const retainedAfterExpiry = sql`interval '1 hour'`;
 const batchMax = 1_000;
 

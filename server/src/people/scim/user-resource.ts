@@ -97,7 +97,7 @@ function patchEmails(emails: Email[], { op, path: { filter, part }, value }: Ope
     return emails.map((email) =>
       isMatch(email) ? (parseEmails([{ ...email, ...change }])[0] ?? email) : email,
     );
-  // A value that does not exist yet is created with what the filter says about it.
+  // A value that does not exist yet is created with the values of the filter.
   const type = filter?.kind === 'compare' && filter.path === 'type' ? filter.value : null;
   const created = parseEmails([{ type, ...change, primary: emails.length === 0 }]);
   return [...emails, ...created];

@@ -36,7 +36,7 @@ export async function getUser(ctx: Pick<Ctx, 'db'>, { tenantId, id }: Found): Pr
   return row;
 }
 
-/** A person who has an account already joins the tenant with it; the answer does not tell which it was. */
+/** A person who has an account already joins the tenant with it; the answer does not reveal that. */
 export async function createScimUser(
   ctx: MutationCtx,
   { tenantId, body }: Tenant & { body: unknown },

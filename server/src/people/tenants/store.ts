@@ -52,7 +52,7 @@ export function listMemberTenantRows(db: Db, userId: string): Promise<(TenantRow
   return selectMemberTenants(db, userId).orderBy('tenants.slug').execute();
 }
 
-/** One query, so that a missing tenant and one without the user cannot be told apart. */
+/** One query, so that a missing tenant and one without the user cannot be distinguished. */
 export function findMemberTenantRow(
   db: Db,
   userId: string,

@@ -43,7 +43,7 @@ describe('the environment draft', () => {
 describe('a .env text', () => {
   test.each([
     ['A=1\nB = two words \n'],
-    ['# a comment\n\nexport KEY=value # said of it\n'],
+    ['# a comment\n\nexport KEY=value # a note\n'],
     ['A="two\\nlines"\nB=\'as it $is \\n\'\nC=`back`\n'],
     ['KEY="-----BEGIN\nabc\n-----END"\nAFTER=1'],
     ['EMPTY=\nURL=https://a.test/?b=c#d\n'],

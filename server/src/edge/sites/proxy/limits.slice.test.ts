@@ -99,20 +99,20 @@ test('an open stream is authorized again after relevant changes only', async () 
 });
 
 test('changes are recorded by tag, and too many tags count as a change of everything', () => {
-  let tell = (_: string | null) => {};
+  let notify = (_: string | null) => {};
   const changes = createRecentChanges({
     onChange: (listener) => {
-      tell = listener;
+      notify = listener;
     },
   });
   const first = changes.now();
-  tell('logs:a');
+  notify('logs:a');
   expect([changes.now(), changes.since(first, ['logs:a'])]).toEqual([first, false]);
-  tell('app:a');
+  notify('app:a');
   expect([changes.since(first, ['app:a']), changes.since(first, ['app:b'])]).toEqual([true, false]);
   const second = changes.now();
   expect(changes.since(second, ['app:a'])).toBe(false);
-  for (let each = 0; each < 10_001; each++) tell(`user:${each}`);
+  for (let each = 0; each < 10_001; each++) notify(`user:${each}`);
   expect(changes.since(second, ['app:b'])).toBe(true);
   expect(changes.since(changes.now(), ['app:b', 'user:10000'])).toBe(false);
 });

@@ -54,12 +54,12 @@ test("text and bytes are passed both ways, with the protocol of the app and the 
   client.socket.send('');
   expect(await client.until(3)).toEqual(['text', Buffer.from([0, 1, 255]), '']);
   client.socket.close();
-  await using told = startProxy({
+  await using identified = startProxy({
     addresses: [echo.address],
     person: { userId: 'u1', email: 'e', name: 'n', relation: 'none' },
   });
   const forged = { 'x-svc-user': 'forged', cookie: '__Host-svc_site=secret; a=1' };
-  expect((await dial(told.port, '/other', [], forged)).opened).toContain('404');
+  expect((await dial(identified.port, '/other', [], forged)).opened).toContain('404');
   expect(headers).toMatchObject({
     host: appHost,
     upgrade: 'websocket',

@@ -25,7 +25,7 @@ export interface ForwardContext {
   scheme: 'http' | 'https';
   clientAddress: string;
   requestId: string;
-  /** Null: the app is not told who the visitor is. */
+  /** Null: the app does not receive the visitor's identity. */
   userToken: string | null;
 }
 

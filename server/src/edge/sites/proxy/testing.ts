@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { createMetrics } from '../../../core/metrics.ts';
 import { serve } from '../../../http/serve.ts';
 import { silentLog } from '../../../testing.ts';
@@ -109,4 +110,34 @@ export function startApp(
     server,
     [Symbol.asyncDispose]: async () => void (await server.stop(true)),
   };
+}
+
+/** An app that sends these bytes after a request head, and closes. */
+export async function startRawApp(answer: (head: string) => string) {
+  const heads: string[] = [];
+  const server = createServer((socket) => {
+    let received = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1');
+      if (!received.includes('\r\n\r\n')) return;
+      heads.push(received);
+      socket.end(answer(received));
+      received = '';
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as { port: number };
+  return { address: `127.0.0.1:${port}`, heads, [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+/** An address at which nothing listens. */
+export const freeAddress = async () => {
+  const app = startApp(() => new Response());
+  await app.server.stop(true);
+  return app.address;
+};
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await Bun.sleep(5);
 }

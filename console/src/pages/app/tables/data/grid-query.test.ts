@@ -65,8 +65,8 @@ test('a header cycles through ascending, descending and off', () => {
 test('every condition round-trips through its text', () => {
   for (const type of columnTypes) {
     for (const { op, hint } of operatorChoices(type)) {
-      const said = { op, value: hint === undefined ? '' : op === '' ? 'not.eq.a.b' : 'a.b=c' };
-      expect([type, op, parseTest(type, formatTest(type, said))]).toEqual([type, op, said]);
+      const filter = { op, value: hint === undefined ? '' : op === '' ? 'not.eq.a.b' : 'a.b=c' };
+      expect([type, op, parseTest(type, formatTest(type, filter))]).toEqual([type, op, filter]);
     }
   }
 });

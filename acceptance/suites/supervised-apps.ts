@@ -9,16 +9,20 @@ import { keepAsking } from '../support/until.ts';
 export const startSupervised = () =>
   startEmbedded({ command: [process.execPath, join(root, 'server/src/supervise.ts')], readyMs: 200_000 });
 
-/** A running app that tells which process answers. */
-export async function newToldApp(server: RunningServer) {
+/** A running app whose answers identify the process that gave them. */
+export async function newIdentifiedApp(server: RunningServer) {
   const tenant = await newTenant(server);
   const site = await newSite(server, tenant);
   const app = await done(
-    site.owner.call('POST', `${tenant.base}/apps`, { name: 'Told', deploy_method: 'docker' }),
+    site.owner.call('POST', `${tenant.base}/apps`, { name: 'Identified', deploy_method: 'docker' }),
   );
   const svc = svcFor(server, { token: tenant.member.token, tenant: tenant.slug });
   const files = {
-    'package.json': JSON.stringify({ name: 'told', private: true, scripts: { start: 'node server.js' } }),
+    'package.json': JSON.stringify({
+      name: 'identified',
+      private: true,
+      scripts: { start: 'node server.js' },
+    }),
     'server.js': `const id = crypto.randomUUID();
       require('node:http').createServer((_, response) => response.end(id)).listen(process.env.PORT);`,
   };

@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'bun:test';
+import { type AuthorizationEnv, outcome } from '../support/authorization.ts';
+import { addressOf, type Letter, letters, type Operation } from '../support/document.ts';
+import { type CallInput, knownOperations, newCallInput } from '../support/operation-inputs.ts';
+import { type Answered, caller } from '../support/people.ts';
+import { everyNth, until } from '../support/until.ts';
+
+/** The status and code that the table requires for a cell. */
+function required(operation: Operation, letter: Letter): string {
+  const cell = operation.who[letter];
+  if (cell === 'v' && operation.id === 'sites.startAuth') return String(operation.success);
+  // The app of the inputs is private, and nobody has a grant on its tables.
+  if (cell === 'v' || cell === 'g') return '404 not_found';
+  // The token of P is for rows.
+  if (cell === 'd') return '403 forbidden';
+  if (cell !== 'n') return String(operation.success);
+  if (letter === 'N') return '401 unauthenticated';
+  if (letter === 'P') return '403 login_required';
+  // Records of an app exist only for people who see the app, also where the path does not name the app.
+  if (letter === 'M' && /\{(?:app|request)\}/.test(operation.path)) return '404 not_found';
+  if (letter !== 'X') return '403 forbidden';
+  const noun = operation.id.split('.')[0]!;
+  // The specification answers 403 where permission grants are concerned.
+  return ['grants', 'policies', 'connectors', 'presets', 'access'].includes(noun)
+    ? '403 forbidden'
+    : '404 not_found';
+}
+
+/** Every cell of the authorization table; with `first` only the first allowed caller of an operation executes. */
+export function authorizationTable(
+  env: AuthorizationEnv,
+  { executes, nth }: { executes: 'first' | 'all'; nth: number },
+): void {
+  async function call(
+    operation: Operation,
+    letter: Letter,
+    input: CallInput,
+    query: Record<string, string> = {},
+  ): Promise<Answered> {
+    return env.world.as[letter](operation.method, addressOf(operation, input.params, query), input.body);
+  }
+
+  /**
+   * Whether a cell's change is executed. A preview needs the same permission and changes nothing: with `first` only the
+   * first of the allowed callers executes, the others preview.
+   */
+  function isExecuted(operation: Operation, letter: Letter): boolean {
+    const isAllowed = (it: Letter) => required(operation, it).startsWith('2');
+    if (!operation.mutates || !isAllowed(letter)) return false;
+    return executes === 'all' || letters.find(isAllowed) === letter;
+  }
+
+  /** RFC 9457, with a code of the published list. */
+  function isProblem({ status, headers, body }: Answered): boolean {
+    return (
+      headers.get('content-type')?.startsWith('application/problem+json') === true &&
+      body.status === status &&
+      env.document.codes.has(body.code) &&
+      [body.type, body.title, body.detail].every((text) => typeof text === 'string' && text !== '') &&
+      body.request_id === headers.get('x-request-id')
+    );
+  }
+
+  describe('the authorization table', () => {
+    test('has inputs in the tests for every operation of the document, and for no other', () => {
+      expect([...knownOperations].sort()).toEqual(env.document.operations.map(({ id }) => id).sort());
+    });
+
+    test('holds in every cell when each principal calls each operation', async () => {
+      const differences: string[] = [];
+      let cells = 0;
+      const check = async (operation: Operation, letter: Letter) => {
+        const expected = required(operation, letter);
+        const executes = isExecuted(operation, letter);
+        // Reads and previews change nothing either, so they share the target of refused calls.
+        const input = executes
+          ? await newCallInput(operation.id, env.world, letter)
+          : await env.inputOfRefused(operation, letter);
+        const isPreview = operation.mutates && !executes && expected.startsWith('2');
+        const answer = await call(operation, letter, input, isPreview ? { dry_run: 'true' } : {});
+        const actual = outcome(answer);
+        const cell = `${operation.id} by ${letter}`;
+        const right = isPreview ? '200' : expected;
+        if (actual !== right) differences.push(`${cell}: ${actual} instead of ${right}`);
+        if (answer.status >= 400 && !isProblem(answer)) differences.push(`${cell}: not a proper problem`);
+        if (!operation.statuses.includes(answer.status))
+          differences.push(`${cell}: ${answer.status} is not in the document`);
+        cells += 1;
+      };
+      const operations = everyNth(env.document.operations, nth);
+      for (const operation of operations)
+        await Promise.all(letters.map((letter) => check(operation, letter)));
+      console.log(`authorization: ${operations.length} operations, ${cells} cells called`);
+      expect(differences).toEqual([]);
+      expect(cells).toBe(operations.length * letters.length);
+    });
+
+    test('a cell "with a table grant" needs a grant with the right action', async () => {
+      const granted = env.document.operations.filter(({ who }) => Object.values(who).includes('g'));
+      expect(granted.map(({ id }) => id).sort()).toEqual([
+        'rows.count',
+        'rows.delete',
+        'rows.get',
+        'rows.insert',
+        'rows.list',
+        'rows.update',
+      ]);
+      for (const operation of granted) {
+        const [right, other] = operation.mutates ? ['write', 'read'] : ['read', 'write'];
+        // A caller who may only write gets no content of the row.
+        const brief = operation.id === 'rows.update' ? '204' : String(operation.success);
+        for (const letter of letters.filter((it) => operation.who[it] === 'g')) {
+          for (const [actions, expected] of [
+            [[other], '403 forbidden'],
+            [[right], brief],
+            [['read', 'write'], String(operation.success)],
+          ]) {
+            const { params, body } = await newCallInput(operation.id, env.world, letter);
+            const grants = `${env.world.tenant.base}/apps/${params.app}/tables/${params.table}/grants`;
+            const grant = { principal_type: 'user', principal_id: env.world.ownerFor(letter).id, actions };
+            const issued = await env.world.as.O('POST', grants, grant);
+            const ask = async () =>
+              outcome(await env.world.as[letter](operation.method, addressOf(operation, params), body));
+            expect([operation.id, letter, actions, await ask()]).toEqual([
+              operation.id,
+              letter,
+              actions,
+              expected,
+            ]);
+            expect((await env.world.as.O('DELETE', `${grants}/${issued.body.id}`)).status).toBe(204);
+            await until('the grant is of no use any more', async () => (await ask()) === '404 not_found');
+          }
+        }
+      }
+    });
+
+    test('a cell "with the action deploy" needs a token of an owner with that action, for that app', async () => {
+      const tokenCall = async (actions: string[], more: object = {}, by = env.world.people.O) => {
+        const { body } = await by.call('POST', `${env.world.tenant.base}/pats`, {
+          name: 'deploys',
+          actions,
+          ...more,
+        });
+        return { id: body.id, call: caller(env.world.tenant.server, { 'x-api-key': body.secret }) };
+      };
+      const deploys = await tokenCall(['deploy']);
+      const others = await tokenCall(['read', 'write', 'code']);
+      const elsewhere = await tokenCall(['deploy'], { apps: [env.world.app.id] });
+      const ofMember = await tokenCall(['deploy'], {}, env.world.people.M);
+      for (const operation of env.document.operations.filter(({ who }) => who.P === 'd')) {
+        const { params, body } = await newCallInput(operation.id, env.world, 'O');
+        const query: Record<string, string> = operation.mutates ? { dry_run: 'true' } : {};
+        const ask = async ({ call }: typeof deploys) =>
+          outcome(await call(operation.method, addressOf(operation, params, query), body));
+        expect([operation.id, await ask(others)]).toEqual([operation.id, '403 forbidden']);
+        expect([operation.id, await ask(elsewhere)]).toEqual([operation.id, '404 not_found']);
+        expect([operation.id, await ask(ofMember)]).toEqual([operation.id, '404 not_found']);
+        const limited = await tokenCall(['deploy'], { apps: [params.app] });
+        expect([operation.id, await ask(limited)]).toEqual([operation.id, '200']);
+        await env.world.as.O('DELETE', `${env.world.tenant.base}/pats/${limited.id}`);
+        const done = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, outcome(done)]).toEqual([operation.id, String(operation.success)]);
+      }
+      for (const operation of env.document.operations.filter(({ who }) => who.P === 'n')) {
+        const { params, body } = await env.inputOfRefused(operation, 'P');
+        const answer = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, outcome(answer)]).toEqual([operation.id, '403 login_required']);
+      }
+      for (const operation of env.document.operations.filter(({ path }) => path.startsWith('/data/'))) {
+        const { params, body } = await newCallInput(operation.id, env.world, 'O');
+        const answer = await deploys.call(operation.method, addressOf(operation, params), body);
+        expect([operation.id, outcome(answer)]).toEqual([operation.id, '404 not_found']);
+      }
+    });
+
+    test('an operation without a row is public and gives every principal the same status', async () => {
+      const { body } = await env.world.as.N('GET', '/api/v1/openapi.json');
+      interface Read {
+        security?: unknown[];
+        parameters?: { in?: string; required?: boolean; $ref?: string }[];
+        'x-authorization'?: unknown;
+      }
+      const resolved = ({ $ref, ...it }: { in?: string; required?: boolean; $ref?: string }) =>
+        $ref === undefined ? it : body.components.parameters[$ref.split('/').at(-1) ?? ''];
+      const without = Object.entries<Record<string, Read>>(body.paths)
+        .filter(([, methods]) => methods.get && !methods.get['x-authorization'])
+        .map(([path, { get }]) => ({
+          path,
+          security: get?.security,
+          needsMore: get?.parameters?.map(resolved).some((it) => it.in === 'query' && it.required) ?? false,
+        }));
+      // `/oauth/me` needs the access token of OpenID Connect.
+      // `scim.test.ts` calls the operations for directories, which have a credential of their own.
+      const open = without.filter(({ path }) => path !== '/oauth/me' && !path.startsWith('/scim/v2/'));
+      expect(without.find(({ path }) => path === '/oauth/me')?.security).toEqual([{ login: [] }]);
+      expect((await env.world.as.N('GET', '/oauth/me')).status).toBe(401);
+      expect(open.map(({ path }) => path).sort()).toEqual([
+        '/.well-known/svc-user-keys.json',
+        '/api/v1/openapi.json',
+        '/git-host/setup',
+        '/healthz',
+        '/icons/{iconID}',
+        '/login',
+        '/login/done',
+        '/oauth/.well-known/openid-configuration',
+        '/oauth/auth',
+        '/oauth/device',
+        '/oauth/jwks',
+        '/oauth/session/end',
+        '/objects/{token}/{name}',
+        '/readyz',
+        '/schemas/site.json',
+        '/schemas/svc.yaml.json',
+        '/site-auth',
+      ]);
+      for (const { path, security, needsMore } of open) {
+        expect([path, security]).toEqual([path, []]);
+        const statuses = await Promise.all(
+          letters.map(async (letter) => (await env.world.as[letter]('GET', path)).status),
+        );
+        // A path with a parameter names a record that does not exist.
+        const isComplete = !path.includes('{') && !needsMore;
+        expect([path, new Set(statuses).size, statuses[0]! < 400]).toEqual([path, 1, isComplete]);
+      }
+    });
+
+    test('a refused change changes nothing', async () => {
+      // Runs and deployments continue meanwhile: changes of a refused request are found by its id.
+      const requestId = `refused-${Bun.randomUUIDv7()}`;
+      for (const operation of everyNth(
+        env.document.operations.filter(({ mutates }) => mutates),
+        nth,
+      )) {
+        const { params, body } = await env.inputOfRefused(operation, 'A');
+        for (const letter of letters.filter((it) => operation.who[it] === 'n')) {
+          const ask = async (more: Record<string, string>) =>
+            outcome(
+              await env.world.as[letter](operation.method, addressOf(operation, params, more), body, {
+                'x-request-id': requestId,
+              }),
+            );
+          // A preview needs the same permission as the change itself.
+          expect([operation.id, letter, await ask({})]).toEqual([
+            operation.id,
+            letter,
+            await ask({ dry_run: 'true' }),
+          ]);
+        }
+        expect([operation.id, await auditEntries(requestId)]).toEqual([operation.id, []]);
+      }
+      const allowed = { name: 'Allowed', slug: `a-${Bun.randomUUIDv7().slice(-12)}` };
+      await env.world.as.O('POST', `${env.world.tenant.base}/apps`, allowed, { 'x-request-id': requestId });
+      expect(await auditEntries(requestId)).toEqual(['apps.create']);
+    });
+  });
+
+  /** The actions of the newest audit entries of requests with this id. */
+  async function auditEntries(requestId: string): Promise<string[]> {
+    const { items } = (await env.world.as.A('GET', `${env.world.tenant.base}/audit?per_page=200`)).body;
+    return items
+      .filter(({ request_id }: { request_id: string }) => request_id === requestId)
+      .map(({ action }: { action: string }) => action);
+  }
+}
