@@ -1,25 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endWith, type RunningServer, root } from './server.ts';
+import { guideExamples } from '../../scripts/guide-examples.ts';
+import { endWith, type RunningServer } from './server.ts';
 import { until } from './until.ts';
 
 const program = Bun.which('caddy');
 export const hasCaddy = program !== null;
-
-/** A code block of a guide. */
-export function guideExample(guide: string, language: string): string {
-  const text = readFileSync(join(root, 'docs', 'guides', guide), 'utf8');
-  const found = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text)?.[1];
-  if (!found) throw new Error(`docs/guides/${guide} has no example in ${language}.`);
-  return found;
-}
 
 /** The example of the guide, in front of this server: other names, no TLS and another path of the socket. */
 export async function startCaddy(
   server: RunningServer,
   { socket, folder }: { socket: string; folder: string },
 ): Promise<void> {
-  const example = guideExample('production.md', 'caddyfile');
+  const [example = ''] = guideExamples('production.md', 'caddyfile');
   const changes: [string, string][] = [
     ['svc.example.com', `http://localhost:${server.port}`],
     ['*.example-apps.com', `http://*.apps.localhost:${server.port}`],
