@@ -11,7 +11,7 @@ import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
-import { connectSupervisor } from './drivers/supervisor/connect-supervisor.ts';
+import { connectSupervisor, ReportedError } from './drivers/supervisor/connect-supervisor.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics } from './http/metrics.ts';
 import { createPassThroughClients } from './http/raw-http/pass-through.ts';
@@ -120,7 +120,7 @@ try {
     const how = password === null ? 'whose password is unchanged' : deliverPassword(password);
     console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
   }
-  if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
+  if (config.seed === 'demo' && !config.socket) console.log('Log in on this machine: ./svc login --local');
   if (config.socket) console.log(`Listening on unix:${config.socket} for the proxy.`);
   console.log(`svc is ready on ${config.baseUrl}`);
   supervisor?.reportReady();
@@ -129,7 +129,8 @@ try {
   // A stop signal arrived during the start.
   if (signalledAt !== null) await stopAndExit();
 } catch (error) {
-  console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
+  if (!(error instanceof ReportedError))
+    console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
   process.exit(1);
 }

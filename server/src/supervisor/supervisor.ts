@@ -58,7 +58,7 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
     const through = serverUser
       ? asServerUser(
           serverUser,
-          listPorts(config).map(([, port]) => port),
+          listPorts(config).map(({ port }) => port),
         )
       : [];
     void keepRunning('the server', () => {
@@ -146,15 +146,20 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
 /** Before anything is set up: a port in use is the usual mistake. */
 async function checkListeners(config: Config): Promise<void> {
   if (config.socket) await prepareSocketPath(config.socket);
-  for (const [variable, port] of listPorts(config))
+  for (const { variable, host, port } of listPorts(config))
     explainPortInUse({ variable, port }, () =>
-      Bun.listen({ hostname: config.host, port, socket: { data() {} } }).stop(true),
+      Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true),
     );
 }
 
-function listPorts({ socket, port, edgePort, https }: Config): [string, number][] {
-  const all = { SVC_PORT: socket ? null : port, SVC_EDGE_PORT: edgePort, SVC_HTTPS_PORT: https?.port };
-  return Object.entries(all).flatMap(([variable, each]) => (each ? [[variable, each]] : []));
+function listPorts({ socket, host, port, edgePort, https, metrics }: Config) {
+  const all = [
+    { variable: 'SVC_PORT', host, port: socket ? undefined : port },
+    { variable: 'SVC_EDGE_PORT', host, port: edgePort },
+    { variable: 'SVC_HTTPS_PORT', host, port: https?.port },
+    { variable: 'SVC_METRICS_PORT', host, ...metrics.listener },
+  ];
+  return all.flatMap((each) => (each.port === undefined ? [] : [{ ...each, port: each.port }]));
 }
 
 function findFreePort(): number {
