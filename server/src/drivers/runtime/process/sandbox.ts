@@ -155,7 +155,18 @@ function pastaCommand({ port, hostPorts }: Box): string[] {
   return ['pasta', '--foreground', '--quiet', ...network, ...dns, ...inwards, ...outwards, '--'];
 }
 
+/** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
+const withOwnProc = [
+  'unshare',
+  '--mount',
+  '/bin/sh',
+  '-c',
+  'mount -t proc proc /proc 2>/dev/null; exec "$@"',
+  'svc-proc',
+];
+
 const bwrapCommand = [
+  ...withOwnProc,
   ...bwrapBase,
   '--hostname',
   'app',
