@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Browser } from './support/browser.ts';
 import { admin, run, svcFor } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
-import { freePort, isAlive, postmasterOf, root, startEmbedded } from './support/server.ts';
+import { freePort, isAlive, postmasterOf, root, startEmbedded, temporaryFolder } from './support/server.ts';
 
 import { until } from './support/until.ts';
 
@@ -71,4 +71,16 @@ test('with SVC_SEED=none creates no tenant, no user and no local login', async (
   expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
   expect((await svcFor(server)(['login', '--local'])).code).toBe(3);
   await server.stop();
+});
+
+test('npm start reports once that its database does not answer', async () => {
+  const ran = await run([process.execPath, join(root, 'server/src/supervise.ts')], {
+    env: {
+      SVC_DATABASE_URL: `postgres://nobody@127.0.0.1:${freePort()}/nothing`,
+      SVC_PORT: String(freePort()),
+      SVC_DATA_DIR: join(temporaryFolder(), 'data'),
+    },
+  });
+  expect(ran.code).toBe(1);
+  expect(ran.stderr.match(/svc could not start/g)).toHaveLength(1);
 });

@@ -7,7 +7,7 @@ import { patientMs } from '../scripts/patience.ts';
 import { run, svcFor } from './support/commands.ts';
 import { databaseUrlOf } from './support/database.ts';
 import { newPerson, newTenant } from './support/people.ts';
-import { isAlive, postmasterOf, root, startEmbedded, temporaryFolder } from './support/server.ts';
+import { freePort, isAlive, postmasterOf, root, startEmbedded, temporaryFolder } from './support/server.ts';
 
 import { keepAsking, until } from './support/until.ts';
 
@@ -49,6 +49,24 @@ describe('npm start', () => {
     await taken.stop(true);
     expect(existsSync(dataDir)).toBe(false);
   });
+});
+
+describe('the supervisor', () => {
+  const start = (env: Record<string, string>) =>
+    run([process.execPath, join(root, 'server/src/supervise.ts')], { env });
+
+  test.each(['SVC_PORT', 'SVC_METRICS_PORT'])(
+    'names %s when it is in use, before anything is set up',
+    async (name) => {
+      const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+      const dataDir = join(temporaryFolder(), 'data');
+      const env = { SVC_DATABASE_URL: '', SVC_PORT: String(freePort()), SVC_DATA_DIR: dataDir };
+      const ran = await start({ ...env, [name]: String(taken.port) });
+      await taken.stop(true);
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`set ${name} to another port`)]);
+      expect(existsSync(dataDir)).toBe(false);
+    },
+  );
 });
 
 describe('a data dir', () => {

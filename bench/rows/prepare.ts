@@ -12,8 +12,8 @@ export interface Prepared {
 
 export const linesPerBatch = 5_000;
 
-export async function prepare(cleanup: Cleanup): Promise<Prepared> {
-  const server = await startServer(cleanup);
+export async function prepare(cleanup: Cleanup, env: Record<string, string> = {}): Promise<Prepared> {
+  const server = await startServer(cleanup, env);
   const app = await createApp(server, 'bench');
   const pat = await createPat(server);
   const createItems = (name: string) => createTable(server, app, { name, columns, index: indexColumns });

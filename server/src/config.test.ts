@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readConfig } from './config.ts';
 import { ConfigError } from './core/config-error.ts';
+import { resolveClientAddress, socketPeer } from './http/client-address.ts';
 
 test('the default data dir is relative to the installation', () => {
   const { dataDir } = readConfig({});
@@ -24,6 +25,28 @@ test('only configured proxies are trusted', () => {
   const included = ['127.0.0.1', '::1', '10.2.3.4', '11.0.0.1'].map(trustedProxies.includes);
   expect(included).toEqual([true, true, true, false]);
   expect(() => readConfig({ SVC_TRUSTED_PROXIES: 'proxy.internal' })).toThrow(ConfigError);
+});
+
+test('SVC_LISTEN is the path of a socket, whose proxy is trusted beside the configured ones', () => {
+  const env = { SVC_LISTEN: 'unix:/run/svc/svc.sock', SVC_BASE_URL: 'https://svc.example.com' };
+  expect([readConfig({}).socket, readConfig(env).socket]).toEqual([null, '/run/svc/svc.sock']);
+  const { trustedProxies } = readConfig({ ...env, SVC_TRUSTED_PROXIES: '10.0.0.0/8' });
+  const clientOf = (forwardedFor: string | null) =>
+    resolveClientAddress(socketPeer, forwardedFor, trustedProxies);
+  expect(clientOf('198.51.100.4, 203.0.113.9')).toBe('203.0.113.9');
+  expect(clientOf('198.51.100.4, 203.0.113.9, 10.0.0.1')).toBe('203.0.113.9');
+  expect(clientOf('198.51.100.4, unix')).toBe(socketPeer);
+  expect(clientOf(null)).toBe(socketPeer);
+  for (const [variable, wrong] of [
+    ['SVC_LISTEN', { ...env, SVC_LISTEN: '/run/svc/svc.sock' }],
+    ['SVC_LISTEN', { ...env, SVC_LISTEN: 'unix:svc.sock' }],
+    ['SVC_LISTEN', { ...env, SVC_LISTEN: 'unix:/run/svc/' }],
+    ['SVC_LISTEN', { ...env, SVC_LISTEN: `unix:/run/${'x'.repeat(100)}` }],
+    ['SVC_BASE_URL', { SVC_LISTEN: env.SVC_LISTEN }],
+    ['SVC_EDGE_PORT', { ...env, SVC_EDGE_PORT: '4480' }],
+    ['SVC_HTTPS_PORT', { ...env, SVC_HTTPS_PORT: '4443' }],
+  ] as const)
+    expect(() => readConfig(wrong)).toThrow(variable);
 });
 
 test('the apps domain must be a valid host name', () => {

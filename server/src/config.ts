@@ -8,6 +8,7 @@ import {
   readEdgePort,
   readExtraHosts,
   readHttps,
+  readListen,
   readMetrics,
   readRateLimits,
   readTrustedProxies,
@@ -50,6 +51,8 @@ export function readConfig(env: Environment) {
   return {
     host: env.SVC_HOST || '127.0.0.1',
     port,
+    /** Path of a Unix socket, in place of host and port. */
+    socket: readListen(env),
     baseUrl,
     /** More host names of the platform, beside that of `baseUrl`, names without a dot and IP addresses. */
     extraHosts: readExtraHosts(env),

@@ -10,8 +10,8 @@ import { noProxyEnvironment } from './core/no-proxy.ts';
 import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { openHttpsServer } from './drivers/certificates/https-server.ts';
-import { explainPortInUse } from './drivers/os/listen.ts';
-import { connectSupervisor } from './drivers/supervisor/connect-supervisor.ts';
+import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
+import { connectSupervisor, ReportedError } from './drivers/supervisor/connect-supervisor.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics } from './http/metrics.ts';
 import { createPassThroughClients } from './http/raw-http/pass-through.ts';
@@ -52,14 +52,17 @@ try {
     log,
     metrics,
   };
-  const serving = explainPortInUse({ variable: 'SVC_PORT', port: config.port }, () =>
+  if (config.socket) await prepareSocketPath(config.socket);
+  const listen = () =>
     serve({
       ...config,
       ...handlers,
       hostHandler: () => platform?.sites ?? null,
       passThroughClient: passThroughClients.find,
-    }),
-  );
+    });
+  const serving = config.socket
+    ? listen()
+    : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, listen);
   // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
   const gateway =
     config.runtime.kind === 'process'
@@ -117,7 +120,8 @@ try {
     const how = password === null ? 'whose password is unchanged' : deliverPassword(password);
     console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
   }
-  if (config.seed === 'demo') console.log('Log in on this machine: ./svc login --local');
+  if (config.seed === 'demo' && !config.socket) console.log('Log in on this machine: ./svc login --local');
+  if (config.socket) console.log(`Listening on unix:${config.socket} for the proxy.`);
   console.log(`svc is ready on ${config.baseUrl}`);
   supervisor?.reportReady();
   // So that the first visitor does not wait for the bundle.
@@ -125,7 +129,8 @@ try {
   // A stop signal arrived during the start.
   if (signalledAt !== null) await stopAndExit();
 } catch (error) {
-  console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
+  if (!(error instanceof ReportedError))
+    console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
   process.exit(1);
 }

@@ -5,9 +5,30 @@ import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
 import type { CallerLimits } from '../http/caller-limit.ts';
-import { parseTrustedProxies, type TrustedProxies } from '../http/client-address.ts';
+import { parseTrustedProxies, socketPeer, type TrustedProxies } from '../http/client-address.ts';
 import type { MetricsConfig } from '../http/metrics.ts';
-import { type Environment, parseVariable, readPort, requireMatch } from './values.ts';
+import { type Environment, parseVariable, readPort, requireMatch, requireVariable } from './values.ts';
+
+/** Linux takes 107 bytes, macOS 103. */
+export const socketPathBytesMax = 100;
+
+/** Path of a Unix socket, in place of all ports for requests; null: ports. */
+export function readListen(env: Environment): string | null {
+  if (!env.SVC_LISTEN) return null;
+  const path = /^unix:(\/.*[^/])$/.exec(env.SVC_LISTEN)?.[1];
+  if (path === undefined)
+    throw new ConfigError('SVC_LISTEN', 'must be unix: and an absolute path, e.g. unix:/run/svc/svc.sock.');
+  if (Buffer.byteLength(path) > socketPathBytesMax)
+    throw new ConfigError('SVC_LISTEN', `must have a path of at most ${socketPathBytesMax} bytes.`);
+  requireVariable(env, 'SVC_BASE_URL', 'with SVC_LISTEN: the URL of the proxy');
+  for (const variable of ['SVC_EDGE_PORT', 'SVC_HTTPS_PORT'])
+    if (env[variable])
+      throw new ConfigError(
+        variable,
+        'must not be set with SVC_LISTEN: all requests come through the proxy.',
+      );
+  return path;
+}
 
 export function readBaseUrl(env: Environment, port: number): string {
   const url = URL.parse(env.SVC_BASE_URL || `http://localhost:${port}`);
@@ -126,11 +147,13 @@ export function readAcme(env: Environment): AcmeConfig | null {
 }
 
 export function readTrustedProxies(env: Environment): TrustedProxies {
-  return parseVariable(
+  const listed = parseVariable(
     'SVC_TRUSTED_PROXIES',
     () => parseTrustedProxies(env.SVC_TRUSTED_PROXIES ?? ''),
     'must be addresses or networks, e.g. loopback,10.0.0.0/8',
   );
+  // Only the proxy's group can open the socket.
+  return { includes: (address) => address === socketPeer || listed.includes(address) };
 }
 
 /** Requests to the API and to rows in 10 seconds. An app may use one token for all of its visitors. */

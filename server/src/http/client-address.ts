@@ -4,6 +4,9 @@ export interface TrustedProxies {
   includes(address: string): boolean;
 }
 
+/** The peer of a connection over a Unix socket, in place of an address. */
+export const socketPeer = 'unix';
+
 /**
  * Each proxy appends its peer to `X-Forwarded-For`: read from the end while proxies are trusted; clients may
  * invent the rest.

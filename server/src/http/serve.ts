@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { databaseError } from '../core/db.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { Failure, fail, problemResponse, renderProblem } from '../core/problem.ts';
-import { resolveClientAddress, type TrustedProxies } from './client-address.ts';
+import { resolveClientAddress, socketPeer, type TrustedProxies } from './client-address.ts';
 import type {
   FastPathHandler,
   FastPathInfo,
@@ -21,7 +21,7 @@ import {
   setCorsHeaders,
   strictTransportHeader,
 } from './headers.ts';
-import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
+import { type BunServer, stopGracefully, type WebSocketCallbacks, webSocketHandler } from './listener.ts';
 import type { PassThroughClients } from './raw-http/pass-through.ts';
 
 export interface ServeHandlers {
@@ -55,6 +55,8 @@ const streamIdleSecondsMax = 40;
 export function serve(options: {
   host: string;
   port: number;
+  /** Path of a Unix socket, in place of host and port. */
+  socket?: string | null;
   trustedProxies: TrustedProxies;
   handle: RequestHandler;
   hostHandler?: () => HostHandler | null;
@@ -98,7 +100,23 @@ export function serve(options: {
   };
   // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
   Object.assign(http, { maxHeaderSize: headBytesMax });
-  const server = Bun.serve({ ...handlers, hostname: options.host, port: options.port, reusePort: false });
+  const server = options.socket ? listenOnSocket(options.socket) : listenOnPort();
+
+  function listenOnPort(): BunServer {
+    return Bun.serve({ ...handlers, hostname: options.host, port: options.port, reusePort: false });
+  }
+
+  /** Its owner and its group can connect. */
+  function listenOnSocket(unix: string): BunServer {
+    const umask = process.umask(0o117);
+    // The idle timeout applies here too, although the types leave it out.
+    const listening: object = { ...handlers, unix };
+    try {
+      return Bun.serve(listening as Bun.Serve.Options<WebSocketCallbacks>);
+    } finally {
+      process.umask(umask);
+    }
+  }
 
   function answer(request: Request, bun: BunServer): Response | Promise<Response | undefined> {
     const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
@@ -120,6 +138,7 @@ export function serve(options: {
 
   function peerAddress(request: Request, bun: BunServer): string {
     if (options.clientAddress !== undefined) return options.clientAddress;
+    if (options.socket) return socketPeer;
     const peer = bun.requestIP(request);
     return options.passThroughClient?.(peer) ?? peer?.address ?? '';
   }

@@ -22,7 +22,11 @@ const keptEntries = [
  * The user of the server when everything is started by root: that of PostgreSQL, whose socket it opens. Null: the server
  * keeps the user of the supervisor.
  */
-export function chooseServerUser({ dataDir, runtime }: Config, log: Logger, env: Environment): Ids | null {
+export function chooseServerUser(
+  { dataDir, socket, runtime }: Config,
+  log: Logger,
+  env: Environment,
+): Ids | null {
   // The socket of Docker gives every right of root.
   if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
   const user = findClusterUser(clusterFolder(dataDir));
@@ -33,8 +37,12 @@ export function chooseServerUser({ dataDir, runtime }: Config, log: Logger, env:
     return null;
   }
   for (const [variable, path] of Object.entries(env))
-    if (/^SVC_\w+_FILE$/.test(variable) && path && !canRead(path, user))
+    if (/^SVC_\w+_FILE$/.test(variable) && path && !isAllowed(path, user, 4))
       throw new Error(`${variable}: ${path} must be readable by user ${user.uid}, which runs the server.`);
+  if (socket && !isAllowed(dirname(socket), user, 2))
+    throw new Error(
+      `SVC_LISTEN: user ${user.uid}, which runs the server, must be able to create files in ${dirname(socket)}.`,
+    );
   return user;
 }
 
@@ -63,10 +71,12 @@ export function asServerUser({ uid, gid }: Ids, ports: readonly number[]): strin
   ];
 }
 
-function canRead(path: string, { uid, gid }: Ids): boolean {
+/** `right`: 4 to read, 2 to write. */
+function isAllowed(path: string, { uid, gid }: Ids, right: 4 | 2): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   // A missing file has its own message.
   if (!found) return true;
-  const bit = found.uid === uid ? 0o400 : found.gid === gid ? 0o040 : 0o004;
-  return (found.mode & bit) !== 0 && findClosedFolder(dirname(realpathSync(path)), { uid, gid }) === null;
+  const shift = found.uid === uid ? 6 : found.gid === gid ? 3 : 0;
+  const isClosed = findClosedFolder(dirname(realpathSync(path)), { uid, gid }) !== null;
+  return (found.mode & (right << shift)) !== 0 && !isClosed;
 }

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
-import { explainPortInUse } from '../drivers/os/listen.ts';
+import { explainPortInUse, prepareSocketPath } from '../drivers/os/listen.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import { type Asked, type Supervised, supervisedVariable } from '../drivers/supervisor/messages.ts';
 import { type Part, startPart } from './part.ts';
@@ -17,8 +18,6 @@ const agentGraceMs = 20_000;
 const restartMs = { first: 200, max: 10_000 };
 /** After this time a part counts as sound again. */
 const steadyMs = 60_000;
-/** Linux takes 107 bytes, macOS 103. */
-const socketPathBytesMax = 100;
 
 export interface Supervisor {
   /** Exit code. */
@@ -40,7 +39,7 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
   const raw = config.databaseUrl || config.rawDatabaseUrl ? null : embeddedRawServer(config.dataDir, log);
 
   async function run(): Promise<number> {
-    checkPorts(config);
+    await checkListeners(config);
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
     const serverUser = chooseServerUser(config, log, ownEnv);
     if (serverUser) handOverDataDir(config.dataDir, serverUser);
@@ -59,7 +58,7 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
     const through = serverUser
       ? asServerUser(
           serverUser,
-          listPorts(config).map(([, port]) => port),
+          listPorts(config).map(({ port }) => port),
         )
       : [];
     void keepRunning('the server', () => {
@@ -145,16 +144,22 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
 }
 
 /** Before anything is set up: a port in use is the usual mistake. */
-function checkPorts(config: Config): void {
-  for (const [variable, port] of listPorts(config))
+async function checkListeners(config: Config): Promise<void> {
+  if (config.socket) await prepareSocketPath(config.socket);
+  for (const { variable, host, port } of listPorts(config))
     explainPortInUse({ variable, port }, () =>
-      Bun.listen({ hostname: config.host, port, socket: { data() {} } }).stop(true),
+      Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true),
     );
 }
 
-function listPorts({ port, edgePort, https }: Config): [string, number][] {
-  const all = { SVC_PORT: port, SVC_EDGE_PORT: edgePort, SVC_HTTPS_PORT: https?.port };
-  return Object.entries(all).flatMap(([variable, each]) => (each ? [[variable, each]] : []));
+function listPorts({ socket, host, port, edgePort, https, metrics }: Config) {
+  const all = [
+    { variable: 'SVC_PORT', host, port: socket ? undefined : port },
+    { variable: 'SVC_EDGE_PORT', host, port: edgePort },
+    { variable: 'SVC_HTTPS_PORT', host, port: https?.port },
+    { variable: 'SVC_METRICS_PORT', host, ...metrics.listener },
+  ];
+  return all.flatMap((each) => (each.port === undefined ? [] : [{ ...each, port: each.port }]));
 }
 
 function findFreePort(): number {

@@ -51,17 +51,17 @@ function freeSpace(folder: string): Finding {
 
 export const address = configCheck('address', checkAddress);
 
-async function checkAddress({ host, port, baseUrl }: Config): Promise<Finding> {
+async function checkAddress({ socket, host, port, baseUrl }: Config): Promise<Finding> {
   const url = new URL(baseUrl);
   const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(url.hostname);
-  const detail = `Listens on ${host}:${port}, public URL ${baseUrl}.`;
-  if (isLocal && host !== '127.0.0.1' && host !== 'localhost' && host !== '::1') {
+  const detail = `Listens on ${socket ? `unix:${socket}` : `${host}:${port}`}, public URL ${baseUrl}.`;
+  if (!socket && isLocal && host !== '127.0.0.1' && host !== 'localhost' && host !== '::1') {
     return warning(
       `${detail} The port is reachable from other machines, but the public URL is local.`,
       'Set SVC_BASE_URL to the public URL of the server.',
     );
   }
-  if (isLocal && url.protocol === 'http:' && Number(url.port || 80) !== port) {
+  if (!socket && isLocal && url.protocol === 'http:' && Number(url.port || 80) !== port) {
     return warning(`${detail} The ports differ.`, 'Leave SVC_BASE_URL unset, or name the same port.');
   }
   if (!isLocal && url.protocol === 'http:') {
@@ -70,7 +70,7 @@ async function checkAddress({ host, port, baseUrl }: Config): Promise<Finding> {
       'Use a TLS proxy, and set SVC_BASE_URL to the https URL.',
     );
   }
-  if (port < 1024 && process.getuid?.() !== 0) {
+  if (!socket && port < 1024 && process.getuid?.() !== 0) {
     return warning(`${detail} Ports below 1024 need privileges.`, 'Set SVC_PORT to a higher port.');
   }
   return ok(detail);
@@ -92,16 +92,26 @@ export const appsDomain = configCheck('apps domain', async ({ baseUrl, appsDomai
 const readyMsMax = 3_000;
 
 /** Only a warning, because the server may be stopped on purpose. */
-export const server = configCheck('server', async ({ baseUrl }) => {
-  try {
-    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(readyMsMax) });
-    await answer.body?.cancel();
-    if (answer.ok) return ok(`A server is ready on ${baseUrl}.`);
-    return warning(`${baseUrl}/readyz returns ${answer.status}.`, "See the server's log.");
-  } catch (error) {
-    return warning(`No server responds on ${baseUrl}: ${errorText(error)}`, 'Start it with npm start.');
-  }
+export const server = configCheck('server', async ({ socket, baseUrl }) => {
+  if (!socket) return checkReady(baseUrl, {}, 'Start it with npm start.');
+  const own = await checkReady('http://localhost', { unix: socket }, 'Start it with npm start.');
+  return own.status === 'ok' ? checkReady(baseUrl, {}, `The server is ready: see to its proxy.`) : own;
 });
+
+async function checkReady(origin: string, options: { unix?: string }, hint: string): Promise<Finding> {
+  const name = options.unix ? `unix:${options.unix}` : origin;
+  try {
+    const answer = await fetch(`${origin}/readyz`, {
+      ...options,
+      signal: AbortSignal.timeout(readyMsMax),
+    });
+    await answer.body?.cancel();
+    if (answer.ok) return ok(`A server is ready on ${name}.`);
+    return warning(`${name}/readyz returns ${answer.status}.`, "See the server's log.");
+  } catch (error) {
+    return warning(`No server responds on ${name}: ${errorText(error)}`, hint);
+  }
+}
 
 const differenceMsOk = 2_000;
 const differenceMsMax = 30_000;

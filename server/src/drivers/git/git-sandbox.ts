@@ -1,27 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { bwrapBase, mountReadOnly, systemFolders } from '../os/bwrap.ts';
 
-const systemFolders = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/etc/ssl',
-  '/etc/pki',
-];
 const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
-const system = (paths: readonly string[]) => paths.flatMap((path) => ['--ro-bind-try', path, path]);
-
-const bwrap = [
-  'bwrap',
-  ...['--unshare-user', '--disable-userns', '--uid', '1000', '--gid', '1000'],
-  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-  ...['--die-with-parent', '--cap-drop', 'ALL', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
-  ...system(systemFolders),
-];
+const bwrap = [...bwrapBase, '--tmpfs', '/tmp', ...mountReadOnly(systemFolders)];
 
 /**
  * Goes before a git command: pushed packs and foreign repositories are parsed without rights, and where only the named
@@ -37,7 +19,7 @@ export function enterGitSandbox(
   );
   return [
     ...bwrap,
-    ...(usesNetwork ? system(networkFiles) : ['--unshare-net']),
+    ...(usesNetwork ? mountReadOnly(networkFiles) : ['--unshare-net']),
     ...own.flatMap((path) => ['--bind', path, path]),
     '--',
   ];

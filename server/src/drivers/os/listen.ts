@@ -1,3 +1,7 @@
+import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+
 export interface PortSetting {
   variable: string;
   port: number;
@@ -11,4 +15,32 @@ export function explainPortInUse<T>({ variable, port }: PortSetting, open: () =>
     const text = `port ${port} is in use. Stop the program that uses it, or set ${variable} to another port.`;
     throw new Error(text, { cause });
   }
+}
+
+/** Removes the file of a server that was killed: nobody can listen there while it exists. */
+export async function prepareSocketPath(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) {
+    if (existsSync(dirname(path))) return;
+    throw new Error(
+      `${dirname(path)} does not exist. Create this folder, or set SVC_LISTEN to another path.`,
+    );
+  }
+  if (!found.isSocket())
+    throw new Error(`${path} is not a socket. Remove it, or set SVC_LISTEN to another path.`);
+  if (await isInUse(path))
+    throw new Error(`${path} is in use. Stop the program that uses it, or set SVC_LISTEN to another path.`);
+  rmSync(path, { force: true });
+}
+
+function isInUse(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
+    );
+  });
 }

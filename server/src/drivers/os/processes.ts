@@ -54,6 +54,9 @@ function startedByPs(pid: number): string {
   return spawnSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
 }
 
+/** For the rest of the output. A process that the program left behind may hold its output open for ever. */
+const outputMsMax = 1_000;
+
 export function runProgram(
   program: string,
   args: string[],
@@ -68,6 +71,15 @@ export function runProgram(
       });
     }
     run.once('error', (error) => resolve({ status: null, output: error.message }));
-    run.once('close', (status) => resolve({ status, output: output.trim() }));
+    const finish = () => resolve({ status: run.exitCode, output: output.trim() });
+    run.once('close', finish);
+    run.once('exit', () => {
+      const timer = setTimeout(() => {
+        run.stdout?.destroy();
+        run.stderr?.destroy();
+        finish();
+      }, outputMsMax);
+      run.once('close', () => clearTimeout(timer));
+    });
   });
 }

@@ -9,6 +9,9 @@ export interface Supervisor {
   reportReady(): void;
 }
 
+/** The supervisor has told the operator about it. */
+export class ReportedError extends Error {}
+
 /** Over the channel between the two processes. `onLost`: the supervisor has ended. */
 export function connectSupervisor(onLost: () => void): Supervisor {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -29,7 +32,11 @@ export function connectSupervisor(onLost: () => void): Supervisor {
   };
   return {
     async openDatabase() {
-      const opened = await ask<Omit<Database, 'stop' | 'stopNow' | 'exited'>>('database');
+      const opened = await ask<Omit<Database, 'stop' | 'stopNow' | 'exited'>>('database').catch(
+        (error: Error) => {
+          throw new ReportedError(error.message);
+        },
+      );
       return { ...opened, stop: async () => {}, stopNow: () => {}, exited: new Promise(() => {}) };
     },
     rawServer: {

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { bwrapBase, mountReadOnly, systemFolders } from '../../os/bwrap.ts';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser } from './app-users.ts';
 
@@ -73,7 +74,7 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
     // As root, the folders are first mounted where the user of the app can enter.
     const staged = (path: string) => (isRoot ? `/mnt/${sources.indexOf(path)}` : path);
     const mounts = [
-      ...systemFolders.flatMap((path) => ['--ro-bind-try', path, path]),
+      ...mountReadOnly(visibleFolders),
       ...Object.keys(sandboxFiles).flatMap((name) => [
         '--ro-bind',
         join(staged(options.filesFolder), name),
@@ -154,28 +155,22 @@ function pastaCommand({ port, hostPorts }: Box): string[] {
   return ['pasta', '--foreground', '--quiet', ...network, ...dns, ...inwards, ...outwards, '--'];
 }
 
+/** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
+const withOwnProc = [
+  'unshare',
+  '--mount',
+  '/bin/sh',
+  '-c',
+  'mount -t proc proc /proc 2>/dev/null; exec "$@"',
+  'svc-proc',
+];
+
 const bwrapCommand = [
-  'bwrap',
-  '--unshare-user',
-  '--disable-userns',
-  '--uid',
-  '1000',
-  '--gid',
-  '1000',
-  '--unshare-pid',
-  '--unshare-ipc',
-  '--unshare-uts',
+  ...withOwnProc,
+  ...bwrapBase,
   '--hostname',
   'app',
-  '--unshare-cgroup-try',
-  '--die-with-parent',
-  '--cap-drop',
-  'ALL',
   '--clearenv',
-  '--proc',
-  '/proc',
-  '--dev',
-  '/dev',
   '--size',
   String(64 * 1024 * 1024),
   '--tmpfs',
@@ -189,14 +184,8 @@ const bwrapCommand = [
   '/var/tmp',
 ];
 
-const systemFolders = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
+const visibleFolders = [
+  ...systemFolders,
   ...[
     'alternatives',
     'ca-certificates',
@@ -208,11 +197,9 @@ const systemFolders = [
     'localtime',
     'mime.types',
     'npmrc',
-    'pki',
     'protocols',
     'python3',
     'services',
-    'ssl',
     'timezone',
   ].map((name) => `/etc/${name}`),
 ];
