@@ -108,7 +108,7 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       ...pastaCommand(box),
       '/bin/sh',
       '-c',
-      'printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"',
+      enterScript,
       'svc-routes',
       routes(box),
       ...bwrapCommand,
@@ -135,6 +135,10 @@ n=$1; at=0; shift
 while [ "$at" -lt "$n" ]; do mkdir "/mnt/$at" && mount --bind "$1" "/mnt/$at" || exit 126; shift; at=$((at+1)); done
 mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun 2>/dev/null
 exec "$@"`;
+
+/** pasta passes its listening socket on: connected again, it would lead to this machine. */
+const enterScript = `for fd in /proc/self/fd/*; do [ "\${fd##*/}" -le 2 ] || eval "exec \${fd##*/}>&-"; done
+printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"`;
 
 /** bwrap sets no-new-privs; here it would take away the rights to set up the namespaces. */
 const runAs = ({ uid, gid }: AppUser) => [
