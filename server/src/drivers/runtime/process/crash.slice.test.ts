@@ -89,7 +89,7 @@ test('replicas do not touch each other’s processes', async () => {
   expect(await two.runtime.list()).toEqual([]);
   expect(await one.answer(instance.address, '/env')).toContain('PORT=');
   await two.runtime.close();
-  expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+  expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
   await one.runtime.close();
 });
 

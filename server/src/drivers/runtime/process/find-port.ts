@@ -1,0 +1,221 @@
+import { spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import type { LogSink } from '../runtime.ts';
+import type { AppUser } from './app-users.ts';
+import { runIdVariable } from './environment.ts';
+import { loopback, type Target } from './network.ts';
+import { type Listener, listListeners, loopbackFamily } from './ports.ts';
+import { readProcessTable } from './process-trees.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** Finds the port on which the app in a sandbox listens: PORT, or another one, to which it then forwards connections. */
+export interface PortFinder {
+  address(): string;
+  /** Why requests do not get to the app. */
+  unreachable(): string | undefined;
+  close(): Promise<void>;
+}
+
+export interface PortFinderOptions {
+  sandbox: Sandbox;
+  user: AppUser | null;
+  mark: string;
+  /** pasta, whose child enters the sandbox. */
+  leader: number;
+  port: number;
+  /** pasta listens on them inside. */
+  hostPorts: readonly number[];
+  newPort(): Promise<number>;
+  log: LogSink;
+  onChange(): void;
+  /** The process that carries connections, which must not outlive the app. */
+  onForward(pid: number | null): void;
+}
+
+interface Forward {
+  address: string;
+  target: Target;
+  isRunning(): boolean;
+  close(): Promise<void>;
+}
+
+const soonMs = 100;
+const soonRounds = 100;
+const laterMs = 1_000;
+/** An app may open another port before PORT. */
+const settleMs = 1_000;
+const openMsMax = 5_000;
+const answerMsMax = 2_000;
+/** An app with many ports that do not speak HTTP. */
+const triesMax = 10;
+
+export function findPort(options: PortFinderOptions): PortFinder {
+  const { sandbox, user, mark, leader, port, hostPorts, log } = options;
+  const own = `127.0.0.1:${port}`;
+  let inside: number | undefined;
+  let forward: Forward | null = null;
+  let unreachable: string | undefined = 'The app does not listen on any port.';
+  let seen = { targets: '', since: 0 };
+  let rounds = 0;
+  let isClosed = false;
+  let timer: Timer | undefined;
+  let looking = Promise.resolve();
+
+  /** Returns the delay until the next look; null if the app listens on PORT, where nothing has to be done. */
+  async function look(): Promise<number | null> {
+    inside ??= readProcessTable().find(({ parent }) => parent === leader)?.pid;
+    if (inside === undefined) return soonMs;
+    const listeners = listListeners(`/proc/${inside}/net`).filter((it) => !hostPorts.includes(it.port));
+    if (listeners.some((it) => it.port === port && loopbackFamily(it) === 4)) {
+      unreachable = undefined;
+      if (forward) {
+        await closeForward();
+        log('platform', `The app now listens on PORT (${port}): requests go there.`);
+      }
+      return null;
+    }
+    const targets = chooseTargets(listeners, port);
+    const isSame = ({ port, family }: Target) =>
+      port === forward?.target.port && family === forward.target.family;
+    if (forward?.isRunning() && targets.some(isSame)) return laterMs;
+    if (forward) await closeForward();
+    return targets.length === 0 ? missing(listeners) : openFirst(inside, targets, listeners);
+  }
+
+  function missing(listeners: readonly Listener[]): number {
+    const all = listeners.toSorted((a, b) => a.port - b.port).map(describe);
+    unreachable =
+      all.length === 0
+        ? 'The app does not listen on any port.'
+        : `The app listens only on ${all.join(', ')}, where requests cannot get to it. Listen on PORT (${port}) of 0.0.0.0.`;
+    return rounds++ < soonRounds ? soonMs : laterMs;
+  }
+
+  async function openFirst(
+    pid: number,
+    targets: readonly Target[],
+    listeners: readonly Listener[],
+  ): Promise<number> {
+    const now = performance.now();
+    const text = JSON.stringify(targets);
+    if (text !== seen.targets) seen = { targets: text, since: now };
+    const numbers = targets.map((target) => target.port).join(', ');
+    unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
+    if (now - seen.since < settleMs) return soonMs;
+    for (const target of targets.slice(0, triesMax)) {
+      const opened = await openForward(pid, target);
+      if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {
+        forward = opened;
+        unreachable = undefined;
+        log('platform', `The app listens on port ${target.port}, not on PORT (${port}): requests go there.`);
+        options.onChange();
+        return laterMs;
+      }
+      await opened?.close();
+      if (isClosed) return laterMs;
+    }
+    if (targets.length === 1) missing(listeners);
+    else unreachable = `The app listens on the ports ${numbers}, and none of them answers HTTP requests.`;
+    return 5 * laterMs;
+  }
+
+  async function openForward(pid: number, target: Target): Promise<Forward | null> {
+    const from = await options.newPort();
+    const [program = '', ...args] = sandbox.forward({ user, pid, from, to: target });
+    const child = spawn(program, args, {
+      cwd: '/',
+      detached: true,
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', [runIdVariable]: mark },
+      stdio: 'ignore',
+    });
+    let isRunning = true;
+    const ended = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    }).then(() => {
+      isRunning = false;
+      options.onForward(null);
+    });
+    options.onForward(child.pid ?? null);
+    const host = loopback[target.family];
+    const opened: Forward = {
+      address: target.family === 4 ? `${host}:${from}` : `[${host}]:${from}`,
+      target,
+      isRunning: () => isRunning,
+      async close() {
+        child.kill('SIGKILL');
+        await ended;
+      },
+    };
+    for (const deadline = Date.now() + openMsMax; isRunning && Date.now() < deadline; await Bun.sleep(10))
+      if (listListeners('/proc/net', from).length > 0) return opened;
+    await opened.close();
+    return null;
+  }
+
+  async function closeForward(): Promise<void> {
+    const closing = forward;
+    forward = null;
+    await closing?.close();
+    if (!isClosed) options.onChange();
+  }
+
+  function next(): void {
+    looking = look()
+      .catch((error: unknown) => {
+        log('platform', `The port of the app could not be found: ${String(error)}`);
+        return 5 * laterMs;
+      })
+      .then((delayMs) => {
+        if (delayMs !== null && !isClosed) timer = setTimeout(next, delayMs);
+      });
+  }
+  next();
+
+  return {
+    address: () => forward?.address ?? own,
+    unreachable: () => unreachable,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await looking;
+      await closeForward();
+    },
+  };
+}
+
+/** One for each port that requests can get to: PORT first, then the lowest. */
+export function chooseTargets(listeners: readonly Listener[], port: number): Target[] {
+  const found = new Map<number, Target>();
+  for (const listener of listeners) {
+    const family = loopbackFamily(listener);
+    if (family === 4 || (family === 6 && !found.has(listener.port)))
+      found.set(listener.port, { port: listener.port, family });
+  }
+  return [...found.values()].sort(
+    (a, b) => Number(b.port === port) - Number(a.port === port) || a.port - b.port,
+  );
+}
+
+function describe({ address, port }: Listener): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** Reads five bytes: responses of apps are not for this process to parse. */
+function answersHttp(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`http://${address}`);
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
+    socket.setTimeout(answerMsMax, () => socket.destroy());
+    socket.once('connect', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
+    );
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1').slice(0, 5);
+      if (text.length >= 5) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(text.startsWith('HTTP/')));
+  });
+}
