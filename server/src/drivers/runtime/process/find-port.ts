@@ -39,15 +39,17 @@ interface Forward {
   close(): Promise<void>;
 }
 
+/** At first it looks often, because apps start within seconds. */
 const soonMs = 100;
 const soonRounds = 100;
 const laterMs = 1_000;
+const afterFailureMs = 5_000;
 /** An app may open another port before PORT. */
 const settleMs = 1_000;
 const openMsMax = 5_000;
 const answerMsMax = 2_000;
-/** An app with many ports that do not speak HTTP. */
-const triesMax = 10;
+/** An app may open thousands. */
+const targetsMax = 10;
 
 export function findPort(options: PortFinderOptions): PortFinder {
   const { sandbox, user, mark, leader, port, hostPorts, log } = options;
@@ -64,7 +66,7 @@ export function findPort(options: PortFinderOptions): PortFinder {
   /** Returns the delay until the next look; null if the app listens on PORT, where nothing has to be done. */
   async function look(): Promise<number | null> {
     inside ??= readProcessTable().find(({ parent }) => parent === leader)?.pid;
-    if (inside === undefined) return soonMs;
+    if (inside === undefined) return soon();
     const listeners = listListeners(`/proc/${inside}/net`).filter((it) => !hostPorts.includes(it.port));
     if (listeners.some((it) => it.port === port && loopbackFamily(it) === 4)) {
       unreachable = undefined;
@@ -83,13 +85,18 @@ export function findPort(options: PortFinderOptions): PortFinder {
   }
 
   function missing(listeners: readonly Listener[]): number {
-    const all = listeners.toSorted((a, b) => a.port - b.port).map(describe);
+    const all = listeners
+      .toSorted((a, b) => a.port - b.port)
+      .slice(0, targetsMax)
+      .map(describe);
     unreachable =
       all.length === 0
         ? 'The app does not listen on any port.'
         : `The app listens only on ${all.join(', ')}, where requests cannot get to it. Listen on PORT (${port}) of 0.0.0.0.`;
-    return rounds++ < soonRounds ? soonMs : laterMs;
+    return soon();
   }
+
+  const soon = () => (rounds++ < soonRounds ? soonMs : laterMs);
 
   async function openFirst(
     pid: number,
@@ -101,8 +108,8 @@ export function findPort(options: PortFinderOptions): PortFinder {
     if (text !== seen.targets) seen = { targets: text, since: now };
     const numbers = targets.map((target) => target.port).join(', ');
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
-    if (now - seen.since < settleMs) return soonMs;
-    for (const target of targets.slice(0, triesMax)) {
+    if (now - seen.since < settleMs) return soon();
+    for (const target of targets) {
       const opened = await openForward(pid, target);
       if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {
         forward = opened;
@@ -116,7 +123,7 @@ export function findPort(options: PortFinderOptions): PortFinder {
     }
     if (targets.length === 1) missing(listeners);
     else unreachable = `The app listens on the ports ${numbers}, and none of them answers HTTP requests.`;
-    return 5 * laterMs;
+    return afterFailureMs;
   }
 
   async function openForward(pid: number, target: Target): Promise<Forward | null> {
@@ -164,7 +171,7 @@ export function findPort(options: PortFinderOptions): PortFinder {
     looking = look()
       .catch((error: unknown) => {
         log('platform', `The port of the app could not be found: ${String(error)}`);
-        return 5 * laterMs;
+        return afterFailureMs;
       })
       .then((delayMs) => {
         if (delayMs !== null && !isClosed) timer = setTimeout(next, delayMs);
@@ -192,9 +199,9 @@ export function chooseTargets(listeners: readonly Listener[], port: number): Tar
     if (family === 4 || (family === 6 && !found.has(listener.port)))
       found.set(listener.port, { port: listener.port, family });
   }
-  return [...found.values()].sort(
-    (a, b) => Number(b.port === port) - Number(a.port === port) || a.port - b.port,
-  );
+  return [...found.values()]
+    .sort((a, b) => Number(b.port === port) - Number(a.port === port) || a.port - b.port)
+    .slice(0, targetsMax);
 }
 
 function describe({ address, port }: Listener): string {
