@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { connect } from 'node:net';
+import { readlinkSync } from 'node:fs';
 import type { LogSink } from '../runtime.ts';
 import type { AppUser } from './app-users.ts';
-import { runIdVariable } from './environment.ts';
-import { loopback, type Target } from './network.ts';
+import { answersHttp, type Forward, openForward } from './forward.ts';
+import type { Target } from './network.ts';
 import { type Listener, listListeners, loopbackFamily } from './ports.ts';
 import { readProcessTable } from './process-trees.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -32,13 +31,6 @@ export interface PortFinderOptions {
   onForward(pid: number | null): void;
 }
 
-interface Forward {
-  address: string;
-  target: Target;
-  isRunning(): boolean;
-  close(): Promise<void>;
-}
-
 /** At first it looks often, because apps start within seconds. */
 const soonMs = 100;
 const soonRounds = 100;
@@ -46,8 +38,6 @@ const laterMs = 1_000;
 const afterFailureMs = 5_000;
 /** An app may open another port before PORT. */
 const settleMs = 1_000;
-const openMsMax = 5_000;
-const answerMsMax = 2_000;
 /** An app may open thousands. */
 const targetsMax = 10;
 
@@ -65,7 +55,7 @@ export function findPort(options: PortFinderOptions): PortFinder {
 
   /** Returns the delay until the next look; null if the app listens on PORT, where nothing has to be done. */
   async function look(): Promise<number | null> {
-    inside ??= readProcessTable().find(({ parent }) => parent === leader)?.pid;
+    inside ??= findInside(leader);
     if (inside === undefined) return soon();
     const listeners = listListeners(`/proc/${inside}/net`).filter((it) => !hostPorts.includes(it.port));
     if (listeners.some((it) => it.port === port && loopbackFamily(it) === 4)) {
@@ -110,7 +100,9 @@ export function findPort(options: PortFinderOptions): PortFinder {
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
     if (now - seen.since < settleMs) return soon();
     for (const target of targets) {
-      const opened = await openForward(pid, target);
+      const from = await options.newPort();
+      const to = { user, mark, pid, from, to: target, onProcess: options.onForward };
+      const opened = isClosed ? null : await openForward(sandbox, to);
       if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {
         forward = opened;
         unreachable = undefined;
@@ -124,40 +116,6 @@ export function findPort(options: PortFinderOptions): PortFinder {
     if (targets.length === 1) missing(listeners);
     else unreachable = `The app listens on the ports ${numbers}, and none of them answers HTTP requests.`;
     return afterFailureMs;
-  }
-
-  async function openForward(pid: number, target: Target): Promise<Forward | null> {
-    const from = await options.newPort();
-    const [program = '', ...args] = sandbox.forward({ user, pid, from, to: target });
-    const child = spawn(program, args, {
-      cwd: '/',
-      detached: true,
-      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', [runIdVariable]: mark },
-      stdio: 'ignore',
-    });
-    let isRunning = true;
-    const ended = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', () => resolve());
-    }).then(() => {
-      isRunning = false;
-      options.onForward(null);
-    });
-    options.onForward(child.pid ?? null);
-    const host = loopback[target.family];
-    const opened: Forward = {
-      address: target.family === 4 ? `${host}:${from}` : `[${host}]:${from}`,
-      target,
-      isRunning: () => isRunning,
-      async close() {
-        child.kill('SIGKILL');
-        await ended;
-      },
-    };
-    for (const deadline = Date.now() + openMsMax; isRunning && Date.now() < deadline; await Bun.sleep(10))
-      if (listListeners('/proc/net', from).length > 0) return opened;
-    await opened.close();
-    return null;
   }
 
   async function closeForward(): Promise<void> {
@@ -191,6 +149,25 @@ export function findPort(options: PortFinderOptions): PortFinder {
   };
 }
 
+/** The child of pasta. Earlier children of the same process are not in the sandbox yet. */
+function findInside(leader: number): number | undefined {
+  const network = readNetwork('self');
+  return readProcessTable().find(({ pid, parent }) => {
+    if (parent !== leader) return false;
+    const its = readNetwork(pid);
+    return its !== null && its !== network;
+  })?.pid;
+}
+
+/** Null for a process that has ended, or that does not run its own program yet. */
+function readNetwork(pid: number | 'self'): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return null;
+  }
+}
+
 /** One for each port that requests can get to: PORT first, then the lowest. */
 export function chooseTargets(listeners: readonly Listener[], port: number): Target[] {
   const found = new Map<number, Target>();
@@ -206,23 +183,4 @@ export function chooseTargets(listeners: readonly Listener[], port: number): Tar
 
 function describe({ address, port }: Listener): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
-/** Reads five bytes: responses of apps are not for this process to parse. */
-function answersHttp(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(`http://${address}`);
-  return new Promise((resolve) => {
-    let text = '';
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
-    socket.setTimeout(answerMsMax, () => socket.destroy());
-    socket.once('connect', () =>
-      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
-    );
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1').slice(0, 5);
-      if (text.length >= 5) socket.destroy();
-    });
-    socket.on('error', () => {});
-    socket.once('close', () => resolve(text.startsWith('HTTP/')));
-  });
 }

@@ -9,12 +9,12 @@ export interface Sandbox {
   /** Goes before the command of the app. */
   enter(box: Box): string[];
   /** Carries connections to a port inside, until it is killed. */
-  forward(forward: Forward): string[];
+  forward(options: ForwardOptions): string[];
   /** The folders of `PATH` that exist in the sandbox. */
   path: string;
 }
 
-export interface Forward {
+export interface ForwardOptions {
   user: AppUser | null;
   /** The process that set up the sandbox. */
   pid: number;
@@ -99,7 +99,7 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       '--',
     ];
   };
-  const forward = ({ user, pid, from, to }: Forward) => [
+  const forward = ({ user, pid, from, to }: ForwardOptions) => [
     ...(user ? stage(user, []) : []),
     ...forwardCommand({ pid, from, to }),
   ];
