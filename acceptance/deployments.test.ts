@@ -155,11 +155,15 @@ describe('an app that runs', () => {
       `require('node:net').createServer().listen(3000, '127.0.0.9');`,
       /127\.0\.0\.9:3000/,
     ],
-    ['a port without HTTP', `require('node:net').createServer((it) => it.end('no')).listen(3000);`, /HTTP/],
+    [
+      'a port without HTTP',
+      `require('node:net').createServer((it) => it.end('no')).listen(process.env.PORT);`,
+      /does not answer HTTP/,
+    ],
   ])('fails with the reason if it listens on %s', async (_, code, reason) => {
     const app = await newRunningApp();
     const failed = await app.deploy('', {
-      'svc.yaml': 'health: { path: /, timeout: 3s }\n',
+      'svc.yaml': 'health: { path: /, timeout: 5s }\n',
       'server.js': code,
     });
     expect(failed).toMatchObject({ code: 9, failure: { code: 'health_check_failed', step: 'health' } });
