@@ -128,6 +128,48 @@ describe('an app that runs', () => {
     expect(await app.ask()).toMatchObject({ status: 200, text: 'one' });
   });
 
+  test('is found on the port where it listens, also after it has ended, and its log names the port', async () => {
+    const app = await newRunningApp();
+    const files = {
+      'server.js': `require('node:http').createServer((request, response) => {
+          if (request.url === '/end') process.exit(1);
+          response.end(String(process.pid) + process.hrtime());
+        }).listen(3000, '127.0.0.1');`,
+    };
+    expect(await app.deploy('', files)).toMatchObject({ code: 0, state: 'live' });
+    const before = await app.ask();
+    expect(before.status).toBe(200);
+    const logs = await until('the log names it', async () => {
+      const { stdout } = await svc(['logs', '--app', app.app.slug]);
+      return stdout.includes('port 3000') && stdout;
+    });
+    expect(logs).toMatch(/The app listens on port 3000, not on PORT \(\d+\): requests go there\./);
+    expect((await app.ask('/end')).status).toBeGreaterThanOrEqual(500);
+    await until('it answers again', async () => (await app.ask()).status === 200);
+  });
+
+  test.each([
+    ['no port', 'setInterval(() => {}, 1000);', /does not listen on any port/],
+    [
+      'an address of its own',
+      `require('node:net').createServer().listen(3000, '127.0.0.9');`,
+      /127\.0\.0\.9:3000/,
+    ],
+    [
+      'a port without HTTP',
+      `require('node:net').createServer((it) => it.end('no')).listen(process.env.PORT);`,
+      /does not answer HTTP/,
+    ],
+  ])('fails with the reason if it listens on %s', async (_, code, reason) => {
+    const app = await newRunningApp();
+    const failed = await app.deploy('', {
+      'svc.yaml': 'health: { path: /, timeout: 5s }\n',
+      'server.js': code,
+    });
+    expect(failed).toMatchObject({ code: 9, failure: { code: 'health_check_failed', step: 'health' } });
+    expect(failed.failure?.detail).toMatch(reason);
+  });
+
   test('runs again after the server was killed', async () => {
     const app = await newRunningApp();
     await app.deploy('still here');

@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),
   'rows-memory': () => import('./rows-memory.ts'),
+  runtime: () => import('./runtime.ts'),
   static: () => import('./static.ts'),
 };
 

@@ -4,6 +4,7 @@ import type { InstanceRow } from './instances-store.ts';
 import { drainMsMax, drainMsMin } from './rules.ts';
 
 export interface HealthCheck {
+  /** Where it was started; its state may name another one. */
   address: string;
   /** Null: any response below 500 is healthy. */
   path: string | null;
@@ -18,16 +19,23 @@ export const answerMsMax = 5_000;
 
 export const restartsMax = 3;
 
-export async function checkHealth(check: HealthCheck): Promise<void> {
+/** Returns the address where it is healthy. */
+export async function checkHealth(check: HealthCheck): Promise<string> {
   const until = performance.now() + check.timeoutMs;
+  let { address } = check;
   let last = 'The app does not listen on PORT.';
   for (;;) {
     check.signal.throwIfAborted();
-    const result = await probe(check);
+    const result = await probe({ ...check, address });
     const now = await check.getState();
     // Read after the response, which another program could have sent while the app did not run.
-    if (result === 'healthy' && now.state === 'running') return;
+    if (result === 'healthy' && now.state === 'running' && (now.address ?? address) === address)
+      return address;
     if (result !== null && result !== 'healthy') last = result;
+    if (now.state === 'running' && now.address !== undefined) {
+      address = now.address;
+      if (result === null) last = now.unreachable ?? 'The app listens, but does not answer HTTP requests.';
+    }
     if (now.state === 'gone') throw unhealthyError('The app has exited.');
     if (now.state === 'failed' || (now.state === 'restarting' && now.restarts >= restartsMax))
       throw unhealthyError(`The app exits: ${now.detail}`);

@@ -122,7 +122,13 @@ export function createInstances(
         if (!(await saveStarted(db, { id, ...started })))
           throw new DeploymentFailure('internal', 'start', 'The instance was stopped during its start.');
         const getState = () => runtime.getState({ instanceId: id, handle });
-        await checkHealth({ address: started.address, ...healthSettings(row), getState, signal });
+        const address = await checkHealth({
+          address: started.address,
+          ...healthSettings(row),
+          getState,
+          signal,
+        });
+        if (address !== started.address) await saveStarted(db, { id, handle, address });
       } catch (error) {
         await stop({ id, handle }).catch((cause: unknown) =>
           deps.log.warn({ err: cause, instance: id }, 'stop of an instance failed'),

@@ -12,21 +12,21 @@ import {
   findLiveDeploymentRow,
 } from './store.ts';
 
-/** Routes requests to a restarted instance again once it is healthy; it may have another address. */
+/** Routes requests to an instance again once it is healthy, after a restart or at another address. */
 export async function restoreAddress(
   { db, log, runtime }: Pick<DeploymentDeps, 'db' | 'log' | 'runtime'>,
   { id, handle, tenant_id: tenantId, app_id: appId, deployment_id }: InstanceRow,
   signal: AbortSignal,
 ): Promise<boolean> {
   const row = await findDeploymentRow(db, { tenantId, appId }, deployment_id);
-  const address = (await runtime.list()).find(({ instanceId }) => instanceId === id)?.address;
+  let address = (await runtime.list()).find(({ instanceId }) => instanceId === id)?.address;
   if (!row || !address) return false;
   const getState = () => runtime.getState({ instanceId: id, handle: handle ?? {} });
   try {
-    await checkHealth({ address, ...healthSettings(row), getState, signal });
+    address = await checkHealth({ address, ...healthSettings(row), getState, signal });
   } catch (error) {
     // The next round checks it again or replaces it.
-    log.info({ err: error, app: appId, instance: id }, 'restarted instance is not healthy');
+    log.info({ err: error, app: appId, instance: id }, 'instance is not healthy');
     return false;
   }
   return saveAddress(db, { id, address });

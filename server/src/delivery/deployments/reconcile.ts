@@ -118,7 +118,10 @@ export function createReconciler(
 
   /** Stops routing to an instance that does not run, and resumes once it is healthy again. */
   async function updateRouting(row: InstanceRow, now: InstanceState): Promise<void> {
-    const isSteady = now.state === 'running' && now.restarts === row.restarts;
+    const isSteady =
+      now.state === 'running' &&
+      now.restarts === row.restarts &&
+      (row.address === null || (now.address ?? row.address) === row.address);
     if (row.address !== null && !isSteady) {
       await clearAddress(db, row.id);
       await invalidateApp(row.app_id);

@@ -116,6 +116,15 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       expect(await attack(app)).toEqual([]);
     });
 
+    test('an instance inherits no socket, which would connect outside of its network', async () => {
+      const app = bench.app('web');
+      app.sample.plan.startCommand = 'ls -l /proc/self/fd; echo done; sleep 100';
+      const instance = await app.start(await app.build());
+      await bench.until(() => app.lines('stdout').includes('done'));
+      expect(app.lines('stdout').filter((line) => / ([3-9]|\d\d+) -> socket/.test(line))).toEqual([]);
+      await instance.stop(0);
+    });
+
     test('files in /tmp and /dev/shm are private and end with the instance', async () => {
       const app = bench.app('web');
       app.sample.files['app.js'] = `const fs = require('node:fs');

@@ -164,7 +164,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
       test('gets SIGTERM, ends gracefully and is gone', async () => {
         const app = bench.app('web');
         const instance = await app.run();
-        expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+        expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
         const began = performance.now();
         await instance.stop(20_000);
         expect(performance.now() - began).toBeLessThan(15_000);

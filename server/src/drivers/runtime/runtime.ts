@@ -108,7 +108,14 @@ export interface StartedInstance {
 }
 
 export type InstanceState =
-  | { state: 'running'; restarts: number }
+  | {
+      state: 'running';
+      restarts: number;
+      /** Where the app listens now, from a runtime that looks for it. */
+      address?: string;
+      /** Why requests to the address do not get to the app. */
+      unreachable?: string | undefined;
+    }
   | { state: 'restarting' | 'failed'; restarts: number; detail: string }
   | { state: 'gone' };
 

@@ -132,7 +132,7 @@ interface BuildSandbox {
   box(tree: string): LaunchOptions['sandbox'];
   group: ControlGroup | null;
   tree(leader: number | null): ProcessTree;
-  lead(leader: number | null): void;
+  lead(leaders: readonly number[]): void;
   close(): Promise<void>;
 }
 
@@ -218,7 +218,7 @@ async function runCommand(
     sandbox: sandbox.box(step.tree),
   });
   const { identity, ended, outputEnded } = launched;
-  sandbox.lead(identity.pid);
+  sandbox.lead([identity.pid]);
   writeProcessFile(sandbox.folder, { identity, node: deps.node, user });
 
   const stopped = Promise.withResolvers<'aborted' | 'timeout' | 'memory' | { disk: string }>();
@@ -240,7 +240,7 @@ async function runCommand(
   try {
     const outcome = await Promise.race([ended, stopped.promise]);
     await endTree(sandbox.tree(identity.pid));
-    sandbox.lead(null);
+    sandbox.lead([]);
     await Promise.race([outputEnded, Bun.sleep(outputMsMax)]);
     const wasKilled = (sandbox.group?.memoryKills() ?? 0) > memoryKillsBefore;
     job.signal.throwIfAborted();

@@ -123,7 +123,7 @@ describe.if(isRoot)('as root, an app', () => {
     const unprotected = openBench(open, await open.open());
     const app = unprotected.app('chatty');
     const instance = await app.start(await app.build());
-    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
     const [hostname = '', port] = instance.address.split(':');
     const other = Bun.serve({ hostname, port: Number(port), fetch: () => new Response('not the app') });
     expect(await instance.getState()).toMatchObject({
@@ -131,7 +131,7 @@ describe.if(isRoot)('as root, an app', () => {
       detail: expect.stringContaining(`${port}`),
     });
     await other.stop(true);
-    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
     await unprotected.runtime.close();
     await open.close();
   });

@@ -84,7 +84,7 @@ describe.if(isRoot)('as root, an app', () => {
     const instance = await bench.app('web').run();
     const port = Number(instance.address.split(':')[1]);
     const other = Bun.serve({ hostname: '127.0.0.2', port, fetch: () => new Response('not the app') });
-    expect(await instance.getState()).toEqual({ state: 'running', restarts: 0 });
+    expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
     await other.stop(true);
     await instance.stop();
   });

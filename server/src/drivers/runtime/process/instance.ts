@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { InstanceState, StartJob } from '../runtime.ts';
 import { runEnvironment } from './environment.ts';
+import { findPort, type PortFinder } from './find-port.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, type LaunchedProcess, launch, startGuard } from './launch.ts';
 import { checkId } from './layout.ts';
@@ -31,7 +32,7 @@ import { makeOwnFolder, removeTree } from './trees.ts';
 
 export interface Instance {
   job: StartJob;
-  port(): number;
+  address(): string;
   state(): InstanceState;
   usage(): Usage | null;
   stop(graceMs: number): Promise<void>;
@@ -66,6 +67,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
 
   let port = await options.newPort();
   let running: LaunchedProcess | null = null;
+  let finder: PortFinder | null = null;
   let state: InstanceState = { state: 'running', restarts: 0 };
   let restarts = 0;
   let failuresInRow = 0;
@@ -116,13 +118,27 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
         box: { user, folders: mounted, tmp, port, egress, ...services },
       },
     });
-    guard.lead(launched.identity.pid);
+    guard.lead([launched.identity.pid]);
     writeProcessFile(folder, { identity: launched.identity, node, user });
     running = launched;
     isOverMemory = false;
     state = { state: 'running', restarts };
     if (restarts > 0) options.onStateChange();
     const leader = launched.identity.pid;
+    finder =
+      sandbox &&
+      findPort({
+        sandbox,
+        user,
+        mark: id,
+        leader,
+        port,
+        hostPorts: services.hostPorts,
+        newPort: options.newPort,
+        log,
+        onChange: options.onStateChange,
+        onForward: (pid) => guard.lead(pid === null ? [leader] : [leader, pid]),
+      });
     const watching = deps.watch.add({
       leader,
       bytesMax: memoryLimitToWatch(deps, job.limits),
@@ -173,8 +189,9 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   }
 
   async function onEnd(ending: ExitResult, launched: LaunchedProcess, upMs: number): Promise<void> {
+    await finder?.close();
     await endTree(treeWith(launched.identity.pid));
-    guard.lead(null);
+    guard.lead([]);
     await Promise.race([launched.outputEnded, Bun.sleep(outputMsMax)]);
     const kills = group?.memoryKills() ?? 0;
     const how = overDisk ?? (isOverMemory || kills > killsSeen ? describeOutOfMemory(job) : ending.how);
@@ -221,6 +238,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       const deadline = Date.now() + graceMs;
       requestEnd(treeWith(launched.identity.pid));
       await Promise.race([launched.ended, Bun.sleep(graceMs)]);
+      await finder?.close();
       while (Date.now() < deadline && listLiving(treeWith(launched.identity.pid)).length > 0)
         await Bun.sleep(20);
     }
@@ -242,8 +260,12 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
 
   return {
     job,
-    port: () => port,
-    state: () => (state.state === 'running' ? (findPortConflict(port, user?.uid, restarts) ?? state) : state),
+    address: () => finder?.address() ?? `127.0.0.1:${port}`,
+    state() {
+      if (state.state !== 'running') return state;
+      const found = finder && { address: finder.address(), unreachable: finder.unreachable() };
+      return findPortConflict(port, user?.uid, restarts) ?? { ...state, ...found };
+    },
     usage() {
       if (!running) return { cpuMs: Math.round(group?.cpuMs() ?? cpuMsBefore), memoryBytes: 0 };
       const now = sumUsage(listTree(running.identity.pid, readProcessTable()));

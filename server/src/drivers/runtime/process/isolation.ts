@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AppUsers } from './app-users.ts';
+import type { Egress } from './network.ts';
 import {
   type Box,
-  type Egress,
   findMissingTools,
   openSandbox,
   type Sandbox,

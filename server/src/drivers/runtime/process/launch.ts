@@ -135,23 +135,24 @@ const signalName = (number: number) =>
   Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
 
 /** A shell process that kills the app's processes when the server dies: it waits for the end of a pipe. */
-interface Guard {
-  lead(leader: number | null): void;
+export interface Guard {
+  /** Each leads a group of processes. */
+  lead(leaders: readonly number[]): void;
   dismiss(): void;
 }
 
 // `kill -1` as the user ends all its processes at once, so that none escapes by forking; root then kills what
 // is left.
 const guardScript = `trap '' HUP INT QUIT TERM
-leader=; mark=$1; uid=$2; shift 2
+leaders=; mark=$1; uid=$2; shift 2
 while read -r word value; do
   case $word in
-    leader) leader=$value ;;
+    leaders) leaders=$value ;;
     done) exit 0 ;;
   esac
 done
 if [ -z "$uid" ]; then
-  [ -z "$leader" ] || kill -s KILL -- "-$leader"
+  for leader in $leaders; do kill -s KILL -- "-$leader"; done
   for folder in /proc/[0-9]*; do
     if tr '\\0' '\\n' <"$folder/environ" | grep -qx "$mark"; then kill -s KILL "\${folder#/proc/}"; fi
   done 2>/dev/null
@@ -184,7 +185,7 @@ export function startGuard(
   child.stdin?.on('error', () => {});
   child.unref();
   const guard: Guard = {
-    lead: (leader) => child.stdin?.write(`leader ${leader ?? ''}\n`),
+    lead: (leaders) => child.stdin?.write(`leaders ${leaders.join(' ')}\n`),
     dismiss: () => child.stdin?.end('done\n'),
   };
   return new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { endianness } from 'node:os';
 
 // Too many ports for one user to occupy all. The range overlaps with ephemeral ports; ports in use are skipped.
 const portMin = 20_000;
@@ -26,9 +27,15 @@ function canListen(host: string, port: number): Promise<boolean> {
   });
 }
 
+export interface Listener {
+  address: string;
+  port: number;
+  uid: number;
+}
+
 /** Linux only. The listener with the most specific address receives connections; others are ignored. */
 export function listListeningUsers(port: number): number[] {
-  const listeners = listListeners(port);
+  const listeners = listListeners('/proc/net', port);
   for (const address of addressPriority) {
     const there = listeners.filter((listener) => listener.address === address);
     if (there.length > 0) return there.map(({ uid }) => uid);
@@ -37,30 +44,41 @@ export function listListeningUsers(port: number): number[] {
 }
 
 export function listensPublicly(port: number): boolean {
-  return listListeners(port).some(({ address }) => anyAddress.includes(address));
+  return listListeners('/proc/net', port).some(({ address }) => anyAddress.includes(address));
 }
 
-function listListeners(port: number): { address: string; uid: number }[] {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
-  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
+/** The folder is `/proc/<pid>/net` for the network namespace of a process. */
+export function listListeners(folder: string, only?: number): Listener[] {
+  return [`${folder}/tcp`, `${folder}/tcp6`].flatMap((path) =>
     readLines(path).flatMap((line) => {
       const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);
-      const [address = '', at] = local.split(':');
-      return state === listenState && at === hexPort ? [{ address, uid: Number(uid) }] : [];
+      const [address = '', hexPort = ''] = local.split(':');
+      const port = Number.parseInt(hexPort, 16);
+      if (state !== listenState || (only !== undefined && port !== only)) return [];
+      return [{ address: parseAddress(address), port, uid: Number(uid) }];
     }),
   );
 }
 
 const listenState = '0A';
-const anyAddress = ['00000000', '00000000000000000000000000000000'];
-/** 127.0.0.1 and 0.0.0.0 as IPv4 and as IPv4-mapped IPv6 addresses, in both byte orders. */
-const addressPriority = [
-  '0100007F',
-  '7F000001',
-  '0000000000000000FFFF00000100007F',
-  '00000000000000000000FFFF7F000001',
-  ...anyAddress,
-];
+const anyAddress = ['0.0.0.0', '::'];
+const mappedLoopback = '::ffff:7f00:1';
+const addressPriority = ['127.0.0.1', mappedLoopback, ...anyAddress];
+
+/** Words of 32 bits in the byte order of the machine. */
+function parseAddress(hex: string): string {
+  const bytes = Buffer.from(hex, 'hex');
+  if (endianness() === 'LE') bytes.swap32();
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = bytes.toString('hex').replace(/(.{4})(?=.)/g, '$1:');
+  return new URL(`http://[${groups}]`).hostname.slice(1, -1);
+}
+
+/** How the server gets to a listener in a sandbox: through its loopback address. */
+export function loopbackFamily({ address }: Listener): 4 | 6 | null {
+  if (addressPriority.includes(address)) return 4;
+  return address === '::1' ? 6 : null;
+}
 
 function readLines(path: string): string[] {
   try {

@@ -111,9 +111,9 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   }
 
   const found = async (id: string) => (await instances.get(id)?.catch(() => null)) ?? null;
-  const startedAs = ({ job, port }: Instance): StartedInstance => ({
+  const startedAs = ({ job, address }: Instance): StartedInstance => ({
     handle: { instanceId: job.instanceId },
-    address: `127.0.0.1:${port()}`,
+    address: address(),
   });
 
   return {

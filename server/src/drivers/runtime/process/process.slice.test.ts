@@ -1,6 +1,8 @@
 import { runtimeConformance } from '../conformance.ts';
+import { portsConformance } from '../conformance-ports.ts';
 import { processWorld } from './testing.ts';
 
+portsConformance('apps as processes', async () => processWorld());
 runtimeConformance('apps as processes', async () => processWorld());
 runtimeConformance('apps as processes, without control groups', async () =>
   processWorld({ controlGroups: 'none' }),

@@ -1,33 +1,35 @@
 import { accessSync, chmodSync, constants, existsSync, realpathSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { bwrapBase, mountReadOnly, systemFolders } from '../../os/bwrap.ts';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser } from './app-users.ts';
+import { type BoxNetwork, forwardCommand, nameServer, pastaCommand, routes, type Target } from './network.ts';
 
 /** Own user, mount, process, IPC and network namespaces for each instance and each build. */
 export interface Sandbox {
   /** Goes before the command of the app. */
   enter(box: Box): string[];
+  /** Carries connections to a port inside, until it is killed. */
+  forward(options: ForwardOptions): string[];
   /** The folders of `PATH` that exist in the sandbox. */
   path: string;
 }
 
-export interface Box {
+export interface ForwardOptions {
+  user: AppUser | null;
+  /** The process that set up the sandbox. */
+  pid: number;
+  /** A port of this machine, at the loopback address of the same kind. */
+  from: number;
+  to: Target;
+}
+
+export interface Box extends BoxNetwork {
   user: AppUser | null;
   /** Folders that have the same path inside. */
   folders: readonly { path: string; isWritable: boolean }[];
   tmp: string;
-  /** The same port inside, which the server reaches at 127.0.0.1. */
-  port: number | null;
-  /** Services on the loopback address of this machine that have the same address inside. */
-  hostPorts: readonly number[];
-  egress: Egress;
-  /** Addresses that are open whatever `egress` says. */
-  allowed: readonly string[];
 }
-
-export type Egress = 'public' | 'all' | 'none';
 
 const programs = {
   bwrap: 'bubblewrap',
@@ -37,11 +39,6 @@ const programs = {
   setpriv: 'util-linux',
 };
 const programFolders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/local/sbin'];
-
-/** The address range for tests of networks, which no real network uses. */
-const ownAddress = '198.18.0.2';
-const gateway = '198.18.0.1';
-const nameServer = '198.18.0.53';
 
 const sandboxFiles = {
   hosts: '127.0.0.1 localhost\n',
@@ -91,25 +88,11 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       ]),
     ];
     return [
-      ...(isRoot
-        ? [
-            'unshare',
-            '--mount',
-            '--propagation',
-            'private',
-            '/bin/sh',
-            '-c',
-            stageScript,
-            'svc-stage',
-            String(sources.length),
-            ...sources,
-          ]
-        : []),
-      ...(box.user ? runAs(box.user) : []),
+      ...(box.user ? stage(box.user, sources) : []),
       ...pastaCommand(box),
       '/bin/sh',
       '-c',
-      'printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"',
+      enterScript,
       'svc-routes',
       routes(box),
       ...bwrapCommand,
@@ -117,7 +100,11 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       '--',
     ];
   };
-  return { enter, path: visiblePath(options.path, tools) };
+  const forward = ({ user, pid, from, to }: ForwardOptions) => [
+    ...(user ? stage(user, []) : []),
+    ...forwardCommand({ pid, from, to }),
+  ];
+  return { enter, forward, path: visiblePath(options.path, tools) };
 }
 
 /** Runs a command in a sandbox, because only that shows whether the kernel allows it. */
@@ -137,8 +124,23 @@ while [ "$at" -lt "$n" ]; do mkdir "/mnt/$at" && mount --bind "$1" "/mnt/$at" ||
 mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun 2>/dev/null
 exec "$@"`;
 
+/** pasta passes its listening socket on: connected again, it would lead to this machine. */
+const enterScript = `for fd in /proc/self/fd/*; do [ "\${fd##*/}" -le 2 ] || eval "exec \${fd##*/}>&-"; done
+echo 0 2>/dev/null >/proc/sys/net/ipv4/ip_unprivileged_port_start
+printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"`;
+
 /** bwrap sets no-new-privs; here it would take away the rights to set up the namespaces. */
-const runAs = ({ uid, gid }: AppUser) => [
+const stage = ({ uid, gid }: AppUser, sources: readonly string[]) => [
+  'unshare',
+  '--mount',
+  '--propagation',
+  'private',
+  '/bin/sh',
+  '-c',
+  stageScript,
+  'svc-stage',
+  String(sources.length),
+  ...sources,
   'setpriv',
   '--reuid',
   String(uid),
@@ -146,14 +148,6 @@ const runAs = ({ uid, gid }: AppUser) => [
   String(gid),
   '--clear-groups',
 ];
-
-function pastaCommand({ port, hostPorts }: Box): string[] {
-  const network = ['--ipv4-only', '--config-net', '-a', ownAddress, '-n', '30', '-g', gateway];
-  const dns = ['--dns-forward', nameServer];
-  const inwards = ['-t', port === null ? 'none' : `127.0.0.1/${port}`, '-u', 'none'];
-  const outwards = ['-T', hostPorts.length === 0 ? 'none' : hostPorts.join(','), '-U', 'none', '--no-map-gw'];
-  return ['pasta', '--foreground', '--quiet', ...network, ...dns, ...inwards, ...outwards, '--'];
-}
 
 /** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
 const withOwnProc = [
@@ -203,26 +197,6 @@ const visibleFolders = [
     'timezone',
   ].map((name) => `/etc/${name}`),
 ];
-
-/** Never open: this machine, link-local addresses (with them the metadata of clouds) and multicast. */
-const neverOpen = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
-const privateRanges = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
-
-/** Routes need no firewall, and the app has no right to change them. */
-function routes({ egress, allowed }: Box): string {
-  if (egress === 'none' && allowed.length === 0) return 'route del default\n';
-  const own = Object.values(networkInterfaces())
-    .flat()
-    .flatMap((found) => (found?.family === 'IPv4' && !found.internal ? [`${found.address}/32`] : []));
-  const closed = egress === 'none' ? ['0.0.0.0/1', '128.0.0.0/1'] : egress === 'public' ? privateRanges : [];
-  return [
-    ...[...neverOpen, ...closed, ...own].map((range) => `route add unreachable ${range}`),
-    ...allowed
-      .filter((address) => !own.includes(`${address}/32`))
-      .map((address) => `route replace ${address}/32 via ${gateway}`),
-    '',
-  ].join('\n');
-}
 
 /** Where Node.js is installed outside of /usr, as by a version manager. */
 function toolFolders(path: string): string[] {
