@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
-import type { RuntimeWorld } from '../conformance.ts';
+import type { IsolationWorld } from '../conformance-isolation.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
 
-export interface DockerWorld extends RuntimeWorld {
+export interface DockerWorld extends IsolationWorld {
   engine: DockerEngine;
-  dataDir: string;
   optionsOf(dataDir: string): DockerRuntimeOptions;
 }
 
@@ -29,12 +28,18 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
     dataDir: of,
     installation: 'a-test',
     log: silentLog,
+    isolation: { use: 'required', egress: 'public' },
     baseEnvironment: readBaseEnvironment({ PATH: process.env.PATH }),
   });
   return {
     engine,
     dataDir,
     optionsOf,
+    listensAt: ['0.0.0.0'],
+    targets: async (victim) => ({
+      hosts: [engine.address, ...(await addressesOf(engine, victim.id))],
+      ports: [8080, await serveOnMachine(engine)],
+    }),
     workDir: join(dataDir, 'work'),
     open: () => createDockerRuntime(optionsOf(dataDir)),
     sample: processSample,
@@ -45,4 +50,25 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
       await folder.remove();
     },
   };
+}
+
+/** Of the container, and of the engine's machine in its network and in the usual one. */
+async function addressesOf({ docker }: DockerEngine, instanceId: string): Promise<string[]> {
+  const inspect = async (...words: string[]) => (await docker('inspect', '--format', ...words)).trim();
+  const own = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{.Gateway}} {{end}}';
+  const usual = '{{range .IPAM.Config}}{{.Gateway}}{{end}}';
+  const container = (await docker('ps', '-q', '--filter', `label=svc.instance=${instanceId}`)).trim();
+  return [...(await inspect(own, container)).split(' '), await inspect(usual, 'bridge')].filter(Boolean);
+}
+
+const machinePort = 17_071;
+
+/** A service of the engine's machine, which other machines can use. */
+async function serveOnMachine({ docker, baseImage, address }: DockerEngine): Promise<number> {
+  const code = `require('node:http').createServer((_, answer) => answer.end('reached')).listen(${machinePort})`;
+  const name = 'of-the-machine';
+  if ((await docker('ps', '-q', '--filter', `name=${name}`)) === '')
+    await docker('run', '-d', '--name', name, '--network', 'host', baseImage, 'node', '-e', code);
+  while (!(await fetch(`http://${address}:${machinePort}`).catch(() => null))) await Bun.sleep(20);
+  return machinePort;
 }

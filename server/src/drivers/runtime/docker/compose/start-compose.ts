@@ -8,6 +8,7 @@ import type { ComposeArtifact } from '../artifacts.ts';
 import type { DockerDeps } from '../docker-deps.ts';
 import { isMain, listContainers, stopOtherDeployments } from '../instances.ts';
 import { instanceLabels, instanceName, labelNames } from '../labels.ts';
+import { composeBridge } from '../networks.ts';
 import { removeInstance } from '../remove-instance.ts';
 import { logConfig, pidsMax } from '../start-instance.ts';
 import { type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
@@ -108,6 +109,7 @@ function createComposeFile(
   return withoutReferences({
     version: isSwarm ? '3.9' : '2.4',
     services: Object.fromEntries(services),
+    ...(isSwarm ? {} : { networks: { default: { driver_opts: composeBridge(deps, job) } } }),
     volumes: Object.fromEntries(app.volumes.map((name) => [name, { name: `svc-${job.appId}-${name}` }])),
   });
 }
