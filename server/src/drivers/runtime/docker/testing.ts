@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { run } from '../../../../../scripts/docker-base-image.ts';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
@@ -11,6 +12,8 @@ import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime
 export interface DockerWorld extends IsolationWorld {
   engine: DockerEngine;
   optionsOf(dataDir: string): DockerRuntimeOptions;
+  /** Returns the port. */
+  servesOnMachine(): Promise<number>;
 }
 
 export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld> {
@@ -35,6 +38,7 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
     engine,
     dataDir,
     optionsOf,
+    servesOnMachine: () => serveOnMachine(engine),
     listensAt: ['0.0.0.0'],
     targets: async (victim) => ({
       hosts: [engine.address, ...(await addressesOf(engine, victim.id))],
@@ -71,4 +75,33 @@ async function serveOnMachine({ docker, baseImage, address }: DockerEngine): Pro
     await docker('run', '-d', '--name', name, '--network', 'host', baseImage, 'node', '-e', code);
   while (!(await fetch(`http://${address}:${machinePort}`).catch(() => null))) await Bun.sleep(20);
   return machinePort;
+}
+
+/** Another machine, with a public address, a private one and that of the metadata of clouds. */
+export async function startPeer({ ip }: DockerEngine) {
+  const addresses = { publicUrl: '203.0.113.7', privateUrl: '10.254.7.2', metadataUrl: '169.254.169.254' };
+  const code = "require('node:http').createServer((_, answer) => answer.end('peer')).listen(80)";
+  const child = Bun.spawn(['unshare', '--net', 'node', '-e', code], { stdout: 'ignore', stderr: 'inherit' });
+  const isApart = () => readlinkSync(`/proc/${child.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net');
+  while (!isApart()) await Bun.sleep(5);
+  const within = (...words: string[]) => run('nsenter', `--net=/proc/${child.pid}/ns/net`, 'ip', ...words);
+  await ip('link', 'add', 'peer', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(child.pid));
+  await ip('addr', 'add', '10.254.7.1/24', 'dev', 'peer');
+  await ip('link', 'set', 'peer', 'up');
+  await within('link', 'set', 'eth0', 'up');
+  await within('addr', 'add', `${addresses.privateUrl}/24`, 'dev', 'eth0');
+  await within('route', 'add', 'default', 'via', '10.254.7.1');
+  for (const address of [addresses.publicUrl, addresses.metadataUrl]) {
+    await within('addr', 'add', `${address}/32`, 'dev', 'eth0');
+    await ip('route', 'add', `${address}/32`, 'via', addresses.privateUrl);
+  }
+  const urls = Object.entries(addresses).map(([name, address]) => [name, `http://${address}/`]);
+  return {
+    ...(Object.fromEntries(urls) as typeof addresses),
+    async stop() {
+      child.kill('SIGKILL');
+      await child.exited;
+      await ip('link', 'del', 'peer').catch(() => {});
+    },
+  };
 }
