@@ -2,7 +2,7 @@ import type { DiskWatch } from '../process/disk-watch.ts';
 import type { LogSink } from '../runtime.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { type ContainerDetail, type ContainerSummary, type Engine, ignoreMissing } from './engine.ts';
-import { filters, labelFilter, labelNames } from './labels.ts';
+import { filters, instanceFilter, labelNames } from './labels.ts';
 
 /** An engine has no quota that works on every file system, so it is asked how much containers have written. */
 export interface DiskLimits {
@@ -53,7 +53,7 @@ export function createDiskLimits({ engine, disk }: Pick<DockerDeps, 'engine' | '
 
 /** The files of containers that have ended are removed with the instance. */
 async function listRunning(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {
-  const query = { size: 1, ...labelFilter(labelNames.instance, instanceId) };
+  const query = { size: 1, ...instanceFilter(labelNames.instance, instanceId) };
   return engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
 }
 

@@ -112,7 +112,11 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     artifacts: async () => deps.built.list(),
     onStateChange: deps.departures.onStateChange,
     adaptVariables: toContainerUrls,
-    check: () => checkEngine(options),
+    async check() {
+      const found = await checkEngine(options, options.isolation);
+      const problem = found.ok ? await deps.firewall.protect() : null;
+      return problem === null ? found : { ok: false, detail: problem };
+    },
     async close() {
       await Promise.allSettled(starting.values());
       await logs.close();
@@ -145,11 +149,7 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
     { engine, installation, baseImage, buildVariables, log },
     options.isolation,
   );
-  // A changed setting also applies to instances that run.
-  void firewall.protect().then((problem) => {
-    if (problem !== null) log.error({ problem }, 'apps cannot run');
-  });
-  return {
+  const deps: DockerDeps = {
     engine,
     node,
     swarmNode,
@@ -171,6 +171,12 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
     logsDir: join(folder, 'logs'),
     buildMsMax: options.buildMsMax ?? buildMinutesMax * 60_000,
   };
+  // A changed setting applies to the instances that run.
+  void listInstances(deps)
+    .then((running) => (running.length > 0 ? firewall.protect() : null))
+    .then((problem) => problem !== null && log.error({ problem }, 'apps cannot run'))
+    .catch((error: unknown) => log.warn({ err: error }, 'the network rules of apps were not checked'));
+  return deps;
 }
 
 interface EngineIdentity extends Pick<DockerDeps, 'node' | 'swarmNode'> {
@@ -203,11 +209,10 @@ async function identifyEngine(
 const swarmRefusedMessage =
   'The engine is a Swarm, which opens the ports of apps on all addresses of the node, without the access checks of the edge. Set SVC_DOCKER_SWARM=trusted-network if a firewall allows only the server, or use an engine without Swarm.';
 
-export async function checkEngine({
-  host,
-  baseImage,
-  swarm,
-}: DockerOptions): Promise<{ ok: boolean; detail: string }> {
+export async function checkEngine(
+  { host, baseImage, swarm, network }: DockerOptions,
+  { use }: Pick<IsolationOptions, 'use'>,
+): Promise<{ ok: boolean; detail: string }> {
   const engine = createEngine(host);
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
@@ -219,6 +224,13 @@ export async function checkEngine({
     ];
     if (isSwarm && swarm === 'refused') return { ok: false, detail: swarmRefusedMessage };
     if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall.');
+    if (use === 'none')
+      return {
+        ok: false,
+        detail: 'Apps can connect to this machine and its networks (SVC_RUNTIME_ISOLATION=none is set).',
+      };
+    if (network !== null)
+      sentences.push(`Rules for connections of apps are those of ${network} (SVC_DOCKER_NETWORK).`);
     if (!info.MemoryLimit) sentences.push('Memory cannot be limited.');
     if (!info.PidsLimit) sentences.push('The number of processes cannot be limited.');
     if (!(await ignoreMissing(engine.json('GET', `/images/${baseImage}/json`))))

@@ -2,7 +2,7 @@ import { type IsolationOptions, isLoopback, resolveServices } from '../process/i
 import { closedRanges } from '../process/sandbox.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { type ContainerSummary, EngineError, ignoreMissing, readFrames } from './engine.ts';
-import { labelFilter, labelNames } from './labels.ts';
+import { instanceFilter, labelNames } from './labels.ts';
 import { bridgePrefix, installationHash, machineName } from './networks.ts';
 
 /** Keeps containers from the engine's machine, from private networks and from each other. */
@@ -34,15 +34,16 @@ export function createFirewall(
   const starting = new Map<string, Service[]>();
   let applied: { at: number; services: Set<string> } | null = null;
   let queue: Promise<unknown> = Promise.resolve();
+  const closing = new AbortController();
 
-  async function isApplied(services: readonly Service[]): Promise<boolean> {
+  function isApplied(services: readonly Service[]): boolean {
     if (applied === null || Date.now() - applied.at > renewMs) return false;
     return services.every((service) => applied?.services.has(JSON.stringify(service)));
   }
 
   async function apply(services: readonly Service[]): Promise<void> {
-    if (await isApplied(services)) return;
-    const query = { all: 1, ...labelFilter(labelNames.installation, installation) };
+    if (isApplied(services)) return;
+    const query = { all: 1, ...instanceFilter(labelNames.installation, installation) };
     const containers = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
     const labelled = containers.flatMap(({ Labels }) => parseServices(Labels[labelNames.services]));
     const builds = await findServices(Object.values(deps.buildVariables));
@@ -50,7 +51,8 @@ export function createFirewall(
       [...labelled, ...[...starting.values()].flat(), ...builds, ...services].map((it) => JSON.stringify(it)),
     );
     const parsed = [...all].map((text) => JSON.parse(text) as Service);
-    await runOnMachine(deps, [script, ...rules({ installation, egress, services: parsed })]);
+    const args = rules({ installation, egress, services: parsed });
+    await runOnMachine(deps, { args, signal: closing.signal });
     applied = { at: Date.now(), services: all };
   }
 
@@ -84,7 +86,10 @@ export function createFirewall(
     },
     services: (instanceId) => starting.get(instanceId) ?? [],
     forget: (instanceId) => void starting.delete(instanceId),
-    close: async () => void (await queue),
+    async close() {
+      closing.abort(new Error('The server is stopping.'));
+      await queue;
+    },
   };
 }
 
@@ -172,12 +177,12 @@ fi`;
 /** The engine's own `iptables`, in its network, wherever the engine is and whoever runs this server. */
 async function runOnMachine(
   { engine, baseImage, installation }: Pick<DockerDeps, 'engine' | 'baseImage' | 'installation'>,
-  [text = '', ...args]: readonly string[],
+  { args, signal }: { args: readonly string[]; signal: AbortSignal },
 ): Promise<void> {
   const body = {
     Image: baseImage,
     Entrypoint: [],
-    Cmd: ['chroot', '/machine', '/bin/sh', '-c', text, 'svc-firewall', ...args],
+    Cmd: ['chroot', '/machine', '/bin/sh', '-c', script, 'svc-firewall', ...args],
     User: '0:0',
     Labels: { [labelNames.installation]: installation },
     HostConfig: {
@@ -190,18 +195,16 @@ async function runOnMachine(
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
     },
   };
-  const create = () => engine.json<{ Id: string }>('POST', '/containers/create', { body });
+  const create = () => engine.json<{ Id: string }>('POST', '/containers/create', { body, signal });
   const created = await create().catch(async (error: unknown) => {
     if (!(error instanceof EngineError && error.status === 404)) throw error;
     await pull();
     return create();
   });
   try {
-    await engine.send('POST', `/containers/${created.Id}/start`);
-    const { StatusCode } = await engine.json<{ StatusCode: number }>(
-      'POST',
-      `/containers/${created.Id}/wait`,
-    );
+    const path = `/containers/${created.Id}`;
+    await engine.send('POST', `${path}/start`, { signal });
+    const { StatusCode } = await engine.json<{ StatusCode: number }>('POST', `${path}/wait`, { signal });
     if (StatusCode !== 0) throw new EngineError(0, (await readOutput(created.Id)).slice(0, 500));
   } finally {
     await ignoreMissing(engine.send('DELETE', `/containers/${created.Id}`, { query: { force: 1, v: 1 } }));
@@ -210,7 +213,7 @@ async function runOnMachine(
   async function pull(): Promise<void> {
     const hasTag = /[:@][^/]*$/.test(baseImage);
     const query = { fromImage: baseImage, tag: hasTag ? undefined : 'latest' };
-    await engine.send('POST', '/images/create', { query, timeoutMs: pullMsMax });
+    await engine.send('POST', '/images/create', { query, timeoutMs: pullMsMax, signal });
   }
 
   async function readOutput(id: string): Promise<string> {

@@ -55,3 +55,6 @@ export const filters = (conditions: Record<string, readonly string[]>) => ({
   filters: JSON.stringify(conditions),
 });
 export const labelFilter = (name: string, value: string) => filters({ label: [`${name}=${value}`] });
+/** Without containers of builds: a Dockerfile can set any label, but no name. */
+export const instanceFilter = (name: string, value: string) =>
+  filters({ label: [`${name}=${value}`], name: ['^/?svc-'] });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { StartJob } from '../runtime.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { EngineError } from './engine.ts';
-import { filters, instanceLabels, instanceName, labelNames } from './labels.ts';
+import { filters, labelNames } from './labels.ts';
 
 /** The engine's machine, as containers see it. */
 export const machineName = 'host.docker.internal';
@@ -16,6 +16,7 @@ export const bridgePrefix = (installation: string) => `svc${installationHash(ins
 
 const bridgeName = 'com.docker.network.bridge.name';
 
+const icc = 'com.docker.network.bridge.enable_icc';
 type Purpose = 'apps' | 'builds';
 
 /** Builds have a network of their own: a Dockerfile's commands may run as root, with more rights than instances. */
@@ -40,7 +41,7 @@ export async function ensureNetwork(
         Driver: 'bridge',
         Labels: { [labelNames.installation]: installation },
         Options: {
-          'com.docker.network.bridge.enable_icc': 'false',
+          [icc]: 'false',
           [bridgeName]: `${bridgePrefix(installation)}${purpose === 'apps' ? 'a' : 'b'}`,
         },
       },
@@ -59,21 +60,23 @@ export const composeBridge = ({ installation }: DockerDeps, { instanceId }: Star
   [bridgeName]: `${bridgePrefix(installation)}${shortHash(instanceId)}`,
 });
 
-/** Each Swarm service has its own network, because services in a shared network could connect to each other. */
-export async function ensureServiceNetwork(deps: DockerDeps, job: StartJob): Promise<string> {
-  if (deps.network !== null) return deps.network;
-  const Name = instanceName(job.instanceId);
-  try {
-    await deps.engine.send('POST', '/networks/create', {
-      body: {
-        Name,
-        Driver: 'overlay',
-        CheckDuplicate: true,
-        Labels: instanceLabels(deps, job, { service: 'app', port: null }),
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof EngineError && error.status === 409)) throw error;
-  }
-  return Name;
+/**
+ * A Swarm takes the options of a bridge only from a second network, which exists on one node. Instances run on that node.
+ * Its own kind, `overlay`, has no bridge that the firewall could name.
+ */
+export async function ensureServicesNetwork({ engine, network, installation }: DockerDeps): Promise<string> {
+  if (network !== null) return network;
+  const name = `svc-${installationHash(installation)}-services`;
+  const config = `${name}-config`;
+  const options = { [icc]: 'false', [bridgeName]: `${bridgePrefix(installation)}s` };
+  for (const body of [
+    { Name: config, ConfigOnly: true, Options: options },
+    { Name: name, Driver: 'bridge', Scope: 'swarm', ConfigFrom: { Network: config } },
+  ])
+    await engine
+      .send('POST', '/networks/create', { body: { ...body, CheckDuplicate: true } })
+      .catch((error: unknown) => {
+        if (!(error instanceof EngineError && error.status === 409)) throw error;
+      });
+  return name;
 }

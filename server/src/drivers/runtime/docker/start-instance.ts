@@ -4,7 +4,7 @@ import type { ImageArtifact } from './artifacts.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { type ContainerDetail, EngineError, ignoreMissing, type ServiceSummary } from './engine.ts';
 import { instanceLabels, instanceName, labelNames } from './labels.ts';
-import { ensureNetwork, ensureServiceNetwork, extraHosts, machineName } from './networks.ts';
+import { ensureNetwork, ensureServicesNetwork, extraHosts, machineName } from './networks.ts';
 
 export const pidsMax = 1_024;
 /** About two minutes with the engine's back-off, which starts at 0.1 s and doubles. */
@@ -103,7 +103,7 @@ export async function startService(
   // A Swarm reports a missing image only later, and keeps trying.
   await engine.json('GET', `/images/${artifact.imageId}/json`);
   const port = await findFreePort(() => false);
-  const network = await ensureServiceNetwork(deps, job);
+  const network = await ensureServicesNetwork(deps);
   try {
     const body = serviceSpec(deps, job, { artifact, port, network });
     await engine.send('POST', '/services/create', { body, upTo: '1.44' });
