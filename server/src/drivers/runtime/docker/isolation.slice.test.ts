@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { isolationConformance } from '../conformance-isolation.ts';
-import type { Runtime } from '../runtime.ts';
-import { type Bench, openBench, type SampleApp } from '../testing.ts';
-import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
-import { type DockerWorld, dockerWorld, startPeer } from './testing.ts';
+import type { Bench, SampleApp } from '../testing.ts';
+import { type DockerWorld, dockerWorld, startPeer, withBench } from './testing.ts';
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', () => {
   let world: DockerWorld;
@@ -15,22 +12,6 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
   afterAll(async () => await world?.close());
 
   isolationConformance('apps as containers', async () => ({ ...world, close: async () => {} }));
-
-  async function withBench(
-    options: Partial<DockerRuntimeOptions>,
-    act: (bench: Bench, reopen: () => Promise<Runtime>) => Promise<void>,
-  ) {
-    const dataDir = join(world.dataDir, crypto.randomUUID());
-    const open = () =>
-      createDockerRuntime({ ...world.optionsOf(dataDir), installation: dataDir, ...options });
-    const bench = openBench(world, await open());
-    try {
-      await act(bench, open);
-    } finally {
-      for (const instance of await bench.runtime.list()) await bench.runtime.stop(instance, { graceMs: 0 });
-      await bench.runtime.close();
-    }
-  }
 
   async function reached(bench: Bench, app: SampleApp, urls: readonly string[]): Promise<string[]> {
     app.sample.files['app.js'] = `(async () => {
@@ -48,7 +29,7 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
     const { publicUrl, privateUrl, metadataUrl } = peer;
     const expected = { public: [publicUrl], all: [publicUrl, privateUrl], none: [] } as const;
     for (const egress of ['public', 'all', 'none'] as const)
-      await withBench({ isolation: { use: 'required', egress } }, async (bench) => {
+      await withBench(world, { isolation: { use: 'required', egress } }, async (bench) => {
         const urls = [publicUrl, privateUrl, metadataUrl];
         expect(await reached(bench, bench.app('web'), urls)).toEqual([...expected[egress]]);
       });
@@ -59,7 +40,7 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
     const peer = await startPeer(world.engine);
     const port = await world.servesOnMachine();
     const urls = [`http://host.docker.internal:${port}/`, peer.privateUrl];
-    await withBench({ isolation: { use: 'required', egress: 'none' } }, async (bench, reopen) => {
+    await withBench(world, { isolation: { use: 'required', egress: 'none' } }, async (bench, reopen) => {
       const app = bench.app('web');
       app.services = urls;
       app.sample.files['app.js'] = `(async () => {
@@ -80,64 +61,16 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
     await peer.stop();
   });
 
-  test('before the disk is full, the app that holds most of it is stopped', async () => {
-    await withBench({ diskReserveMb: 1024 ** 3 }, async (bench) => {
-      const small = bench.app('web');
-      const running = await small.run();
-      const large = bench.app('web');
-      large.sample.plan.startCommand = 'dd if=/dev/zero of=/tmp/big bs=1M count=20; sleep 100';
-      const instance = await large.start(await large.build());
-      await bench.until(() => large.lines('platform').some((line) => line.includes('disk of the machine')));
-      await bench.until(async () => (await instance.getState()).state === 'failed');
-      expect(await instance.getState()).toMatchObject({ detail: expect.stringContaining('almost full') });
-      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
-    });
-  });
-
-  test('files in volumes of the image count as disk space', async () => {
-    await withBench({}, async (bench) => {
-      const app = bench.app('web');
-      Object.assign(app.sample.plan, { dockerfile: 'Dockerfile', startCommand: null });
-      app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}
-VOLUME /data
-CMD dd if=/dev/zero of=/data/big bs=1M count=100; sleep 100
-`;
-      await app.start(await app.build());
-      await bench.until(() => app.lines('platform').some((line) => line.includes('more than 64 MiB')));
-    });
-  });
-
-  test('services of a compose app connect to each other and to nothing else', async () => {
-    await withBench({}, async (bench) => {
-      const port = await world.servesOnMachine();
-      const victim = await bench.app('web').run();
-      const app = bench.app('web');
-      app.sample.method = 'compose';
-      Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
-      const urls = [
-        'http://side:8080/',
-        ...(await world.targets?.(victim))!.hosts.flatMap((host) =>
-          [8080, port, victim.address.split(':').at(-1)].map((each) => `http://${host}:${each}/`),
-        ),
-      ];
-      app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nCOPY *.js /\nCMD ["node", "/app.js"]\n`;
-      app.sample.files['side.js'] =
-        "require('node:http').createServer((_, answer) => answer.end()).listen(8080)";
-      app.sample.files['compose.yaml'] = `services:
-  web: { build: ., ports: ["80:8080"], depends_on: [side] }
-  side: { build: ., command: ["node", "/side.js"] }
-`;
-      app.sample.files['app.js'] = `(async () => {
-        while (!(await fetch('http://side:8080/').catch(() => null))) await new Promise((go) => setTimeout(go, 50));
-        await Promise.all(${JSON.stringify(urls)}.map(async (url) => {
-          if (await fetch(url, { signal: AbortSignal.timeout(3000) }).catch(() => null)) console.log(url);
-        }));
-        console.log('done');
-      })(); setInterval(() => {}, 1000);`;
-      await app.start(await app.build());
-      await bench.until(() => app.lines('stdout').includes('web | done'));
-      const lines = app.lines('stdout').filter((line) => line.startsWith('web | http'));
-      expect(lines).toEqual(['web | http://side:8080/']);
-    });
+  test('where the network rules cannot be set, apps are refused, except on the own machine of a developer', async () => {
+    const baseImage = 'localhost:1/missing:1';
+    const refusal = async (use: 'required' | 'preferred' | 'none') => {
+      let reason: string | null = null;
+      await withBench(world, { baseImage, isolation: { use, egress: 'public' } }, async ({ runtime }) => {
+        reason = await runtime.refuses(world.sample('web', ''));
+      });
+      return reason;
+    };
+    expect(await refusal('required')).toContain('network rules of the Docker engine could not be set');
+    expect([await refusal('preferred'), await refusal('none')]).toEqual([null, null]);
   });
 });

@@ -60,8 +60,9 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () 
     const app = bench.app('web');
     app.sample.method = 'compose';
     Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
+    // Not by the address of the service itself, which not every kernel supports.
     const side =
-      'setInterval(() => fetch("http://web:8080/").then(() => console.log("from the side"), () => {}), 100)';
+      'setInterval(() => fetch("http://tasks.web:8080/").then(() => console.log("from the side"), () => {}), 100)';
     app.sample.files['compose.yaml'] = `services:
   web: { build: ., ports: ["80:8080"], environment: { GREETING: "hello $$HOME" } }
   side: { image: "${world.engine.baseImage}", command: ["node", "-e", '${side}'] }

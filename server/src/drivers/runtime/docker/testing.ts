@@ -7,6 +7,8 @@ import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../conformance-isolation.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
+import type { Runtime } from '../runtime.ts';
+import { type Bench, openBench } from '../testing.ts';
 import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
 
 export interface DockerWorld extends IsolationWorld {
@@ -104,4 +106,21 @@ export async function startPeer({ ip }: DockerEngine) {
       await ip('link', 'del', 'peer').catch(() => {});
     },
   };
+}
+
+/** With an installation and a data dir of its own. */
+export async function withBench(
+  world: DockerWorld,
+  options: Partial<DockerRuntimeOptions>,
+  act: (bench: Bench, reopen: () => Promise<Runtime>) => Promise<void>,
+): Promise<void> {
+  const dataDir = join(world.dataDir, crypto.randomUUID());
+  const open = () => createDockerRuntime({ ...world.optionsOf(dataDir), installation: dataDir, ...options });
+  const bench = openBench(world, await open());
+  try {
+    await act(bench, open);
+  } finally {
+    for (const instance of await bench.runtime.list()) await bench.runtime.stop(instance, { graceMs: 0 });
+    await bench.runtime.close();
+  }
 }
