@@ -63,14 +63,11 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
 
   test('where the network rules cannot be set, apps are refused, except on the own machine of a developer', async () => {
     const baseImage = 'localhost:1/missing:1';
-    const refusal = async (use: 'required' | 'preferred' | 'none') => {
-      let reason: string | null = null;
+    const refusals: (string | null)[] = [];
+    for (const use of ['required', 'preferred', 'none'] as const)
       await withBench(world, { baseImage, isolation: { use, egress: 'public' } }, async ({ runtime }) => {
-        reason = await runtime.refuses(world.sample('web', ''));
+        refusals.push(await runtime.refuses(world.sample('web', '')));
       });
-      return reason;
-    };
-    expect(await refusal('required')).toContain('network rules of the Docker engine could not be set');
-    expect([await refusal('preferred'), await refusal('none')]).toEqual([null, null]);
+    expect(refusals).toEqual([expect.stringContaining('network rules of the Docker engine'), null, null]);
   });
 });
