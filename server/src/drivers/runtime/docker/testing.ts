@@ -83,7 +83,10 @@ async function serveOnMachine({ docker, baseImage, address }: DockerEngine): Pro
 export async function startPeer({ ip }: DockerEngine) {
   const addresses = { publicUrl: '203.0.113.7', privateUrl: '10.254.7.2', metadataUrl: '169.254.169.254' };
   const code = "require('node:http').createServer((_, answer) => answer.end('peer')).listen(80)";
-  const child = Bun.spawn(['unshare', '--net', 'node', '-e', code], { stdout: 'ignore', stderr: 'inherit' });
+  const child = Bun.spawn(['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', 'node', '-e', code], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
   const isApart = () => readlinkSync(`/proc/${child.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net');
   while (!isApart()) await Bun.sleep(5);
   const within = (...words: string[]) => run('nsenter', `--net=/proc/${child.pid}/ns/net`, 'ip', ...words);
