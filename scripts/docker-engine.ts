@@ -34,6 +34,8 @@ export interface DockerEngine {
   address: string;
   baseImage: string;
   docker(...words: string[]): Promise<string>;
+  /** Runs `ip` in the network of the engine. */
+  ip(...words: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -112,7 +114,8 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
       `dockerd: ${String(error)} See dockerd.log in ${folder}:\n${(await log.text()).slice(-1_500)}`,
     );
   }
-  return { host: `unix://${socket}`, address, baseImage, docker, stop };
+  const ip = (...words: string[]) => run('nsenter', `--net=/proc/${child.pid}/ns/net`, programs.ip, ...words);
+  return { host: `unix://${socket}`, address, baseImage, docker, ip, stop };
 }
 
 async function joinByLink(cable: {

@@ -133,7 +133,7 @@ export const clock = databaseCheck('clock', async ({ control }) => {
 export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir }) => {
   const { ok: isOk, detail } =
     chosen.kind === 'docker'
-      ? await checkEngine(chosen.docker)
+      ? await checkEngine(chosen.docker, chosen.isolation)
       : await checkProcessRuntime({ ...chosen, dataDir });
   return isOk
     ? ok(detail)

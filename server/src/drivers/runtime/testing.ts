@@ -38,7 +38,7 @@ export interface Bench {
 
 export const serverSecret = 'of-the-server-alone';
 
-const sampleLimits = { cpu: 1, memoryMb: 128, diskMb: 256 };
+const sampleLimits = { cpu: 1, memoryMb: 128, diskMb: 64 };
 let numbers = 100_000 + Math.floor(Math.random() * 800_000);
 
 export function openBench(world: RuntimeWorld, opened: Runtime): Bench {

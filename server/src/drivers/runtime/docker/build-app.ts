@@ -6,7 +6,7 @@ import { splitLines } from '../process/output.ts';
 import { digestTree, findForeignEntry } from '../process/trees.ts';
 import { BuildError, type BuildJob, type Built, type RuntimeRequirements } from '../runtime.ts';
 import type { ImageArtifact } from './artifacts.ts';
-import { buildLimits } from './build-image.ts';
+import { buildEndError, buildLimits } from './build-image.ts';
 import {
   appUser,
   buildFromDetection,
@@ -15,16 +15,18 @@ import {
   publicDigest,
 } from './build-source.ts';
 import { buildCompose } from './compose/check-compose.ts';
+import { watchBuildDisk } from './disk-limits.ts';
 import type { DockerDeps } from './docker-deps.ts';
-import { ignoreMissing, readFrames } from './engine.ts';
+import { type ContainerDetail, ignoreMissing, readFrames } from './engine.ts';
 import { inspectContainer } from './instances.ts';
 import { buildLabels, imageName } from './labels.ts';
-import { ensureAppsNetwork, logConfig, pidsMax } from './start-instance.ts';
+import { ensureNetwork, extraHosts } from './networks.ts';
+import { logConfig, pidsMax } from './start-instance.ts';
 
 const portDefault = 8080;
 
 export async function buildApp(deps: DockerDeps, job: BuildJob): Promise<Built> {
-  const reason = findUnsupported(deps, job);
+  const reason = findUnsupported(deps, job) ?? (await deps.firewall.protect());
   if (reason !== null) throw new BuildError('detect', reason);
   job.signal.throwIfAborted();
   if (job.method === 'compose') return buildCompose(deps, job);
@@ -133,8 +135,8 @@ async function createBuildContainer(
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
         LogConfig: logConfig,
-        NetworkMode: await ensureAppsNetwork(deps),
-        ExtraHosts: ['host.docker.internal:host-gateway'],
+        NetworkMode: await ensureNetwork(deps, 'builds'),
+        ExtraHosts: extraHosts,
       },
     },
   });
@@ -148,8 +150,10 @@ async function runCommands(
 ): Promise<void> {
   const { engine } = deps;
   const { container, commands, mark } = options;
-  const timeout = AbortSignal.timeout(deps.buildMsMax);
-  const signal = AbortSignal.any([job.signal, timeout]);
+  const network = await ensureNetwork(deps, 'builds');
+  const isOwn = ({ Id }: ContainerDetail) => Id === container;
+  const disk = watchBuildDisk(deps, { network, isOwn, mbMax: buildLimits(job).diskMb });
+  const signal = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
   let startedCount = 0;
   const lines = {
     stdout: splitLines({
@@ -171,10 +175,9 @@ async function runCommands(
   } catch (error) {
     if (!signal.aborted) throw error;
     await ignoreMissing(engine.send('DELETE', `/containers/${container}`, { query: { force: 1, v: 1 } }));
-    job.signal.throwIfAborted();
-    const minutes = Math.round(deps.buildMsMax / 6_000) / 10;
-    throw new BuildError('build', `The build took longer than ${minutes} minutes.`);
+    throw buildEndError(deps, job, disk.signal);
   } finally {
+    disk.stop();
     lines.stdout.end();
     lines.stderr.end();
   }

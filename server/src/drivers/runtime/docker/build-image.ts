@@ -1,6 +1,8 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
 import { BuildError, type BuildJob, type LogSink } from '../runtime.ts';
+import { watchBuildDisk } from './disk-limits.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import {
   type ContainerDetail,
@@ -10,6 +12,7 @@ import {
   ignoreMissing,
 } from './engine.ts';
 import { buildLabels } from './labels.ts';
+import { ensureNetwork } from './networks.ts';
 import { archiveSource, type BuildContext } from './source-archive.ts';
 
 const buildMemoryMbMin = 2048;
@@ -30,15 +33,17 @@ interface ImageBuild {
 export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<string> {
   const { job } = build;
   job.signal.throwIfAborted();
-  const timeout = AbortSignal.timeout(deps.buildMsMax);
-  const stopped = AbortSignal.any([job.signal, timeout]);
   /** Entry in `/etc/hosts` of the build's containers, which identifies them. */
   const mark = `svc-build-${crypto.randomUUID()}`;
+  const network = await ensureNetwork(deps, 'builds');
+  const isOwn = (step: ContainerDetail) => isMarked(step, mark);
+  const disk = watchBuildDisk(deps, { network, isOwn, mbMax: buildLimits(job).diskMb });
+  const stopped = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
   const archive = await archiveSource(build.context, deps.scratchDir);
   const lines = createBuildLog(job.log, build.describeStep);
   try {
     const answer = await deps.engine.stream('POST', '/build', {
-      query: buildQuery(deps, build, mark),
+      query: buildQuery(deps, build, { mark, network }),
       bytes: archive.bytes,
       signal: stopped,
     });
@@ -49,24 +54,34 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
       throw error;
     }
     await waitForBuildEnd(deps.engine, mark);
-    job.signal.throwIfAborted();
-    const minutes = Math.round(deps.buildMsMax / 6_000) / 10;
-    throw new BuildError('build', `The build took longer than ${minutes} minutes.`);
+    throw buildEndError(deps, job, disk.signal);
   } finally {
+    disk.stop();
     lines.end();
     await archive.close();
   }
 }
 
+/** Of a build that was ended before it was done. */
+export function buildEndError({ buildMsMax }: DockerDeps, job: BuildJob, disk: AbortSignal): BuildError {
+  job.signal.throwIfAborted();
+  if (disk.aborted) return new BuildError('build', `The build ${disk.reason}.`);
+  return new BuildError(
+    'build',
+    `The build took longer than ${Math.round(buildMsMax / 6_000) / 10} minutes.`,
+  );
+}
+
 export const buildLimits = ({ limits }: BuildJob) => ({
   memory: Math.max(buildMemoryMbMin, limits.memoryMb) * 1024 * 1024,
   cpu: Math.max(buildCpuMin, limits.cpu),
+  diskMb: Math.max(buildDiskMbMin, limits.diskMb),
 });
 
 function buildQuery(
   deps: DockerDeps,
   { job, dockerfile, image, variables, target }: ImageBuild,
-  mark: string,
+  { mark, network }: { mark: string; network: string },
 ) {
   const { memory, cpu } = buildLimits(job);
   return {
@@ -80,6 +95,7 @@ function buildQuery(
     cpuperiod: cpuPeriod,
     cpuquota: Math.round(cpu * cpuPeriod),
     extrahosts: `${mark}:127.0.0.1`,
+    networkmode: network,
     labels: JSON.stringify(buildLabels(deps, job)),
     buildargs: JSON.stringify(variables),
   };
@@ -124,13 +140,16 @@ async function* readMessages(answer: Response): AsyncGenerator<BuildMessage> {
   }
 }
 
+const isMarked = ({ HostConfig }: ContainerDetail, mark: string) =>
+  HostConfig.ExtraHosts?.some((line) => line.startsWith(mark)) ?? false;
+
 async function waitForBuildEnd(engine: Engine, mark: string): Promise<void> {
   for (const deadline = Date.now() + endMsMax; Date.now() < deadline; await Bun.sleep(50)) {
     const all = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query: { all: 1 } });
     const found = await Promise.all(
       all.map(({ Id }) => ignoreMissing(engine.json<ContainerDetail>('GET', `/containers/${Id}/json`))),
     );
-    const own = found.filter((one) => one?.HostConfig.ExtraHosts?.some((line) => line.startsWith(mark)));
+    const own = found.filter((one) => one !== null && isMarked(one, mark));
     if (own.length === 0) return;
     for (const one of own)
       await ignoreMissing(

@@ -8,7 +8,7 @@ import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import type { ImageArtifact } from './artifacts.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { createEngine } from './engine.ts';
-import { ensureAppsNetwork } from './start-instance.ts';
+import { ensureNetwork, installationHash } from './networks.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
 
 setDefaultTimeout(60_000);
@@ -47,7 +47,9 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
   test('share one network when the first ones start at the same time', async () => {
     const engine = createEngine(world.engine.host);
     const used = await Promise.all(
-      Array.from({ length: 8 }, () => ensureAppsNetwork({ engine, network: null })),
+      Array.from({ length: 8 }, () =>
+        ensureNetwork({ engine, network: null, installation: 'of-a-test' }, 'apps'),
+      ),
     );
     const existing = await world.engine.docker(
       'network',
@@ -55,7 +57,7 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
       '--no-trunc',
       '--quiet',
       '--filter',
-      'name=svc-apps',
+      `name=svc-${installationHash('of-a-test')}-apps`,
     );
     expect(existing.trim().split('\n')).toEqual([...new Set(used)]);
   });

@@ -3,8 +3,11 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { tryLock } from '../../os/lock-file.ts';
+import type { DiskWatch } from '../process/disk-watch.ts';
 import type { BuildNotes } from './artifacts.ts';
+import type { DiskLimits } from './disk-limits.ts';
 import type { Engine } from './engine.ts';
+import type { Firewall } from './firewall.ts';
 
 export interface DockerDeps {
   engine: Engine;
@@ -23,6 +26,9 @@ export interface DockerDeps {
   scratchDir: string;
   built: BuildNotes;
   departures: Departures;
+  disk: DiskWatch;
+  diskLimits: DiskLimits;
+  firewall: Firewall;
   buildMsMax: number;
   log: Logger;
 }

@@ -4,13 +4,17 @@ import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
 import { writeDurably } from '../../os/durable-file.ts';
+import { createDiskWatch } from '../process/disk-watch.ts';
 import type { BaseEnvironment } from '../process/environment.ts';
+import type { IsolationOptions } from '../process/isolation.ts';
 import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
 import { createBuildNotes, parseArtifact } from './artifacts.ts';
 import { buildApp, findUnsupported } from './build-app.ts';
 import { findComposeTool, serviceNames, startCompose } from './compose/start-compose.ts';
+import { createDiskLimits } from './disk-limits.ts';
 import { createDepartures, type DockerDeps, openScratch, publishAddress } from './docker-deps.ts';
 import { createEngine, type Engine, EngineError, type EngineInfo, ignoreMissing } from './engine.ts';
+import { createFirewall } from './firewall.ts';
 import { listContainers, listInstances, readState, readUsage } from './instances.ts';
 import { instanceName, labelNames } from './labels.ts';
 import { createLogs } from './logs.ts';
@@ -31,8 +35,10 @@ export interface DockerRuntimeOptions extends DockerOptions {
   installation: string;
   imageKey: () => string;
   baseEnvironment: BaseEnvironment;
+  isolation: Pick<IsolationOptions, 'use' | 'egress'>;
   log: Logger;
   buildMsMax?: number;
+  diskReserveMb?: number;
 }
 
 export async function createDockerRuntime(options: DockerRuntimeOptions): Promise<Runtime> {
@@ -48,14 +54,16 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
   async function begin(job: StartJob): Promise<StartedInstance> {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
     if (!artifact) throw new Error('This artifact cannot be started.');
+    const { instanceId, log, limits } = job;
+    await deps.firewall.open(instanceId, job.services ?? []);
     const start = deps.swarmNode === null ? startContainer : startService;
     const port =
       artifact.kind === 'compose'
         ? await startCompose(deps, job, artifact)
         : await start(deps, job, artifact);
     const services = artifact.kind === 'compose' ? serviceNames(artifact) : ['app'];
-    const { instanceId, log } = job;
-    logs.follow({ instanceId, services, memoryMb: services.length > 1 ? null : job.limits.memoryMb, log });
+    logs.follow({ instanceId, services, memoryMb: services.length > 1 ? null : limits.memoryMb, log });
+    deps.diskLimits.add({ instanceId, diskMb: limits.diskMb, log });
     return {
       handle: { name: instanceName(job.instanceId) },
       address: `${deps.publish.host}:${port}`,
@@ -66,7 +74,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     kind: 'docker',
     endsWithServer: false,
     node: deps.node,
-    refuses: async (requirements) => findUnsupported(deps, requirements),
+    refuses: async (requirements) => findUnsupported(deps, requirements) ?? deps.firewall.protect(),
     build: (job) => buildApp(deps, job),
     start(job) {
       const { instanceId } = job;
@@ -78,6 +86,8 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
       await starting.get(instanceId)?.catch(() => {});
       await removeInstance(deps, instanceId, { graceMs, afterEnd: () => logs.finish(instanceId) });
       logs.forget(instanceId);
+      deps.diskLimits.remove(instanceId);
+      deps.firewall.forget(instanceId);
     },
     getState: ({ instanceId }) => readState(deps, instanceId),
     list: () => listInstances(deps),
@@ -86,7 +96,10 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
       if (logs.isFollowed(instanceId) || !logs.isOurs(instanceId)) return;
       const found = await listContainers(engine, instanceId);
       const services = [...new Set(found.map(({ Labels }) => Labels[labelNames.service] ?? 'app'))];
-      if (services.length > 0) logs.follow({ instanceId, services, memoryMb: null, log });
+      if (services.length === 0) return;
+      logs.follow({ instanceId, services, memoryMb: null, log });
+      const diskMb = Number(found[0]?.Labels[labelNames.diskMb]);
+      if (diskMb > 0) deps.diskLimits.add({ instanceId, diskMb, log });
     },
     async discard(artifact) {
       const parsed = parseArtifact(artifact);
@@ -99,10 +112,16 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     artifacts: async () => deps.built.list(),
     onStateChange: deps.departures.onStateChange,
     adaptVariables: toContainerUrls,
-    check: () => checkEngine(options),
+    async check() {
+      const found = await checkEngine(options, options.isolation);
+      const problem = found.ok ? await deps.firewall.protect() : null;
+      return problem === null ? found : { ok: false, detail: problem };
+    },
     async close() {
       await Promise.allSettled(starting.values());
       await logs.close();
+      deps.diskLimits.close();
+      await deps.firewall.close();
       await scratch.close();
     },
   };
@@ -114,37 +133,61 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
   const { host, log, baseEnvironment } = options;
   const engine = createEngine(host);
   const folder = dockerFolder(options);
-  const { node, swarmNode } = await identifyEngine(engine, { file: join(folder, 'engine.json'), log });
+  const { node, swarmNode, rootDir } = await identifyEngine(engine, {
+    file: join(folder, 'engine.json'),
+    log,
+  });
   if (swarmNode !== null && options.swarm === 'refused') throw new EngineError(0, swarmRefusedMessage);
   const composeTool = await findComposeTool({ path: baseEnvironment.path, isSwarm: swarmNode !== null });
-  return {
+  const { installation, baseImage } = options;
+  const buildVariables = Object.fromEntries(
+    Object.entries(baseEnvironment.forBuilds).filter(([name]) => /(?:proxy|registry)$/i.test(name)),
+  );
+  const folders = [options.dataDir, ...(rootDir && existsSync(rootDir) ? [rootDir] : [])];
+  const disk = createDiskWatch({ folders, reserveMb: options.diskReserveMb });
+  const firewall = createFirewall(
+    { engine, installation, baseImage, buildVariables, log },
+    options.isolation,
+  );
+  const deps: DockerDeps = {
     engine,
     node,
     swarmNode,
     log,
     composeTool,
     scratchDir,
+    disk,
+    diskLimits: createDiskLimits({ engine, disk }),
+    firewall,
+    buildVariables,
+    installation,
+    baseImage,
     built: createBuildNotes(join(folder, 'built')),
     departures: createDepartures(),
     imageKey: options.imageKey,
-    installation: options.installation,
-    baseImage: options.baseImage,
     network: options.network,
     publish: publishAddress(host, options.address),
-    buildVariables: Object.fromEntries(
-      Object.entries(baseEnvironment.forBuilds).filter(([name]) => /(?:proxy|registry)$/i.test(name)),
-    ),
     path: baseEnvironment.path,
     logsDir: join(folder, 'logs'),
     buildMsMax: options.buildMsMax ?? buildMinutesMax * 60_000,
   };
+  // A changed setting applies to the instances that run.
+  void listInstances(deps)
+    .then((running) => (running.length > 0 ? firewall.protect() : null))
+    .then((problem) => problem !== null && log.error({ problem }, 'apps cannot run'))
+    .catch((error: unknown) => log.warn({ err: error }, 'the network rules of apps were not checked'));
+  return deps;
+}
+
+interface EngineIdentity extends Pick<DockerDeps, 'node' | 'swarmNode'> {
+  rootDir?: string;
 }
 
 /** If the engine is unreachable on start, the stored identity is used, so that the server can still serve sites and rows. */
 async function identifyEngine(
   engine: Engine,
   { file, log }: { file: string; log: Logger },
-): Promise<Pick<DockerDeps, 'node' | 'swarmNode'>> {
+): Promise<EngineIdentity> {
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
     const { LocalNodeState, ControlAvailable, NodeID, Cluster } = info.Swarm;
@@ -152,24 +195,24 @@ async function identifyEngine(
     const identity = {
       node: isSwarm ? (Cluster?.ID ?? NodeID) : info.ID,
       swarmNode: isSwarm ? NodeID : null,
+      rootDir: info.DockerRootDir,
     };
     writeDurably(file, `${JSON.stringify(identity)}\n`);
     return identity;
   } catch (error) {
     if (!(error instanceof EngineError) || !existsSync(file)) throw error;
     log.warn({ err: error }, 'Docker engine unreachable; apps cannot be deployed');
-    return JSON.parse(await readFile(file, 'utf8')) as Pick<DockerDeps, 'node' | 'swarmNode'>;
+    return JSON.parse(await readFile(file, 'utf8')) as EngineIdentity;
   }
 }
 
 const swarmRefusedMessage =
   'The engine is a Swarm, which opens the ports of apps on all addresses of the node, without the access checks of the edge. Set SVC_DOCKER_SWARM=trusted-network if a firewall allows only the server, or use an engine without Swarm.';
 
-export async function checkEngine({
-  host,
-  baseImage,
-  swarm,
-}: DockerOptions): Promise<{ ok: boolean; detail: string }> {
+export async function checkEngine(
+  { host, baseImage, swarm, network }: DockerOptions,
+  { use }: Pick<IsolationOptions, 'use'>,
+): Promise<{ ok: boolean; detail: string }> {
   const engine = createEngine(host);
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
@@ -181,6 +224,13 @@ export async function checkEngine({
     ];
     if (isSwarm && swarm === 'refused') return { ok: false, detail: swarmRefusedMessage };
     if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall.');
+    if (use === 'none')
+      return {
+        ok: false,
+        detail: 'Apps can connect to this machine and its networks (SVC_RUNTIME_ISOLATION=none is set).',
+      };
+    if (network !== null)
+      sentences.push(`Rules for connections of apps are those of ${network} (SVC_DOCKER_NETWORK).`);
     if (!info.MemoryLimit) sentences.push('Memory cannot be limited.');
     if (!info.PidsLimit) sentences.push('The number of processes cannot be limited.');
     if (!(await ignoreMissing(engine.json('GET', `/images/${baseImage}/json`))))

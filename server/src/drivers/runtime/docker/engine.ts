@@ -146,6 +146,8 @@ export interface ContainerSummary {
   Id: string;
   State: string;
   Labels: Record<string, string>;
+  SizeRw?: number;
+  Mounts?: { Type: string; Name?: string }[];
 }
 
 export interface ContainerDetail {
@@ -161,6 +163,7 @@ export interface ContainerDetail {
   };
   Config: { Labels: Record<string, string> };
   HostConfig: { ExtraHosts: string[] | null };
+  SizeRw?: number;
 }
 
 export interface ServiceSummary {
@@ -181,6 +184,7 @@ export interface EngineInfo {
   MemoryLimit: boolean;
   PidsLimit: boolean;
   OSType: string;
+  DockerRootDir: string;
   Swarm: {
     LocalNodeState: string;
     ControlAvailable: boolean;

@@ -51,7 +51,7 @@ export async function readState(deps: DockerDeps, instanceId: string): Promise<I
     return { state: 'restarting', restarts, detail: leaving };
   }
   if (state.Running && !state.Restarting) return { state: 'running', restarts };
-  const how = describeEnd(detail);
+  const how = deps.diskLimits.reason(instanceId) ?? describeEnd(detail);
   if (last && !state.Restarting && (await isWaitingForVolumes(deps, last)))
     return { state: 'restarting', restarts, detail: leaving };
   if (state.Restarting || (service && (await isDesired(deps.engine, service.ID))))

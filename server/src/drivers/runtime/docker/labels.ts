@@ -10,6 +10,8 @@ export const labelNames = {
   instance: 'svc.instance',
   service: 'svc.service',
   port: 'svc.port',
+  services: 'svc.services',
+  diskMb: 'svc.disk_mb',
 } as const;
 
 export function buildLabels(deps: DockerDeps, job: { appId: string; deploymentId: string }) {
@@ -29,6 +31,8 @@ export function instanceLabels(
     ...buildLabels(deps, job),
     [labelNames.instance]: job.instanceId,
     [labelNames.service]: own.service,
+    [labelNames.services]: JSON.stringify(deps.firewall.services(job.instanceId)),
+    [labelNames.diskMb]: String(job.limits.diskMb),
     ...(own.port === null ? {} : { [labelNames.port]: String(own.port) }),
   };
 }
@@ -51,3 +55,6 @@ export const filters = (conditions: Record<string, readonly string[]>) => ({
   filters: JSON.stringify(conditions),
 });
 export const labelFilter = (name: string, value: string) => filters({ label: [`${name}=${value}`] });
+/** Without containers of builds: a Dockerfile can set any label, but no name. */
+export const instanceFilter = (name: string, value: string) =>
+  filters({ label: [`${name}=${value}`], name: ['^/?svc-'] });

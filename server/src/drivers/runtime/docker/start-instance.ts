@@ -3,7 +3,8 @@ import type { StartJob } from '../runtime.ts';
 import type { ImageArtifact } from './artifacts.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { type ContainerDetail, EngineError, ignoreMissing, type ServiceSummary } from './engine.ts';
-import { filters, instanceLabels, instanceName, labelNames } from './labels.ts';
+import { instanceLabels, instanceName, labelNames } from './labels.ts';
+import { ensureNetwork, ensureServicesNetwork, extraHosts, machineName } from './networks.ts';
 
 export const pidsMax = 1_024;
 /** About two minutes with the engine's back-off, which starts at 0.1 s and doubles. */
@@ -75,8 +76,8 @@ async function containerSpec(
       SecurityOpt: ['no-new-privileges'],
       RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
       LogConfig: logConfig,
-      NetworkMode: await ensureAppsNetwork(deps),
-      ExtraHosts: ['host.docker.internal:host-gateway'],
+      NetworkMode: await ensureNetwork(deps, 'apps'),
+      ExtraHosts: extraHosts,
       PortBindings: { [inner]: [{ HostIp: deps.publish.ip, HostPort: String(port) }] },
     },
   };
@@ -102,7 +103,7 @@ export async function startService(
   // A Swarm reports a missing image only later, and keeps trying.
   await engine.json('GET', `/images/${artifact.imageId}/json`);
   const port = await findFreePort(() => false);
-  const network = await ensureInstanceNetwork(deps, job);
+  const network = await ensureServicesNetwork(deps);
   try {
     const body = serviceSpec(deps, job, { artifact, port, network });
     await engine.send('POST', '/services/create', { body, upTo: '1.44' });
@@ -157,57 +158,6 @@ function serviceSpec(
   };
 }
 
-const ownName = 'svc-apps';
-
-/** Returns an id, because the engine lets two servers that ask at the same time both create the name. The oldest is used. */
-export async function ensureAppsNetwork({
-  engine,
-  network,
-}: Pick<DockerDeps, 'engine' | 'network'>): Promise<string> {
-  if (network !== null) return network;
-  const oldest = async () => {
-    const query = filters({ name: [ownName], driver: ['bridge'] });
-    const found = await engine.json<{ Id: string; Name: string; Created: string }[]>('GET', '/networks', {
-      query,
-    });
-    return found
-      .filter(({ Name }) => Name === ownName)
-      .sort((a, b) => a.Created.localeCompare(b.Created) || a.Id.localeCompare(b.Id))[0]?.Id;
-  };
-  const existing = await oldest();
-  if (existing !== undefined) return existing;
-  const created = await engine.json<{ Id: string }>('POST', '/networks/create', {
-    body: {
-      Name: ownName,
-      Driver: 'bridge',
-      Options: { 'com.docker.network.bridge.enable_icc': 'false' },
-    },
-  });
-  const used = (await oldest()) ?? created.Id;
-  if (used !== created.Id) await ignoreMissing(engine.send('DELETE', `/networks/${created.Id}`));
-  return used;
-}
-
-/** Each Swarm service has its own network, because services in a shared network could connect to each other. */
-async function ensureInstanceNetwork(deps: DockerDeps, job: StartJob): Promise<string> {
-  if (deps.network !== null) return deps.network;
-  const Name = instanceName(job.instanceId);
-  try {
-    await deps.engine.send('POST', '/networks/create', {
-      body: {
-        Name,
-        Driver: 'overlay',
-        CheckDuplicate: true,
-        Labels: instanceLabels(deps, job, { service: 'app', port: null }),
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof EngineError && error.status === 409)) throw error;
-  }
-  return Name;
-}
-
-const machine = 'host.docker.internal';
 const loopback = /^([a-z]+:\/\/(?:[^@/]*@)?)(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/?]|$)(?![^/]*@)/i;
 /** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
 const urlVariables = ['DATABASE_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
@@ -216,7 +166,7 @@ export function toContainerUrls(variables: Readonly<Record<string, string>>): Re
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      urlVariables.includes(name) ? value.replace(loopback, `$1${machine}`) : value,
+      urlVariables.includes(name) ? value.replace(loopback, `$1${machineName}`) : value,
     ]),
   );
 }

@@ -4,6 +4,7 @@ import { BuildError, type BuildJob, type Built, type Limits } from '../runtime.t
 import { type AppUser, findUnsupported } from './app-users.ts';
 import { openBuildHome, type ProcessArtifact, removeArtifact, writeArtifactNote } from './artifacts.ts';
 import type { ControlGroup } from './control-groups.ts';
+import { measureFolders } from './disk-watch.ts';
 import { buildEnvironment, type Folders } from './environment.ts';
 import { findServices } from './isolation.ts';
 import { type LaunchOptions, launch, startGuard } from './launch.ts';
@@ -121,7 +122,7 @@ const readerGroup = ({ users }: ProcessDeps, { number }: BuildJob) => users.ofIn
 
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;
-const buildDiskMbMin = 8_192;
+export const buildDiskMbMin = 8_192;
 const outputMsMax = 2_000;
 
 interface BuildSandbox {
@@ -233,7 +234,8 @@ async function runCommand(
     onUse: () => {},
   });
   const disk = deps.disk.add({
-    folders: [step.tree, sandbox.folders.home, join(sandbox.folder, 'tmp')],
+    measure: (bytesMax) =>
+      measureFolders([step.tree, sandbox.folders.home, join(sandbox.folder, 'tmp')], bytesMax),
     mbMax: sandbox.limits.diskMb,
     onTooMuch: (reason) => stopped.resolve({ disk: reason }),
   });

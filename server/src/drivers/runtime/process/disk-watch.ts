@@ -2,43 +2,53 @@ import { statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Folders of one app or build, and what they may hold. */
-export interface WatchedFolders {
-  folders: readonly string[];
+/** The files of one app or build, and what they may hold. */
+export interface WatchedFiles {
+  /** May stop counting above the limit. */
+  measure: (bytesMax: number) => Promise<number>;
   mbMax: number;
   onTooMuch: (reason: string) => void;
 }
 
 export interface DiskWatch {
-  add(watched: WatchedFolders): { stop(): void };
+  add(watched: WatchedFiles): { stop(): void };
   close(): void;
 }
 
 const intervalMs = 1_000;
 const mb = 1024 * 1024;
 
+/** PostgreSQL needs it to go on. */
+const standardReserveMb = 1_024;
+
 /**
- * File systems have no quota that an ordinary user could set, so the folders are measured. The disk keeps a reserve for
- * PostgreSQL: before it is used up, the app that holds most is stopped.
+ * File systems have no quota that an ordinary user could set, so the files are measured. The disks of `folders` keep a
+ * reserve for PostgreSQL: before it is used up, the app that holds most is stopped.
  */
-export function createDiskWatch({ dataDir, reserveMb }: { dataDir: string; reserveMb: number }): DiskWatch {
-  const all = new Set<WatchedFolders>();
+export function createDiskWatch({
+  folders,
+  reserveMb = standardReserveMb,
+}: {
+  folders: readonly string[];
+  reserveMb?: number | undefined;
+}): DiskWatch {
+  const all = new Set<WatchedFiles>();
   let isWatching = false;
 
   async function check(): Promise<void> {
-    const used = new Map<WatchedFolders, number>();
+    const used = new Map<WatchedFiles, number>();
     for (const watched of [...all]) {
-      const bytes = await measure(watched.folders, watched.mbMax * mb);
+      const bytes = await watched.measure(watched.mbMax * mb);
       if (!all.has(watched)) continue;
       used.set(watched, bytes);
       if (bytes > watched.mbMax * mb) stop(watched, `used more than ${watched.mbMax} MiB of disk space`);
     }
     const [largest] = [...used].sort(([, a], [, b]) => b - a);
-    if (largest && largest[1] > mb && freeBytes(dataDir) < reserveMb * mb)
+    if (largest && largest[1] > mb && folders.some((folder) => freeBytes(folder) < reserveMb * mb))
       stop(largest[0], 'was stopped because the disk of the machine is almost full');
   }
 
-  function stop(watched: WatchedFolders, reason: string): void {
+  function stop(watched: WatchedFiles, reason: string): void {
     if (all.delete(watched)) watched.onTooMuch(reason);
   }
 
@@ -59,13 +69,13 @@ export function createDiskWatch({ dataDir, reserveMb }: { dataDir: string; reser
   };
 }
 
-function freeBytes(dataDir: string): number {
-  const { bavail, bsize } = statfsSync(dataDir);
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
 /** Up to a little more than the limit. Entries that vanish meanwhile count nothing. */
-async function measure(folders: readonly string[], bytesMax: number): Promise<number> {
+export async function measureFolders(folders: readonly string[], bytesMax: number): Promise<number> {
   let bytes = 0;
   const left = [...folders];
   for (let folder = left.pop(); folder !== undefined && bytes <= bytesMax; folder = left.pop())

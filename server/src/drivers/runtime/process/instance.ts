@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { InstanceState, StartJob } from '../runtime.ts';
+import { measureFolders } from './disk-watch.ts';
 import { runEnvironment } from './environment.ts';
 import { findPort, type PortFinder } from './find-port.ts';
 import { findServices } from './isolation.ts';
@@ -157,7 +158,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       },
     });
     const disk = deps.disk.add({
-      folders: [home, tmp],
+      measure: (bytesMax) => measureFolders([home, tmp], bytesMax),
       mbMax: job.limits.diskMb,
       onTooMuch(reason) {
         overDisk = reason;

@@ -78,19 +78,25 @@ export async function findIsolationProblem({
 
 const standardPorts: Record<string, number> = { 'https:': 443, 'postgres:': 5432, 'postgresql:': 5432 };
 
-/** Of services that may be on this machine or in a private network. */
-export async function findServices(texts: readonly string[]): Promise<Pick<Box, 'hostPorts' | 'allowed'>> {
+/** The addresses of services, which may be on this machine or in a private network. */
+export async function resolveServices(
+  texts: readonly string[],
+): Promise<{ address: string; port: number }[]> {
   const urls = texts.flatMap((text) => URL.parse(text) ?? []).filter(({ hostname }) => hostname !== '');
   const found = await Promise.all(
-    urls.map(async (url) => ({
-      port: Number(url.port) || (standardPorts[url.protocol] ?? 80),
-      addresses: await lookup(url.hostname, { family: 4, all: true }).catch(() => []),
-    })),
+    urls.map(async (url) => {
+      const port = Number(url.port) || (standardPorts[url.protocol] ?? 80);
+      const addresses = await lookup(url.hostname, { family: 4, all: true }).catch(() => []);
+      return addresses.map(({ address }) => ({ address, port }));
+    }),
   );
-  const services = found.flatMap(({ port, addresses }) =>
-    addresses.map(({ address }) => ({ port, address })),
-  );
-  const isLoopback = ({ address }: { address: string }) => address.startsWith('127.');
+  return found.flat();
+}
+
+export const isLoopback = ({ address }: { address: string }) => address.startsWith('127.');
+
+export async function findServices(texts: readonly string[]): Promise<Pick<Box, 'hostPorts' | 'allowed'>> {
+  const services = await resolveServices(texts);
   return {
     // pasta refuses a port that is named twice.
     hostPorts: [...new Set(services.filter(isLoopback).map(({ port }) => port))],

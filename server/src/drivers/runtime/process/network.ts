@@ -71,17 +71,23 @@ function network6(): string[] {
 const neverOpen = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
 const privateRanges = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
 
-/** Routes need no firewall, and the app has no right to change them. */
-export function routes({ egress, allowed }: BoxNetwork): string {
-  if (egress === 'none' && allowed.length === 0) return 'route del default\n';
+/** With the addresses of this machine. */
+export function closedRanges(egress: Egress): string[] {
   const own = Object.values(networkInterfaces())
     .flat()
     .flatMap((found) => (found?.family === 'IPv4' && !found.internal ? [`${found.address}/32`] : []));
   const closed = egress === 'none' ? ['0.0.0.0/1', '128.0.0.0/1'] : egress === 'public' ? privateRanges : [];
+  return [...neverOpen, ...closed, ...own];
+}
+
+/** Routes need no firewall, and the app has no right to change them. */
+export function routes({ egress, allowed }: BoxNetwork): string {
+  if (egress === 'none' && allowed.length === 0) return 'route del default\n';
+  const closed = closedRanges(egress);
   return [
-    ...[...neverOpen, ...closed, ...own].map((range) => `route add unreachable ${range}`),
+    ...closed.map((range) => `route add unreachable ${range}`),
     ...allowed
-      .filter((address) => !own.includes(`${address}/32`))
+      .filter((address) => !closed.includes(`${address}/32`))
       .map((address) => `route replace ${address}/32 via ${gateway}`),
     '',
   ].join('\n');

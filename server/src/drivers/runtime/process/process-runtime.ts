@@ -31,9 +31,6 @@ export interface ProcessRuntimeOptions {
 
 export type ProcessRuntime = Runtime & { readonly isSandboxed: boolean };
 
-/** PostgreSQL needs it to go on. */
-const diskReserveMb = 1_024;
-
 const standardTimes: Times = {
   buildMsMax: buildMinutesMax * 60_000,
   restartMsMin: 1_000,
@@ -61,7 +58,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     isolation,
     groups: openControlGroups({ use: options.controlGroups, node: nodes.own }),
     watch: createMemoryWatch(),
-    disk: createDiskWatch({ dataDir, reserveMb: options.diskReserveMb ?? diskReserveMb }),
+    disk: createDiskWatch({ folders: [dataDir], reserveMb: options.diskReserveMb }),
     baseEnvironment: options.baseEnvironment,
     toolchainDir: options.toolchainDir ?? join(dataDir, 'toolchains'),
     times: { ...standardTimes, ...options.times },

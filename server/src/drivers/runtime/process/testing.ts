@@ -72,6 +72,7 @@ function built(buildCommand: string): Sample {
 
 export interface ProcessWorld extends RuntimeWorld {
   dataDir: string;
+  listensAt: readonly string[];
 }
 
 export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): ProcessWorld {
@@ -80,6 +81,7 @@ export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): Pr
   mkdirSync(dataDir, { mode: 0o711 });
   return {
     dataDir,
+    listensAt: ['127.0.0.1', '0.0.0.0', 'localhost'],
     workDir: join(dataDir, 'runtime', 'work'),
     open: () =>
       createProcessRuntime({

@@ -8,6 +8,7 @@ import type { ComposeArtifact } from '../artifacts.ts';
 import type { DockerDeps } from '../docker-deps.ts';
 import { isMain, listContainers, stopOtherDeployments } from '../instances.ts';
 import { instanceLabels, instanceName, labelNames } from '../labels.ts';
+import { composeBridge, ensureServicesNetwork } from '../networks.ts';
 import { removeInstance } from '../remove-instance.ts';
 import { logConfig, pidsMax } from '../start-instance.ts';
 import { type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
@@ -26,7 +27,9 @@ export async function startCompose(
   const folder = await mkdtemp(join(deps.scratchDir, 'compose-'));
   try {
     const file = join(folder, 'compose.json');
-    await writeFile(file, JSON.stringify(createComposeFile(deps, job, { artifact, port })), { mode: 0o600 });
+    const network = deps.swarmNode === null ? null : await ensureServicesNetwork(deps);
+    const content = createComposeFile(deps, job, { artifact, port, network });
+    await writeFile(file, JSON.stringify(content), { mode: 0o600 });
     await runTool(deps, job, { file, folder });
     return port;
   } catch (error) {
@@ -78,7 +81,7 @@ const restartsMax = 10;
 function createComposeFile(
   deps: DockerDeps,
   job: StartJob,
-  options: { artifact: ComposeArtifact; port: number },
+  options: { artifact: ComposeArtifact; port: number; network: string | null },
 ) {
   const { app, images } = options.artifact;
   const share = Object.keys(app.services).length;
@@ -108,6 +111,11 @@ function createComposeFile(
   return withoutReferences({
     version: isSwarm ? '3.9' : '2.4',
     services: Object.fromEntries(services),
+    networks:
+      options.network === null
+        ? { default: { driver_opts: composeBridge(deps, job) } }
+        : // A Swarm knows the names of services only in its own kind of network, which leads nowhere here.
+          { default: { internal: true }, outside: { external: true, name: options.network } },
     volumes: Object.fromEntries(app.volumes.map((name) => [name, { name: `svc-${job.appId}-${name}` }])),
   });
 }
@@ -161,6 +169,7 @@ function swarmFields(deps: DockerDeps, shape: ServiceShape & { labels: Record<st
   const { limits, port, target, labels } = shape;
   return {
     depends_on: Object.keys(shape.service.dependsOn),
+    networks: ['default', 'outside'],
     deploy: {
       replicas: 1,
       labels,

@@ -1,0 +1,229 @@
+import { type IsolationOptions, isLoopback, resolveServices } from '../process/isolation.ts';
+import { closedRanges } from '../process/network.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { type ContainerSummary, EngineError, ignoreMissing, readFrames } from './engine.ts';
+import { instanceFilter, labelNames } from './labels.ts';
+import { bridgePrefix, installationHash, machineName } from './networks.ts';
+
+/** Keeps containers from the engine's machine, from private networks and from each other. */
+export interface Firewall {
+  /** Why apps are refused, or null. */
+  protect(): Promise<string | null>;
+  /** Before an instance starts, for the services that it may use. */
+  open(instanceId: string, urls: readonly string[]): Promise<void>;
+  /** For the label of its containers, which a later server reads. */
+  services(instanceId: string): readonly Service[];
+  forget(instanceId: string): void;
+  close(): Promise<void>;
+}
+
+/** `address` is null for the engine's machine. */
+export interface Service {
+  address: string | null;
+  port: number;
+}
+
+/** Rules can vanish, for example when a firewall of the machine is reloaded. */
+const renewMs = 60_000;
+
+export function createFirewall(
+  deps: Pick<DockerDeps, 'engine' | 'installation' | 'baseImage' | 'buildVariables' | 'log'>,
+  { use, egress }: Pick<IsolationOptions, 'use' | 'egress'>,
+): Firewall {
+  const { engine, installation, log } = deps;
+  const starting = new Map<string, Service[]>();
+  let applied: { at: number; services: Set<string> } | null = null;
+  let queue: Promise<unknown> = Promise.resolve();
+  const closing = new AbortController();
+
+  function isApplied(services: readonly Service[]): boolean {
+    if (applied === null || Date.now() - applied.at > renewMs) return false;
+    return services.every((service) => applied?.services.has(JSON.stringify(service)));
+  }
+
+  async function apply(services: readonly Service[]): Promise<void> {
+    if (isApplied(services)) return;
+    const query = { all: 1, ...instanceFilter(labelNames.installation, installation) };
+    const containers = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
+    const labelled = containers.flatMap(({ Labels }) => parseServices(Labels[labelNames.services]));
+    const builds = await findServices(Object.values(deps.buildVariables));
+    const all = new Set(
+      [...labelled, ...[...starting.values()].flat(), ...builds, ...services].map((it) => JSON.stringify(it)),
+    );
+    const parsed = [...all].map((text) => JSON.parse(text) as Service);
+    const args = rules({ installation, egress, services: parsed });
+    await runOnMachine(deps, { args, signal: closing.signal });
+    applied = { at: Date.now(), services: all };
+  }
+
+  function protect(services: readonly Service[] = []): Promise<string | null> {
+    if (use === 'none') return Promise.resolve(null);
+    const next = queue
+      .then(() => apply(services))
+      .then(
+        () => null,
+        (error: unknown) => {
+          if (!(error instanceof EngineError)) throw error;
+          const problem = `Apps cannot be isolated: the network rules of the Docker engine could not be set. ${error.message}`;
+          if (use === 'required') return problem;
+          log.warn({ err: error }, 'apps run without isolation from the networks of this machine');
+          return null;
+        },
+      );
+    queue = next.catch(() => {});
+    return next;
+  }
+
+  return {
+    protect: () => protect(),
+    async open(instanceId, urls) {
+      const services = await findServices(urls);
+      starting.set(instanceId, services);
+      const problem = await protect(services);
+      if (problem === null) return;
+      starting.delete(instanceId);
+      throw new Error(problem);
+    },
+    services: (instanceId) => starting.get(instanceId) ?? [],
+    forget: (instanceId) => void starting.delete(instanceId),
+    async close() {
+      closing.abort(new Error('The server is stopping.'));
+      await queue;
+    },
+  };
+}
+
+async function findServices(urls: readonly string[]): Promise<Service[]> {
+  const isMachine = (url: string) => URL.parse(url)?.hostname === machineName;
+  const onMachine = urls.filter(isMachine).map((url) => url.replace(machineName, '127.0.0.1'));
+  const others = await resolveServices(urls.filter((url) => !isMachine(url)));
+  return [
+    ...(await resolveServices(onMachine)).map(({ port }) => ({ address: null, port })),
+    // In a container, loopback is the container.
+    ...others.filter((service) => !isLoopback(service)),
+  ];
+}
+
+function parseServices(label: string | undefined): Service[] {
+  return label === undefined ? [] : (JSON.parse(label) as Service[]);
+}
+
+interface Rules {
+  installation: string;
+  egress: IsolationOptions['egress'];
+  services: readonly Service[];
+}
+
+/** Arguments of the script: names, then the rules before and after those of the name servers. */
+function rules({ installation, egress, services }: Rules): string[] {
+  const name = `SVC-${installationHash(installation)}`;
+  const bridges = `${bridgePrefix(installation)}+`;
+  const [input, forward, refuse] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`];
+  const begin = [
+    '*filter',
+    ...[input, forward, refuse].map((chain) => `:${chain} - [0:0]`),
+    // The kernel limits how many ICMP messages it sends.
+    `-A ${refuse} -p tcp -j REJECT --reject-with tcp-reset`,
+    `-A ${refuse} -j REJECT`,
+  ];
+  for (const chain of [input, forward])
+    begin.push(`-A ${chain} -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN`);
+  // The engine itself drops packets between bridges, and within the bridge that instances share.
+  begin.push(`-A ${forward} -o ${bridges} -j RETURN`);
+  for (const { address, port } of services) {
+    const to = `-p tcp --dport ${port} -j RETURN`;
+    if (address === null) begin.push(`-A ${input} ${to}`);
+    else begin.push(...[input, forward].map((chain) => `-A ${chain} -d ${address} ${to}`));
+  }
+  const end = [
+    `-A ${input} -j ${refuse}`,
+    ...closedRanges(egress).map((range) => `-A ${forward} -d ${range} -j ${refuse}`),
+  ];
+  const lines = (all: string[]) => all.map((line) => `${line}\n`).join('');
+  return [input, forward, bridges, egress === 'none' ? 'none' : 'open', lines(begin), lines(end)];
+}
+
+/**
+ * Replaces the rules in one step, as the first ones of their chains. The engine asks name servers from the container, so
+ * they are open for that.
+ */
+const script = `export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:/run/current-system/sw/bin
+input=$1 forward=$2 bridges=$3 names=$4 begin=$5 end=$6
+user=FORWARD; iptables -w -n -L DOCKER-USER >/dev/null 2>&1 && user=DOCKER-USER
+first() {
+  $1 -w -C "$2" -i "$bridges" -j "$3" 2>/dev/null && echo "-D $2 -i $bridges -j $3"
+  echo "-I $2 1 -i $bridges -j $3"
+}
+servers() {
+  sed -n 's/^nameserver[[:space:]]*//p' /etc/resolv.conf /run/systemd/resolve/resolv.conf
+  tr -d '[:space:]"' < /etc/docker/daemon.json | sed -n 's/.*dns:\\[\\([^]]*\\)\\].*/\\1/p' | tr , '\\n'
+}
+{
+  printf %s "$begin"
+  [ "$names" = none ] || servers 2>/dev/null | grep -E '^[0-9]+(\\.[0-9]+){3}$' | grep -v '^127' | sort -u | while read -r server; do
+    for chain in "$input" "$forward"; do for protocol in udp tcp; do
+      echo "-A $chain -d $server -p $protocol --dport 53 -j RETURN"
+    done; done
+  done
+  printf %s "$end"
+  first iptables INPUT "$input"
+  first iptables "$user" "$forward"
+  echo COMMIT
+} | iptables-restore -w --noflush || exit 1
+if ip6tables -w -n -L INPUT >/dev/null 2>&1; then
+  { echo '*filter'; first ip6tables INPUT REJECT; first ip6tables FORWARD REJECT; echo COMMIT; } | ip6tables-restore -w --noflush
+fi`;
+
+/** The engine's own `iptables`, in its network, wherever the engine is and whoever runs this server. */
+async function runOnMachine(
+  { engine, baseImage, installation }: Pick<DockerDeps, 'engine' | 'baseImage' | 'installation'>,
+  { args, signal }: { args: readonly string[]; signal: AbortSignal },
+): Promise<void> {
+  const body = {
+    Image: baseImage,
+    Entrypoint: [],
+    Cmd: ['chroot', '/machine', '/bin/sh', '-c', script, 'svc-firewall', ...args],
+    User: '0:0',
+    Labels: { [labelNames.installation]: installation },
+    HostConfig: {
+      NetworkMode: 'host',
+      UsernsMode: 'host',
+      Binds: ['/:/machine'],
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_ADMIN', 'NET_RAW', 'SYS_CHROOT'],
+      SecurityOpt: ['label=disable', 'no-new-privileges'],
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
+    },
+  };
+  const create = () => engine.json<{ Id: string }>('POST', '/containers/create', { body, signal });
+  const created = await create().catch(async (error: unknown) => {
+    if (!(error instanceof EngineError && error.status === 404)) throw error;
+    await pull();
+    return create();
+  });
+  try {
+    const path = `/containers/${created.Id}`;
+    await engine.send('POST', `${path}/start`, { signal });
+    const { StatusCode } = await engine.json<{ StatusCode: number }>('POST', `${path}/wait`, { signal });
+    if (StatusCode !== 0) throw new EngineError(0, (await readOutput(created.Id)).slice(0, 500));
+  } finally {
+    await ignoreMissing(engine.send('DELETE', `/containers/${created.Id}`, { query: { force: 1, v: 1 } }));
+  }
+
+  async function pull(): Promise<void> {
+    const hasTag = /[:@][^/]*$/.test(baseImage);
+    const query = { fromImage: baseImage, tag: hasTag ? undefined : 'latest' };
+    await engine.send('POST', '/images/create', { query, timeoutMs: pullMsMax, signal });
+  }
+
+  async function readOutput(id: string): Promise<string> {
+    const query = { stdout: 1, stderr: 1 };
+    const { body: frames } = await engine.stream('GET', `/containers/${id}/logs`, { query });
+    let output = '';
+    for await (const { bytes } of readFrames(frames as unknown as AsyncIterable<Uint8Array>))
+      output += Buffer.from(bytes).toString();
+    return output;
+  }
+}
+
+const pullMsMax = 10 * 60_000;

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { type DockerWorld, dockerWorld, withBench } from './testing.ts';
+
+setDefaultTimeout(60_000);
+
+describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', () => {
+  let world: DockerWorld;
+  beforeAll(async () => {
+    world = await dockerWorld('single');
+  });
+  afterAll(async () => await world?.close());
+
+  test('before the disk is full, the app that holds most of it is stopped', async () => {
+    await withBench(world, { diskReserveMb: 1024 ** 3 }, async (bench) => {
+      const small = bench.app('web');
+      const running = await small.run();
+      const large = bench.app('web');
+      large.sample.plan.startCommand = 'dd if=/dev/zero of=/tmp/big bs=1M count=20; sleep 100';
+      const instance = await large.start(await large.build());
+      await bench.until(() => large.lines('platform').some((line) => line.includes('disk of the machine')));
+      await bench.until(async () => (await instance.getState()).state === 'failed');
+      expect(await instance.getState()).toMatchObject({ detail: expect.stringContaining('almost full') });
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+    });
+  });
+
+  test('before the disk is full, a build that fills it is stopped', async () => {
+    await withBench(world, { diskReserveMb: 1024 ** 3 }, async (bench) => {
+      for (const name of ['web', 'site'] as const) {
+        const app = bench.app(name);
+        app.sample.plan.buildCommand = 'dd if=/dev/zero of=big bs=1M count=20; sleep 100';
+        const error = await app.build().catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ step: 'build', message: expect.stringContaining('almost full') });
+      }
+    });
+  });
+
+  test('files in volumes of the image count as disk space', async () => {
+    await withBench(world, {}, async (bench) => {
+      const app = bench.app('web');
+      Object.assign(app.sample.plan, { dockerfile: 'Dockerfile', startCommand: null });
+      app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}
+VOLUME /data
+CMD dd if=/dev/zero of=/data/big bs=1M count=100; sleep 100
+`;
+      await app.start(await app.build());
+      await bench.until(() => app.lines('platform').some((line) => line.includes('more than 64 MiB')));
+    });
+  });
+
+  test('services of a compose app connect to each other and to nothing else', async () => {
+    await withBench(world, {}, async (bench) => {
+      const port = await world.servesOnMachine();
+      const victim = await bench.app('web').run();
+      const app = bench.app('web');
+      app.sample.method = 'compose';
+      Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });
+      const urls = [
+        'http://side:8080/',
+        ...(await world.targets?.(victim))!.hosts.flatMap((host) =>
+          [8080, port, victim.address.split(':').at(-1)].map((each) => `http://${host}:${each}/`),
+        ),
+      ];
+      app.sample.files.Dockerfile = `FROM ${world.engine.baseImage}\nCOPY *.js /\nCMD ["node", "/app.js"]\n`;
+      app.sample.files['side.js'] =
+        "require('node:http').createServer((_, answer) => answer.end()).listen(8080)";
+      app.sample.files['compose.yaml'] = `services:
+  web: { build: ., ports: ["80:8080"], depends_on: [side] }
+  side: { build: ., command: ["node", "/side.js"] }
+`;
+      app.sample.files['app.js'] = `(async () => {
+        while (!(await fetch('http://side:8080/').catch(() => null))) await new Promise((go) => setTimeout(go, 50));
+        await Promise.all(${JSON.stringify(urls)}.map(async (url) => {
+          if (await fetch(url, { signal: AbortSignal.timeout(3000) }).catch(() => null)) console.log(url);
+        }));
+        console.log('done');
+      })(); setInterval(() => {}, 1000);`;
+      await app.start(await app.build());
+      await bench.until(() => app.lines('stdout').includes('web | done'));
+      const lines = app.lines('stdout').filter((line) => line.startsWith('web | http'));
+      expect(lines).toEqual(['web | http://side:8080/']);
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { StartJob } from '../runtime.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { EngineError } from './engine.ts';
+import { filters, labelNames } from './labels.ts';
+
+/** The engine's machine, as containers see it. */
+export const machineName = 'host.docker.internal';
+export const extraHosts = [`${machineName}:host-gateway`];
+
+export const installationHash = (installation: string) => shortHash(installation);
+const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 6);
+
+/** The firewall finds the bridges of an installation by it. Linux allows 15 characters for the whole name. */
+export const bridgePrefix = (installation: string) => `svc${installationHash(installation)}`;
+
+const bridgeName = 'com.docker.network.bridge.name';
+
+const icc = 'com.docker.network.bridge.enable_icc';
+type Purpose = 'apps' | 'builds';
+
+/** Builds have a network of their own: a Dockerfile's commands may run as root, with more rights than instances. */
+export async function ensureNetwork(
+  { engine, network, installation }: Pick<DockerDeps, 'engine' | 'network' | 'installation'>,
+  purpose: Purpose,
+): Promise<string> {
+  if (network !== null && purpose === 'apps') return network;
+  const name = `svc-${installationHash(installation)}-${purpose}`;
+  const find = async () => {
+    const found = await engine.json<{ Id: string; Name: string }[]>('GET', '/networks', {
+      query: filters({ name: [name], driver: ['bridge'] }),
+    });
+    return found.find(({ Name }) => Name === name)?.Id;
+  };
+  const existing = await find();
+  if (existing !== undefined) return existing;
+  try {
+    const created = await engine.json<{ Id: string }>('POST', '/networks/create', {
+      body: {
+        Name: name,
+        Driver: 'bridge',
+        Labels: { [labelNames.installation]: installation },
+        Options: {
+          [icc]: 'false',
+          [bridgeName]: `${bridgePrefix(installation)}${purpose === 'apps' ? 'a' : 'b'}`,
+        },
+      },
+    });
+    return created.Id;
+  } catch (error) {
+    // Another server may have created it; the engine allows each bridge name once.
+    const other = error instanceof EngineError ? await find() : undefined;
+    if (other === undefined) throw error;
+    return other;
+  }
+}
+
+/** The network of one compose app, whose services connect to each other. */
+export const composeBridge = ({ installation }: DockerDeps, { instanceId }: StartJob) => ({
+  [bridgeName]: `${bridgePrefix(installation)}${shortHash(instanceId)}`,
+});
+
+/**
+ * A Swarm takes the options of a bridge only from a second network, which exists on one node. Instances run on that node.
+ * Its own kind, `overlay`, has no bridge that the firewall could name.
+ */
+export async function ensureServicesNetwork({ engine, network, installation }: DockerDeps): Promise<string> {
+  if (network !== null) return network;
+  const name = `svc-${installationHash(installation)}-services`;
+  const config = `${name}-config`;
+  const options = { [icc]: 'false', [bridgeName]: `${bridgePrefix(installation)}s` };
+  for (const body of [
+    { Name: config, ConfigOnly: true, Options: options },
+    { Name: name, Driver: 'bridge', Scope: 'swarm', ConfigFrom: { Network: config } },
+  ])
+    await engine
+      .send('POST', '/networks/create', { body: { ...body, CheckDuplicate: true } })
+      .catch((error: unknown) => {
+        if (!(error instanceof EngineError && error.status === 409)) throw error;
+      });
+  return name;
+}
