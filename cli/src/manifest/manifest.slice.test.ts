@@ -84,7 +84,10 @@ describe('a svc.yaml', () => {
   test.each([
     ['deploy:\n  method: wasm\n', 'svc.yaml:2:11: deploy.method must be one of docker, compose, static'],
     ['name: 3\n', 'svc.yaml:1:7: name must be a text'],
-    ['build: [make]\n', 'svc.yaml:1:8: build must be a command, false, or an object with install, command and dir'],
+    [
+      'build: [make]\n',
+      'svc.yaml:1:8: build must be a command, false, or an object with install, command and dir',
+    ],
     ['env:\n  PORT: 80\n', 'svc.yaml:2:9: env.PORT must be a text; put it in quotes'],
     ['env:\n  A-B: x\n', 'svc.yaml:2:8: env.A-B must be the name of a variable: letters, digits and _'],
     ['app:\n  data_scopes: [a, 3]\n', 'svc.yaml:2:20: app.data_scopes.1 must be a text'],
