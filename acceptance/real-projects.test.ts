@@ -157,6 +157,24 @@ describe('install, build and start are separate steps', () => {
   });
 });
 
+test('an app can write into its own folder, and what it wrote is gone with the instance', async () => {
+  const app = await deploy({
+    'svc.yaml': 'start: node run.js\n',
+    'data/list.txt': 'first',
+    'run.js': `
+      const { appendFileSync, readFileSync } = require('node:fs');
+      require('node:http').createServer((request, response) => {
+        if (request.url === '/add') appendFileSync('data/list.txt', ' more');
+        response.end(readFileSync('data/list.txt', 'utf8'));
+      }).listen(process.env.PORT);`,
+  });
+  const texts = [await app.ask(), await app.ask('/add'), await app.ask()].map(({ text }) => text);
+  expect([app.ended.state, ...texts]).toEqual(['live', 'first', 'first more', 'first more']);
+  await done(tenant.member.call('POST', `${app.base}/suspend`));
+  await done(tenant.member.call('POST', `${app.base}/resume`));
+  await until('another instance runs', async () => (await app.ask()).text === 'first', 30_000);
+});
+
 function pnpmLock(version: string): string {
   return `lockfileVersion: '${version}'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n${
     version === '9.0' ? '\nimporters:\n\n  .: {}\n' : ''

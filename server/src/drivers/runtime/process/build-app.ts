@@ -102,7 +102,8 @@ async function runCommands(deps: ProcessDeps, job: BuildJob, tree: string): Prom
       job.log('platform', `$ ${command}`);
       await runCommand(deps, { job, sandbox, command, tree: realTree, folder, deadline });
     }
-    await takeTreeBack(tree, owner, job.method === 'static' ? null : readerGroup(deps, job));
+    const readers = job.method === 'static' ? null : (deps.users.ofInstance(job.number)?.gid ?? null);
+    await takeTreeBack(tree, owner, { readers, isCopied: deps.isolation.sandbox !== null });
   } finally {
     await sandbox.close();
   }
@@ -117,8 +118,6 @@ async function addPackageBoundary(tree: string): Promise<void> {
 
 const publishesWholeSource = ({ method, plan }: BuildJob) =>
   method === 'static' && join(plan.dir, plan.outputDir ?? '.') === '.';
-
-const readerGroup = ({ users }: ProcessDeps, { number }: BuildJob) => users.ofInstance(number)?.gid ?? null;
 
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;

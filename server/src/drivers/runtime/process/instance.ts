@@ -62,7 +62,12 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   const tmp = join(folder, 'tmp');
   const folders = { home, tmp: sandbox ? '/tmp' : tmp };
   makeRunFolder(folder, { node, user });
-  for (const own of [home, tmp]) await makeOwnFolder(own, user);
+  const changes = join(folder, 'changes');
+  const own = [home, tmp, changes, ...['upper', 'work', 'merged'].map((name) => join(changes, name))];
+  const makeOwnFolders = async () => {
+    for (const each of own) await makeOwnFolder(each, user);
+  };
+  await makeOwnFolders();
   const group = createGroup(deps, id, job.limits);
   const guard = await startGuard(users, { mark: id, user });
 
@@ -98,7 +103,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     const preload = sandbox ? null : deps.layout.preload;
     const env = runEnvironment(visibleEnvironment(deps, tools), { job: job.env, folders, port, preload });
     const mounted = [
-      { path: tree, isWritable: false },
+      { path: tree, isWritable: false, changes },
       { path: home, isWritable: true },
       ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
     ];
@@ -158,7 +163,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       },
     });
     const disk = deps.disk.add({
-      measure: (bytesMax) => measureFolders([home, tmp], bytesMax),
+      measure: (bytesMax) => measureFolders([home, tmp, changes], bytesMax),
       mbMax: job.limits.diskMb,
       onTooMuch(reason) {
         overDisk = reason;
@@ -226,10 +231,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   /** Without what the app has written it can start again. */
   async function emptyFolders(): Promise<void> {
     overDisk = null;
-    for (const own of [home, tmp]) {
-      await removeTree(own);
-      await makeOwnFolder(own, user);
-    }
+    for (const each of [home, tmp, changes]) await removeTree(each);
+    await makeOwnFolders();
   }
 
   async function stop(graceMs: number): Promise<void> {

@@ -5,6 +5,12 @@ import { runProgram } from '../../os/processes.ts';
 import type { AppUser } from './app-users.ts';
 import { type BoxNetwork, forwardCommand, nameServer, pastaCommand, routes, type Target } from './network.ts';
 
+interface Source {
+  path: string;
+  /** The app changes a copy of the folder; its changes are stored here. */
+  changes?: string;
+}
+
 /** Own user, mount, process, IPC and network namespaces for each instance and each build. */
 export interface Sandbox {
   /** Goes before the command of the app. */
@@ -27,7 +33,7 @@ export interface ForwardOptions {
 export interface Box extends BoxNetwork {
   user: AppUser | null;
   /** Folders that have the same path inside. */
-  folders: readonly { path: string; isWritable: boolean }[];
+  folders: readonly (Source & { isWritable: boolean })[];
   tmp: string;
 }
 
@@ -67,9 +73,16 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
   const tools = toolFolders(options.path);
   const enter = (box: Box) => {
     const isRoot = box.user !== null;
-    const sources = [options.filesFolder, ...tools, box.tmp, ...box.folders.map(({ path }) => path)];
+    const sources: Source[] = [
+      ...[options.filesFolder, ...tools, box.tmp].map((path) => ({ path })),
+      ...box.folders,
+    ];
+    const copied = isRoot ? [] : box.folders.flatMap(({ path, changes }) => (changes ? [path, changes] : []));
     // As root, the folders are first mounted where the user of the app can enter.
-    const staged = (path: string) => (isRoot ? `/mnt/${sources.indexOf(path)}` : path);
+    const staged = (path: string, changes?: string) => {
+      if (isRoot) return `/mnt/${sources.findIndex((source) => source.path === path)}`;
+      return changes ? join(changes, 'merged') : path;
+    };
     const mounts = [
       ...mountReadOnly(visibleFolders),
       ...Object.keys(sandboxFiles).flatMap((name) => [
@@ -81,9 +94,9 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       '--bind',
       staged(box.tmp),
       '/tmp',
-      ...box.folders.flatMap(({ path, isWritable }) => [
-        isWritable ? '--bind' : '--ro-bind',
-        staged(path),
+      ...box.folders.flatMap(({ path, isWritable, changes }) => [
+        isWritable || changes ? '--bind' : '--ro-bind',
+        staged(path, changes),
         path,
       ]),
     ];
@@ -95,6 +108,9 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       enterScript,
       'svc-routes',
       routes(box),
+      ...mountInside,
+      ...copied,
+      '--',
       ...bwrapCommand,
       ...mounts,
       '--',
@@ -117,10 +133,21 @@ export async function tryOut(sandbox: Sandbox, box: Box): Promise<string | null>
   return status === 0 ? null : `Apps cannot be isolated on this machine: ${output.slice(0, 300)}`;
 }
 
+/** Where the kernel allows no overlay, the files are read-only. */
+const mountCopy = (options: string) => `copy() {
+  mount -t overlay svc -o "${options}lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$3" 2>/dev/null ||
+    { mount --bind "$1" "$3" && mount -o remount,bind,ro "$3"; }
+}`;
+
 // Runs as root in a mount namespace of its own.
-const stageScript = `mount -t tmpfs -o mode=711 svc /mnt || exit 126
+const stageScript = `${mountCopy('')}
+mount -t tmpfs -o mode=711 svc /mnt || exit 126
 n=$1; at=0; shift
-while [ "$at" -lt "$n" ]; do mkdir "/mnt/$at" && mount --bind "$1" "/mnt/$at" || exit 126; shift; at=$((at+1)); done
+while [ "$at" -lt "$n" ]; do
+  mkdir "/mnt/$at" || exit 126
+  if [ -n "$2" ]; then copy "$1" "$2" "/mnt/$at"; else mount --bind "$1" "/mnt/$at"; fi || exit 126
+  shift 2; at=$((at+1))
+done
 mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun 2>/dev/null
 exec "$@"`;
 
@@ -129,8 +156,21 @@ const enterScript = `for fd in /proc/self/fd/*; do [ "\${fd##*/}" -le 2 ] || eva
 echo 0 2>/dev/null >/proc/sys/net/ipv4/ip_unprivileged_port_start
 printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"`;
 
+/** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
+const mountInside = [
+  'unshare',
+  '--mount',
+  '/bin/sh',
+  '-c',
+  `${mountCopy('userxattr,')}
+mount -t proc proc /proc 2>/dev/null
+while [ "$1" != -- ]; do copy "$1" "$2" "$2/merged" || exit 126; shift 2; done
+shift; exec "$@"`,
+  'svc-mount',
+];
+
 /** bwrap sets no-new-privs; here it would take away the rights to set up the namespaces. */
-const stage = ({ uid, gid }: AppUser, sources: readonly string[]) => [
+const stage = ({ uid, gid }: AppUser, sources: readonly Source[]) => [
   'unshare',
   '--mount',
   '--propagation',
@@ -140,7 +180,7 @@ const stage = ({ uid, gid }: AppUser, sources: readonly string[]) => [
   stageScript,
   'svc-stage',
   String(sources.length),
-  ...sources,
+  ...sources.flatMap(({ path, changes = '' }) => [path, changes]),
   'setpriv',
   '--reuid',
   String(uid),
@@ -149,18 +189,7 @@ const stage = ({ uid, gid }: AppUser, sources: readonly string[]) => [
   '--clear-groups',
 ];
 
-/** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
-const withOwnProc = [
-  'unshare',
-  '--mount',
-  '/bin/sh',
-  '-c',
-  'mount -t proc proc /proc 2>/dev/null; exec "$@"',
-  'svc-proc',
-];
-
 const bwrapCommand = [
-  ...withOwnProc,
   ...bwrapBase,
   '--hostname',
   'app',

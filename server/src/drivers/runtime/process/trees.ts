@@ -28,12 +28,24 @@ export async function giveTreeToUser(tree: string, { users, user }: TreeOwner): 
   await runAs({ users, user }, 'chmod', ['-R', 'u+rwX', '--', tree]);
 }
 
-export async function takeTreeBack(tree: string, owner: TreeOwner, readers: number | null): Promise<void> {
+/** The group `readers` can enter the tree then. With `isCopied` it may write, because instances change a copy of it. */
+export async function takeTreeBack(
+  tree: string,
+  owner: TreeOwner,
+  { readers, isCopied }: { readers: number | null; isCopied: boolean },
+): Promise<void> {
   if (!owner.user) return;
   await runAs(owner, 'chmod', ['-R', 'u+rwX,go+rX,go-w,u-s,g-s', '--', tree]);
-  // The content stays owned by the build's user, who can no longer enter the top folder.
-  await lchown(tree, 0, readers ?? 0);
-  await chmod(tree, readers === null ? 0o700 : 0o750);
+  // The content is owned by the build's user, who can no longer enter the top folder.
+  await lchown(tree, 0, 0);
+  await chmod(tree, 0o700);
+  if (readers === null) return;
+  if (isCopied) {
+    await run('chown', ['-RhP', `0:${readers}`, '--', tree]);
+    await run('chmod', ['-R', 'g+w', '--', tree]);
+  }
+  await lchown(tree, 0, readers);
+  await chmod(tree, 0o750);
 }
 
 export async function makeOwnFolder(folder: string, user: AppUser | null): Promise<void> {
