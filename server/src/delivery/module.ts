@@ -41,7 +41,7 @@ import { detectRoutes } from './detect/routes.ts';
 import { countEnv, deploymentEnvKey, envKey } from './env/env.ts';
 import { appEnvRoutes } from './env/routes.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
-import { connectedApps } from './git-connections/connected-apps.ts';
+import { createConnectedApps } from './git-connections/connected-apps.ts';
 import { purgeConnection } from './git-connections/connections.ts';
 import type { GitDeps } from './git-connections/deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
@@ -139,7 +139,7 @@ export const delivery: Module = {
       ...deps,
       app: builtIn,
       internalUrl: localUrl(config),
-      connectedApps,
+      connectedApps: createConnectedApps({ ...config, ...deps, gitHost: gitHostClient, pushDeployments }),
     });
     onStop(gitHost.stop);
     const appMetrics = createAppMetrics(deps);
@@ -175,7 +175,7 @@ export const delivery: Module = {
       ...appMetricsRoutes,
       ...templateRoutes,
       ...staticSiteRoutes({ baseUrl, appsDomain, urlKey, objects, isUnderReview }),
-      ...gitConnectionRoutes({ ...git, linkEvents }),
+      ...gitConnectionRoutes({ ...git, appsDomain, linkEvents, pushDeployments }),
       ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
       ...appEnvRoutes({ baseUrl, appsDomain, runtime, findLiveDeployment }),
       ...logRoutes({ waits: logWaits, now }),
