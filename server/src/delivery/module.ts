@@ -134,12 +134,14 @@ export const delivery: Module = {
     const workDir = join(config.dataDir, 'git-work');
     await removeStaleGitFolders(workDir, now());
     const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
+    const logWaits = createLogWaits(deps.invalidation);
+    const connected = { ...config, ...deps, gitHost: gitHostClient, pushDeployments, waits: logWaits };
     const gitHost = createGitHost({
       ...config,
       ...deps,
       app: builtIn,
       internalUrl: localUrl(config),
-      connectedApps: createConnectedApps({ ...config, ...deps, gitHost: gitHostClient, pushDeployments }),
+      connectedApps: createConnectedApps(connected),
     });
     onStop(gitHost.stop);
     const appMetrics = createAppMetrics(deps);
@@ -156,7 +158,7 @@ export const delivery: Module = {
       gitClient,
       gitHost,
       bootstrap: { ...config, ...deps, gitHost: gitHostClient, git: gitClient },
-      logWaits: createLogWaits(deps.invalidation),
+      logWaits,
       appMetrics,
     };
   },

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppRow, findAppRow, listOwnedAppIds } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
+import { appTag } from '../../core/tags.ts';
 import type { ConnectedApps, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
-import { listLastLines } from '../logs/store.ts';
+import { type LogWaits, readLastLines } from '../logs/read-lines.ts';
 import {
   type ConnectionRow,
   findConnectionRow,
@@ -31,6 +31,7 @@ export interface ConnectedAppsDeps extends OperatorDeps {
   appsDomain: string;
   now: () => Date;
   pushDeployments: PushDeployments;
+  waits: Pick<LogWaits, 'wait' | 'isStopping'>;
 }
 
 /** Passed to the built-in git host, which must not import this slice. */
@@ -115,7 +116,7 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
   return {
     text: joinLines(lines),
     follow: joinLines(follow),
-    waitForEnd: (signal) => waitForEnd(deps, { started, tenant: owner, signal }),
+    waitForEnd: (signal) => waitForEnd(deps, { started, tenant: owner, userId, signal }),
   };
 }
 
@@ -159,8 +160,9 @@ async function notConnectedLines(deps: ConnectedAppsDeps, { owner, repo, userId 
   ];
 }
 
+/** There is no notification for each change of a deployment. */
 const pollMs = 500;
-const keepAliveRounds = 10;
+const keepAliveMs = 5_000;
 const waitMsMax = 20 * 60_000;
 const lastLinesMax = 20;
 const lineCharsMax = 500;
@@ -169,17 +171,19 @@ const failedStates: readonly string[] = ['failed', 'canceled', 'skipped'];
 interface Waiting {
   started: readonly Started[];
   tenant: { id: string; slug: string };
+  userId: string;
   signal: AbortSignal;
 }
 
 async function* waitForEnd(
-  { db, now, pushDeployments, ...deps }: ConnectedAppsDeps,
-  { started, tenant, signal }: Waiting,
+  { db, now, pushDeployments, waits, ...urls }: ConnectedAppsDeps,
+  { started, tenant, userId, signal }: Waiting,
 ): AsyncGenerator<PushMessage> {
   const until = performance.now() + waitMsMax;
+  let sentAt = performance.now();
   let isFailed = false;
   let open = started;
-  for (let round = 1; ; round++) {
+  for (;;) {
     const left: Started[] = [];
     for (const each of open) {
       const { app } = each;
@@ -189,21 +193,25 @@ async function* waitForEnd(
         left.push(each);
         continue;
       }
-      if (!deployment) continue;
+      // The person may have lost the app meanwhile.
+      if (!deployment || !(await listOwnedAppIds(db, tenant.id, { userId })).includes(app.id)) continue;
       isFailed ||= failedStates.includes(deployment.state);
       const next = nextCommand(deployment, { tenant: tenant.slug, app: app.slug });
       const scope = { ...ref, source: 'build', deploymentId: deployment.id } as const;
-      const log = deployment.state === 'failed' ? await listLastLines(db, scope, lastLinesMax) : [];
+      const log = deployment.state === 'failed' ? await readLastLines(db, scope, lastLinesMax) : [];
       yield joinLines([
-        `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { app, urls: deps })}`,
+        `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { app, urls })}`,
         ...log.map(({ text }) => `  | ${plainText(text)}`),
         next === null ? '' : `Next: ${next}`,
       ]);
     }
     open = left;
-    if (open.length === 0 || signal.aborted || performance.now() > until) break;
-    await sleep(pollMs, undefined, { signal }).catch(() => {});
-    if (round % keepAliveRounds === 0) yield '';
+    const [first] = open;
+    if (!first || signal.aborted || waits.isStopping() || performance.now() > until) break;
+    await waits.wait(appTag(first.app.id), pollMs);
+    if (performance.now() - sentAt < keepAliveMs) continue;
+    sentAt = performance.now();
+    yield '';
   }
   if (open.length > 0)
     yield joinLines(

@@ -22,6 +22,7 @@ import { createTenantAccess } from '../../people/tenants/tenants.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } from '../../testing.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { createConnectedApps } from '../git-connections/connected-apps.ts';
+import { createLogWaits } from '../logs/read-lines.ts';
 import { useEnv } from '../testing.ts';
 import { getTenantInstallation } from './accounts-store.ts';
 import { builtInAppKey } from './deps.ts';
@@ -73,6 +74,7 @@ async function startTestGitHost({ db, url }: TestDatabase) {
       gitHost: await openGitHost(address, { builtIn: app }),
       appsDomain: 'apps.example.test',
       pushDeployments,
+      waits: createLogWaits(changes),
     }),
     findCredential: createFindCredential({ ...shared, cache: cache() }),
     authenticate: createAuthenticate({ ...shared, cache: cache() }),
