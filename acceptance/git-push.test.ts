@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { hasChromium } from './support/chromium.ts';
 import { type Svc, svcFor } from './support/commands.ts';
+import { browserOf } from './support/console/browsing.ts';
+import { newVisitor } from './support/console/world.ts';
 import { setApp } from './support/database.ts';
 import { git, mustGit, pageFiles, remoteOf } from './support/git.ts';
 import { type App, done, newApp, newTenant, type Person, type Tenant, uniqueName } from './support/people.ts';
@@ -249,5 +252,23 @@ describe('svc apps git connect --create', () => {
     const refused = await svc(other);
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('already_connected')]);
     expect((await svc(['apps', 'git', 'connect', '--app', app.slug])).code).toBe(2);
+  });
+});
+
+describe.if(hasChromium)('the console', () => {
+  test('says where to push, and then what became of the push', async () => {
+    const visitor = await newVisitor(tenant.server, tenant.slug, 'Petra Pusher');
+    const app = await newApp(tenant, { owner: visitor }, { deploy_method: 'static' });
+    const browser = await browserOf(tenant.server, visitor, { width: 360, height: 900 });
+    const page = await browser.newPage();
+    await page.goto(`${tenant.server.baseUrl}/t/${tenant.slug}/apps/${app.slug}/deployments`);
+    const card = page.getByRole('region', { name: 'Repository' });
+    await card.getByText(`${tenant.server.baseUrl}/git/${nameOf(app)}.git`).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    const pushed = await (await newCopy()).push(remote(app, visitor), '-o', 'wait');
+    expect(pushed.stderr).toContain(': live at ');
+    await page.reload();
+    await card.getByRole('link', { name: /^Deployment #1: live at/ }).waitFor();
+    await browser.close();
   });
 });

@@ -51,7 +51,7 @@ export function GitCard() {
                   No repository is connected. Connect one to deploy every push to its branch.
                 </Text>
                 {push_url !== null && (
-                  <Text size="sm">
+                  <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
                     Or push to <span className="mono">{push_url}</span>: the first push creates the
                     repository, connects it and deploys.
                   </Text>
