@@ -209,6 +209,49 @@ describe('svc deploy', () => {
     expect((await deploy(app, {}, '--execute')).code).toBe(7);
   });
 
+  test('is waited for by id or as the latest: 0 live, 9 failed, 10 timed out, 11 needs a review', async () => {
+    const app = await newSite();
+    const of = ['--app', app.id];
+    const wait = (which: string, ...args: string[]) =>
+      asOwner(['deployments', 'wait', which, ...of, ...args]);
+    expect((await wait('latest')).code).toBe(5);
+    expect((await wait(Bun.randomUUIDv7())).code).toBe(5);
+    const started = async (files: Files) =>
+      (await deploy(app, files, '--execute', '--detach', '--json')).json<Deployed>();
+
+    const first = await started(built('sleep 3'));
+    const late = await wait(first.id, '--timeout', '1s');
+    expect([late.code, late.stderr]).toEqual([10, expect.stringContaining('it continues')]);
+    const live = await wait('latest', '--json');
+    expect([live.code, live.json<Deployed>()]).toMatchObject([0, { id: first.id, state: 'live' }]);
+
+    const second = await started(built('echo the last words; exit 3'));
+    const followed = await asOwner(['deployments', 'logs', second.id, ...of, '--follow']);
+    expect([followed.code, followed.stdout]).toEqual([9, expect.stringContaining('the last words')]);
+    expect(followed.stderr).toContain('#2 failed');
+    const lines = await asOwner(['deployments', 'logs', second.id, ...of, '--follow', '--json']);
+    expect([lines.code, lines.stdout]).toEqual([9, expect.stringContaining('the last words')]);
+    expect((await asOwner(['deployments', 'logs', second.id, ...of])).code).toBe(0);
+    const failed = await wait('latest', '--json');
+    expect([failed.code, failed.json<Deployed>().state]).toEqual([9, 'failed']);
+    expect(failed.stderr).toContain('the last words');
+
+    const third = await started(built('sleep 20'));
+    await asOwner(['deployments', 'cancel', third.id, ...of, '--execute']);
+    expect((await wait(third.id)).code).toBe(9);
+    expect((await asOwner(['deployments', 'logs', third.id, ...of, '--follow'])).code).toBe(9);
+    await started(staticSource());
+    expect((await wait('latest')).code).toBe(0);
+    const replaced = await wait(first.id, '--json');
+    expect([replaced.code, replaced.json<Deployed>().state]).toEqual([0, 'superseded']);
+
+    await setApp(world.tenant.server, app.id, { visibility: 'public' });
+    const { id } = await started(staticSource());
+    const review = await wait('latest', '--json');
+    expect([review.code, review.json<Deployed>()]).toMatchObject([11, { id, state: 'built' }]);
+    expect(review.stderr).toContain('review');
+  });
+
   test('can be rolled back', async () => {
     const app = await newSite();
     const first = (await deploy(app, staticSource(), '--execute', '--json')).json<Deployed>();

@@ -220,7 +220,10 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   // Without --detach the command would wait: these deployments stay in the queue.
   deploy: line('--app {app} --from-dir {folder} --detach', fixtures.supersededDeployment, folder),
   'deployments list, logs': line('--app {app}', fixtures.supersededDeployment),
-  'deployments get, deployments logs': line('{deployment} --app {app}', fixtures.supersededDeployment),
+  'deployments get, deployments wait, deployments logs': line(
+    '{deployment} --app {app}',
+    fixtures.supersededDeployment,
+  ),
   'deployments cancel': line('{deployment} --app {app}', fixtures.queuedDeployment),
   'deployments rollback': line('{deployment} --app {app} --detach', fixtures.supersededDeployment),
   'env list': line('--app {app}', fixtures.appWithVariable),

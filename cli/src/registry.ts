@@ -38,7 +38,7 @@ const files = [
   ['apps/static', 'apps static site staging', 'enable disable'],
   ['apps/record', 'apps', 'resource-presets'],
   ['deployments', '', 'deploy'],
-  ['deployments', 'deployments', 'list get logs rollback cancel'],
+  ['deployments', 'deployments', 'list get wait logs rollback cancel'],
   ['review', '', 'publish'],
   ['review', 'review', 'list get history approve reject withdraw'],
   ['deployments', '', 'logs'],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
+import { deploymentStates } from './deployments.ts';
 import { hookStates, pushOutcomes } from './git-connections.ts';
 import { gitRepoPattern, isGitRef } from './git-names.ts';
 import { timestamp, unchanged, uuid } from './shapes.ts';
@@ -14,6 +15,11 @@ export const GitPush = z.object({
   commit: z.string(),
   outcome: z.enum(pushOutcomes),
   deployment_id: uuid.nullable(),
+  deployment: z
+    .object({ id: uuid, seq: z.int(), state: z.enum(deploymentStates) })
+    .nullable()
+    .meta({ description: 'As it is now.' }),
+  summary: z.string().meta({ description: 'What became of the push, as git push prints it.' }),
   received_at: timestamp,
 });
 
@@ -33,6 +39,9 @@ export const GitConnection = z.object({
 
 export const GitStatus = z.object({
   connected: z.boolean(),
+  push_url: z.string().nullable().meta({
+    description: 'Where to push. If no repository is connected, the first push creates and connects it.',
+  }),
   connection: GitConnection.nullable(),
   last_push: GitPush.nullable(),
 });
@@ -41,8 +50,13 @@ export const getGitConnection = { params: appParams, answer: GitStatus };
 export const connectGit = {
   params: appParams,
   body: z.strictObject({
-    repo,
+    repo: repo.optional().meta({
+      description: 'Required, except with create at the built-in git host: by default named as the app.',
+    }),
     branch: branch.default('main'),
+    create: z.boolean().default(false).meta({
+      description: 'Create the repository, private and empty, if it does not exist.',
+    }),
     installation_id: installationId.optional().meta({
       description: 'Must belong to the owner of the repository; looked up when absent.',
     }),

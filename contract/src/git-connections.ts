@@ -27,6 +27,7 @@ export const connectGit = change<typeof shapes.connectGit>()({
     'already_connected',
     'installation_missing',
     'installation_mismatch',
+    'repo_exists',
   ],
   perMinuteMax: 60,
 });

@@ -90,20 +90,47 @@ export const deploymentsGet = defineCommand({
   examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop': 'Show its status' },
 });
 
+export const deploymentsWait = defineCommand({
+  words: 'deployments wait',
+  summary: 'Wait until a deployment has ended',
+  description:
+    'Exits with 0 when it is live (or was, and has been superseded), with 9 if it failed, was canceled or was skipped, ' +
+    'with 11 if a person must review it first, and with 10 if --timeout passes. The deployment continues then, and ' +
+    'after Ctrl-C. Of a failed one the last lines of the build log are shown. ' +
+    deployCredential,
+  kind: 'read',
+  credential: 'login_or_pat',
+  timeoutDefault: '20m',
+  calls: `${describeCall(getDeployment)}, for latest before it ${describeCall(listDeployments)}`,
+  positionals: [{ name: 'deployment-id', summary: 'Id of the deployment, or latest' }],
+  flags: appFlag,
+  run: async (ctx, { positionals, flags }) => {
+    const { waitForDeployment } = await import('../deploy/follow-deployment.ts');
+    return waitForDeployment(ctx, { app: flags.app, deployment: positionals['deployment-id'] });
+  },
+  output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
+  examples: {
+    'latest --app pet-shop': 'Wait for the newest one, for example after a push',
+    '01977777-7777-7777-8777-777777777777 --app pet-shop --timeout 5m': 'Wait at most 5 minutes',
+  },
+});
+
 export const deploymentsLogs = defineCommand({
   words: 'deployments logs',
   summary: 'Show the build log of a deployment',
   description:
-    'With --follow the command ends with the deployment, or at Ctrl-C (exit 130), which does not stop the deployment.',
+    'With --follow the command ends with the deployment, with exit code 9 if it failed, was canceled or was skipped, or ' +
+    'at Ctrl-C (exit 130), which does not stop the deployment.',
   kind: 'read',
   credential: 'login_or_pat',
   timeoutDefault: '24h',
-  calls: `${readBuildLog.method} ${readBuildLog.path}`,
+  calls: `${describeCall(readBuildLog)}, with --follow at the end ${describeCall(getDeployment)}`,
   positionals: [deploymentPositional],
   flags: { ...appFlag, ...logFlags },
   run: async (ctx, { positionals, flags }) => {
-    const [{ followLog, showLog }, { resolveTenant }] = await Promise.all([
+    const [{ showLog }, { followBuildLog }, { resolveTenant }] = await Promise.all([
       import('../deploy/logs.ts'),
+      import('../deploy/follow-deployment.ts'),
       import('../session/tenant.ts'),
     ]);
     const source = {
@@ -112,7 +139,7 @@ export const deploymentsLogs = defineCommand({
       app: flags.app,
       deployment: positionals['deployment-id'],
     };
-    return flags.follow ? followLog(ctx, source, flags.tail) : showLog(ctx, source, flags.tail);
+    return flags.follow ? followBuildLog(ctx, source, flags.tail) : showLog(ctx, source, flags.tail);
   },
   output: async () => (await import('../output/schemas.ts')).logSchema,
   examples: {

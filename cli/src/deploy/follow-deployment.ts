@@ -9,10 +9,11 @@ import type { Ctx } from '../context.ts';
 import { CliError } from '../framework/errors.ts';
 import { sanitize } from '../framework/text.ts';
 import { detectStyle } from '../output/render.ts';
-import { WorkFailedError } from '../session/problems.ts';
+import { rejectionError, WorkFailedError } from '../session/problems.ts';
+import { resolveTenant } from '../session/tenant.ts';
 import { isTransient, pause } from '../session/waiting.ts';
 import { deploymentView } from '../views/delivery.ts';
-import { type LogEntry, logLines, logLineText } from './logs.ts';
+import { followLog, type LogEntry, type LogSource, logLines, logLineText } from './logs.ts';
 
 const pollMs = 500;
 const lastLinesMax = 20;
@@ -22,6 +23,50 @@ export interface FollowInput {
   app: string;
   deployment: DeploymentRecord;
   log: 'shown' | 'unseen';
+}
+
+export async function waitForDeployment(
+  ctx: Ctx,
+  { app, deployment: ref }: { app: string; deployment: string },
+): Promise<Result> {
+  const tenantID = await resolveTenant(ctx);
+  const client = await ctx.client();
+  const deployment =
+    ref === 'latest'
+      ? (await client.call(listDeployments, { params: { tenantID, app }, query: { per_page: 1 } })).items[0]
+      : await client.call(getDeployment, { params: { tenantID, app, deployment: ref } });
+  if (!deployment)
+    throw rejectionError('not_found', {
+      detail: `${sanitize(app)} has never been deployed.`,
+      next: `svc deploy --app ${sanitize(app)} --execute`,
+    });
+  const result = await followDeployment(ctx, { tenantID, app, deployment, log: 'unseen' });
+  if (result.failed instanceof WorkFailedError) await printLogEnd(ctx, { tenantID, app, deployment });
+  return result;
+}
+
+/** Best effort: the end of the log explains a failure, but the wait has its result without it. */
+async function printLogEnd(ctx: Ctx, { tenantID, app, deployment }: Omit<FollowInput, 'log'>): Promise<void> {
+  const source = { log: 'build', tenantID, app, deployment: deployment.id } as const;
+  try {
+    for await (const lines of logLines(ctx, source, { tail: lastLinesMax, until: 'there' }))
+      await printLastLines(ctx, lines);
+  } catch (cause) {
+    if (ctx.signal.aborted) throw cause;
+  }
+}
+
+/** The log of a failed build is all there, so it is shown before the failure. */
+export async function followBuildLog(
+  ctx: Ctx,
+  source: LogSource & { log: 'build' },
+  tail: number | undefined,
+): Promise<Result> {
+  const { exit, failed, ...result } = await followLog(ctx, source, tail);
+  if (exit !== undefined || failed !== undefined) return { ...result, exit, failed };
+  const { tenantID, app, deployment } = source;
+  const ended = await (await ctx.client()).call(getDeployment, { params: { tenantID, app, deployment } });
+  return { ...result, failed: deploymentOutcome(ended, { app, before: 'unknown' }).failed };
 }
 
 export async function followDeployment(ctx: Ctx, followed: FollowInput): Promise<Result> {

@@ -24,8 +24,9 @@ import { isWebUrl, noteUnchanged, pendingResult, redactDeviceCode } from './show
 
 export interface AppConnection {
   app: string;
-  repo: string;
+  repo: string | undefined;
   branch: string;
+  create: boolean | undefined;
   installationId: number | undefined;
   mode: 'direct' | 'guided';
   resume: ResumeOptions | null;
@@ -54,7 +55,8 @@ export async function connectApp(ctx: Ctx, request: AppConnection): Promise<Resu
 
 async function tryConnect(ctx: Ctx, request: AppConnection): Promise<Result> {
   const params = { tenantID: await resolveTenant(ctx), app: request.app };
-  const body = { repo: request.repo, branch: request.branch, installation_id: request.installationId };
+  const { repo, branch, create, installationId } = request;
+  const body = { repo, branch, create, installation_id: installationId };
   const limited = withTimeout(redactDeviceCode(ctx), requestMs);
   const result = await mutate(limited, connectGit, { params, body }, { view: connectionView });
   return noteUnchanged(ctx, result);
@@ -64,7 +66,7 @@ async function tryConnect(ctx: Ctx, request: AppConnection): Promise<Result> {
 async function previewLink(ctx: Ctx, { repo, resume }: AppConnection, cause: unknown): Promise<Result> {
   if (!isProblem(cause, 'git_account_required')) throw cause;
   ctx.note(
-    `Your git host account is not linked. You first approve a code there; then ${sanitize(repo)} is connected.`,
+    `Your git host account is not linked. You first approve a code there; then ${sanitize(repo ?? 'the repository')} is connected.`,
   );
   if (resume !== null) return previewApproval(ctx, await codeScope(ctx), resume, 'connect');
   const input = { params: { tenantID: await resolveTenant(ctx) } };
@@ -89,8 +91,8 @@ async function guideInstallation(ctx: Ctx, request: AppConnection, cause: unknow
   return { value: started, text: () => '', exit: 11 };
 }
 
-function repoOwner(repo: string): string {
-  return sanitize(repo.split('/')[0] ?? '');
+function repoOwner(repo: string | undefined): string {
+  return sanitize(repo?.split('/')[0] ?? 'its owner');
 }
 
 function isProblem(cause: unknown, code: ErrorCode): boolean {

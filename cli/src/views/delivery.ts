@@ -111,7 +111,8 @@ export const gitStatusView: View = {
   columns: ['connected'],
   fields: [
     'connected',
-    ...['repo', 'branch', 'private', 'installation_id', 'web_url', 'clone_url'].map((name) => ({
+    'push_url',
+    ...['repo', 'branch', 'private', 'installation_id', 'web_url'].map((name) => ({
       title: name,
       value: ({ connection }: Record<string, unknown>) => Reflect.get(Object(connection), name),
     })),
@@ -125,7 +126,7 @@ function hookText(hook: unknown): string {
   return [state, detail].filter(Boolean).join(': ');
 }
 
-function pushText({ commit, branch, outcome, received_at }: Record<string, unknown>): string {
+function pushText({ commit, branch, summary, received_at }: Record<string, unknown>): string {
   if (typeof commit !== 'string') return '';
-  return `${commit.slice(0, 12)} to ${branch} at ${received_at}: ${outcome}`;
+  return `${commit.slice(0, 12)} to ${branch} at ${received_at}: ${summary}`;
 }

@@ -41,7 +41,7 @@ import { detectRoutes } from './detect/routes.ts';
 import { countEnv, deploymentEnvKey, envKey } from './env/env.ts';
 import { appEnvRoutes } from './env/routes.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
-import { connectedApps } from './git-connections/connected-apps.ts';
+import { createConnectedApps } from './git-connections/connected-apps.ts';
 import { purgeConnection } from './git-connections/connections.ts';
 import type { GitDeps } from './git-connections/deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
@@ -134,12 +134,14 @@ export const delivery: Module = {
     const workDir = join(config.dataDir, 'git-work');
     await removeStaleGitFolders(workDir, now());
     const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
+    const logWaits = createLogWaits(deps.invalidation);
+    const connected = { ...config, ...deps, gitHost: gitHostClient, pushDeployments, waits: logWaits };
     const gitHost = createGitHost({
       ...config,
       ...deps,
       app: builtIn,
       internalUrl: localUrl(config),
-      connectedApps,
+      connectedApps: createConnectedApps(connected),
     });
     onStop(gitHost.stop);
     const appMetrics = createAppMetrics(deps);
@@ -156,7 +158,7 @@ export const delivery: Module = {
       gitClient,
       gitHost,
       bootstrap: { ...config, ...deps, gitHost: gitHostClient, git: gitClient },
-      logWaits: createLogWaits(deps.invalidation),
+      logWaits,
       appMetrics,
     };
   },
@@ -175,7 +177,7 @@ export const delivery: Module = {
       ...appMetricsRoutes,
       ...templateRoutes,
       ...staticSiteRoutes({ baseUrl, appsDomain, urlKey, objects, isUnderReview }),
-      ...gitConnectionRoutes({ ...git, linkEvents }),
+      ...gitConnectionRoutes({ ...git, appsDomain, linkEvents, pushDeployments }),
       ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
       ...appEnvRoutes({ baseUrl, appsDomain, runtime, findLiveDeployment }),
       ...logRoutes({ waits: logWaits, now }),

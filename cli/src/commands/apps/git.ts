@@ -104,13 +104,20 @@ export const appsGitConnect = defineCommand({
     'for the approval, elsewhere it stores the code and exits with 11, and the same line with --resume-last ' +
     'continues. The preview then covers the linking. If the git host app is not installed for the owner of the ' +
     'repository, the command shows the installation URL (exit 11), and svc git-host complete continues. With --direct ' +
-    'neither is started: the repository is connected at once, or the command fails.',
+    'neither is started: the repository is connected at once, or the command fails. With --create a repository that ' +
+    'does not exist is created, private and empty; at the built-in git host the first git push does the same.',
   kind: 'mutate',
   timeoutDefault: '20m',
   calls: `${describeCall(connectGit)}, where an installation is missing ${describeCall(beginGitConnection)}`,
   flags: {
     ...appFlag,
-    repo: { type: 'string', placeholder: 'owner/name', required: true, summary: 'Repository' },
+    repo: {
+      type: 'string',
+      placeholder: 'owner/name',
+      requiredUnless: ['create'],
+      summary: 'Repository (with --create at the built-in git host: <tenant>/<app>)',
+    },
+    create: { type: 'boolean', summary: 'Create the repository if it does not exist' },
     branch: { type: 'string', default: 'main', summary: 'Branch whose pushes are deployed' },
     'installation-id': {
       ...installationFlag['installation-id'],
@@ -131,6 +138,7 @@ export const appsGitConnect = defineCommand({
       app: flags.app,
       repo: flags.repo,
       branch: flags.branch,
+      create: flags.create,
       installationId: flags['installation-id'],
       mode: flags.direct ? 'direct' : 'guided',
       resume: resumeOptions(flags),
@@ -141,6 +149,7 @@ export const appsGitConnect = defineCommand({
     '--app pet-shop --repo acme/shop': 'Preview it',
     '--app pet-shop --repo acme/shop --branch release --direct --execute':
       'Connect a branch without questions',
+    '--app pet-shop --create --execute': 'Create a repository of the same name and connect it',
   },
 });
 

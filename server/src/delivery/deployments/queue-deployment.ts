@@ -10,6 +10,7 @@ import { drainAppInstances } from './instances-store.ts';
 import { deploymentName, needsReview, requireDeployable, workTag } from './rules.ts';
 import {
   type DeploymentRow,
+  findDeploymentRow,
   findNewestDeployment,
   insertDeploymentRow,
   listDeploymentRows,
@@ -85,8 +86,9 @@ export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): P
   return row;
 }
 
-/** Passed to the webhook of git-connections, which must not import this slice. */
+/** Passed to git-connections, which must not import this slice. */
 export const pushDeployments: PushDeployments = {
+  find: findDeploymentRow,
   findNewest: findNewestDeployment,
   deploy: (ctx, push) => queueDeployment(ctx, { ...push, trigger: 'push', source: 'repository' }),
 };

@@ -1,32 +1,231 @@
-import { findAppRow, listOwnedAppIds } from '../../apps/record/find-app.ts';
+import { type AppRow, findAppRow, listOwnedAppIds } from '../../apps/record/find-app.ts';
+import type { Db } from '../../core/db.ts';
+import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
+import { appTag } from '../../core/tags.ts';
+import type { ConnectedApps, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
+import { type LogWaits, readLastLines } from '../logs/read-lines.ts';
+import {
+  type ConnectionRow,
+  findConnectionRow,
+  listConnectionRowsOfApps,
+  listConnectionRowsOfRepo,
+} from './connection-store.ts';
+import { connectRepository } from './connections.ts';
+import type { GitDeps, PushDeployments, PushedDeployment } from './deps.ts';
+import { findPushRow } from './push-store.ts';
+import {
+  deploymentText,
+  hasEnded,
+  logPage,
+  nextCommand,
+  notDeployedAdvice,
+  type PushFacts,
+  pushSummary,
+  waitCommand,
+} from './push-texts.ts';
+import { recordPush } from './webhook.ts';
 
-import type { ConnectedApps } from '../git-host/deps.ts';
-import { listConnectionRowsOfApps, listConnectionRowsOfRepo } from './connection-store.ts';
-import { pushOutcome } from './rules.ts';
+export interface ConnectedAppsDeps extends OperatorDeps {
+  gitHost: GitDeps['gitHost'];
+  baseUrl: string;
+  appsDomain: string;
+  now: () => Date;
+  pushDeployments: PushDeployments;
+  waits: Pick<LogWaits, 'wait' | 'isStopping'>;
+}
 
 /** Passed to the built-in git host, which must not import this slice. */
-export const connectedApps: ConnectedApps = {
-  async listRepos(db, { tenantId, userId, host }) {
-    const appIds = await listOwnedAppIds(db, tenantId, { userId });
-    if (appIds.length === 0) return [];
-    const rows = await listConnectionRowsOfApps(db, tenantId, { appIds, host });
-    return rows.map(({ repo_id, app_id }) => ({ repoId: repo_id, appId: app_id }));
-  },
+export function createConnectedApps(deps: ConnectedAppsDeps): ConnectedApps {
+  const { gitHost } = deps;
+  return {
+    async listRepos(db, { tenantId, userId, host }) {
+      const appIds = await listOwnedAppIds(db, tenantId, { userId });
+      if (appIds.length === 0) return [];
+      const rows = await listConnectionRowsOfApps(db, tenantId, { appIds, host });
+      return rows.map(({ repo_id, app_id }) => ({ repoId: repo_id, appId: app_id }));
+    },
 
-  async describePush(db, { tenantId, userId, host, repoId, branches }) {
-    const ownIds = await listOwnedAppIds(db, tenantId, { userId });
-    const lines: string[] = [];
-    for (const { app_id, branch } of await listConnectionRowsOfRepo(db, { host, repoId })) {
-      if (!ownIds.includes(app_id) || !branches.includes(branch)) continue;
-      const app = await findAppRow(db, tenantId, app_id);
-      if (!app) continue;
-      const facts = { branch, connectedBranch: branch, isDeleted: false, app, isDeployed: false };
+    async findOwnedApp(db, { tenantId, userId, slug }) {
+      const app = gitHost.isBuiltIn ? await findOwned(db, { tenantId, userId, slug }) : null;
+      if (!app) return null;
+      const connection = await findConnectionRow(db, { tenantId, appId: app.id });
+      const connectedTo = connection ? { repo: connection.repo, cloneUrl: connection.clone_url } : null;
+      return { id: app.id, slug: app.slug, isActive: app.record === 'active', connectedTo };
+    },
+
+    async connectNewRepo(ctx, { tenantId, appId, userId, branch, repo, installationId }) {
+      const webUrl = `${gitHost.webUrl}/${repo.owner}/${repo.name}`;
+      const prepared = {
+        host: gitHost.webUrl,
+        repository: { ...repo, webUrl, cloneUrl: `${webUrl}.git` },
+        installation: { id: installationId },
+        branch,
+        isNew: true,
+      };
+      await connectRepository(ctx, { tenantId, appId, connectedBy: userId, prepared });
+    },
+
+    receivePush: (push) => receivePush(deps, push),
+  };
+}
+
+async function findOwned(
+  db: Db,
+  { tenantId, userId, slug }: { tenantId: string; userId: string; slug: string },
+) {
+  const app = await findAppRow(db, tenantId, slug);
+  // findAppRow also accepts ids, which are not names of repositories.
+  if (!app || app.slug !== slug) return null;
+  return (await listOwnedAppIds(db, tenantId, { userId })).includes(app.id) ? app : null;
+}
+
+interface Started {
+  app: AppRow;
+  deployment: PushedDeployment;
+}
+
+async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise<PushReport> {
+  const { db, baseUrl } = deps;
+  const { owner, userId } = push;
+  const ownIds = await listOwnedAppIds(db, owner.id, { userId });
+  const connections = await listConnectionRowsOfRepo(db, { host: deps.gitHost.webUrl, repoId: push.repo.id });
+  const lines: string[] = [];
+  const started: Started[] = [];
+  for (const connection of connections) {
+    for (const facts of await recordBranches(deps, push, connection)) {
+      if (!ownIds.includes(facts.app.id)) continue;
+      const { app, deployment } = facts;
+      const place = { tenant: owner.slug, app: app.slug };
+      if (!deployment) {
+        lines.push(pushSummary(facts), notDeployedAdvice(facts, place) ?? '');
+        continue;
+      }
+      started.push({ app, deployment });
       lines.push(
-        pushOutcome(facts) === 'deployed'
-          ? `${branch} is deployed to ${app.slug}. Follow it with: svc deployments list --app ${app.slug}`
-          : `${branch} is not deployed to ${app.slug}: the app is ${app.record === 'active' ? app.runtime : app.record}.`,
+        `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { ...deps, ...facts })}`,
+        `  id:  ${deployment.id}`,
+        `  log: ${logPage(baseUrl, place, deployment.id)}`,
       );
     }
-    return lines.map((line) => `${line}\n`).join('');
-  },
-};
+  }
+  if (connections.length === 0) lines.push(...(await notConnectedLines(deps, push)));
+  const follow = started.map(
+    ({ app, deployment }) =>
+      `Follow it with: ${waitCommand({ tenant: owner.slug, app: app.slug }, deployment.id)}`,
+  );
+  return {
+    text: joinLines(lines),
+    follow: joinLines(follow),
+    waitForEnd: (signal) => waitForEnd(deps, { started, tenant: owner, userId, signal }),
+  };
+}
+
+const joinLines = (lines: readonly string[]) =>
+  lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
+
+/** A delivery to the webhook may be quicker; each is recorded once. */
+async function recordBranches(
+  deps: ConnectedAppsDeps,
+  { owner, repo, accountId, branches, requestId }: ReceivedPush,
+  { tenant_id: tenantId, app_id: appId, branch: connectedBranch }: ConnectionRow,
+): Promise<(PushFacts & { app: AppRow })[]> {
+  const ref = { tenantId, appId };
+  const found: (PushFacts & { app: AppRow })[] = [];
+  for (const { name, ...branch } of branches) {
+    const change = { name: 'git.push', auditTenantId: tenantId, requestId };
+    const pushed = {
+      ...branch,
+      branch: name,
+      repoId: repo.id,
+      repo: `${owner.slug}/${repo.name}`,
+      accountId,
+    };
+    await runAsOperator(deps, change, (ctx) => recordPush(ctx, ref, pushed, deps));
+    const push = await findPushRow(deps.db, ref, branch.deliveryId);
+    const app = await findAppRow(deps.db, tenantId, appId);
+    if (!push || !app) continue;
+    const id = push.deployment_id;
+    const deployment = id === null ? undefined : await deps.pushDeployments.find(deps.db, ref, id);
+    found.push({ urls: deps, app, connectedBranch, push, deployment });
+  }
+  return found;
+}
+
+async function notConnectedLines(deps: ConnectedAppsDeps, { owner, repo, userId }: ReceivedPush) {
+  const app = await findOwned(deps.db, { tenantId: owner.id, userId, slug: repo.name.toLowerCase() });
+  const command = `svc apps git connect --app ${app?.slug ?? '<app>'} --repo ${owner.slug}/${repo.name}`;
+  return [
+    'Not deployed: no app is connected to this repository.',
+    `To deploy it: ${command} --tenant ${owner.slug} --execute, then svc deploy`,
+  ];
+}
+
+/** There is no notification for each change of a deployment. */
+const pollMs = 500;
+const keepAliveMs = 5_000;
+const waitMsMax = 20 * 60_000;
+const lastLinesMax = 20;
+const lineCharsMax = 500;
+const failedStates: readonly string[] = ['failed', 'canceled', 'skipped'];
+
+interface Waiting {
+  started: readonly Started[];
+  tenant: { id: string; slug: string };
+  userId: string;
+  signal: AbortSignal;
+}
+
+async function* waitForEnd(
+  { db, now, pushDeployments, waits, ...urls }: ConnectedAppsDeps,
+  { started, tenant, userId, signal }: Waiting,
+): AsyncGenerator<PushMessage> {
+  const until = performance.now() + waitMsMax;
+  let sentAt = performance.now();
+  let isFailed = false;
+  let open = started;
+  for (;;) {
+    const left: Started[] = [];
+    for (const each of open) {
+      const { app } = each;
+      const ref = { tenantId: tenant.id, appId: app.id };
+      const deployment = await pushDeployments.find(db, ref, each.deployment.id);
+      if (deployment && !hasEnded(deployment, now())) {
+        left.push(each);
+        continue;
+      }
+      // The person may have lost the app meanwhile.
+      if (!deployment || !(await listOwnedAppIds(db, tenant.id, { userId })).includes(app.id)) continue;
+      isFailed ||= failedStates.includes(deployment.state);
+      const next = nextCommand(deployment, { tenant: tenant.slug, app: app.slug });
+      const scope = { ...ref, source: 'build', deploymentId: deployment.id } as const;
+      const log = deployment.state === 'failed' ? await readLastLines(db, scope, lastLinesMax) : [];
+      yield joinLines([
+        `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { app, urls })}`,
+        ...log.map(({ text }) => `  | ${plainText(text)}`),
+        next === null ? '' : `Next: ${next}`,
+      ]);
+    }
+    open = left;
+    const [first] = open;
+    if (!first || signal.aborted || waits.isStopping() || performance.now() > until) break;
+    await waits.wait(appTag(first.app.id), pollMs);
+    if (performance.now() - sentAt < keepAliveMs) continue;
+    sentAt = performance.now();
+    yield '';
+  }
+  if (open.length > 0)
+    yield joinLines(
+      open.map(({ app, deployment }) => {
+        const command = waitCommand({ tenant: tenant.slug, app: app.slug }, deployment.id);
+        return `Deployment #${deployment.seq} of ${app.slug} has not ended yet. Follow it with: ${command}`;
+      }),
+    );
+  if (isFailed) yield { failure: 'The commits are stored, but they are not live.\n' };
+}
+
+/** Lines are written by apps, and a client prints them to a terminal. */
+function plainText(text: string): string {
+  return Bun.stripANSI(text)
+    .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .slice(0, lineCharsMax);
+}

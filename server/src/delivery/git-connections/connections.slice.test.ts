@@ -56,7 +56,12 @@ describe('connecting', () => {
       'private',
       'installation_id',
     ]);
-    expect((await env.git('GET')).body).toEqual({ connected: false, connection: null, last_push: null });
+    expect((await env.git('GET')).body).toEqual({
+      connected: false,
+      push_url: null,
+      connection: null,
+      last_push: null,
+    });
     const { status, body } = await env.git('POST', '', { repo: repo.full });
     expect([status, body]).toEqual([
       201,
@@ -89,6 +94,27 @@ describe('connecting', () => {
       username: 'x-access-token',
       password: expect.stringMatching(/^ghs_/),
     });
+  });
+
+  test('creates the repository on request, and nothing in a preview or if the connection would be refused', async () => {
+    const env = await linkedEnv();
+    const { full } = await newRepo();
+    const repo = `${full}-new`;
+    expect((await env.git('POST', '', { create: true })).status).toBe(400);
+    expect((await env.git('POST', '', { repo })).status).toBe(404);
+    const preview = await env.git('POST', '?dry_run=true', { repo, create: true });
+    expect(preview.body.plan.changes.map(({ path }: { path: string }) => path)).toContain('new_repository');
+    expect((await env.git('POST', '?dry_run=true', { repo })).status).toBe(404);
+    const { status, body } = await env.git('POST', '', { repo, create: true, branch: 'release' });
+    expect([status, body]).toMatchObject([201, { repo, branch: 'release', private: true }]);
+    expect((await env.git('POST', '', { repo: `${repo}-2`, create: true })).body.code).toBe(
+      'already_connected',
+    );
+    await env.git('DELETE');
+    expect((await env.git('POST', '?dry_run=true', { repo: `${repo}-2` })).status).toBe(404);
+    expect((await env.git('POST', '', { repo: 'nobody/x', create: true })).body.code).toBe(
+      'installation_missing',
+    );
   });
 
   test('does not touch a new repository with the name of the connected one', async () => {

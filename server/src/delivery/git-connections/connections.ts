@@ -1,7 +1,7 @@
 import type { GitStatus } from '@svc/contract/git-connections.shapes.ts';
 import type { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
-import { lockApp } from '../../apps/record/find-app.ts';
+import { findAppRow, lockApp } from '../../apps/record/find-app.ts';
 import {
   type AppCtx,
   type AppMutationCtx,
@@ -11,7 +11,8 @@ import {
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
-import type { RepoName } from '../../drivers/git/git-host.ts';
+import type { GitHost, RepoName } from '../../drivers/git/git-host.ts';
+import type { RunMode } from '../../http/router.ts';
 import {
   type ConnectionRow,
   deleteConnectionRow,
@@ -20,10 +21,12 @@ import {
   lockConnectionRow,
   updateConnectionRow,
 } from './connection-store.ts';
+import { type GitDeps, type PushDeployments, tenantUser } from './deps.ts';
 import { createHookTopic, hookRemoval, removeHookTopic } from './hooks.ts';
 import { findLastPushRow } from './push-store.ts';
-import { type PreparedConnection, parseRepoName } from './repositories.ts';
-import { type ConnectionRecord, connectionRecord, pushRecord } from './rules.ts';
+import { pushSummary } from './push-texts.ts';
+import { type PreparedConnection, parseRepoName, prepareConnection } from './repositories.ts';
+import { type ConnectionRecord, connectionRecord, isSameName, pushRecord } from './rules.ts';
 
 export interface Connection {
   repo: RepoName;
@@ -49,14 +52,33 @@ export async function findConnection(db: Db, app: AppRef): Promise<Connection | 
   };
 }
 
-export async function getGitStatus(ctx: AppCtx): Promise<z.output<typeof GitStatus>> {
-  const app = appRef(ctx);
-  const row = await findConnectionRow(ctx.db, app);
-  const push = await findLastPushRow(ctx.db, app);
+export interface GitStatusDeps {
+  gitHost: GitHost;
+  baseUrl: string;
+  appsDomain: string;
+  pushDeployments: Pick<PushDeployments, 'find'>;
+}
+
+export async function getGitStatus(
+  ctx: AppCtx,
+  { gitHost, pushDeployments, ...urls }: GitStatusDeps,
+): Promise<z.output<typeof GitStatus>> {
+  const ref = appRef(ctx);
+  const app = await findAppRow(ctx.db, ref.tenantId, ref.appId);
+  if (!app) throw fail('not_found');
+  const row = await findConnectionRow(ctx.db, ref);
+  const push = await findLastPushRow(ctx.db, ref);
+  const deployment = push?.deployment_id
+    ? await pushDeployments.find(ctx.db, ref, push.deployment_id)
+    : undefined;
+  const facts = { urls, app, connectedBranch: row?.branch ?? null, deployment };
+  const canCreate = gitHost.isBuiltIn && app.record === 'active';
+  const ownUrl = canCreate ? `${gitHost.webUrl}/${ctx.tenant.slug}/${app.slug}.git` : null;
   return {
     connected: row !== undefined,
+    push_url: row?.clone_url ?? ownUrl,
     connection: row ? connectionRecord(row) : null,
-    last_push: push ? pushRecord(push) : null,
+    last_push: push ? pushRecord(push, { deployment, summary: pushSummary({ ...facts, push }) }) : null,
   };
 }
 
@@ -72,7 +94,7 @@ export async function connectRepository(
   const repo = `${repository.owner}/${repository.name}`;
   const present = await lockConnectionRow(ctx.db, ref);
   if (present && (present.host !== host || present.repo_id !== repository.id))
-    throw fail('already_connected', { detail: `The app is already connected to ${present.repo}.` });
+    throw alreadyConnectedError(present.repo);
   if (present && present.branch !== branch)
     throw fail('already_connected', {
       detail: `The app is already connected to branch ${present.branch} of ${present.repo}.`,
@@ -121,11 +143,50 @@ export async function connectRepository(
     appId,
     target,
     before: null,
-    after: { repo, branch, private: row.is_private, installation_id: row.installation_id },
+    after: {
+      repo,
+      branch,
+      private: row.is_private,
+      installation_id: row.installation_id,
+      ...(prepared.isNew && { new_repository: true }),
+    },
   });
   ctx.enqueue(createHookTopic, effect);
   return { row, isChanged: true };
 }
+
+interface ConnectRequest {
+  repo?: string | undefined;
+  branch: string;
+  installation_id?: number | undefined;
+  create: boolean;
+  mode: RunMode;
+}
+
+/** What the connection itself would refuse is refused before a repository is created for it. */
+export async function prepareConnect(
+  deps: GitDeps,
+  ctx: AppCtx,
+  { repo: named, branch, installation_id: installationId, create, mode }: ConnectRequest,
+): Promise<PreparedConnection> {
+  const ownName = create && deps.gitHost.isBuiltIn ? `${ctx.tenant.slug}/${ctx.app.slug}` : undefined;
+  const repo = named ?? ownName;
+  if (repo === undefined)
+    throw fail('validation_failed', {
+      errors: [{ field: 'repo', code: 'required', detail: 'Name the repository.' }],
+    });
+  if (create) {
+    if (ctx.app.record !== 'active') throw archivedError();
+    const present = await findConnectionRow(ctx.db, appRef(ctx));
+    if (present && !isSameName(present.repo, repo)) throw alreadyConnectedError(present.repo);
+  }
+  const creation = mode === 'preview' ? ('preview' as const) : ('create' as const);
+  const request = { repo, branch, installationId, create: create ? creation : undefined };
+  return prepareConnection(deps, tenantUser(ctx), request);
+}
+
+const alreadyConnectedError = (repo: string) =>
+  fail('already_connected', { detail: `The app is already connected to ${repo}.` });
 
 export async function connectGit(
   ctx: AppMutationCtx,

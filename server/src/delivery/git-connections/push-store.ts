@@ -24,12 +24,8 @@ export function findLastPushRow(db: Db, app: AppRef): Promise<PushRow | undefine
     .executeTakeFirst();
 }
 
-export async function isPushRecorded(tx: Tx, app: AppRef, deliveryId: string): Promise<boolean> {
-  const found = await selectPushes(tx, app)
-    .select('delivery_id')
-    .where('delivery_id', '=', deliveryId)
-    .executeTakeFirst();
-  return found !== undefined;
+export function findPushRow(db: Db, app: AppRef, deliveryId: string): Promise<PushRow | undefined> {
+  return selectPushes(db, app).selectAll().where('delivery_id', '=', deliveryId).executeTakeFirst();
 }
 
 export async function insertPushRow(tx: Tx, row: PushRow): Promise<void> {

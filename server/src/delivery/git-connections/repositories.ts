@@ -1,29 +1,57 @@
 import { Failure, fail } from '../../core/problem.ts';
 import type { Remote } from '../../drivers/git/git-client.ts';
-import type { GitHost, GitHostInstallation, RepoName, Repository } from '../../drivers/git/git-host.ts';
+import {
+  type GitHost,
+  type GitHostInstallation,
+  type Installation,
+  type RepoName,
+  type Repository,
+  RepositoryError,
+} from '../../drivers/git/git-host.ts';
 import type { GitDeps, TenantUser } from './deps.ts';
-import { installationObstacle } from './rules.ts';
-import { withGitUser } from './user-tokens.ts';
+import { installationObstacle, isSameName } from './rules.ts';
+import { getUserToken, withGitUser } from './user-tokens.ts';
 
 interface ConnectionRequest {
   repo: string;
   branch: string;
   installationId?: number | undefined;
+  /** Creates the repository if it does not exist; in a preview only says so. */
+  create?: 'create' | 'preview' | undefined;
 }
 
-export type PreparedConnection = Awaited<ReturnType<typeof prepareConnection>>;
+export interface PreparedConnection {
+  host: string;
+  repository: Pick<Repository, 'id' | 'owner' | 'name' | 'isPrivate' | 'webUrl' | 'cloneUrl'>;
+  installation: Pick<Installation, 'id'>;
+  branch: string;
+  isNew?: boolean;
+}
 
 /** The user's account must be able to push, and have access to the installation of the repository's owner. */
 export async function prepareConnection(
   deps: GitDeps,
   user: TenantUser,
-  { repo, branch, installationId }: ConnectionRequest,
-) {
+  { repo, branch, installationId, create }: ConnectionRequest,
+): Promise<PreparedConnection> {
   const { gitHost } = deps;
   const [repository, userInstallations] = await withGitUser(deps, user, async (host) => [
     await host.repository(parseRepoName(repo)),
     await host.installations(),
   ]);
+  if (!repository && create) {
+    const installation = userInstallations.find(({ account }) =>
+      isSameName(account.login, parseRepoName(repo).owner),
+    );
+    if (!installation) throw fail('installation_missing');
+    if (installationId !== undefined && installationId !== installation.id)
+      throw fail('installation_mismatch');
+    const made =
+      create === 'create'
+        ? await createRepository(deps, user, { repo, installation })
+        : plannedRepository(deps, repo);
+    return { host: gitHost.webUrl, repository: made, installation, branch, isNew: true };
+  }
   if (!repository?.canPush)
     throw fail('not_found', { detail: `${repo} does not exist, or your account cannot push to it.` });
   const { owner, name } = repository;
@@ -33,6 +61,32 @@ export async function prepareConnection(
   if (obstacle) throw fail(obstacle);
   if (!repoInstallation) throw fail('installation_missing');
   return { host: gitHost.webUrl, repository, installation: repoInstallation, branch };
+}
+
+function plannedRepository({ gitHost }: GitDeps, repo: string): PreparedConnection['repository'] {
+  const webUrl = `${gitHost.webUrl}/${repo}`;
+  return { id: 0, ...parseRepoName(repo), isPrivate: true, webUrl, cloneUrl: `${webUrl}.git` };
+}
+
+async function createRepository(
+  deps: GitDeps,
+  user: TenantUser,
+  { repo, installation }: { repo: string; installation: Installation },
+): Promise<Repository> {
+  const { name } = parseRepoName(repo);
+  try {
+    return await deps.gitHost.asInstallation(installation.id).createRepository({
+      owner: installation.account,
+      name,
+      isPrivate: true,
+      description: '',
+      userToken: await getUserToken(deps, user),
+    });
+  } catch (error) {
+    if (!(error instanceof RepositoryError)) throw error;
+    // It exists, and the user cannot see it.
+    throw fail(error.reason === 'repo_exists' ? 'repo_exists' : 'forbidden', { detail: error.message });
+  }
 }
 
 export function parseRepoName(fullName: string): RepoName {

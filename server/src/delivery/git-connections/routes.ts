@@ -6,8 +6,15 @@ import type { DeviceGrant } from '../../drivers/git/git-host.ts';
 import { type Route, route, routes } from '../../http/router.ts';
 import { listGitAccounts, listGitInstallations, listGitRepositories, unlinkGitAccount } from './accounts.ts';
 import { beginGitConnection, completeGitConnection, prepareCompletion } from './browser-connections.ts';
-import { connectGit, disconnectGit, getGitStatus, updateGit } from './connections.ts';
-import { type GitDeps, type LinkEvents, tenantUser } from './deps.ts';
+import {
+  connectGit,
+  disconnectGit,
+  type GitStatusDeps,
+  getGitStatus,
+  prepareConnect,
+  updateGit,
+} from './connections.ts';
+import type { GitDeps, LinkEvents } from './deps.ts';
 
 import {
   type PollResult,
@@ -16,9 +23,9 @@ import {
   requestDeviceCode,
   startGitLink,
 } from './link-flow.ts';
-import { type PreparedConnection, prepareConnection } from './repositories.ts';
+import type { PreparedConnection } from './repositories.ts';
 
-export const gitConnectionRoutes = (deps: GitDeps & { linkEvents: LinkEvents }): Route[] => [
+export const gitConnectionRoutes = (deps: GitDeps & GitStatusDeps & { linkEvents: LinkEvents }): Route[] => [
   ...routes(host, hostShapes, {
     listGitAccounts: (ctx, { query }) => listGitAccounts(ctx, query),
     unlinkGitAccount: (ctx, { params }) => unlinkGitAccount(ctx, { id: params.account }, deps),
@@ -27,7 +34,7 @@ export const gitConnectionRoutes = (deps: GitDeps & { linkEvents: LinkEvents }):
       listGitRepositories(ctx, { installation: params.installation, ...query }, deps),
   }),
   ...routes(connections, connectionShapes, {
-    getGitConnection: (ctx) => getGitStatus(ctx),
+    getGitConnection: (ctx) => getGitStatus(ctx, deps),
     beginGitConnection: (ctx, { body }) => beginGitConnection(ctx, body, deps),
     updateGit: (ctx, { body }) => updateGit(ctx, body),
     disconnectGit,
@@ -57,8 +64,7 @@ export const gitConnectionRoutes = (deps: GitDeps & { linkEvents: LinkEvents }):
     connectionShapes.connectGit,
     (ctx, _input, prepared: PreparedConnection) => connectGit(ctx, prepared),
     {
-      prepare: (ctx, { body }) =>
-        prepareConnection(deps, tenantUser(ctx), { ...body, installationId: body.installation_id }),
+      prepare: (ctx, { body }, { mode }) => prepareConnect(deps, ctx, { ...body, mode }),
     },
   ),
 ];

@@ -3,6 +3,7 @@ import type { GitAccount, GitRepository } from '@svc/contract/git-host.shapes.ts
 import type { z } from 'zod';
 import type { Installation, Repository } from '../../drivers/git/git-host.ts';
 import type { ConnectionRow } from './connection-store.ts';
+import type { PushedDeployment } from './deps.ts';
 import type { LinkRow } from './link-store.ts';
 import type { PushRow } from './push-store.ts';
 
@@ -44,13 +45,18 @@ export function connectionRecord(row: ConnectionRow): ConnectionRecord {
   };
 }
 
-export function pushRecord(row: PushRow): z.output<typeof GitPush> {
+export function pushRecord(
+  row: PushRow,
+  { deployment, summary }: { deployment: PushedDeployment | undefined; summary: string },
+): z.output<typeof GitPush> {
   return {
     delivery_id: row.delivery_id,
     branch: row.branch,
     commit: row.commit_sha,
     outcome: row.outcome,
     deployment_id: row.deployment_id,
+    deployment: deployment ? { id: deployment.id, seq: deployment.seq, state: deployment.state } : null,
+    summary,
     received_at: row.received_at.toISOString(),
   };
 }

@@ -12,6 +12,7 @@ import { createApi } from '../../http/api.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { newTenant, newUser, type TestDatabase, testEvents } from '../../testing.ts';
 import { linkEvents } from '../bootstrap/link-events.ts';
+import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { useEnv } from '../testing.ts';
 import type { GitDeps } from './deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './hooks.ts';
@@ -52,7 +53,7 @@ export async function newGitEnv(database: TestDatabase, gitHost: GitHost, { now 
         tenantAccess: async () => access,
         appAccess: (found, ref) => findApp(db, found, { ref, caller: by }),
       },
-      gitConnectionRoutes({ ...deps, linkEvents }),
+      gitConnectionRoutes({ ...deps, appsDomain: 'apps.example.test', linkEvents, pushDeployments }),
     );
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const init = { method, headers, body: JSON.stringify(body) };

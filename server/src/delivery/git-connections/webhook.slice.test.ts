@@ -145,6 +145,8 @@ describe('a push to the connected branch', () => {
       commit,
       outcome: 'deployed',
       deployment_id: expect.any(String),
+      deployment: { id: expect.any(String), seq: 1, state: 'queued' },
+      summary: 'Deployment #1: building (queued)',
       received_at: expect.any(String),
     });
   });

@@ -21,9 +21,9 @@ import type { GitDeps, PushDeployments } from './deps.ts';
 import { listLinkedUserIds } from './link-store.ts';
 import {
   deletePushRowsBefore,
+  findPushRow,
   insertPushRow,
   isPushOfCommit,
-  isPushRecorded,
   type PushRow,
 } from './push-store.ts';
 import { pushOutcome } from './rules.ts';
@@ -79,7 +79,7 @@ function respond(status: number, body: { noted: number }): Response {
 const retentionDays = 30;
 
 /** The deployment fetches the newest commit of the branch, so a late delivery rolls nothing back. */
-async function recordPush(
+export async function recordPush(
   ctx: MutationCtx,
   ref: AppRef,
   push: Push,
@@ -90,7 +90,7 @@ async function recordPush(
   const connection = await lockConnectionRow(ctx.db, ref);
   if (!app || !connection) return null;
   if (connection.host !== webUrl || connection.repo_id !== push.repoId) return null;
-  if (await isPushRecorded(ctx.db, ref, push.deliveryId)) return null;
+  if (await findPushRow(ctx.db, ref, push.deliveryId)) return null;
   await updateRepoName(ctx, connection, push, webUrl);
   const outcome = pushOutcome({
     ...push,

@@ -1,6 +1,6 @@
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Caller, TenantAccess } from '../../core/context.ts';
+import type { Caller, MutationCtx, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, declareSealingKey, type LiveKey } from '../../core/keys.ts';
 import type { MutationBase } from '../../core/mutation.ts';
@@ -32,11 +32,48 @@ export interface ConnectedApps {
     db: Db,
     user: { tenantId: string; userId: string; host: string },
   ): Promise<{ appId: string; repoId: number }[]>;
-  describePush(
-    db: Db,
-    push: { tenantId: string; userId: string; host: string; repoId: number; branches: readonly string[] },
-  ): Promise<string>;
+  /** The user's app with this slug, unless apps deploy from another git host. */
+  findOwnedApp(db: Db, app: { tenantId: string; userId: string; slug: string }): Promise<OwnedApp | null>;
+  connectNewRepo(ctx: MutationCtx, connection: NewRepoConnection): Promise<void>;
+  /** Deploys what was pushed, at once; the webhook repeats it if the server ends before that. */
+  receivePush(push: ReceivedPush): Promise<PushReport>;
 }
+
+export interface OwnedApp {
+  id: string;
+  slug: string;
+  isActive: boolean;
+  connectedTo: { repo: string; cloneUrl: string } | null;
+}
+
+export interface NewRepoConnection {
+  tenantId: string;
+  appId: string;
+  userId: string;
+  branch: string;
+  repo: { id: number; owner: string; name: string; isPrivate: boolean };
+  installationId: number;
+}
+
+export interface ReceivedPush {
+  owner: { id: string; slug: string };
+  repo: { id: number; name: string };
+  userId: string;
+  accountId: number;
+  branches: readonly { name: string; commit: string; isDeleted: boolean; deliveryId: string }[];
+  requestId: string;
+}
+
+export interface PushReport {
+  text: string;
+  /** How to follow what `text` says; empty if nothing is deployed. */
+  follow: string;
+  /** Yields how each deployment ended, and empty texts meanwhile. */
+  waitForEnd(signal: AbortSignal): AsyncIterable<PushMessage>;
+}
+
+/** After a failure, which must be the last message, `git push` exits with 1 although the refs are updated. */
+export type PushMessage = string | { failure: string };
 
 export interface BuiltInCredentials {
   clientId: string;

@@ -106,11 +106,11 @@ export async function insertDelivery(
   db: Db,
   delivery: Pick<DeliveryRow, 'hook_id' | 'event' | 'payload'>,
   now: Date,
-): Promise<void> {
+): Promise<string> {
+  const id = Bun.randomUUIDv7();
   await sql`insert into svc.git_host_deliveries (id, hook_id, event, payload, next_try_at, created_at)
-    values (${Bun.randomUUIDv7()}, ${delivery.hook_id}, ${delivery.event}, ${delivery.payload}, ${now}, ${now})`.execute(
-    db,
-  );
+    values (${id}, ${delivery.hook_id}, ${delivery.event}, ${delivery.payload}, ${now}, ${now})`.execute(db);
+  return id;
 }
 
 export type ClaimedDelivery = DeliveryRow &

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { fail } from '../../core/problem.ts';
 import { bodyChunks } from '../../data/storage/body-chunks.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
+import type { PushMessage } from './deps.ts';
 import { type GitProcesses, settingsEnvironment } from './git-processes.ts';
 
 interface BackendCall {
@@ -15,9 +16,11 @@ interface BackendCall {
   root: string;
   remoteUser: string;
   canPush: boolean;
+  body: AsyncIterable<Uint8Array>;
   extendTimeout: () => void;
   log: Logger;
-  onEnd: () => Promise<string>;
+  /** Returns messages for the person who pushed. The signal is aborted when the client is gone. */
+  onEnd: (signal: AbortSignal) => Promise<AsyncIterable<PushMessage>>;
 }
 
 const packBytesMax = 1024 ** 3;
@@ -46,7 +49,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
       request.signal.removeEventListener('abort', gone);
       if (code !== 0 && !ending.signal.aborted)
         call.log.warn({ code, stderr: stderr.slice(0, stderrCharsMax) }, 'git http-backend failed');
-      return call.onEnd();
+      return call.onEnd(ending.signal);
     },
     (cause: unknown) => {
       clearTimeout(timer);
@@ -55,7 +58,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   );
   ended.catch(() => {});
   try {
-    const feeding = sendBody(child, request, call);
+    const feeding = sendBody(child, call.body);
     feeding.catch(gone);
     const answer = readResponse(child, ended, { ...call, abort: gone });
     answer.catch(() => {});
@@ -81,6 +84,7 @@ function cgiEnvironment(request: Request, call: BackendCall): Record<string, str
       'http.receivepack': call.canPush ? 'true' : 'false',
       'http.getanyfile': 'true',
       'receive.maxInputSize': String(packBytesMax),
+      'receive.advertisePushOptions': 'true',
     }),
     GATEWAY_INTERFACE: 'CGI/1.1',
     GIT_PROJECT_ROOT: call.root,
@@ -92,11 +96,19 @@ function cgiEnvironment(request: Request, call: BackendCall): Record<string, str
   };
   if (call.method === 'POST') env.CONTENT_TYPE = `application/x-${call.service}-request`;
   if (protocolPattern.test(protocol)) env.GIT_PROTOCOL = protocol;
-  if (/^(x-)?gzip$/i.test(headers.get('content-encoding') ?? '')) env.HTTP_CONTENT_ENCODING = 'gzip';
+  if (isCompressed(request)) env.HTTP_CONTENT_ENCODING = 'gzip';
   return env;
 }
 
-async function sendBody(child: ChildProcess, request: Request, call: BackendCall): Promise<void> {
+export function isCompressed({ headers }: Request): boolean {
+  return /^(x-)?gzip$/i.test(headers.get('content-encoding') ?? '');
+}
+
+export function requestBody(request: Request, extendTimeout: () => void): AsyncGenerator<Uint8Array> {
+  return requireMinimumRate(bodyChunks(request, { extendTimeout, msMax: callMsMax }));
+}
+
+async function sendBody(child: ChildProcess, body: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
   let isClosed = false;
@@ -111,8 +123,7 @@ async function sendBody(child: ChildProcess, request: Request, call: BackendCall
     child.once('close', close);
   });
   let size = 0;
-  const body = bodyChunks(request, { extendTimeout: call.extendTimeout, msMax: callMsMax });
-  for await (const piece of requireMinimumRate(body)) {
+  for await (const piece of body) {
     size += piece.byteLength;
     if (size > bodyBytesMax)
       throw fail('payload_too_large', { detail: `A push can be at most ${packBytesMax} bytes.` });
@@ -123,7 +134,7 @@ async function sendBody(child: ChildProcess, request: Request, call: BackendCall
 
 async function readResponse(
   child: ChildProcess,
-  ended: Promise<string>,
+  ended: Promise<AsyncIterable<PushMessage>>,
   call: BackendCall & { abort: () => void },
 ): Promise<Response> {
   const { stdout } = child;
@@ -142,7 +153,7 @@ async function readResponse(
   }
   const all = prepend(begin.subarray(head.bodyAt), pieces);
   const isPushed = call.method === 'POST' && call.service === 'git-receive-pack';
-  const output = isPushed ? appendMessage(all, () => ended) : all;
+  const output = isPushed ? appendMessages(all, () => ended) : all;
   let writeTimer: Timer | undefined;
   // The next pull comes when the client has taken this chunk: aborts if that takes too long.
   const send = (controller: ReadableStreamDefaultController<Uint8Array>, piece: Uint8Array) => {
@@ -167,7 +178,10 @@ async function readResponse(
   return new Response(body, { status: head.status, headers: head.headers });
 }
 
-async function* prepend(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* prepend(
+  first: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   if (first.length > 0) yield first;
   yield* rest;
 }
@@ -200,12 +214,13 @@ export function parseCgiHead(bytes: Buffer): CgiHead | null {
 
 const flush = '0000';
 const messageBand = 2;
+const errorBand = 3;
 const packetBytesMax = 65_515;
 
-/** Bytes pass through as they come; only the last four are buffered until the message is known. */
-export async function* appendMessage(
+/** Bytes pass through as they come; only the last four are buffered until the messages are known. */
+export async function* appendMessages(
   pieces: AsyncIterable<Uint8Array>,
-  message: () => Promise<string>,
+  messages: () => Promise<AsyncIterable<PushMessage>>,
 ): AsyncGenerator<Uint8Array> {
   let tail = Buffer.alloc(0);
   let hasBands: boolean | null = null;
@@ -217,13 +232,16 @@ export async function* appendMessage(
     yield tail.subarray(0, -flush.length);
     tail = tail.subarray(-flush.length);
   }
-  const text = Buffer.from(await message());
-  if (hasBands && text.length > 0 && text.length <= packetBytesMax && tail.toString('latin1') === flush)
-    yield messagePacket(text);
+  const texts = await messages();
+  if (hasBands && tail.toString('latin1') === flush)
+    // An empty message keeps the connection alive; the client prints nothing.
+    for await (const message of texts) yield messagePacket(message);
   if (tail.length > 0) yield tail;
 }
 
-function messagePacket(text: Buffer): Buffer {
+function messagePacket(message: PushMessage): Buffer {
+  const [band, content] = typeof message === 'string' ? [messageBand, message] : [errorBand, message.failure];
+  const text = Buffer.from(content).subarray(0, packetBytesMax);
   const length = (flush.length + 1 + text.length).toString(16).padStart(flush.length, '0');
-  return Buffer.concat([Buffer.from(length, 'latin1'), Buffer.from([messageBand]), text]);
+  return Buffer.concat([Buffer.from(length, 'latin1'), Buffer.from([band]), text]);
 }

@@ -1,3 +1,4 @@
+import { gitWebhookPath } from '@svc/contract/git-host.ts';
 import { isGitRef } from '@svc/contract/git-names.ts';
 import type { Tx } from '../../core/db.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
@@ -16,7 +17,7 @@ const reportedChangesMax = 20;
  * push or by the job.
  */
 export async function notifyPushes(
-  deps: Pick<GitHostDeps, 'db' | 'git' | 'folders' | 'urls' | 'app' | 'now' | 'wakeDeliveries'>,
+  deps: Pick<GitHostDeps, 'db' | 'git' | 'folders' | 'urls' | 'baseUrl' | 'app' | 'now' | 'wakeDeliveries'>,
   { repoId, pusher, startedAt }: { repoId: number; pusher: Pusher; startedAt: Date },
 ): Promise<RefChange[]> {
   const tx = await deps.db.startTransaction().execute();
@@ -62,14 +63,17 @@ async function recordChanges(
   const pushed = { ...repo, pushed_at: now, default_branch: defaultBranch };
   for (const change of changes.slice(0, reportedChangesMax)) {
     const payload = JSON.stringify(await buildPushEvent(deps, change, { repo: pushed, owner, pusher }));
-    for (const hook of hooks) await insertDelivery(tx, { hook_id: hook.id, event: 'push', payload }, now);
+    for (const hook of hooks) {
+      const id = await insertDelivery(tx, { hook_id: hook.id, event: 'push', payload }, now);
+      if (hook.url === `${deps.baseUrl}${gitWebhookPath}`) change.deliveryId = id;
+    }
   }
 }
 
 export function diffRefs(before: Refs, after: Refs): RefChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names
-    .map((ref) => ({ ref, before: before[ref] ?? null, after: after[ref] ?? null }))
+    .map((ref): RefChange => ({ ref, before: before[ref] ?? null, after: after[ref] ?? null }))
     .filter((change) => change.before !== change.after);
 }
 
@@ -82,7 +86,7 @@ export function chooseDefaultBranch(known: string, refs: Refs): string {
   return branches.find((name) => name === 'main' || name === 'master') ?? branches[0] ?? known;
 }
 
-interface Pusher {
+export interface Pusher {
   /** 0 for the platform's app. */
   id: number;
   login: string;
@@ -93,9 +97,11 @@ export interface RefChange {
   ref: string;
   before: string | null;
   after: string | null;
+  /** Of the delivery to this server's own webhook. */
+  deliveryId?: string;
 }
 
-const noCommit = '0'.repeat(40);
+export const noCommit = '0'.repeat(40);
 const commitsMax = 20;
 
 async function buildPushEvent(

@@ -1,9 +1,8 @@
 import { gitRepoNamePattern } from '@svc/contract/git-names.ts';
 import { z } from 'zod';
-import type { Caller, MutationCtx } from '../../core/context.ts';
-import { runMutation } from '../../core/mutation.ts';
 import { listOwnTenants } from '../../people/tenants/tenants.ts';
-import { deleteRepoRow, insertRepoRow, type RepoRow } from './repos-store.ts';
+import { changeRepositories, storeRepository } from './create-repository.ts';
+import { deleteRepoRow } from './repos-store.ts';
 
 import { type RepoOwner, resolveOwner } from './repository-access.ts';
 import { removeFolderTopic } from './repository-folders.ts';
@@ -61,44 +60,24 @@ export async function createUserRepository(call: RestCall): Promise<Response> {
 }
 
 async function createRepository(call: RestCall, owner: RepoOwner): Promise<Response> {
-  const { deps, principal } = call;
+  const { deps } = call;
   const body = await parseBody(call, NewRepository, 'Repository');
   if (!gitRepoNamePattern.test(body.name))
     throw validationError({ resource: 'Repository', field: 'name', code: 'invalid' });
-  const folder = Bun.randomUUIDv7();
-  // The folder is created before the row, so that every row has one. A job removes folders that a crash leaves behind.
-  await deps.folders.create(folder);
-  let repo: RepoRow | null = null;
-  try {
-    repo = await mutate(call, owner, 'createRepository', async (ctx) => {
-      const row = await insertRepoRow(ctx.db, {
-        tenant_id: owner.id,
-        name: body.name,
-        folder,
-        is_private: body.private ?? body.visibility === 'private',
-        description: body.description ?? '',
-        created_by: principal.kind === 'user' ? principal.userId : null,
-        created_at: ctx.now,
-      });
-      if (!row) throw nameTakenError();
-      ctx.audit({
-        action: 'gitHost.createRepository',
-        target: { kind: 'repository', id: String(row.id), name: `${owner.slug}/${row.name}` },
-        before: null,
-        after: { name: row.name, private: row.is_private, description: row.description },
-      });
-      return row;
-    });
-  } finally {
-    if (repo === null) await deps.folders.remove(folder);
-  }
+  const repo = await storeRepository(call, {
+    owner,
+    name: body.name,
+    isPrivate: body.private ?? body.visibility === 'private',
+    description: body.description ?? '',
+  });
+  if (!repo) throw nameTakenError();
   const access = { repo, owner, canFetch: true, canPush: true };
   return githubResponse(repositoryJson(deps.urls, await repositoryView(deps, access)), { status: 201 });
 }
 
 export async function deleteRepository(call: RestCall): Promise<Response> {
   const { repo, owner } = await requireWritableRepository(call);
-  await mutate(call, owner, 'deleteRepository', async (ctx) => {
+  await changeRepositories(call, { tenantId: owner.id, name: 'deleteRepository' }, async (ctx) => {
     if (!(await deleteRepoRow(ctx.db, owner.id, repo.id))) throw notFoundError();
     ctx.audit({
       action: 'gitHost.deleteRepository',
@@ -109,39 +88,6 @@ export async function deleteRepository(call: RestCall): Promise<Response> {
     ctx.enqueue(removeFolderTopic, { folder: repo.folder });
   });
   return new Response(null, { status: 204 });
-}
-
-async function mutate<T>(
-  { deps, info, principal }: RestCall,
-  owner: RepoOwner,
-  name: string,
-  verb: (ctx: MutationCtx) => Promise<T>,
-): Promise<T> {
-  let value: { is: T } | undefined;
-  await runMutation(
-    { ...deps, caller: callerFor(principal), requestId: info.requestId, log: info.log },
-    {
-      mode: 'execute',
-      operation: { id: `gitHost.${name}`, irreversible: false },
-      auditTenantId: owner.id,
-      useCase: async (ctx) => {
-        value = { is: await verb(ctx) };
-        return { status: 200, headers: {}, body: '' };
-      },
-    },
-  );
-  if (!value) throw new Error(`${name} returned no value.`);
-  return value.is;
-}
-
-function callerFor(principal: RestCall['principal']): Caller {
-  const never = new Date(8.64e15);
-  if (principal.kind === 'user') {
-    const { userId, email, name } = principal;
-    return { kind: 'login', userId, email, name, credentialId: '', expiresAt: never };
-  }
-  const by = 'operator';
-  return { kind: by, userId: by, email: by, name: by, credentialId: '', expiresAt: never };
 }
 
 function nameTakenError(): GitHubError {

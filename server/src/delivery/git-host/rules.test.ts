@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { fixedKey, randomText } from '../../core/keys.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import { readSecret } from './authenticate.ts';
+import type { PushMessage } from './deps.ts';
 import { generateUserCode, parseUserCode } from './device-flow.ts';
 import { configEnvironment } from './git-processes.ts';
-import { appendMessage, parseCgiHead } from './http-backend.ts';
+import { appendMessages, parseCgiHead } from './http-backend.ts';
 import { parseSmartHttpPath } from './paths.ts';
+import { parsePushHead, readPushHead } from './push-head.ts';
 import { chooseDefaultBranch, diffRefs } from './pushes.ts';
 import { isRepositoryPath } from './read-repository.ts';
 import { isSignedToken, readSignedToken, signToken } from './tokens.ts';
@@ -199,9 +201,13 @@ async function* chunks(...texts: string[]) {
   for (const text of texts) yield Buffer.from(text, 'latin1');
 }
 
-async function answer(texts: string[], message: string): Promise<string> {
+async function* some(...texts: PushMessage[]) {
+  yield* texts;
+}
+
+async function answer(texts: string[], ...messages: PushMessage[]): Promise<string> {
   let all = '';
-  for await (const piece of appendMessage(chunks(...texts), async () => message))
+  for await (const piece of appendMessages(chunks(...texts), async () => some(...messages)))
     all += Buffer.from(piece).toString('latin1');
   return all;
 }
@@ -216,13 +222,54 @@ test('the message comes before the final flush packet, however the response is c
   expect(await answer([...whole], 'hello\n')).toBe(expected);
 });
 
+test('several messages are several packets, an empty one too, and a long one is cut', async () => {
+  const whole = `${report}0000`;
+  expect(await answer([whole])).toBe(whole);
+  expect(await answer([whole], 'a\n', '', 'b\n')).toBe(`${report}0007\x02a\n0005\x020007\x02b\n0000`);
+  expect(await answer([whole], { failure: 'c\n' })).toBe(`${report}0007\x03c\n0000`);
+  expect(await answer([whole], 'x'.repeat(65_516))).toBe(`${report}fff0\x02${'x'.repeat(65_515)}0000`);
+});
+
 test.each([
-  ['without a message', [`${report}0000`], ''],
   ['without side bands', ['000eunpack ok\n0000'], 'hello\n'],
   ['that is incomplete', ['0015\x01000eunp'], 'hello\n'],
   ['that is empty', [], 'hello\n'],
   ['with only a flush packet', ['0000'], 'hello\n'],
-  ['with a message that is too long', [`${report}0000`], 'x'.repeat(65_516)],
 ])('a response %s is passed unchanged', async (_, texts, message) => {
   expect(await answer(texts, message)).toBe(texts.join(''));
+});
+
+const zero = '0'.repeat(40);
+const one = '1'.repeat(40);
+const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
+
+test('the head of a push names its branches and options, however it is chunked or compressed', async () => {
+  const commands = [
+    packet(`${zero} ${one} refs/heads/a/b\0 report-status push-options agent=git/2.39`),
+    packet(`${one} ${zero} refs/heads/gone`),
+    packet(`${zero} ${one} refs/tags/v1`),
+  ];
+  const whole = `${commands.join('')}0000${packet('wait')}${packet('x=1\n')}0000PACK`;
+  const expected = { branches: ['a/b'], options: ['wait', 'x=1'], isEmpty: false };
+  for (let at = 1; at < whole.length; at++) {
+    const body = chunks(whole.slice(0, at), whole.slice(at));
+    const { bytes, ...head } = await readPushHead(body, { isCompressed: false });
+    let all = bytes.toString('latin1');
+    for await (const rest of body) all += rest.toString('latin1');
+    expect([head, all]).toEqual([expected, whole]);
+  }
+  const compressed = Buffer.from(Bun.gzipSync(whole)).toString('latin1');
+  expect(await readPushHead(chunks(...compressed), { isCompressed: true })).toMatchObject(expected);
+  expect(parsePushHead(Buffer.from(`${commands[2]}0000PACK`))).toMatchObject({ branches: [], options: [] });
+});
+
+test.each([
+  ['0000', true],
+  ['', true],
+  ['zzzz', true],
+  ['00', false],
+  [packet('x').repeat(100_000), false],
+])('a push without commands, or that cannot be read, has no branches: %#', async (text, isEmpty) => {
+  const head = await readPushHead(chunks(text), { isCompressed: false });
+  expect(head).toMatchObject({ branches: [], options: [], isEmpty });
 });

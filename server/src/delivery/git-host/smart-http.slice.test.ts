@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { patientMs } from '../../../../scripts/patience.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { git as runGit } from '../../drivers/git/testing/git-folder.ts';
 import { until } from '../testing.ts';
@@ -69,18 +70,20 @@ describe('git over HTTP', () => {
       expect(code).toBe(0);
       return err;
     };
-    expect(await push()).not.toContain('remote:');
+    expect(await push()).toContain('remote: Not deployed: no app is connected to this repository.');
     const others = await newApp(env.database.db, env.tenant, env.admin);
     await connectApp(env, repo.id, others.id);
     expect(await push()).not.toContain('remote:');
     const app = await newApp(env.database.db, env.tenant, env.member);
     await connectApp(env, repo.id, app.id);
-    const command = `svc deployments list --app ${app.slug}`;
-    expect(await push()).toMatch(new RegExp(`remote: main is deployed to .*${command}`));
+    const said = await push();
+    expect(said).toContain(`remote: Deployment #1 of ${app.slug}: building`);
+    expect(said).toMatch(new RegExp(`svc deployments wait [0-9a-f-]{36} --app ${app.slug}`));
+    expect(said).not.toContain(others.slug);
     await sql`update svc.apps set runtime = 'suspended' where id = ${app.id}`.execute(env.database.db);
-    expect(await push()).toContain(`remote: main is not deployed to ${app.slug}: the app is suspended.`);
+    expect(await push()).toContain(`remote: Not deployed: ${app.slug} is suspended.`);
     await git(repo.copy, 'checkout', '--quiet', '-b', 'other');
-    expect(await push()).not.toContain('remote:');
+    expect(await push()).toContain(`remote: Not deployed: ${app.slug} deploys pushes to main, not to other.`);
   });
 
   test('accepts a compressed request body', async () => {
@@ -172,15 +175,18 @@ describe('a client that disconnects', () => {
     const repo = await env.newRepoWithCopy();
     const { port, host: name } = new URL(env.host.baseUrl);
     // Pushes that have started and then stall.
-    const stalled = Array.from({ length: 6 }, () => {
-      const socket = connect(Number(port), '127.0.0.1');
-      socket.write(
-        `POST /git/${repo.fullName}.git/git-receive-pack HTTP/1.1\r\nhost: ${name}\r\n` +
-          `authorization: Bearer ${repo.token}\r\ncontent-type: application/x-git-receive-pack-request\r\n` +
-          'transfer-encoding: chunked\r\n\r\n2\r\n00\r\n',
-      );
-      return socket;
-    });
+    const stall = (body: string, length = 6) =>
+      Array.from({ length }, () => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.write(
+          `POST /git/${repo.fullName}.git/git-receive-pack HTTP/1.1\r\nhost: ${name}\r\n` +
+            `authorization: Bearer ${repo.token}\r\ncontent-type: application/x-git-receive-pack-request\r\n` +
+            `transfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`,
+        );
+        return socket;
+      });
+    const command = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/x\0 report-status`;
+    const stalled = stall(`${line(command)}0000`);
     const address = `${env.host.baseUrl}/git/${repo.fullName}.git/info/refs?service=git-upload-pack`;
     const ask = () => fetch(address, { headers: { authorization: `Bearer ${repo.token}` } });
     // Wait for all of them: an earlier request would take one of the slots.
@@ -194,5 +200,17 @@ describe('a client that disconnects', () => {
     for (const socket of stalled) socket.destroy();
     await until(async () => processes().length === 0);
     expect((await ask()).status).toBe(200);
+    // Before git is started, too.
+    const early = stall('00');
+    await until(async () => {
+      if ((await ask()).status === 503) return true;
+      // The question had the slot of one of them.
+      early.push(...stall('00', 1));
+      return false;
+    });
+    for (const socket of early) socket.destroy();
+    const endedAt = performance.now();
+    await until(async () => (await ask()).status === 200);
+    expect(performance.now() - endedAt).toBeLessThan(patientMs(10_000));
   });
 });

@@ -2,22 +2,28 @@ import { fail } from '../../core/problem.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { findOrCreateHostUser } from './accounts-store.ts';
 import { authenticateGit, type Principal } from './authenticate.ts';
-import type { GitHostDeps } from './deps.ts';
-import { callHttpBackend } from './http-backend.ts';
+import type { GitHostDeps, PushMessage, PushReport } from './deps.ts';
+import { createFirstRepository, firstPushRefusal, type PushTarget, resolveFirstPush } from './first-push.ts';
+import { callHttpBackend, isCompressed, prepend, requestBody } from './http-backend.ts';
 import type { SmartHttpPath } from './paths.ts';
-import { notifyPushes, type RefChange } from './pushes.ts';
-import { markPushStarted } from './repos-store.ts';
-import { type RepositoryAccess, resolveRepository } from './repository-access.ts';
+import { type PushHead, readPushHead } from './push-head.ts';
+import { noCommit, notifyPushes, type RefChange } from './pushes.ts';
+import { markPushStarted, type RepoRow } from './repos-store.ts';
+import { resolveRepository } from './repository-access.ts';
 import { repositoryFolderName } from './repository-folders.ts';
 import { createConcurrencyLimit } from './transfer-limits.ts';
 
 const userLimits = { max: 8, perKeyMax: 6 };
 const platformLimits = { max: 4, perKeyMax: 3 };
 const platformWaitMsMax = 20_000;
+/** Of pushes that wait for their deployment; more are not refused, but do not wait. */
+const waitLimits = { max: 200, perKeyMax: 20 };
+type Waits = ReturnType<typeof createConcurrencyLimit>;
 
 export function createSmartHttp(deps: GitHostDeps) {
   const userSlots = createConcurrencyLimit(userLimits);
   const platformSlots = createConcurrencyLimit(platformLimits);
+  const waits = createConcurrencyLimit(waitLimits);
 
   return async (request: Request, info: RequestInfo, path: SmartHttpPath): Promise<Response> => {
     const isPush = path.service === 'git-receive-pack';
@@ -26,8 +32,12 @@ export function createSmartHttp(deps: GitHostDeps) {
     const principal = await authenticateGit(deps, request);
     if (!principal)
       return plainText(401, 'Authentication required.', { 'www-authenticate': 'Basic realm="svc"' });
-    const access = await resolveRepository(deps, principal, path);
+    const access =
+      (await resolveRepository(deps, principal, path)) ??
+      (isPush ? await resolveFirstPush(deps, principal, path) : null);
     if (!access) return plainText(404, 'Repository not found.');
+    const refusal = access.repo === null ? firstPushRefusal(access) : null;
+    if (refusal) return plainText(refusal.status, refusal.text);
     if (isPush ? !access.canPush : !access.canFetch)
       return plainText(403, refusalText(principal, isPush ? 'push to' : 'fetch from'));
     if (path.method === 'POST') checkContentType(request, path);
@@ -37,7 +47,7 @@ export function createSmartHttp(deps: GitHostDeps) {
         : await platformSlots.acquire(access.owner.id, platformWaitMsMax);
     if (!release) return plainText(503, 'Too many concurrent requests. Try again.', { 'retry-after': '5' });
     try {
-      return await callBackend(deps, { request, info, path, principal, access, release });
+      return await callBackend(deps, { request, info, path, principal, access, release }, waits);
     } catch (error) {
       release();
       throw error;
@@ -50,59 +60,126 @@ interface SmartHttpCall {
   info: RequestInfo;
   path: SmartHttpPath;
   principal: Principal;
-  access: RepositoryAccess;
+  access: PushTarget;
   release: () => void;
 }
 
-async function callBackend(deps: GitHostDeps, call: SmartHttpCall): Promise<Response> {
-  const { info, path, access } = call;
+async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits): Promise<Response> {
+  const { request, info, path, access } = call;
   const isChange = path.method === 'POST' && path.service === 'git-receive-pack';
   const pusher = await findPusher(deps, call.principal);
   const startedAt = deps.now();
-  if (isChange) await markPushStarted(deps.db, access.repo.id, startedAt);
-  return callHttpBackend(deps.git, call.request, {
+  const extendTimeout = () => info.extendTimeout?.();
+  const body = requestBody(request, extendTimeout);
+  const head = isChange ? await readPushHead(body, { isCompressed: isCompressed(request) }) : null;
+  const opened = await openRepository(deps, call, head);
+  const { repo } = opened;
+  if (isChange && repo) await markPushStarted(deps.db, repo.id, startedAt);
+  return callHttpBackend(deps.git, request, {
     method: path.method,
     service: path.service,
-    path: `/${repositoryFolderName(access.repo.folder)}/${path.file}`,
+    path: `/${repositoryFolderName(opened.folder)}/${path.file}`,
     root: deps.folders.root,
     remoteUser: pusher.login,
     canPush: access.canPush,
-    extendTimeout: () => info.extendTimeout?.(),
+    body: prepend(head?.bytes ?? new Uint8Array(), body),
+    extendTimeout,
     log: info.log,
-    async onEnd() {
+    async onEnd(signal) {
       call.release();
-      if (!isChange) return '';
+      if (!repo) await deps.folders.remove(opened.folder);
+      if (!isChange || !repo) return noMessages();
       // The push has succeeded even if this fails; the job `gitHost.tellPushes` then notifies later.
       try {
-        const changes = await notifyPushes(deps, { repoId: access.repo.id, pusher, startedAt });
-        return await pushMessage(deps, call, changes);
+        const changes = await notifyPushes(deps, { repoId: repo.id, pusher, startedAt });
+        const report = await receivePush(deps, call, { repo, changes, accountId: pusher.id });
+        const options = head?.options ?? [];
+        return pushMessages(call, { report, options, created: opened.created, waits, signal });
       } catch (error) {
-        info.log.warn({ err: error, repo: access.repo.id }, 'push notification failed');
-        return '';
+        info.log.warn({ err: error, repo: repo.id }, 'push notification failed');
+        return noMessages();
       }
     },
   });
 }
 
+interface OpenedRepository {
+  /** Null for an empty repository that stands in for one that the push itself will create. */
+  repo: RepoRow | null;
+  folder: string;
+  created: string;
+}
+
+/** Only a push with commands creates a repository, not the requests of `git push --dry-run`. */
+async function openRepository(
+  deps: GitHostDeps,
+  { access, info }: SmartHttpCall,
+  head: PushHead | null,
+): Promise<OpenedRepository> {
+  if (access.repo) return { repo: access.repo, folder: access.repo.folder, created: '' };
+  if (head && !head.isEmpty) {
+    const { repo, created } = await createFirstRepository({ deps, info }, access, head.branches);
+    return { repo, folder: repo.folder, created };
+  }
+  const folder = Bun.randomUUIDv7();
+  await deps.folders.create(folder);
+  return { repo: null, folder, created: '' };
+}
+
 const branchPrefix = 'refs/heads/';
 
-async function pushMessage(
-  { db, urls, connectedApps }: GitHostDeps,
-  { principal, access }: SmartHttpCall,
-  changes: readonly RefChange[],
-): Promise<string> {
-  const branches = changes
-    .filter(({ ref, after }) => ref.startsWith(branchPrefix) && after !== null)
-    .map(({ ref }) => ref.slice(branchPrefix.length));
-  if (principal.kind !== 'user' || branches.length === 0) return '';
-  return connectedApps.describePush(db, {
-    tenantId: access.owner.id,
-    userId: principal.userId,
-    host: urls.web,
-    repoId: access.repo.id,
-    branches,
+async function receivePush(
+  { connectedApps }: GitHostDeps,
+  { principal, access, info }: SmartHttpCall,
+  { repo, changes, accountId }: { repo: RepoRow; changes: readonly RefChange[]; accountId: number },
+): Promise<PushReport | null> {
+  const branches = changes.flatMap(({ ref, after, deliveryId = Bun.randomUUIDv7() }) => {
+    if (!ref.startsWith(branchPrefix)) return [];
+    const name = ref.slice(branchPrefix.length);
+    return [{ name, commit: after ?? noCommit, isDeleted: after === null, deliveryId }];
   });
+  if (principal.kind !== 'user' || branches.length === 0) return null;
+  const { userId } = principal;
+  const { requestId } = info;
+  return connectedApps.receivePush({ owner: access.owner, repo, userId, accountId, branches, requestId });
 }
+
+interface PushMessages {
+  report: PushReport | null;
+  options: readonly string[];
+  created: string;
+  waits: Waits;
+  signal: AbortSignal;
+}
+
+async function* pushMessages(
+  { access, info }: SmartHttpCall,
+  { report, options, created, waits, signal }: PushMessages,
+): AsyncGenerator<PushMessage> {
+  const unknown = options.filter((option) => option !== waitOption).map(unknownOptionText);
+  const text = [created, ...unknown, report?.text ?? ''].join('');
+  if (text !== '') yield text;
+  if (!report || report.follow === '') return;
+  const release = options.includes(waitOption) ? waits.tryAcquire(access.owner.id) : null;
+  if (!release) return yield report.follow;
+  try {
+    yield* report.waitForEnd(signal);
+  } catch (error) {
+    info.log.warn({ err: error }, 'waiting for a pushed deployment failed');
+    yield report.follow;
+  } finally {
+    release();
+  }
+}
+
+const waitOption = 'wait';
+
+function unknownOptionText(option: string): string {
+  const name = /^[\w=.:/-]{1,50}$/.test(option) ? ` ${option}` : '';
+  return `The push option${name} is unknown and was ignored. Known: ${waitOption}.\n`;
+}
+
+async function* noMessages(): AsyncGenerator<string> {}
 
 async function findPusher({ db, app }: GitHostDeps, principal: Principal) {
   const { slug } = app.current();

@@ -20,7 +20,9 @@ import { createAuthenticate, createFindCredential } from '../../identity/credent
 import { createPat } from '../../identity/pats/pats.ts';
 import { createTenantAccess } from '../../people/tenants/tenants.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } from '../../testing.ts';
-import { connectedApps } from '../git-connections/connected-apps.ts';
+import { pushDeployments } from '../deployments/queue-deployment.ts';
+import { createConnectedApps } from '../git-connections/connected-apps.ts';
+import { createLogWaits } from '../logs/read-lines.ts';
 import { useEnv } from '../testing.ts';
 import { getTenantInstallation } from './accounts-store.ts';
 import { builtInAppKey } from './deps.ts';
@@ -59,16 +61,21 @@ async function startTestGitHost({ db, url }: TestDatabase) {
   const cache = <T>() => createTaggedCache<T>(changes, { entriesMax: 1_000 });
   const shared = { db, now, origin: baseUrl, log: silentLog };
   const dataDir = join(root, 'data');
+  const app = await loadKey(db, builtInAppKey);
+  const port = Number(new URL(baseUrl).port);
+  const address = { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port } as const;
+  const base = { db, now, baseUrl, log: silentLog, outbox: rowsOnlyOutbox, events: testEvents };
   const host = createGitHost({
-    app: await loadKey(db, builtInAppKey),
-    db,
-    now,
-    baseUrl,
+    ...base,
+    app,
     dataDir,
-    connectedApps,
-    log: silentLog,
-    outbox: rowsOnlyOutbox,
-    events: testEvents,
+    connectedApps: createConnectedApps({
+      ...base,
+      gitHost: await openGitHost(address, { builtIn: app }),
+      appsDomain: 'apps.example.test',
+      pushDeployments,
+      waits: createLogWaits(changes),
+    }),
     findCredential: createFindCredential({ ...shared, cache: cache() }),
     authenticate: createAuthenticate({ ...shared, cache: cache() }),
     tenantAccess: createTenantAccess({ db, cache: cache() }),

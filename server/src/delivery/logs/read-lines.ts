@@ -53,6 +53,9 @@ export async function readLines(db: Db, query: LogQuery, reading: LogReading): P
   }
 }
 
+/** For other slices, which must not import the store. */
+export const readLastLines: typeof listLastLines = listLastLines;
+
 function readRows(db: Db, scope: LogScope, query: LogQuery & { after: number }) {
   return isTail(query) ? listLastLines(db, scope, query.tail) : listLinesAfter(db, scope, query);
 }

@@ -40,7 +40,7 @@ export function GitCard() {
           )}
         </Group>
         <QueryView answer={answer} lines={2}>
-          {({ connection, last_push }) =>
+          {({ connection, last_push, push_url }) =>
             connection ? (
               <GitConnected connection={connection} lastPush={last_push}>
                 <DeployNow branch={connection.branch} />
@@ -50,6 +50,12 @@ export function GitCard() {
                 <Text size="sm">
                   No repository is connected. Connect one to deploy every push to its branch.
                 </Text>
+                {push_url !== null && (
+                  <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                    Or push to <span className="mono">{push_url}</span>: the first push creates the
+                    repository, connects it and deploys.
+                  </Text>
+                )}
                 <GitConnectForm />
               </>
             )
@@ -114,14 +120,6 @@ function GitConnectForm() {
 
 type GitStatus = Answer<NonNullable<typeof getGitConnection.shape>>;
 
-const outcomes: Record<NonNullable<GitStatus['last_push']>['outcome'], string> = {
-  deployed: 'was deployed',
-  other_branch: 'was to another branch',
-  repeated: 'was a duplicate',
-  not_active: 'came while the app was not active',
-  branch_deleted: 'deleted the branch',
-};
-
 function GitConnected({
   connection,
   lastPush,
@@ -160,15 +158,15 @@ function GitConnected({
         ) : (
           <>
             The last push (<span className="mono">{shortCommit(lastPush.commit)}</span> to {lastPush.branch},{' '}
-            <TimeText value={lastPush.received_at} />){' '}
-            {lastPush.deployment_id ? (
-              <LinkTo to={paths.deployment(lastPush.deployment_id)} inherit underline="always">
-                {outcomes[lastPush.outcome]}
+            <TimeText value={lastPush.received_at} />
+            ):{' '}
+            {lastPush.deployment ? (
+              <LinkTo to={paths.deployment(lastPush.deployment.id)} inherit underline="always">
+                {lastPush.summary}
               </LinkTo>
             ) : (
-              outcomes[lastPush.outcome]
+              lastPush.summary
             )}
-            .
           </>
         )}
       </Text>

@@ -1,0 +1,106 @@
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import { deploymentEndStates } from '@svc/contract/deployments.ts';
+import type { AppRow } from '../../apps/record/find-app.ts';
+import { appUrl } from '../../apps/record/rules.ts';
+import type { PushedDeployment } from './deps.ts';
+import type { PushRow } from './push-store.ts';
+
+type PushedApp = Pick<AppRow, 'slug' | 'subdomain' | 'record' | 'runtime'>;
+
+export interface PushFacts {
+  urls: { baseUrl: string; appsDomain: string };
+  app: PushedApp;
+  connectedBranch: string | null;
+  push: Pick<PushRow, 'branch' | 'outcome'>;
+  deployment: PushedDeployment | undefined;
+}
+
+/** What became of a push, as of now: `git push`, `svc apps git status` and the console say the same. */
+export function pushSummary(facts: PushFacts): string {
+  const { push, app, deployment } = facts;
+  if (deployment) return `Deployment #${deployment.seq}: ${deploymentText(deployment, facts)}`;
+  switch (push.outcome) {
+    case 'deployed':
+      return 'The deployment no longer exists.';
+    case 'other_branch':
+      return facts.connectedBranch === null || facts.connectedBranch === push.branch
+        ? `Not deployed: ${push.branch} was not the connected branch.`
+        : `Not deployed: ${app.slug} deploys pushes to ${facts.connectedBranch}, not to ${push.branch}.`;
+    case 'repeated':
+      return 'Not deployed again: this commit is deployed, or is being deployed.';
+    case 'branch_deleted':
+      return `Not deployed: ${push.branch} was deleted.`;
+    case 'not_active': {
+      const state = inactiveState(app);
+      return `Not deployed: ${app.slug} ${state === null ? 'was suspended or archived' : `is ${state}`}.`;
+    }
+  }
+}
+
+function inactiveState({ record, runtime }: PushedApp): string | null {
+  if (record !== 'active') return record;
+  return runtime === 'suspended' ? runtime : null;
+}
+
+export function deploymentText(
+  { state, ended_at, failure_step, failure_detail }: PushedDeployment,
+  { app, urls }: Pick<PushFacts, 'app' | 'urls'>,
+): string {
+  switch (state) {
+    case 'queued':
+      return 'building (queued)';
+    case 'building':
+      return 'building';
+    case 'releasing':
+      return 'built, going live';
+    case 'built':
+      return ended_at === null ? 'building' : 'waiting for review';
+    case 'live':
+      return app.subdomain === null ? 'live' : `live at ${appUrl(urls, app.subdomain)}`;
+    case 'superseded':
+      return 'was live, and has been superseded by a newer one';
+    case 'failed':
+      return `failed at ${failure_step ?? 'its start'}: ${failure_detail ?? 'unknown reason'}`;
+    case 'canceled':
+      return 'canceled';
+    case 'skipped':
+      return 'skipped because of a newer one';
+  }
+}
+
+const logWaitMs = 5_000;
+
+/** Of a failed one the log must be stored too, whose last lines are shown. */
+export function hasEnded({ state, ended_at, is_log_complete }: PushedDeployment, now: Date): boolean {
+  if (state === 'failed') return is_log_complete || now.getTime() - (ended_at?.getTime() ?? 0) > logWaitMs;
+  return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);
+}
+
+interface Place {
+  tenant: string;
+  app: string;
+}
+
+export const logPage = (baseUrl: string, { tenant, app }: Place, id: string) =>
+  `${baseUrl}${consolePaths.deployment(tenant, app, id)}`;
+
+export const waitCommand = ({ tenant, app }: Place, id: string) =>
+  `svc deployments wait ${id} --app ${app} --tenant ${tenant}`;
+
+/** The command that a person runs next, or null. */
+export function nextCommand({ id, state, release_id }: PushedDeployment, { tenant, app }: Place) {
+  const of = `--app ${app} --tenant ${tenant}`;
+  if (state === 'failed') return `svc deployments logs ${id} ${of}`;
+  if (state !== 'built') return null;
+  if (release_id === null) return `svc review history ${of}`;
+  return `svc apps static releases promote-request --release-id ${release_id} ${of} --execute`;
+}
+
+export function notDeployedAdvice({ push, app }: PushFacts, { tenant }: Place): string | null {
+  const of = `--app ${app.slug} --tenant ${tenant}`;
+  if (push.outcome === 'other_branch')
+    return `To deploy it instead: svc apps git update ${of} --branch ${push.branch} --execute`;
+  if (push.outcome === 'not_active' && app.record === 'active')
+    return `Next: svc apps resume ${app.slug} --tenant ${tenant} --execute, then svc deploy ${of} --execute`;
+  return null;
+}
