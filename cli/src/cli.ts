@@ -59,15 +59,31 @@ async function execute(run: Run, line: Line): Promise<number> {
   run.command = line.command;
   run.args = line.args;
   for (const notice of line.notices) ctx.note(notice);
+  const { jq } = ctx.globals;
+  const filter = jq === undefined ? null : await (await import('./output/jq.ts')).compileJq(jq);
+  const streamed = filter === null ? null : collectOutput(ctx);
   const result = await runCommand(ctx, line.command, line.args);
-  const text = result.printed ? '' : await renderResult(ctx, result);
-  if (text !== '') await ctx.io.out(text);
+  const text = result.printed ? (streamed?.() ?? '') : await renderResult(ctx, result);
+  if (text !== '') await run.io.out(filter === null ? text : filter(text));
   ctx.flushNotes();
   if (result.failed !== undefined) {
     const { reportError } = await import('./output/report-error.ts');
     return reportError(run, result.failed);
   }
   return result.exit ?? 0;
+}
+
+/** For `--jq`, which filters what a command prints while it runs. */
+function collectOutput(ctx: OpenContext): () => string {
+  const parts: string[] = [];
+  const decoder = new TextDecoder();
+  ctx.io = {
+    ...ctx.io,
+    out: async (text) => {
+      parts.push(typeof text === 'string' ? text : decoder.decode(text, { stream: true }));
+    },
+  };
+  return () => parts.join('');
 }
 
 function createContext(io: Io, line: Line): OpenContext {

@@ -64,7 +64,7 @@ describe.each(tested.map((command) => [command.words, command] as const))('svc %
     }
   });
 
-  test.each(['table', 'jsonl', 'yaml'])('prints as %s too', async (format) => {
+  test.each(['table', 'wide', 'jsonl', 'yaml', 'csv'])('prints as %s too', async (format) => {
     const ran = await run(lines[0] ?? '', '-o', format);
     expect([ran.exit, ran.out === '']).toEqual([0, false]);
   });

@@ -24,6 +24,10 @@ export interface Globals {
   profile?: string | undefined;
   timeoutMs: number;
   format: OutputFormat;
+  wide?: boolean;
+  columns?: readonly string[] | undefined;
+  noHeaders?: boolean;
+  jq?: string | undefined;
   quiet: boolean;
   verbose: boolean;
 }

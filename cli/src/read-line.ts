@@ -63,21 +63,34 @@ interface GlobalValues {
   profile?: string;
   timeout?: number;
   json?: boolean;
-  output?: OutputFormat;
+  output?: OutputFormat | 'wide';
+  columns?: string[];
+  'no-headers'?: boolean;
+  jq?: string;
   quiet?: boolean;
   verbose?: boolean;
 }
 
 async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Line['globals']> {
-  const { tenant, profile, timeout, json, output, quiet, verbose } = values as GlobalValues;
-  if (json && output !== undefined && output !== 'json') {
-    throw usageError(`--json and --output ${output} cannot be combined.`);
-  }
+  const { tenant, profile, timeout, json, output, columns, jq, quiet, verbose } = values as GlobalValues;
+  for (const [flag, given] of [
+    ['--json', json],
+    ['--jq', jq],
+  ] as const)
+    if (given && output !== undefined && output !== 'json')
+      throw usageError(`${flag} and --output ${output} cannot be combined.`);
+  const format = json || jq !== undefined ? 'json' : output === 'wide' ? 'table' : (output ?? 'table');
+  if (columns !== undefined && format !== 'table' && format !== 'csv')
+    throw usageError('--columns is for tables and CSV.', 'Select fields of JSON with --jq.');
   return {
     tenant,
     profile,
     timeoutMs: timeout ?? (await declaredTimeoutMs(command)),
-    format: json ? 'json' : (output ?? 'table'),
+    format,
+    wide: output === 'wide',
+    columns,
+    noHeaders: values['no-headers'] === true,
+    jq,
     quiet: quiet === true,
     verbose: verbose === true,
   };
