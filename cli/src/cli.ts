@@ -18,8 +18,7 @@ export async function runCli(io: Io): Promise<number> {
   const run: Run = { io, words: '' };
   try {
     if (io.argv[0] === '__complete') {
-      const { completionLines } = await import('./framework/completion.ts');
-      await io.out(await completionLines(svc, io.argv.slice(1)));
+      await complete(io);
       return 0;
     }
     const words = io.argv.join(' ');
@@ -34,20 +33,32 @@ export async function runCli(io: Io): Promise<number> {
   }
 }
 
+async function complete(io: Io): Promise<void> {
+  const { completionLines } = await import('./framework/completion.ts');
+  const text = await completionLines(svc, io.argv.slice(1), async (name, typed) => {
+    const { completeValues, completionMsMax } = await import('./session/complete-values.ts');
+    const { SVC_TENANT, SVC_PROFILE } = io.env;
+    const tenant = typed.tenant ?? (SVC_TENANT || undefined);
+    const profile = typed.profile ?? (SVC_PROFILE || undefined);
+    const line = commandLine(await svc.load('version'), { tenant, profile });
+    const globals = { ...line.globals, quiet: true, timeoutMs: completionMsMax };
+    return completeValues(createContext(io, { ...line, globals }), name, typed);
+  });
+  await io.out(text);
+}
+
 function plainLine(io: Io, command: Command): Line | null {
   if (command.kind === 'mutate' || command.flags !== undefined || command.positionals !== undefined)
     return null;
   const { SVC_TENANT: tenant, SVC_PROFILE: profile } = io.env;
+  return commandLine(command, { tenant: tenant || undefined, profile: profile || undefined });
+}
+
+function commandLine(command: Command, { tenant, profile }: { tenant?: string; profile?: string }): Line {
   return {
     command,
     args: { flags: {}, positionals: {} },
-    globals: {
-      tenant: tenant || undefined,
-      profile: profile || undefined,
-      format: 'table',
-      quiet: false,
-      verbose: false,
-    },
+    globals: { tenant, profile, format: 'table', quiet: false, verbose: false },
     mutation: { mode: 'preview', confirmed: false, argv: [] },
     notices: [],
   };
