@@ -73,7 +73,7 @@ async function execute(run: Run, line: Line): Promise<number> {
   const { jq } = ctx.globals;
   const filter = jq === undefined ? null : await (await import('./output/jq.ts')).compileJq(jq);
   const streamed = filter === null ? null : collectOutput(ctx);
-  const result = await runCommand(ctx, line.command, line.args);
+  const result = withWarnings(await runCommand(ctx, line.command, line.args), ctx.warnings());
   const text = result.printed ? (streamed?.() ?? '') : await renderResult(ctx, result);
   if (text !== '') await run.io.out(filter === null ? text : filter(text));
   ctx.flushNotes();
@@ -82,6 +82,17 @@ async function execute(run: Run, line: Line): Promise<number> {
     return reportError(run, result.failed);
   }
   return result.exit ?? 0;
+}
+
+/** Notes for programs: only where the result is an object of the platform, not a row or a bare list. */
+function withWarnings(result: Result, notes: readonly string[]): Result {
+  const { value, view } = result;
+  const isRow = view?.exact && !('data' in Object(value));
+  if (notes.length === 0 || isRow || typeof value !== 'object' || value === null || Array.isArray(value))
+    return result;
+  const own: unknown = Reflect.get(value, 'warnings');
+  if (own !== undefined && !Array.isArray(own)) return result;
+  return { ...result, value: { ...value, warnings: [...(own ?? []), ...notes] } };
 }
 
 /** For `--jq`, which filters what a command prints while it runs. */
@@ -123,6 +134,7 @@ function createContext(io: Io, line: Line): OpenContext {
     },
     client: () => ctx.session().then(({ client }) => client),
     findCommand: async (words) => (await import('./read-line.ts')).findCommand(words),
+    warnings: () => notes,
     flushNotes() {
       for (const text of notes.splice(0)) io.err(`${text}\n`);
     },

@@ -17,7 +17,7 @@ export async function readLine(run: Run): Promise<Line | null> {
   // For a group that stands for a command, the group's help lists its other commands too.
   if (flags.includes('--help') || flags.includes('-h')) return printHelp(io, alone ?? words);
   if (flags.includes('--version')) {
-    const format = [`--output=${requestedFormat(flags)}`];
+    const format = ['--client', `--output=${requestedFormat(flags)}`];
     return readArgs(
       io,
       await svc.load('version'),
@@ -35,8 +35,7 @@ async function readArgs(io: Io, command: Command, rest: readonly string[]): Prom
   const parsed = await parseArgs(svc, command, rest, { env: io.env, manifest });
   const { args, globals, notices } = parsed;
   if (globals.verbose === true)
-    for (const { name, value, path } of parsed.defaulted)
-      notices.push(`--${name} ${value} comes from ${path}.`);
+    for (const { name, value, path } of parsed.defaulted) io.err(`--${name} ${value} comes from ${path}.\n`);
   const line = { command, args, globals: await readGlobals(command, globals), notices };
   if (command.kind !== 'mutate')
     return { ...line, mutation: { mode: 'preview', confirmed: false, argv: [] } };
@@ -87,7 +86,7 @@ async function readGlobals(command: Command, values: Record<string, unknown>): P
     profile,
     timeoutMs: timeout ?? (await declaredTimeoutMs(command)),
     format,
-    wide: output === 'wide',
+    wide: output === undefined ? undefined : output === 'wide',
     columns,
     noHeaders: values['no-headers'] === true,
     jq,

@@ -67,6 +67,8 @@ const files = [
   ['deployments', '', 'metrics'],
   ['open', '', 'open'],
   ['init', '', 'init'],
+  ['profiles', 'profiles', 'list use add remove'],
+  ['config', 'config', 'list get set unset'],
   ['tool', '', 'completion schema exit-codes version'],
 ] as const;
 
@@ -124,6 +126,8 @@ export const groups: Readonly<Record<string, Group>> = {
   'grants scope': { summary: 'Scope of a grant' },
   access: { summary: 'Access checks' },
   policies: { summary: 'Row and column access policies' },
+  profiles: { summary: 'Servers that you work with, each with its own login and tenant' },
+  config: { summary: 'Settings of svc on this machine' },
   audit: { summary: 'Audit log of a tenant' },
 };
 
@@ -135,6 +139,16 @@ export const svc: Program<Command> = {
     'Run svc <command> --help for details, and svc exit-codes for the exit codes.',
   ],
   commands: commandWords,
+  subjects: {
+    Start: 'login logout whoami init open',
+    'Build and run apps': 'apps deploy deployments logs metrics env git-host',
+    Publish: 'publish review categories',
+    Data: 'tables rows',
+    Access: 'grants access connectors presets policies',
+    'Your organisation': 'tenants members groups audit',
+    'Your account': 'account sessions pats notifications',
+    'This tool': 'profiles config completion schema exit-codes version',
+  },
   groups,
   globalFlags,
   timeoutDefault: '60s',

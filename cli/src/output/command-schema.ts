@@ -125,6 +125,12 @@ const previewSchema: JsonSchema = {
       },
       required: ['operation', 'target', 'changes', 'warnings', 'irreversible', 'fingerprint'],
     },
+    next: {
+      type: 'object',
+      description: 'The command that makes the change; absent if there is nothing to do.',
+      properties: { argv: { type: 'array', items: { type: 'string' } }, why: { type: 'string' } },
+      required: ['argv', 'why'],
+    },
   },
   required: ['dry_run', 'plan'],
 };

@@ -5,15 +5,17 @@ import type { Ctx } from '../context.ts';
 import { usageError } from '../framework/errors.ts';
 import { tableLines, textWidth } from '../framework/layout.ts';
 import { bold, cellText, type Style } from '../framework/text.ts';
+import { type Config, configDir, configFile, readProfiles } from '../session/profile.ts';
 import { asRecord, listItems, type RenderedColumn, renderRecord, toColumn } from './render.ts';
 import { isTime, relativeTime } from './times.ts';
 
 export async function renderTable(ctx: Ctx, { value, view }: Result, style: Style): Promise<string> {
-  const { wide, columns: chosen, noHeaders } = ctx.globals;
+  const { columns: chosen, noHeaders } = ctx.globals;
+  const wide = ctx.globals.wide ?? (await prefersWide(ctx));
   const rows = listItems(value);
   const now = wide || view?.exact ? null : ctx.io.now();
   if (rows === null) return renderRecord(value, chooseColumns(chosen ?? [], [value], view), style, now);
-  const shown = shownColumns(ctx, rows, view);
+  const shown = shownColumns({ chosen, all: wide }, rows, view);
   const cells = rows.map((row) => shown.map((column) => cell(column, row, now)));
   const titles = shown.map(({ name }) => name.replaceAll(/[_.]/g, ' ').toUpperCase());
   const natural = titles.map((title, at) =>
@@ -49,7 +51,7 @@ export function renderCsv(ctx: Ctx, { value, view }: Result): string {
   const items = listItems(value) ?? (Array.isArray(plan.changes) ? plan.changes : [value]);
   const columns =
     plan.changes === undefined
-      ? shownColumns(ctx, items, view)
+      ? shownColumns({ chosen: ctx.globals.columns, all: true }, items, view)
       : ['path', 'effect', 'before', 'after'].map(toColumn);
   const header = ctx.globals.noHeaders ? '' : csvRecord(columns.map(({ name }) => name.replaceAll(' ', '_')));
   return header + items.map((row) => csvRecord(columns.map((column) => csvValue(column.read(row))))).join('');
@@ -60,11 +62,20 @@ function csvValue(value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function shownColumns(ctx: Ctx, rows: readonly unknown[], view: View | undefined): RenderedColumn[] {
-  const { columns: chosen, wide, format } = ctx.globals;
+async function prefersWide({ io }: Ctx): Promise<boolean> {
+  const config = await Promise.resolve(configDir(io.env))
+    .then((dir) => readProfiles<Config>(dir, configFile))
+    .catch(() => null);
+  return config?.output === 'wide';
+}
+
+function shownColumns(
+  { chosen, all }: { chosen: readonly string[] | undefined; all: boolean },
+  rows: readonly unknown[],
+  view: View | undefined,
+): RenderedColumn[] {
   if (chosen !== undefined) return chooseColumns(chosen, rows, view).map(toColumn);
   const columns = view?.columns ?? Object.keys(asRecord(rows[0]));
-  const all = wide || format === 'csv';
   const hasId = columns.includes('id') || asRecord(rows[0]).id === undefined || view?.exact;
   return (all && !hasId ? ['id', ...columns] : columns).map(toColumn);
 }
