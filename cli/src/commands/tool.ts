@@ -21,19 +21,46 @@ export const completionCommand = defineCommand({
 
 export const schemaCommand = defineCommand({
   words: 'schema',
-  summary: "Print the JSON Schema of a command's input and output",
+  summary: "List all commands, or print the JSON Schema of a command's input and output",
+  description:
+    'Without words: every command with its kind (read; change, which previews without --execute; local), arguments ' +
+    'and the fields of its output, and the grammars of values as patterns of JSON Schema.',
   kind: 'local',
-  positionals: [{ name: 'words', summary: 'Words of the command', repeated: true }],
-  output: objectSchema({ command: 'string', input: 'object', output: 'object', preview: 'object' }, [
-    'preview',
-  ]),
+  positionals: [{ name: 'words', summary: 'Words of the command', optional: true, repeated: true }],
+  output: {
+    anyOf: [
+      objectSchema({ command: 'string', input: 'object', output: 'object', preview: 'object' }, ['preview']),
+      objectSchema({
+        commands: {
+          type: 'array',
+          items: objectSchema({
+            command: 'string',
+            kind: 'string',
+            summary: 'string',
+            arguments: { type: 'array', items: objectSchema({ name: 'string', type: 'string' }) },
+            output: objectSchema({ type: 'string', fields: { type: 'array', items: { type: 'string' } } }),
+          }),
+        },
+        grammars: 'object',
+      }),
+    ],
+  },
   run: async (ctx, { positionals }) => {
+    if (positionals.words.length === 0) {
+      const value = await (await import('../output/command-list.ts')).commandList();
+      if (ctx.globals.format === 'table' || ctx.globals.format === 'csv')
+        return { value: value.commands, view: { columns: ['command', 'kind', 'summary'] } };
+      return { value };
+    }
     const found = await ctx.findCommand(positionals.words);
     const { commandSchema } = await import('../output/command-schema.ts');
     const value = await commandSchema(found);
     return { value, text: () => `${JSON.stringify(value, null, 2)}\n` };
   },
-  examples: { 'grants create': 'Print the schema of grants create' },
+  examples: {
+    '--json': 'List all commands, for programs',
+    'grants create': 'Print the schema of grants create',
+  },
 });
 
 export const exitCodesCommand = defineCommand({
