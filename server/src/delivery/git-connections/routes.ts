@@ -7,6 +7,7 @@ import { type Route, route, routes } from '../../http/router.ts';
 import { listGitAccounts, listGitInstallations, listGitRepositories, unlinkGitAccount } from './accounts.ts';
 import { beginGitConnection, completeGitConnection, prepareCompletion } from './browser-connections.ts';
 import { connectGit, disconnectGit, getGitStatus, updateGit } from './connections.ts';
+import { deleteRepository } from './delete-repository.ts';
 import { type GitDeps, type LinkEvents, tenantUser } from './deps.ts';
 
 import {
@@ -25,6 +26,7 @@ export const gitConnectionRoutes = (deps: GitDeps & { linkEvents: LinkEvents }):
     listGitInstallations: (ctx, { query }) => listGitInstallations(ctx, query, deps),
     listGitRepositories: (ctx, { params, query }) =>
       listGitRepositories(ctx, { installation: params.installation, ...query }, deps),
+    deleteGitRepository: (ctx, { params }) => deleteRepository(ctx, params, deps),
   }),
   ...routes(connections, connectionShapes, {
     getGitConnection: (ctx) => getGitStatus(ctx),
