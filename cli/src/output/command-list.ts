@@ -76,6 +76,7 @@ function outputOf(schema: JsonSchema): CommandEntry['output'] {
   }
   const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
   const items = (schema.items ?? properties.items?.items ?? properties.data?.items) as JsonSchema | undefined;
-  if (items !== undefined) return { type: schema.type === 'array' ? 'array' : 'page', fields: outputOf(items).fields };
+  if (items !== undefined)
+    return { type: schema.type === 'array' ? 'array' : 'page', fields: outputOf(items).fields };
   return { type: String(schema.type ?? 'any'), fields: Object.keys(properties) };
 }

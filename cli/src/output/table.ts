@@ -6,7 +6,7 @@ import { usageError } from '../framework/errors.ts';
 import { tableLines, textWidth } from '../framework/layout.ts';
 import { bold, cellText, type Style } from '../framework/text.ts';
 import { type Config, configDir, configFile, readProfiles } from '../session/profile.ts';
-import { asRecord, listItems, type RenderedColumn, renderRecord, toColumn } from './render.ts';
+import { asRecord, listItems, type RenderedColumn, renderRecord, toColumn } from './record.ts';
 import { isTime, relativeTime } from './times.ts';
 
 export async function renderTable(ctx: Ctx, { value, view }: Result, style: Style): Promise<string> {
