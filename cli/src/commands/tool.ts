@@ -115,9 +115,12 @@ export const versionCommand = defineCommand({
 
 const serverMsMax = 2000;
 
-async function serverVersion(ctx: Ctx): Promise<{ base_url: string; version: string | null }> {
+async function serverVersion(ctx: Ctx): Promise<{ base_url: string; version: string | null } | null> {
   const { versionPath } = await import('@svc/contract/limits.ts');
-  const { baseUrl: base_url } = await ctx.session();
+  // Without a readable configuration the server is unknown; the version of svc is not.
+  const session = await ctx.session().catch((cause: Error) => ctx.note(cause.message));
+  if (!session) return null;
+  const { baseUrl: base_url } = session;
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(serverMsMax)]);
   try {
     const answer = await ctx.io.fetch(`${base_url}${versionPath}`, { signal, redirect: 'manual' });

@@ -110,6 +110,8 @@ describe('version', () => {
     const ran = await svc('version', env);
     expect([ran.exit, ran.out.split('\n')[0]]).toEqual([0, `svc ${version}`]);
     expect(await json('version --client', env)).toEqual({ version });
+    const homeless = await runSvc(['version'], { env: { HOME: undefined } });
+    expect([homeless.exit, homeless.out]).toEqual([0, `svc ${version}\n`]);
   });
 });
 
