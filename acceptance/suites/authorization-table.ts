@@ -197,6 +197,7 @@ export function authorizationTable(
       expect(open.map(({ path }) => path).sort()).toEqual([
         '/.well-known/svc-user-keys.json',
         '/api/v1/openapi.json',
+        '/api/v1/version',
         '/git-host/setup',
         '/healthz',
         '/icons/{iconID}',

@@ -21,7 +21,10 @@ async function explore(words: string): Promise<CommandHelp[]> {
   const typed = words === '' ? [] : words.split(' ');
   const { exit, out, err } = await runSvc([...typed, '--help'], { env: { ...process.env, NO_COLOR: '1' } });
   if (exit !== 0 || err !== '') throw new Error(`svc ${words} --help ended with ${exit}: ${err}`);
-  const below = /^Commands\n((?: {2}.*\n)+)/m.exec(out)?.[1];
+  // The help of the tool itself lists its commands by subject.
+  const lists =
+    words === '' ? /\n\n((?:(?!Usage|Global flags)\S.*\n(?: {2}.*\n)+\n?)+)/ : /^Commands\n((?: {2}.*\n)+)/m;
+  const below = lists.exec(out)?.[1];
   const found: CommandHelp = {
     words,
     kind: below === undefined ? 'command' : 'group',

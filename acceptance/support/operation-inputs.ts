@@ -165,6 +165,10 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'storage.copy': of(fixtures.appWithObject, { from: 'a/b.txt', to: 'copy.txt' }),
 
   'gitHost.unlink': own(fixtures.gitAccount),
+  'gitHost.deleteRepository': own(async (world, owner) => {
+    const [account = '', name = ''] = (await fixtures.emptyRepository(world, owner)).repo.split('/');
+    return { owner: account, name };
+  }),
   'gitHost.pollLink': own(fixtures.deviceCode, ({ code }) => ({ device_code: code })),
   'gitHost.repositories': own(fixtures.installation),
   'gitHost.complete': own(fixtures.begunConnection, ({ state }) => ({ state })),

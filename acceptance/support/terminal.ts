@@ -4,7 +4,7 @@ import { until } from './until.ts';
 export function onTerminal(
   command: readonly string[],
   env: Record<string, string | undefined>,
-  { term = 'xterm-256color' } = {},
+  { term = 'xterm-256color', cols = 100 } = {},
 ) {
   let all = '';
   let from = 0;
@@ -12,7 +12,7 @@ export function onTerminal(
   const child = Bun.spawn([...command], {
     env: { ...env, TERM: term },
     terminal: {
-      cols: 100,
+      cols,
       rows: 30,
       data: (_terminal, data) => {
         all += decoder.decode(data, { stream: true });

@@ -18,8 +18,7 @@ export async function runCli(io: Io): Promise<number> {
   const run: Run = { io, words: '' };
   try {
     if (io.argv[0] === '__complete') {
-      const { completionLines } = await import('./framework/completion.ts');
-      await io.out(await completionLines(svc, io.argv.slice(1)));
+      await complete(io);
       return 0;
     }
     const words = io.argv.join(' ');
@@ -34,20 +33,32 @@ export async function runCli(io: Io): Promise<number> {
   }
 }
 
+async function complete(io: Io): Promise<void> {
+  const { completionLines } = await import('./framework/completion.ts');
+  const text = await completionLines(svc, io.argv.slice(1), async (name, typed) => {
+    const { completeValues, completionMsMax } = await import('./session/complete-values.ts');
+    const { SVC_TENANT, SVC_PROFILE } = io.env;
+    const tenant = typed.tenant ?? (SVC_TENANT || undefined);
+    const profile = typed.profile ?? (SVC_PROFILE || undefined);
+    const line = commandLine(await svc.load('version'), { tenant, profile });
+    const globals = { ...line.globals, quiet: true, timeoutMs: completionMsMax };
+    return completeValues(createContext(io, { ...line, globals }), name, typed);
+  });
+  await io.out(text);
+}
+
 function plainLine(io: Io, command: Command): Line | null {
   if (command.kind === 'mutate' || command.flags !== undefined || command.positionals !== undefined)
     return null;
   const { SVC_TENANT: tenant, SVC_PROFILE: profile } = io.env;
+  return commandLine(command, { tenant: tenant || undefined, profile: profile || undefined });
+}
+
+function commandLine(command: Command, { tenant, profile }: { tenant?: string; profile?: string }): Line {
   return {
     command,
     args: { flags: {}, positionals: {} },
-    globals: {
-      tenant: tenant || undefined,
-      profile: profile || undefined,
-      format: 'table',
-      quiet: false,
-      verbose: false,
-    },
+    globals: { tenant, profile, format: 'table', quiet: false, verbose: false },
     mutation: { mode: 'preview', confirmed: false, argv: [] },
     notices: [],
   };
@@ -59,15 +70,42 @@ async function execute(run: Run, line: Line): Promise<number> {
   run.command = line.command;
   run.args = line.args;
   for (const notice of line.notices) ctx.note(notice);
-  const result = await runCommand(ctx, line.command, line.args);
-  const text = result.printed ? '' : await renderResult(ctx, result);
-  if (text !== '') await ctx.io.out(text);
+  const { jq } = ctx.globals;
+  const filter = jq === undefined ? null : await (await import('./output/jq.ts')).compileJq(jq);
+  const streamed = filter === null ? null : collectOutput(ctx);
+  const result = withWarnings(await runCommand(ctx, line.command, line.args), ctx.warnings());
+  const text = result.printed ? (streamed?.() ?? '') : await renderResult(ctx, result);
+  if (text !== '') await run.io.out(filter === null ? text : filter(text));
   ctx.flushNotes();
   if (result.failed !== undefined) {
     const { reportError } = await import('./output/report-error.ts');
     return reportError(run, result.failed);
   }
   return result.exit ?? 0;
+}
+
+/** Notes for programs: only where the result is an object of the platform, not a row or a bare list. */
+function withWarnings(result: Result, notes: readonly string[]): Result {
+  const { value, view } = result;
+  const isRow = view?.exact && !('data' in Object(value));
+  if (notes.length === 0 || isRow || typeof value !== 'object' || value === null || Array.isArray(value))
+    return result;
+  const own: unknown = Reflect.get(value, 'warnings');
+  if (own !== undefined && !Array.isArray(own)) return result;
+  return { ...result, value: { ...value, warnings: [...(own ?? []), ...notes] } };
+}
+
+/** For `--jq`, which filters what a command prints while it runs. */
+function collectOutput(ctx: OpenContext): () => string {
+  const parts: string[] = [];
+  const decoder = new TextDecoder();
+  ctx.io = {
+    ...ctx.io,
+    out: async (text) => {
+      parts.push(typeof text === 'string' ? text : decoder.decode(text, { stream: true }));
+    },
+  };
+  return () => parts.join('');
 }
 
 function createContext(io: Io, line: Line): OpenContext {
@@ -96,6 +134,7 @@ function createContext(io: Io, line: Line): OpenContext {
     },
     client: () => ctx.session().then(({ client }) => client),
     findCommand: async (words) => (await import('./read-line.ts')).findCommand(words),
+    warnings: () => notes,
     flushNotes() {
       for (const text of notes.splice(0)) io.err(`${text}\n`);
     },

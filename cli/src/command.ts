@@ -52,6 +52,8 @@ export type Column = string | { title: string; value: (record: Record<string, un
 export interface View {
   columns: readonly Column[];
   fields?: readonly Column[];
+  /** Values of an app's users: shown as they are, times too. */
+  exact?: true;
 }
 
 export interface Result {

@@ -28,8 +28,16 @@ const fileNames = [...readdirSync(folder), 'copy.json', 'bad.csv', 'old-pets.csv
 const files = Object.fromEntries(fileNames.map((name) => [name, `${folder}/${name}`]));
 
 const commands = await Promise.all(commandWords.map(svc.load));
-/** Commands that sign in or out or need a password have tests of their own. */
-const withLogin = ['login', 'logout', 'git-host link', 'account password', 'account factors remove'];
+/** Those that sign in or out, need a password or a profile are tested on their own. */
+const withLogin = [
+  'login',
+  'logout',
+  'git-host link',
+  'account password',
+  'account factors remove',
+  'profiles add',
+  'profiles remove',
+];
 const tested = commands.filter(({ words }) => !withLogin.includes(words));
 
 function run(line: string, ...more: string[]) {
@@ -64,7 +72,7 @@ describe.each(tested.map((command) => [command.words, command] as const))('svc %
     }
   });
 
-  test.each(['table', 'jsonl', 'yaml'])('prints as %s too', async (format) => {
+  test.each(['table', 'wide', 'jsonl', 'yaml', 'csv'])('prints as %s too', async (format) => {
     const ran = await run(lines[0] ?? '', '-o', format);
     expect([ran.exit, ran.out === '']).toEqual([0, false]);
   });

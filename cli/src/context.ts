@@ -24,6 +24,10 @@ export interface Globals {
   profile?: string | undefined;
   timeoutMs: number;
   format: OutputFormat;
+  wide?: boolean | undefined;
+  columns?: readonly string[] | undefined;
+  noHeaders?: boolean;
+  jq?: string | undefined;
   quiet: boolean;
   verbose: boolean;
 }
@@ -46,4 +50,6 @@ export interface Run {
 
 export interface OpenContext extends Ctx {
   flushNotes(): void;
+  /** Notes of this run that were not shown yet: for `warnings` of JSON. */
+  warnings(): readonly string[];
 }

@@ -1,7 +1,8 @@
 import type { Flags } from './framework/declaration.ts';
 
-export const outputFormats = ['table', 'json', 'jsonl', 'yaml'] as const;
-export type OutputFormat = (typeof outputFormats)[number];
+export const outputFormats = ['table', 'wide', 'json', 'jsonl', 'yaml', 'csv'] as const;
+/** `wide` is a table with all columns and exact times. */
+export type OutputFormat = Exclude<(typeof outputFormats)[number], 'wide'>;
 
 export const timeoutMsDefault = 60_000;
 
@@ -29,6 +30,19 @@ export const globalFlags = {
   yes: { type: 'boolean', short: 'y', summary: 'Answer questions with yes' },
   json: { type: 'boolean', summary: 'Same as --output json' },
   output: { type: 'enum', values: outputFormats, short: 'o', summary: 'Output format' },
+  columns: {
+    type: 'list',
+    placeholder: 'name',
+    filled: true,
+    summary: 'Columns of a table, fields of a record, or columns of CSV',
+  },
+  'no-headers': { type: 'boolean', summary: 'Leave out the first line of a table or of CSV' },
+  jq: {
+    type: 'string',
+    placeholder: 'expression',
+    filled: true,
+    summary: 'Print what a jq expression selects from the JSON output; texts without quotes',
+  },
   quiet: { type: 'boolean', summary: 'Hide notes and progress' },
   verbose: { type: 'boolean', summary: 'Show each request' },
   version: { type: 'boolean', summary: 'Print the version' },
@@ -36,13 +50,13 @@ export const globalFlags = {
 } as const satisfies Flags;
 
 export function requestedFormat(argv: readonly string[]): OutputFormat {
-  if (argv.includes('--json') || argv.includes('--json=true')) return 'json';
+  if (argv.some((token) => /^--(?:json(?:=true)?|jq(?:=.*)?)$/s.test(token))) return 'json';
   for (const [at, token] of argv.entries()) {
     const value =
       /^(?:--output=|-o=?)(.+)$/.exec(token)?.[1] ??
       (/^(?:--output|-o)$/.test(token) ? argv[at + 1] : undefined);
     const format = outputFormats.find((known) => known === value);
-    if (format !== undefined) return format;
+    if (format !== undefined) return format === 'wide' ? 'table' : format;
   }
   return 'table';
 }

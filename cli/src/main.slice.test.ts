@@ -208,3 +208,11 @@ test('a plain command loads no schema and no slow module', async () => {
   expect(loaded.some((path) => path.endsWith('session.ts'))).toBe(true);
   expect(costly).toEqual([]);
 });
+
+test('an empty result leaves a redirected file as it is', () => {
+  const file = join(newFolder(), 'file');
+  const ran = shell(
+    `(echo before; svc __complete frob ''; echo after) > ${file}; svc __complete frob '' >> ${file}`,
+  );
+  expect([ran.exit, readFileSync(file, 'utf8')]).toEqual([0, 'before\nafter\n']);
+});

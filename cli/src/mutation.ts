@@ -104,9 +104,13 @@ async function preview(change: Change): Promise<Preview> {
 }
 
 async function previewResult(ctx: Ctx, { confirm }: Change, answer: Preview): Promise<Result> {
-  const { executeLine, renderPlan } = await import('./output/plan.ts');
-  const line = executeLine(ctx.mutation.argv, confirm && !ctx.mutation.confirmed ? ['--yes'] : []);
-  return { value: answer, text: (style) => renderPlan(answer.plan, line, style) };
+  const { commandLine, executeArgs, renderPlan } = await import('./output/plan.ts');
+  const args = executeArgs(ctx.mutation.argv, confirm && !ctx.mutation.confirmed ? ['--yes'] : []);
+  const next = { argv: ['svc', ...args], why: 'Makes the change that the plan describes.' };
+  return {
+    value: answer.plan.changes.length === 0 ? answer : { ...answer, next },
+    text: (style) => renderPlan(answer.plan, commandLine(args), style),
+  };
 }
 
 async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefined> {

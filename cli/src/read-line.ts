@@ -17,7 +17,7 @@ export async function readLine(run: Run): Promise<Line | null> {
   // For a group that stands for a command, the group's help lists its other commands too.
   if (flags.includes('--help') || flags.includes('-h')) return printHelp(io, alone ?? words);
   if (flags.includes('--version')) {
-    const format = [`--output=${requestedFormat(flags)}`];
+    const format = ['--client', `--output=${requestedFormat(flags)}`];
     return readArgs(
       io,
       await svc.load('version'),
@@ -35,8 +35,7 @@ async function readArgs(io: Io, command: Command, rest: readonly string[]): Prom
   const parsed = await parseArgs(svc, command, rest, { env: io.env, manifest });
   const { args, globals, notices } = parsed;
   if (globals.verbose === true)
-    for (const { name, value, path } of parsed.defaulted)
-      notices.push(`--${name} ${value} comes from ${path}.`);
+    for (const { name, value, path } of parsed.defaulted) io.err(`--${name} ${value} comes from ${path}.\n`);
   const line = { command, args, globals: await readGlobals(command, globals), notices };
   if (command.kind !== 'mutate')
     return { ...line, mutation: { mode: 'preview', confirmed: false, argv: [] } };
@@ -63,21 +62,34 @@ interface GlobalValues {
   profile?: string;
   timeout?: number;
   json?: boolean;
-  output?: OutputFormat;
+  output?: OutputFormat | 'wide';
+  columns?: string[];
+  'no-headers'?: boolean;
+  jq?: string;
   quiet?: boolean;
   verbose?: boolean;
 }
 
 async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Line['globals']> {
-  const { tenant, profile, timeout, json, output, quiet, verbose } = values as GlobalValues;
-  if (json && output !== undefined && output !== 'json') {
-    throw usageError(`--json and --output ${output} cannot be combined.`);
-  }
+  const { tenant, profile, timeout, json, output, columns, jq, quiet, verbose } = values as GlobalValues;
+  for (const [flag, given] of [
+    ['--json', json],
+    ['--jq', jq],
+  ] as const)
+    if (given && output !== undefined && output !== 'json')
+      throw usageError(`${flag} and --output ${output} cannot be combined.`);
+  const format = json || jq !== undefined ? 'json' : output === 'wide' ? 'table' : (output ?? 'table');
+  if (columns !== undefined && format !== 'table' && format !== 'csv')
+    throw usageError('--columns is for tables and CSV.', 'Select fields of JSON with --jq.');
   return {
     tenant,
     profile,
     timeoutMs: timeout ?? (await declaredTimeoutMs(command)),
-    format: json ? 'json' : (output ?? 'table'),
+    format,
+    wide: output === undefined ? undefined : output === 'wide',
+    columns,
+    noHeaders: values['no-headers'] === true,
+    jq,
     quiet: quiet === true,
     verbose: verbose === true,
   };

@@ -49,6 +49,7 @@ const files = [
   ['apps/git', 'apps git', 'connect disconnect status update'],
   ['git-host', 'git-host accounts', 'list unlink'],
   ['git-host', 'git-host installations', 'list repos'],
+  ['git-host', 'git-host repos', 'delete'],
   ['git-host', 'git-host', 'link complete'],
   ['categories', 'categories', 'list get create update delete'],
   ['tables', 'tables', 'list get create update rename drop types'],
@@ -67,6 +68,8 @@ const files = [
   ['deployments', '', 'metrics'],
   ['open', '', 'open'],
   ['init', '', 'init'],
+  ['profiles', 'profiles', 'list use add remove'],
+  ['config', 'config', 'list get set unset'],
   ['tool', '', 'completion schema exit-codes version'],
 ] as const;
 
@@ -108,6 +111,7 @@ export const groups: Readonly<Record<string, Group>> = {
   'apps git': { summary: 'Git repository that an app is deployed from' },
   'git-host': { summary: 'Your account at the git host and its repositories' },
   'git-host accounts': { summary: 'Your linked accounts at the git host' },
+  'git-host repos': { summary: 'Repositories of the built-in git host' },
   'git-host installations': { summary: 'Installations of the git host app' },
   deployments: { summary: 'Deployments of an app' },
   review: { summary: 'Requests to publish apps' },
@@ -124,6 +128,8 @@ export const groups: Readonly<Record<string, Group>> = {
   'grants scope': { summary: 'Scope of a grant' },
   access: { summary: 'Access checks' },
   policies: { summary: 'Row and column access policies' },
+  profiles: { summary: 'Servers that you work with, each with its own login and tenant' },
+  config: { summary: 'Settings of svc on this machine' },
   audit: { summary: 'Audit log of a tenant' },
 };
 
@@ -135,6 +141,16 @@ export const svc: Program<Command> = {
     'Run svc <command> --help for details, and svc exit-codes for the exit codes.',
   ],
   commands: commandWords,
+  subjects: {
+    Start: 'login logout whoami init open',
+    'Build and run apps': 'apps deploy deployments logs metrics env git-host',
+    Publish: 'publish review categories',
+    Data: 'tables rows',
+    Access: 'grants access connectors presets policies',
+    'Your organisation': 'tenants members groups audit',
+    'Your account': 'account sessions pats notifications',
+    'This tool': 'profiles config completion schema exit-codes version',
+  },
   groups,
   globalFlags,
   timeoutDefault: '60s',

@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { deployMethods } from './apps.ts';
 import { GitConnection } from './git-connections.shapes.ts';
 import { detectedLanguages, linkPollStatuses } from './git-host.ts';
-import { gitCommitPattern, gitRepoPattern, isGitRef } from './git-names.ts';
+import {
+  gitCommitPattern,
+  gitOwnerPattern,
+  gitRepoNamePattern,
+  gitRepoPattern,
+  isGitRef,
+} from './git-names.ts';
 import { manifestPathPattern } from './manifest.ts';
 import { empty, page, pageQuery, tenantParams, text, timestamp, uuid, wholeNumber } from './shapes.ts';
 
@@ -90,6 +96,13 @@ export const listGitRepositories = {
   params: tenantParams.extend({ installation: wholeNumber(1, 999_999_999) }),
   query: pageQuery,
   answer: page(GitRepository),
+};
+export const deleteGitRepository = {
+  params: tenantParams.extend({
+    owner: text.regex(gitOwnerPattern),
+    name: text.regex(gitRepoNamePattern),
+  }),
+  answer: empty,
 };
 export const completeGitConnection = {
   params: tenantParams,

@@ -69,6 +69,15 @@ export const listGitRepositories = read<typeof shapes.listGitRepositories>()({
   errors: [...asksHost],
 });
 
+export const deleteGitRepository = remove<typeof shapes.deleteGitRepository>()({
+  id: 'gitHost.deleteRepository',
+  path: `${base}/repositories/{owner}/{name}`,
+  summary: 'Delete a repository of the built-in git host that you created, or whose app you own',
+  ...ownRecords,
+  irreversible: true,
+  errors: ['forbidden'],
+});
+
 export const completeGitConnection = act<typeof shapes.completeGitConnection>()({
   id: 'gitHost.complete',
   path: `${base}/complete`,

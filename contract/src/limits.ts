@@ -1,3 +1,5 @@
+/** Where the server tells its version. */
+export const versionPath = '/api/v1/version';
 export const perPageDefault = 50;
 export const perPageMax = 200;
 export const readsPerMinuteMax = 600;

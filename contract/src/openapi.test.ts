@@ -142,6 +142,7 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'DELETE /scim/v2/Users/{id}',
     'GET /.well-known/svc-user-keys.json',
     'GET /api/v1/openapi.json',
+    'GET /api/v1/version',
     'GET /git-host/setup',
     'GET /healthz',
     'GET /icons/{iconID}',

@@ -1,6 +1,7 @@
 import { type ContractEntry, contract, resourceNames, rowContract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import { gitSetupPath, gitWebhookPath } from './git-host.ts';
+import { versionPath } from './limits.ts';
 import { manifestSchemaPath } from './manifest.ts';
 import { SchemaComponents, shareComponents } from './openapi-components.ts';
 import { iconPaths } from './openapi-icons.ts';
@@ -155,6 +156,7 @@ const operationalPaths = {
   '/healthz': plain('operations.healthz: The process is alive', 'application/json'),
   '/readyz': plain('operations.readyz: The database can be reached', 'application/json'),
   '/api/v1/openapi.json': plain('operations.openapi: This document', 'application/json'),
+  [versionPath]: plain('operations.version: The version of the server', 'application/json'),
   [manifestSchemaPath]: plain(
     'operations.manifestSchema: The JSON Schema of svc.yaml',
     'application/schema+json',

@@ -268,7 +268,7 @@ describe('watching a run', () => {
       expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
         code: failure?.code ?? 'canceled',
         status: 0,
-        next: expect.stringContaining('  svc apps delete hello --execute'),
+        next: { why: expect.stringContaining('  svc apps delete hello --execute') },
       });
       const output = (await watch([])).err;
       expect(output).toContain('  svc apps delete hello --execute\n');

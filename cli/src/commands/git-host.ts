@@ -1,5 +1,6 @@
 import {
   completeGitConnection,
+  deleteGitRepository,
   listGitAccounts,
   listGitInstallations,
   listGitRepositories,
@@ -60,6 +61,29 @@ export const gitHostInstallationsRepos = defineCommand({
   examples: {
     '': 'List repositories that can be connected',
     '--installation-id 42 --per-page 100': 'For one installation',
+  },
+});
+
+export const gitHostReposDelete = defineCommand({
+  words: 'git-host repos delete',
+  summary: 'Delete a repository of the built-in git host',
+  description:
+    'For those who created it or own an app that is connected to it. Commits and branches are lost; apps stay as they ' +
+    'are live. Repositories of other git hosts are deleted there.',
+  kind: 'mutate',
+  positionals: [{ name: 'repository', summary: 'Repository, as owner/name' }],
+  check: ({ positionals }) =>
+    /^[^/]+\/[^/]+$/.test(positionals.repository)
+      ? undefined
+      : '<repository> is owner/name, such as demo/shop.',
+  endpoint: deleteGitRepository,
+  input: ({ positionals }) => {
+    const [owner = '', name = ''] = positionals.repository.split('/');
+    return { params: { owner, name } };
+  },
+  examples: {
+    'demo/old-shop': 'Preview it',
+    'demo/old-shop --execute': 'Delete it; on a terminal the command asks first',
   },
 });
 

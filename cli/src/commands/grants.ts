@@ -18,6 +18,7 @@ export const grantsMine = defineCommand({
   summary: 'List your own active grants, newest first',
   kind: 'read',
   endpoint: listMyGrants,
+  present: async (ctx, answer) => (await import('../access/grant-names.ts')).nameGrants(ctx, answer, 'mine'),
   view: grantView,
   examples: { '--json': 'List what you may use, as JSON' },
 });
@@ -56,6 +57,7 @@ export const grantsList = defineCommand({
       policy_id: flags.policy,
     },
   }),
+  present: async (ctx, answer) => (await import('../access/grant-names.ts')).nameGrants(ctx, answer, 'all'),
   view: grantView,
   examples: {
     '--status active --all': 'List every active grant',

@@ -179,8 +179,9 @@ export const rowsExport = defineCommand({
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
     const to = flags.to === undefined || flags.to === '-' ? null : flags.to;
-    const format = flags.format ?? (to !== null && /\.csv$/i.test(to) ? 'csv' : 'jsonl');
-    if (to === null && format === 'csv' && ctx.globals.format !== 'table')
+    const isCsv = to === null ? ctx.globals.format === 'csv' : /\.csv$/i.test(to);
+    const format = flags.format ?? (isCsv ? 'csv' : 'jsonl');
+    if (to === null && format === 'csv' && !['table', 'csv'].includes(ctx.globals.format))
       throw usageError(
         `--format csv and --output ${ctx.globals.format} cannot be combined, unless --to names a file.`,
       );

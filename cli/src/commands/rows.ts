@@ -94,7 +94,7 @@ export const rowsGet = defineCommand({
     const { body, headers } = await rows.call({ of: { id: positionals.id }, query: rowQuery(flags) });
     const row = body as Record<string, unknown>;
     const value = flags['with-etag'] ? { etag: headers.get('etag'), row } : row;
-    return { ...rowsResult(ctx, value, []), view: { columns: [] } };
+    return { ...rowsResult(ctx, value, []), view: { columns: [], exact: true } };
   },
   output: rowOutput,
   examples: {

@@ -1,6 +1,8 @@
 import { exitCodes } from '@svc/contract/exit-codes.ts';
 import { defineCommand, objectSchema } from '../command.ts';
+import type { Ctx } from '../context.ts';
 import { completionScripts, shells } from '../framework/completion.ts';
+import { sanitize } from '../framework/text.ts';
 import { version, versionLine } from '../version.ts';
 
 export const completionCommand = defineCommand({
@@ -19,19 +21,46 @@ export const completionCommand = defineCommand({
 
 export const schemaCommand = defineCommand({
   words: 'schema',
-  summary: "Print the JSON Schema of a command's input and output",
+  summary: "List all commands, or print the JSON Schema of a command's input and output",
+  description:
+    'Without words: every command with its kind (read; change, which previews without --execute; local), arguments ' +
+    'and the fields of its output, and the grammars of values as patterns of JSON Schema.',
   kind: 'local',
-  positionals: [{ name: 'words', summary: 'Words of the command', repeated: true }],
-  output: objectSchema({ command: 'string', input: 'object', output: 'object', preview: 'object' }, [
-    'preview',
-  ]),
+  positionals: [{ name: 'words', summary: 'Words of the command', optional: true, repeated: true }],
+  output: {
+    anyOf: [
+      objectSchema({ command: 'string', input: 'object', output: 'object', preview: 'object' }, ['preview']),
+      objectSchema({
+        commands: {
+          type: 'array',
+          items: objectSchema({
+            command: 'string',
+            kind: 'string',
+            summary: 'string',
+            arguments: { type: 'array', items: objectSchema({ name: 'string', type: 'string' }) },
+            output: objectSchema({ type: 'string', fields: { type: 'array', items: { type: 'string' } } }),
+          }),
+        },
+        grammars: 'object',
+      }),
+    ],
+  },
   run: async (ctx, { positionals }) => {
+    if (positionals.words.length === 0) {
+      const value = await (await import('../output/command-list.ts')).commandList();
+      if (ctx.globals.format === 'table' || ctx.globals.format === 'csv')
+        return { value: value.commands, view: { columns: ['command', 'kind', 'summary'] } };
+      return { value };
+    }
     const found = await ctx.findCommand(positionals.words);
     const { commandSchema } = await import('../output/command-schema.ts');
     const value = await commandSchema(found);
     return { value, text: () => `${JSON.stringify(value, null, 2)}\n` };
   },
-  examples: { 'grants create': 'Print the schema of grants create' },
+  examples: {
+    '--json': 'List all commands, for programs',
+    'grants create': 'Print the schema of grants create',
+  },
 });
 
 export const exitCodesCommand = defineCommand({
@@ -51,16 +80,60 @@ export const exitCodesCommand = defineCommand({
 
 export const versionCommand = defineCommand({
   words: 'version',
-  summary: 'Print the version of svc',
+  summary: 'Print the versions of svc and of the server',
+  description: 'The server is asked for at most 2 s. svc --version is short for svc version --client.',
   kind: 'local',
-  output: objectSchema({ version: 'string', runtime: 'string' }, ['runtime']),
-  run: async (ctx) => {
+  output: objectSchema(
+    {
+      version: 'string',
+      runtime: 'string',
+      server: objectSchema({ base_url: 'string', version: { type: ['string', 'null'] } }),
+    },
+    ['runtime', 'server'],
+  ),
+  flags: { client: { type: 'boolean', summary: 'Only the version of svc, without a request' } },
+  run: async (ctx, { flags }) => {
     const runtime = `bun ${Bun.version}`;
-    const value = ctx.globals.verbose ? { version, runtime } : { version };
-    return { value, text: () => (ctx.globals.verbose ? `${versionLine}${runtime}\n` : versionLine) };
+    const server = flags.client ? null : await serverVersion(ctx);
+    const value = {
+      version,
+      ...(ctx.globals.verbose && { runtime }),
+      ...(server !== null && { server }),
+    };
+    const shown = server === null ? '' : `server ${server.version ?? 'unknown'} at ${server.base_url}\n`;
+    return {
+      value,
+      text: () => `${versionLine}${shown}${ctx.globals.verbose ? `${runtime}\n` : ''}`,
+    };
   },
   examples: {
-    '': 'Print the version',
+    '': 'Print both versions',
+    '--client': 'Print the version of svc',
     '--verbose': 'Include the version of the runtime',
   },
 });
+
+const serverMsMax = 2000;
+
+async function serverVersion(ctx: Ctx): Promise<{ base_url: string; version: string | null } | null> {
+  const { versionPath } = await import('@svc/contract/limits.ts');
+  // Without a readable configuration the server is unknown; the version of svc is not.
+  const session = await ctx.session().catch((cause: Error) => ctx.note(cause.message));
+  if (!session) return null;
+  const { baseUrl: base_url } = session;
+  const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(serverMsMax)]);
+  try {
+    const answer = await ctx.io.fetch(`${base_url}${versionPath}`, { signal, redirect: 'manual' });
+    const found: unknown = answer.ok ? Reflect.get(Object(await answer.json()), 'version') : null;
+    const theirs = typeof found === 'string' ? sanitize(found) : null;
+    if (theirs === null)
+      ctx.note(`The server at ${base_url} does not tell its version; it may be older than svc.`);
+    else if (theirs !== version)
+      ctx.note(`svc ${version} and the server ${theirs} differ; install the svc of the server.`);
+    return { base_url, version: theirs };
+  } catch {
+    if (ctx.signal.aborted) throw ctx.signal.reason;
+    ctx.note(`The server at ${base_url} does not answer.`);
+    return { base_url, version: null };
+  }
+}

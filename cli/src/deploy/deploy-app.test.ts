@@ -138,7 +138,7 @@ describe('svc deploy', () => {
       request_id: '',
       title: expect.any(String),
       detail: expect.stringContaining('#4'),
-      next: expect.stringContaining(next),
+      next: { why: expect.stringContaining(next) },
     });
     expect(lines[0]).toContain('one');
     const deployed = await deploy();
@@ -195,7 +195,7 @@ describe('svc deploy', () => {
     expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
       code: 'wait_timeout',
       detail: expect.stringContaining('continues'),
-      next: expect.stringContaining(`svc deployments logs ${id} --app shop --follow`),
+      next: { argv: `svc deployments logs ${id} --app shop --follow`.split(' ') },
     });
   });
 

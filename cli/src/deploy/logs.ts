@@ -55,6 +55,10 @@ async function lineRenderer(ctx: Ctx): Promise<(line: LogEntry) => string> {
       const { stringify } = await import('yaml');
       return (line) => stringify([line]);
     }
+    case 'csv': {
+      const { csvRecord } = await import('@svc/contract/csv.ts');
+      return (line) => csvRecord(Object.values(line).map((value) => (value === null ? null : String(value))));
+    }
     case 'table': {
       const style = await detectStyle(ctx.io);
       return (line) => logLineText(line, style);

@@ -108,7 +108,10 @@ test('a domain that is disconnected meanwhile ends the wait with 9, and is not r
   const asked = answers('pending', 'disconnected');
   const ran = await verify(['--wait', '--json', '--timeout', '30s']);
   expect([ran.exit, JSON.parse(ran.out).status]).toEqual([9, 'disconnected']);
-  expect(lastLine(ran.err)).toMatchObject({ code: 'disconnected', next: expect.stringContaining(id) });
+  expect(lastLine(ran.err)).toMatchObject({
+    code: 'disconnected',
+    next: { why: expect.stringContaining(id) },
+  });
   expect(asked).toEqual(['POST', 'GET']);
 });
 
@@ -118,7 +121,7 @@ test('a wait that times out exits with 10 and prints the last status', async () 
   expect([ran.exit, JSON.parse(ran.out).status]).toEqual([10, 'pending']);
   expect(lastLine(ran.err)).toMatchObject({
     code: 'wait_timeout',
-    next: expect.stringContaining('--timeout'),
+    next: { argv: [], why: expect.stringContaining('--timeout') },
   });
 });
 

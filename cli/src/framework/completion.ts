@@ -1,17 +1,27 @@
-import type { Declaration, Flag, Flags } from './declaration.ts';
+import type { Declaration, Flags } from './declaration.ts';
 import { allFlags, flagNames, looksLikeFlag, splitFlag } from './flags.ts';
 import { listEntries } from './help.ts';
 import { isCommand, isGroup, type Program } from './program.ts';
+import { sanitize } from './text.ts';
 
-type Candidate = [text: string, about: string];
+export type Candidate = [text: string, about: string];
+export type TypedValues = Readonly<Record<string, string>>;
+/** Values that only a server knows, by the name of a flag or a positional. */
+export type FindValues = (name: string, typed: TypedValues) => Promise<Candidate[]>;
 
-export async function completionLines(program: Program, typed: readonly string[]): Promise<string> {
+export async function completionLines(
+  program: Program,
+  typed: readonly string[],
+  findValues: FindValues = async () => [],
+): Promise<string> {
   const words = joinEquals(typed);
   const current = words.at(-1) ?? '';
-  const candidates = await candidatesFor(program, words.slice(0, -1), current).catch((): Candidate[] => []);
+  const candidates = await candidatesFor(program, words.slice(0, -1), current, findValues).catch(
+    (): Candidate[] => [],
+  );
   return candidates
     .filter(([text]) => text.startsWith(current))
-    .map(([text, about]) => `${text}\t${about.replaceAll(/\s+/g, ' ')}\n`)
+    .map(([text, about]) => `${sanitize(text)}\t${sanitize(about).replaceAll(/\s+/g, ' ')}\n`)
     .join('');
 }
 
@@ -19,24 +29,40 @@ async function candidatesFor(
   program: Program,
   before: readonly string[],
   current: string,
+  findValues: FindValues,
 ): Promise<Candidate[]> {
   const resolved = resolveTyped(program, before);
   if (resolved === null) return [];
   const { path, rest, alone } = resolved;
   const command = isCommand(program, path) ? await program.load(path) : null;
   const flags: Flags = command === null ? program.globalFlags : allFlags(program, command);
-  if (rest.includes('--')) return command === null ? [] : positionalValues(command, rest, flags);
+  const typed = typedValues(before, flags);
+  const find = (name: string) => findValues(name, typed);
+  if (rest.includes('--')) return command === null ? [] : positionalValues(command, rest, flags, find);
   const pending = pendingFlag(before.at(-1), flags);
-  if (pending !== null) return flagValues(pending).map((value) => [value, '']);
+  if (pending !== null) return flagValues(pending, flags, find);
   const inline = splitFlag(current, new Map());
   if (looksLikeFlag(current) && inline.inline !== undefined) {
-    const flag = flags[flagNames(flags).get(inline.typed) ?? ''];
-    return (flag === undefined ? [] : flagValues(flag)).map((value) => [`${inline.typed}=${value}`, '']);
+    const values = await flagValues(flagNames(flags).get(inline.typed) ?? '', flags, find);
+    return values.map(([value, about]) => [`${inline.typed}=${value}`, about]);
   }
   if (current.startsWith('-')) return flagCandidates(flags);
-  if (alone !== undefined && rest.length === 0) return listEntries(program, alone);
-  if (command !== null) return positionalValues(command, rest, flags);
-  return listEntries(program, path);
+  const values = command === null ? [] : await positionalValues(command, rest, flags, find);
+  if (alone !== undefined && rest.length === 0) return [...(await listEntries(program, alone)), ...values];
+  return command === null ? listEntries(program, path) : values;
+}
+
+function typedValues(before: readonly string[], flags: Flags): TypedValues {
+  const names = flagNames(flags);
+  const values: Record<string, string> = {};
+  for (const [at, word] of before.entries()) {
+    if (!looksLikeFlag(word)) continue;
+    const { typed, inline } = splitFlag(word, names);
+    const name = names.get(typed);
+    const value = inline ?? before[at + 1];
+    if (name !== undefined && value !== undefined && flags[name]?.type === 'string') values[name] = value;
+  }
+  return values;
 }
 
 function resolveTyped(
@@ -65,15 +91,25 @@ function takesValue(flags: Flags, names: ReadonlyMap<string, string>, word: stri
   return flag !== undefined && flag.type !== 'boolean';
 }
 
-function pendingFlag(word: string | undefined, flags: Flags): Flag | null {
+function pendingFlag(word: string | undefined, flags: Flags): string | null {
   const names = flagNames(flags);
-  if (word === undefined || !takesValue(flags, names, word)) return null;
-  return flags[names.get(word) ?? ''] ?? null;
+  return word !== undefined && takesValue(flags, names, word) ? (names.get(word) ?? null) : null;
 }
 
-function flagValues(flag: Flag): readonly string[] {
-  if (flag.type === 'boolean') return ['true', 'false'];
-  return flag.type === 'enum' || flag.type === 'list' ? (flag.values ?? []) : [];
+async function flagValues(
+  name: string,
+  flags: Flags,
+  find: (name: string) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
+  const flag = flags[name];
+  if (flag === undefined) return [];
+  if (flag.type === 'string') return find(name);
+  if (flag.type === 'boolean')
+    return [
+      ['true', ''],
+      ['false', ''],
+    ];
+  return flag.type === 'enum' || flag.type === 'list' ? (flag.values ?? []).map((value) => [value, '']) : [];
 }
 
 function flagCandidates(flags: Flags): Candidate[] {
@@ -84,7 +120,12 @@ function flagCandidates(flags: Flags): Candidate[] {
     );
 }
 
-function positionalValues(command: Declaration, rest: readonly string[], flags: Flags): Candidate[] {
+async function positionalValues(
+  command: Declaration,
+  rest: readonly string[],
+  flags: Flags,
+  find: (name: string) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
   const names = flagNames(flags);
   const places = rest.filter((word, at) => {
     const before = rest[at - 1];
@@ -92,7 +133,9 @@ function positionalValues(command: Declaration, rest: readonly string[], flags: 
   }).length;
   const positionals = command.positionals ?? [];
   const positional = positionals[places] ?? (positionals.at(-1)?.repeated ? positionals.at(-1) : undefined);
-  return (positional?.values ?? []).map((value) => [value, positional?.summary ?? '']);
+  if (positional === undefined) return [];
+  if (positional.values === undefined) return find(positional.name);
+  return positional.values.map((value) => [value, positional.summary]);
 }
 
 /** bash takes `--output=json` apart at the equals sign. */

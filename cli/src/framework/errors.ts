@@ -42,6 +42,8 @@ export const clientCodes = {
   sign_in_failed: { exit: 13, title: 'The sign-in failed' },
   config_unreadable: { exit: 1, title: 'Invalid configuration file' },
   config_not_writable: { exit: 1, title: 'The configuration file cannot be written' },
+  profile_not_found: { exit: 5, title: 'No such profile' },
+  profile_exists: { exit: 6, title: 'The profile already exists' },
   file_unreadable: { exit: 2, title: 'The file cannot be read' },
   file_exists: { exit: 6, title: 'The file already exists' },
   no_device_code: { exit: 5, title: 'No stored code' },

@@ -8,7 +8,11 @@ const widthDefault = 100;
 
 export async function helpText(program: Program, words: string, style: Style): Promise<string> {
   if (isCommand(program, words)) return commandHelp(program, await program.load(words), style);
-  const commands = section(style, 'Commands', alignedLines(await listEntries(program, words), style));
+  const entries = await listEntries(program, words);
+  const commands =
+    words === '' && program.subjects !== undefined
+      ? bySubject(program.subjects, entries, style)
+      : section(style, 'Commands', alignedLines(entries, style));
   const usage = [program.name, words, '<command> [arguments] [flags]'].filter((it) => it !== '').join(' ');
   if (words !== '') return groupHelp(program, words, { style, commands, usage });
   return [
@@ -19,6 +23,26 @@ export async function helpText(program: Program, words: string, style: Style): P
     '\n',
     ...program.notes.map((note) => paragraph(style, note)),
   ].join('');
+}
+
+function bySubject(
+  subjects: Readonly<Record<string, string>>,
+  entries: readonly [string, string][],
+  style: Style,
+): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  const lines = (names: readonly string[]) => {
+    const found = names.flatMap((name) => entries.filter(([entry]) => entry === name));
+    return alignedLines(
+      found.map(([name, summary]) => [name.padEnd(width), summary] as const),
+      style,
+    );
+  };
+  const named = Object.values(subjects).join(' ').split(' ');
+  const others = entries.map(([name]) => name).filter((name) => !named.includes(name));
+  return [...Object.entries(subjects), ['Other commands', others.join(' ')] as const]
+    .map(([title, names]) => section(style, title, lines(names.split(' '))))
+    .join('');
 }
 
 async function groupHelp(

@@ -49,7 +49,9 @@ export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInt
   };
 }
 
+/** Writing nothing would truncate a file that standard output is redirected to. */
 function writeOut(text: string | Uint8Array): Promise<void> {
+  if (text.length === 0) return Promise.resolve();
   return Bun.write(Bun.stdout, text).then(
     () => undefined,
     (cause) => {
@@ -63,6 +65,7 @@ let errors: Promise<unknown> = Promise.resolve();
 
 /** Writes in order, without the color that console.error adds on a terminal. Ignores a closed stream. */
 function writeErr(text: string): void {
+  if (text === '') return;
   errors = errors.then(() => Bun.write(Bun.stderr, text)).catch(() => undefined);
 }
 

@@ -5,6 +5,8 @@ export interface Program<C extends Declaration = Declaration> {
   about: string;
   notes: readonly string[];
   commands: readonly string[];
+  /** First words of commands by subject, for the help of the program; others come last. */
+  subjects?: Readonly<Record<string, string>>;
   groups: Readonly<Record<string, Group>>;
   /** Accepted by every command, anywhere on the line. A command's own flag of the same name hides one. */
   globalFlags: Flags;

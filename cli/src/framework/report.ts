@@ -4,7 +4,12 @@ import { sanitize } from './text.ts';
 
 export interface Report {
   exit: ExitCode;
-  problem: Omit<Problem, 'code'> & { code: string; next?: string | undefined };
+  problem: Omit<Problem, 'code' | 'errors'> & {
+    code: string;
+    /** `flag` is the argument of the command that a field of the request was made from. */
+    errors?: (NonNullable<Problem['errors']>[number] & { flag?: string })[] | undefined;
+    next?: string | undefined;
+  };
 }
 
 /** With `json` one line, so that a reader finds it after any progress lines. */
@@ -16,7 +21,7 @@ function reportText(problem: Report['problem']): string {
   const detail = problem.detail ?? problem.title ?? '';
   const items = (problem.errors ?? []).map((item) => {
     const line = item.line === undefined ? [] : [`line ${item.line}`];
-    const where = [...line, item.field ?? item.column ?? []].flat().join(', ');
+    const where = [...line, item.flag ?? item.field ?? item.column ?? []].flat().join(', ');
     return `${where === '' ? '' : `${where}: `}${item.detail}`;
   });
   const rest = items.filter(

@@ -119,7 +119,7 @@ test('a flag that is not required gets no default, and the file is not read', as
 
 test('commands without an app use the tenant of svc.yaml too', async () => {
   const folder = projectWith('tenant: acme\n');
-  await svc(folder, 'grants mine');
+  await svc(folder, 'grants mine --json');
   await svc(folder, 'rows list pets --app shop', { SVC_TOKEN: undefined, SVC_API_KEY: 'svcpat_x' });
   expect(asked()).toEqual(['/api/v1/tenants/acme/me/grants', '/data/acme/shop/pets']);
 });

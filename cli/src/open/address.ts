@@ -74,7 +74,7 @@ async function manifestApp(ctx: Ctx): Promise<string> {
       'Name an app, or run svc open console.',
     );
   if (found.app === null) throw usageError(`--app is required: ${found.path} names no app.`);
-  if (ctx.globals.verbose) ctx.note(`--app ${found.app} comes from ${found.path}.`);
+  if (ctx.globals.verbose) ctx.say(`--app ${found.app} comes from ${found.path}.`);
   return found.app;
 }
 

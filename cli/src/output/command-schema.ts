@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Command, JsonSchema } from '../command.ts';
 import type { Flag, Positional } from '../framework/declaration.ts';
 import { commandFlags, flagText, mustBeTyped } from '../framework/flags.ts';
+import { type Grammar, grammarOf, grammars } from './grammars.ts';
 
 /** This file loads every schema of the contract: only for `svc schema`, the reference page and tests. */
 export interface CommandSchema {
@@ -45,7 +46,10 @@ function inputSchema(command: Command): JsonSchema {
     type: 'object',
     properties: Object.fromEntries([
       ...positionals.map((it) => [it.name, positionalSchema(it)]),
-      ...flags.map(([name, flag]) => [`--${name}`, { ...flagSchema(flag), description: flagText(flag) }]),
+      ...flags.map(([name, flag]) => [
+        `--${name}`,
+        { ...flagSchema(flag, grammarOf(command.words, name, flag)), description: flagText(flag) },
+      ]),
     ]),
     required: [
       ...positionals.filter((it) => !it.optional).map((it) => it.name),
@@ -61,8 +65,9 @@ function positionalSchema(positional: Positional): JsonSchema {
   return positional.repeated ? { type: 'array', items: one, ...about } : { ...one, ...about };
 }
 
-function flagSchema(flag: Flag): JsonSchema {
-  const one = scalarSchema(flag);
+function flagSchema(flag: Flag, grammar: Grammar | undefined): JsonSchema {
+  const written = grammar === undefined ? {} : grammars[grammar];
+  const one = { ...scalarSchema(flag), ...written };
   return flag.repeated || flag.type === 'list' ? { type: 'array', items: one } : one;
 }
 
@@ -124,6 +129,12 @@ const previewSchema: JsonSchema = {
         fingerprint: { type: 'string' },
       },
       required: ['operation', 'target', 'changes', 'warnings', 'irreversible', 'fingerprint'],
+    },
+    next: {
+      type: 'object',
+      description: 'The command that makes the change; absent if there is nothing to do.',
+      properties: { argv: { type: 'array', items: { type: 'string' } }, why: { type: 'string' } },
+      required: ['argv', 'why'],
     },
   },
   required: ['dry_run', 'plan'],

@@ -197,6 +197,9 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
     not_rollback_target:
       'svc deployments list --app <app> shows them; choose a superseded one that is retained.',
   },
+  'git-host repos': {
+    not_found: 'Check owner and name; svc git-host installations repos shows the repositories.',
+  },
   'git-host accounts': { not_found: 'svc git-host accounts list shows the ids.' },
   'git-host complete': {
     not_found: 'Start again with svc apps git connect; a state works once, for 15 minutes.',

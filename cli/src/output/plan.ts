@@ -44,14 +44,18 @@ function valueText(given: unknown): string {
   return typeof given === 'object' || isOdd ? sanitize(JSON.stringify(given)) : cellText(given);
 }
 
-export function executeLine(argv: readonly string[], more: readonly string[] = []): string {
+export function executeArgs(argv: readonly string[], more: readonly string[] = []): string[] {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   const after = end === -1 ? [] : argv.slice(end);
   const kept = flags.filter(
     (token, index) => !/^--(?:dry-run|execute|plan)(?:=.*)?$/.test(token) && flags[index - 1] !== '--plan',
   );
-  return commandLine([...kept, '--execute', ...more, ...after]);
+  return [...kept, '--execute', ...more, ...after];
+}
+
+export function executeLine(argv: readonly string[]): string {
+  return commandLine(executeArgs(argv));
 }
 
 export function quote(argument: string): string {

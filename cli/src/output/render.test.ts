@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { useFakeServer } from '../../testing/fake-server.ts';
 import { fieldLines, tableLines, textWidth, truncate, wrap } from '../framework/layout.ts';
 import { cellText, sanitize } from '../framework/text.ts';
 import { supportsUnicode } from './render.ts';
+import { relativeTime } from './times.ts';
 
 const style = { width: 40, colour: false, unicode: true };
 const wide = fc.string({
@@ -101,4 +103,131 @@ test.each([
   [{}, false],
 ])('locale %j: Unicode %p', (env, expected) => {
   expect(supportsUnicode(env)).toBe(expected);
+});
+
+describe('a table for people', () => {
+  const server = useFakeServer();
+  const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
+  const now = new Date('2026-11-16T12:00:00Z');
+  const connector = {
+    id,
+    slug: 'warehouse',
+    name: 'The warehouse of the whole company',
+    kind: 'postgres',
+    description: 'A long description that nobody reads to its end, because it goes on and on',
+  };
+  const deployment = {
+    id,
+    seq: 12,
+    state: 'superseded',
+    kind: 'source',
+    trigger: 'push',
+    commit: 'a'.repeat(40),
+    created_at: '2026-11-16T11:57:00.123Z',
+    failure: null,
+  };
+  const answer = (item: object) => {
+    server.intercept = () => Response.json({ items: [item], page: 1, per_page: 50, total: 1 });
+  };
+  afterEach(() => {
+    server.intercept = undefined;
+  });
+  const terminal = { terminal: true, columns: 80, now };
+
+  test.each([40, 60, 80, 120])('fits %d columns', async (columns) => {
+    for (const [item, words] of [
+      [connector, ['connectors', 'list']],
+      [deployment, ['deployments', 'list', '--app', 'shop']],
+    ] as const) {
+      answer(item);
+      const { out } = await server.svc([...words], { ...terminal, columns, env: { NO_COLOR: '1' } });
+      for (const line of out.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  test('leaves out ids before it shortens a name, and says so', async () => {
+    answer(connector);
+    const { out, err } = await server.svc(['connectors', 'list'], terminal);
+    expect(out).not.toContain(id);
+    expect(out).toContain('The warehouse of the whole company');
+    expect(err).toContain('Not shown for lack of room: id. Use -o wide.');
+    answer({ ...deployment, commit: null });
+    const list = await server.svc(['deployments', 'list', '--app', 'shop'], terminal);
+    expect(list.out).toContain('superseded');
+    expect(list.out).toContain('3 minutes ago');
+  });
+
+  test('shows everything and exact times with -o wide', async () => {
+    answer(deployment);
+    const { out } = await server.svc(['deployments', 'list', '--app', 'shop', '-o', 'wide'], terminal);
+    expect(out).toContain(id);
+    expect(out).toContain('2026-11-16T11:57:00.123Z');
+  });
+
+  test('has the columns of --columns, in that order, and no first line with --no-headers', async () => {
+    answer(connector);
+    const list = (...flags: string[]) => server.svc(['connectors', 'list', ...flags], terminal);
+    expect((await list('--columns', 'kind,slug', '--no-headers')).out).toBe('postgres  warehouse\n');
+    const wrong = await list('--columns', 'kind,nope');
+    expect([wrong.exit, wrong.err.includes('Choose from id, slug')]).toEqual([2, true]);
+    expect((await list('--columns', 'kind', '--json')).exit).toBe(2);
+  });
+
+  test('shows names in place of ids', async () => {
+    const grant = {
+      id,
+      subject_id: 'u',
+      connector_id: 'c',
+      preset_id: 'p',
+      status: 'active',
+      scope_resource_paths: [],
+    };
+    const named: Record<string, object> = {
+      grants: grant,
+      connectors: { id: 'c', slug: 'warehouse', name: 'W' },
+      presets: { id: 'p', name: 'reader' },
+      members: { user_id: 'u', email: 'ada@example.com', name: 'Ada' },
+    };
+    server.intercept = (_, { path }) => {
+      const item = named[path.split('/').at(-1) ?? ''];
+      return Response.json({ items: item ? [item] : [], page: 1, per_page: 50, total: 1 });
+    };
+    const { out } = await server.svc(['grants', 'list'], terminal);
+    for (const name of ['ada@example.com', 'warehouse', 'reader', id]) expect(out).toContain(name);
+    expect(JSON.parse((await server.svc(['grants', 'list', '--json'])).out).items).toEqual([grant]);
+  });
+
+  test('is CSV with -o csv, with the names and values of the JSON output', async () => {
+    answer({ ...connector, description: 'a "b", c' });
+    const { out } = await server.svc(['connectors', 'list', '-o', 'csv']);
+    expect(out).toBe(
+      `id,slug,name,kind,description\r\n${id},warehouse,The warehouse of the whole company,postgres,"a ""b"", c"\r\n`,
+    );
+  });
+
+  test('is filtered by --jq, whose faults are found before the command runs', async () => {
+    answer(connector);
+    const list = (jq: string, ...more: string[]) => server.svc(['connectors', 'list', '--jq', jq, ...more]);
+    expect((await list('.items[].slug')).out).toBe('warehouse\n');
+    expect((await list('.items[0] | {kind}')).out).toBe('{\n  "kind": "postgres"\n}\n');
+    server.seen = [];
+    expect((await list('.items[')).exit).toBe(2);
+    expect(server.seen).toEqual([]);
+    expect((await list('.items.a')).err).toContain('Cannot index array');
+    expect((await list('.', '-o', 'yaml')).exit).toBe(2);
+  });
+});
+
+test.each([
+  ['2026-11-16T12:00:00Z', 'just now'],
+  ['2026-11-16T11:59:30Z', 'just now'],
+  ['2026-11-16T11:57:00.500Z', '2 minutes ago'],
+  ['2026-11-16T11:00:00Z', '1 hour ago'],
+  ['2026-11-13T12:00:00Z', '3 days ago'],
+  ['2026-09-01T12:00:00Z', '2 months ago'],
+  ['2024-01-01T00:00:00Z', '2 years ago'],
+  ['2026-11-16T12:00:20Z', 'in less than a minute'],
+  ['2027-02-14T12:00:00Z', 'in 3 months'],
+])('%s is %s', (time, text) => {
+  expect(relativeTime(time, new Date('2026-11-16T12:00:00Z'))).toBe(text);
 });

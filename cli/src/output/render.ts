@@ -1,7 +1,8 @@
-import type { Column, Result } from '../command.ts';
+import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import type { Env, Io } from '../framework/io.ts';
-import { bold, cellText, type Style } from '../framework/text.ts';
+import type { Style } from '../framework/text.ts';
+import { listItems, renderRecord } from './record.ts';
 
 export function renderResult(ctx: Ctx, result: Result): string | Promise<string> {
   switch (ctx.globals.format) {
@@ -15,34 +16,22 @@ export function renderResult(ctx: Ctx, result: Result): string | Promise<string>
       return import('yaml').then(({ stringify }) =>
         stringify(result.value ?? null, { aliasDuplicateObjects: false }),
       );
+    case 'csv':
+      return import('./table.ts').then(({ renderCsv }) => renderCsv(ctx, result));
     case 'table':
       return detectStyle(ctx.io).then((style) => renderText(ctx, result, style));
   }
 }
 
 function renderText(ctx: Ctx, { value, view, text }: Result, style: Style): string | Promise<string> {
-  if (text !== undefined) return text(style);
+  const { columns } = ctx.globals;
+  if (text !== undefined && columns === undefined) return text(style);
   const rows = listItems(value);
-  if (rows === null) return renderRecord(value, view?.fields, style);
-  notePaging(ctx, value, rows.length);
-  if (rows.length === 0) return '';
-  return renderRows(rows, view?.columns ?? Object.keys(rows[0] ?? {}), style);
-}
-
-async function renderRows(rows: readonly unknown[], shown: readonly Column[], style: Style): Promise<string> {
-  const columns = shown.map(toColumn);
-  const { tableLines } = await import('../framework/layout.ts');
-  const lines = tableLines(
-    {
-      titles: columns.map((column) => column.name.replaceAll(/[_.]/g, ' ').toUpperCase()),
-      // The first column identifies the row and must stay whole, to be copied into other commands.
-      keep: columns.map((_, at) => at === 0),
-      rows: rows.map((row) => columns.map((column) => column.value(row))),
-    },
-    style,
-  );
-  if (lines !== null) return `${[bold(style, lines[0] ?? ''), ...lines.slice(1)].join('\n')}\n`;
-  return (await Promise.all(rows.map((row) => renderRecord(row, shown, style)))).join('\n');
+  if (rows === null && columns === undefined)
+    return renderRecord(value, view?.fields, style, ctx.globals.wide || view?.exact ? null : ctx.io.now());
+  if (rows !== null) notePaging(ctx, value, rows.length);
+  if (rows?.length === 0) return '';
+  return import('./table.ts').then(({ renderTable }) => renderTable(ctx, { value, view }, style));
 }
 
 function notePaging(ctx: Ctx, value: unknown, shown: number): void {
@@ -53,13 +42,6 @@ function notePaging(ctx: Ctx, value: unknown, shown: number): void {
   } else if (page.next_cursor) {
     ctx.note('More entries: use --all, or --cursor with the next_cursor of --json.');
   }
-}
-
-export function listItems(value: unknown): unknown[] | null {
-  if (Array.isArray(value)) return value;
-  const page = asRecord(value);
-  const items = page.has_more === undefined ? page.items : page.data;
-  return Array.isArray(items) ? items : null;
 }
 
 export function detectStyle(io: Io): Promise<Style> {
@@ -74,44 +56,4 @@ export function detectStyle(io: Io): Promise<Style> {
 export function supportsUnicode(env: Env): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
   return /utf-?8/i.test(locale);
-}
-
-export function renderRecord(
-  record: unknown,
-  shown: readonly Column[] | undefined,
-  style: Style,
-): string | Promise<string> {
-  const columns = (shown ?? Object.keys(asRecord(record))).map(toColumn);
-  let nameWidth = 0;
-  for (const { name } of columns) nameWidth = Math.max(nameWidth, name.length);
-  const { width } = style;
-  if (width !== null) {
-    const fields = columns.map((column) => ({ name: column.name, value: column.value(record) || '-' }));
-    return import('../framework/layout.ts').then(({ fieldLines }) =>
-      fieldLines(fields, { nameWidth, width, bold: (text) => bold(style, text) }),
-    );
-  }
-  let text = '';
-  for (const column of columns) text += `${column.name.padEnd(nameWidth)}  ${column.value(record) || '-'}\n`;
-  return text;
-}
-
-export interface RenderedColumn {
-  name: string;
-  value: (record: unknown) => string;
-}
-
-export function toColumn(column: Column): RenderedColumn {
-  if (typeof column !== 'string') {
-    return { name: column.title, value: (record) => cellText(column.value(asRecord(record))) };
-  }
-  const path = column.split('.');
-  return {
-    name: column,
-    value: (record) => cellText(path.reduce<unknown>((at, key) => asRecord(at)[key], record)),
-  };
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

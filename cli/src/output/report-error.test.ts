@@ -30,7 +30,8 @@ describe('an error of the server', () => {
       expect(ran.err.trimEnd()).not.toContain('\n');
       expect(JSON.parse(ran.err)).toEqual({
         ...(await problem('policy_in_use').json()),
-        next: expect.stringContaining('svc grants list'),
+        next: { argv: ['svc', 'grants', 'list'], why: expect.stringContaining('revoke those') },
+        warnings: ['--dry-run=false still previews; add --execute to make the change.'],
       });
     }
   });
@@ -39,6 +40,23 @@ describe('an error of the server', () => {
     const errors = [{ field: 'name', code: 'too_long', detail: 'must be 1 to 100 characters' }];
     server.intercept = () => problem('validation_failed', { errors });
     expect((await svc(['grants', 'mine'])).err).toContain('  name: must be 1 to 100 characters');
+  });
+
+  test('names flags instead of fields of the request', async () => {
+    const errors = [
+      { field: 'resource_preset', code: 'invalid', detail: 'must be one of XS, S' },
+      { field: 'icon_url', code: 'invalid', detail: 'must be a URL' },
+      { field: 'name', code: 'too_long', detail: 'is too long' },
+    ];
+    const detail = 'resource_preset: must be one of XS, S';
+    server.intercept = () => problem('validation_failed', { detail, errors });
+    const line = ['apps', 'update', 'shop', '--resource-tier', 'XL'];
+    const { err } = await svc(line);
+    expect(err).toContain('Error: --resource-tier: must be one of XS, S');
+    expect(err).toContain('  --icon-url: must be a URL\n  --name: is too long');
+    expect(err).not.toContain('resource_preset');
+    const items = JSON.parse((await svc([...line, '--json'])).err).errors;
+    expect(items[0]).toMatchObject({ field: 'resource_preset', flag: '--resource-tier' });
   });
 
   test('does not repeat a message', async () => {
@@ -236,7 +254,7 @@ test('--quiet silences notes but not errors and not results', async () => {
 });
 
 test('--verbose shows requests and no secret', async () => {
-  const ran = await svc(['grants', 'mine', '--verbose'], { env: { SVC_API_KEY: 'svcpat_secret' } });
+  const ran = await svc(['grants', 'mine', '--json', '--verbose'], { env: { SVC_API_KEY: 'svcpat_secret' } });
   expect(ran.err).toMatch(
     /^GET http:\/\/localhost:\d+\/api\/v1\/tenants\/demo\/me\/grants 200 req-1 \d+ms\n$/,
   );

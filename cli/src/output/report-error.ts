@@ -7,16 +7,17 @@ import { type Report, renderReport } from '../framework/report.ts';
 import { sanitize } from '../framework/text.ts';
 import { requestedFormat } from '../global-flags.ts';
 import { AdvisedProblemError, WorkFailedError } from '../session/problems.ts';
+import { nameFlags } from './flag-names.ts';
 import { envCredential, type FailedCall, nextStep } from './next-steps.ts';
 
-export function reportError(run: Run, cause: unknown): number {
+export async function reportError(run: Run, cause: unknown): Promise<number> {
   const { io, ctx } = run;
   // `svc … | head` closes the pipe early, which is not a failure.
   if (cause instanceof BrokenPipeError) return 0;
   const format = ctx?.globals.format ?? requestedFormat(io.argv);
   const report = toReport(run, cause);
   if (format === 'json' || format === 'jsonl') {
-    io.err(renderReport(report, 'json'));
+    io.err(`${JSON.stringify(await forPrograms(report, ctx?.warnings() ?? []))}\n`);
     return report.exit;
   }
   ctx?.flushNotes();
@@ -27,8 +28,24 @@ export function reportError(run: Run, cause: unknown): number {
   return report.exit;
 }
 
+/** One line, so that a reader finds it after any progress lines. */
+async function forPrograms({ problem }: Report, warnings: readonly string[]): Promise<object> {
+  const { next, ...rest } = problem;
+  const { nextCommand } = await import('./next-argv.ts');
+  return {
+    ...rest,
+    ...(next !== undefined && { next: await nextCommand(next) }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
 function toReport(run: Run, cause: unknown): Report {
-  if (cause instanceof ProblemError) return problemReport(cause, failedCall(run));
+  if (cause instanceof ProblemError) {
+    const report = problemReport(cause, failedCall(run));
+    return run.command === undefined
+      ? report
+      : { ...report, problem: nameFlags(report.problem, run.command) };
+  }
   if (cause instanceof WorkFailedError) return workReport(cause);
   return clientReport(cause, run);
 }

@@ -86,7 +86,7 @@ describe('a bad line', () => {
     expect(problem.errors).toEqual([
       { line: 8, column: 'bad', code: 'unknown_column', detail: 'is unknown' },
     ]);
-    expect([problem.code, problem.next.includes('--resume')]).toEqual(['validation_failed', true]);
+    expect([problem.code, problem.next.why.includes('--resume')]).toEqual(['validation_failed', true]);
     expect(unfinished()).toHaveLength(1);
     const [name] = readdirSync(join(config, 'imports'));
     expect(statSync(join(config, 'imports', name!)).mode & 0o777).toBe(0o600);

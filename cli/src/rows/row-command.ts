@@ -99,7 +99,7 @@ export function rowsResult(ctx: Ctx, value: unknown, rows: readonly Row[]): Resu
   return {
     // The YAML library does not know raw JSON numbers.
     value: ctx.globals.format === 'yaml' ? plainValues(value) : value,
-    view: { columns: rowColumns(rows) },
+    view: { columns: rowColumns(rows), exact: true },
   };
 }
 

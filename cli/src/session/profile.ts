@@ -3,8 +3,13 @@ import type { Env } from '../framework/io.ts';
 
 export interface Config {
   current_profile?: string;
+  /** What a table looks like unless --output is given. */
+  output?: TableOutput;
   profiles: Record<string, ProfileConfig>;
 }
+
+export const tableOutputs = ['table', 'wide'] as const;
+export type TableOutput = (typeof tableOutputs)[number];
 
 export interface ProfileConfig {
   base_url?: string;

@@ -27,7 +27,7 @@ export interface Session {
   open(url: string, init: RequestInit): Promise<Response>;
 }
 
-const baseUrlDefault = 'http://localhost:4400';
+export const baseUrlDefault = 'http://localhost:4400';
 /** Avoids that the token expires during a request. */
 const renewBeforeExpiryMs = 30_000;
 

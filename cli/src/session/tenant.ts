@@ -36,7 +36,7 @@ export async function explicitTenant(ctx: Ctx, { own }: TenantInput = {}): Promi
   const { manifestDefaults } = await import('../manifest/defaults.ts');
   const found = await manifestDefaults(ctx.io);
   if (found === null || found.tenant === null) return undefined;
-  if (ctx.globals.verbose) ctx.note(`--tenant ${found.tenant} comes from ${found.path}.`);
+  if (ctx.globals.verbose) ctx.say(`--tenant ${found.tenant} comes from ${found.path}.`);
   return found.tenant;
 }
 

@@ -9,12 +9,11 @@ export const connectorView: View = { columns: ['id', 'slug', 'name', 'kind', 'de
 export const grantView: View = {
   columns: [
     'id',
-    'subject_kind',
-    'subject_id',
-    'connector_id',
-    'preset_id',
-    'scope_resource_paths',
+    { title: 'subject', value: ({ subject_name, subject_id }) => subject_name ?? subject_id },
+    { title: 'connector', value: ({ connector_name, connector_id }) => connector_name ?? connector_id },
+    { title: 'preset', value: ({ preset_name, preset_id }) => preset_name ?? preset_id },
     'status',
+    { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
     'expires_at',
   ],
 };

@@ -1,3 +1,4 @@
+import { versionPath } from '@svc/contract/limits.ts';
 import { manifestJsonSchema } from '@svc/contract/manifest.shapes.ts';
 import { manifestSchemaPath } from '@svc/contract/manifest.ts';
 import { openApiDocument } from '@svc/contract/openapi.ts';
@@ -60,6 +61,7 @@ export function platformHandlers({
       if (await isReady()) return Response.json({ status: 'ready' });
       throw fail('unavailable', { detail: 'The database is not reachable.' });
     }),
+    document(versionPath, 'application/json', () => ({ version: packageJson.version })),
     document('/api/v1/openapi.json', 'application/json', () =>
       openApiDocument({ baseUrl, version: packageJson.version }),
     ),

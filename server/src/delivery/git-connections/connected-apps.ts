@@ -34,16 +34,19 @@ export interface ConnectedAppsDeps extends OperatorDeps {
   waits: Pick<LogWaits, 'wait' | 'isStopping'>;
 }
 
+/** Repositories of the apps that the person owns. */
+export const listConnectedRepos: ConnectedApps['listRepos'] = async (db, { tenantId, userId, host }) => {
+  const appIds = await listOwnedAppIds(db, tenantId, { userId });
+  if (appIds.length === 0) return [];
+  const rows = await listConnectionRowsOfApps(db, tenantId, { appIds, host });
+  return rows.map(({ repo_id, app_id }) => ({ repoId: repo_id, appId: app_id }));
+};
+
 /** Passed to the built-in git host, which must not import this slice. */
 export function createConnectedApps(deps: ConnectedAppsDeps): ConnectedApps {
   const { gitHost } = deps;
   return {
-    async listRepos(db, { tenantId, userId, host }) {
-      const appIds = await listOwnedAppIds(db, tenantId, { userId });
-      if (appIds.length === 0) return [];
-      const rows = await listConnectionRowsOfApps(db, tenantId, { appIds, host });
-      return rows.map(({ repo_id, app_id }) => ({ repoId: repo_id, appId: app_id }));
-    },
+    listRepos: listConnectedRepos,
 
     async findOwnedApp(db, { tenantId, userId, slug }) {
       const app = gitHost.isBuiltIn ? await findOwned(db, { tenantId, userId, slug }) : null;

@@ -14,6 +14,7 @@ import {
   prepareConnect,
   updateGit,
 } from './connections.ts';
+import { deleteRepository } from './delete-repository.ts';
 import type { GitDeps, LinkEvents } from './deps.ts';
 
 import {
@@ -32,6 +33,7 @@ export const gitConnectionRoutes = (deps: GitDeps & GitStatusDeps & { linkEvents
     listGitInstallations: (ctx, { query }) => listGitInstallations(ctx, query, deps),
     listGitRepositories: (ctx, { params, query }) =>
       listGitRepositories(ctx, { installation: params.installation, ...query }, deps),
+    deleteGitRepository: (ctx, { params }) => deleteRepository(ctx, params, deps),
   }),
   ...routes(connections, connectionShapes, {
     getGitConnection: (ctx) => getGitStatus(ctx, deps),

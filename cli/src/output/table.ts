@@ -1,0 +1,156 @@
+import { csvRecord } from '@svc/contract/csv.ts';
+import { uuidPattern } from '@svc/contract/limits.ts';
+import type { Column, Result, View } from '../command.ts';
+import type { Ctx } from '../context.ts';
+import { usageError } from '../framework/errors.ts';
+import { tableLines, textWidth } from '../framework/layout.ts';
+import { bold, cellText, type Style } from '../framework/text.ts';
+import { type Config, configDir, configFile, readProfiles } from '../session/profile.ts';
+import { asRecord, listItems, type RenderedColumn, renderRecord, toColumn } from './record.ts';
+import { isTime, relativeTime } from './times.ts';
+
+export async function renderTable(ctx: Ctx, { value, view }: Result, style: Style): Promise<string> {
+  const { columns: chosen, noHeaders } = ctx.globals;
+  const wide = ctx.globals.wide ?? (await prefersWide(ctx));
+  const rows = listItems(value);
+  const now = wide || view?.exact ? null : ctx.io.now();
+  if (rows === null) return renderRecord(value, chooseColumns(chosen ?? [], [value], view), style, now);
+  const shown = shownColumns({ chosen, all: wide }, rows, view);
+  const cells = rows.map((row) => shown.map((column) => cell(column, row, now)));
+  const titles = shown.map(({ name }) => name.replaceAll(/[_.]/g, ' ').toUpperCase());
+  const natural = titles.map((title, at) =>
+    cells.reduce((most, row) => Math.max(most, textWidth(row[at] ?? '')), textWidth(title)),
+  );
+  const limit = wide ? null : style.width;
+  const fitted =
+    limit === null || chosen !== undefined ? shown.map((_, at) => at) : fit(shown, natural, cells, limit);
+  const at = (row: readonly string[]) => fitted.map((index) => row[index] ?? '');
+  const names = fitted.map((index) => shown[index]?.name ?? '');
+  const lines = tableLines(
+    {
+      titles: at(titles),
+      keep: fitted.map(
+        (column, index) =>
+          index === 0 || (isTelling(names[index] ?? '') && (natural[column] ?? 0) <= tellingCharsMin),
+      ),
+      rows: cells.map(at),
+    },
+    { ...style, width: limit },
+  );
+  if (lines === null)
+    return (await Promise.all(rows.map((row) => renderRecord(row, shown.map(named), style, now)))).join('\n');
+  const hidden = shown.filter((_, index) => !fitted.includes(index)).map(({ name }) => name);
+  if (hidden.length > 0) ctx.note(`Not shown for lack of room: ${hidden.join(', ')}. Use -o wide.`);
+  const [head = '', ...body] = lines;
+  return `${[...(noHeaders ? [] : [bold(style, head)]), ...body].join('\n')}\n`;
+}
+
+/** All columns, with the exact values of the JSON output. */
+export function renderCsv(ctx: Ctx, { value, view }: Result): string {
+  const plan = asRecord(asRecord(value).plan);
+  const items = listItems(value) ?? (Array.isArray(plan.changes) ? plan.changes : [value]);
+  const columns =
+    plan.changes === undefined
+      ? shownColumns({ chosen: ctx.globals.columns, all: true }, items, view)
+      : ['path', 'effect', 'before', 'after'].map(toColumn);
+  const header = ctx.globals.noHeaders ? '' : csvRecord(columns.map(({ name }) => name.replaceAll(' ', '_')));
+  return header + items.map((row) => csvRecord(columns.map((column) => csvValue(column.read(row))))).join('');
+}
+
+function csvValue(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function prefersWide({ io }: Ctx): Promise<boolean> {
+  const config = await Promise.resolve(configDir(io.env))
+    .then((dir) => readProfiles<Config>(dir, configFile))
+    .catch(() => null);
+  return config?.output === 'wide';
+}
+
+function shownColumns(
+  { chosen, all }: { chosen: readonly string[] | undefined; all: boolean },
+  rows: readonly unknown[],
+  view: View | undefined,
+): RenderedColumn[] {
+  if (chosen !== undefined) return chooseColumns(chosen, rows, view).map(toColumn);
+  const columns = view?.columns ?? Object.keys(asRecord(rows[0]));
+  const hasId = columns.includes('id') || asRecord(rows[0]).id === undefined || view?.exact;
+  return (all && !hasId ? ['id', ...columns] : columns).map(toColumn);
+}
+
+/** A name is a column of the view, as its title reads, or any field of the records. */
+function chooseColumns(
+  chosen: readonly string[],
+  rows: readonly unknown[],
+  view: View | undefined,
+): Column[] {
+  const known = [...(view?.columns ?? []), ...(view?.fields ?? [])];
+  const fields = [...new Set(rows.flatMap((row) => Object.keys(asRecord(row))))];
+  return chosen.map((typed) => {
+    const found = known.find((column) => plainName(toColumn(column).name) === plainName(typed));
+    if (found !== undefined) return found;
+    const field = fields.find((name) => plainName(name) === plainName(typed.split('.')[0] ?? ''));
+    if (field !== undefined || rows.length === 0) return typed.includes('.') ? typed : (field ?? typed);
+    const names = [...new Set([...known.map((column) => toColumn(column).name), ...fields])];
+    throw usageError(`--columns: there is no ${JSON.stringify(typed)}.`, `Choose from ${names.join(', ')}.`);
+  });
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[ -]/g, '_');
+}
+
+function cell({ name, read }: RenderedColumn, row: unknown, now: Date | null): string {
+  const value = read(row);
+  return now !== null && isTime(name, value) ? relativeTime(value, now) : cellText(value);
+}
+
+function named({ name, read }: RenderedColumn): Column {
+  return { title: name, value: read };
+}
+
+/** Columns by which people know what a row is; others are shortened and left out first. */
+const telling =
+  /^(?:name|slug|alias|email|host|key|state|status|role|full_name|actions|subject|connector|preset|meaning|command)$/;
+
+function isTelling(name: string): boolean {
+  return telling.test(name);
+}
+
+const gap = 2;
+const cellCharsMin = 10;
+const tellingCharsMin = 40;
+
+/**
+ * Which columns fit: without ids first, because names are there; then without the last of the others, as long as
+ * shortening them to a few characters is not enough.
+ */
+function fit(
+  shown: readonly RenderedColumn[],
+  natural: readonly number[],
+  cells: readonly (readonly string[])[],
+  limit: number,
+): number[] {
+  const isIds = shown.map((_, at) => {
+    const values = cells.map((row) => row[at] ?? '').filter((text) => text !== '');
+    return values.length > 0 && values.every((text) => uuidPattern.test(text));
+  });
+  const hasName = shown.some(
+    ({ name }, at) => !isIds[at] && /^(?:name|slug|alias|email|host|seq|key)$/.test(name),
+  );
+  let kept = shown.map((_, at) => at);
+  const width = (of: (at: number) => number) => kept.reduce((sum, at) => sum + of(at) + gap, -gap);
+  const whole = (at: number) => natural[at] ?? 0;
+  const ids = kept.filter((at) => isIds[at] && (at > 0 || hasName)).reverse();
+  for (const id of ids) if (width(whole) > limit) kept = kept.filter((at) => at !== id);
+  const isFixed = (at: number) => at === kept[0] || isTelling(shown[at]?.name ?? '');
+  const short = (at: number) => Math.min(whole(at), isFixed(at) ? tellingCharsMin : cellCharsMin);
+  while (width(short) > limit) {
+    const last = kept.findLast((at) => !isFixed(at));
+    if (last === undefined) break;
+    kept = kept.filter((at) => at !== last);
+  }
+  return kept;
+}

@@ -1,0 +1,1 @@
+export const configKeys = ['profile', 'base-url', 'tenant', 'output'] as const;
