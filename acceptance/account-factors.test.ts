@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { totpCode } from './support/authenticator.ts';
 import { hasChromium, openChromium } from './support/chromium.ts';
 import { admin, svcFor } from './support/commands.ts';
 import { violationsOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
-
-setDefaultTimeout(180_000);
 
 describe.if(hasChromium)('second factors in a real browser', () => {
   let t: Tenant;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
@@ -151,8 +151,6 @@ function askSecurely(
   sent.end();
   return promise;
 }
-
-setDefaultTimeout(120_000);
 
 describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real certificate authority', () => {
   let ground: HttpsGround;

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NodeApp, newNodeApp, nodeApp } from './support/apps.ts';
@@ -16,8 +16,6 @@ import {
   temporaryFolder,
 } from './support/server.ts';
 import { keepAsking, until } from './support/until.ts';
-
-setDefaultTimeout(300_000);
 
 interface KeyState {
   name: string;

@@ -19,6 +19,7 @@ interface RawDb {
   connections_max: number | null;
   connection_string?: string;
   changed?: false;
+  warnings?: string[];
 }
 
 let world: World;
@@ -81,7 +82,8 @@ describe('svc apps raw-db', () => {
     });
     expect((await rawDb(['status'], app)).json()).toMatchObject({ enabled: false, status: 'none' });
 
-    const { connection_string: url, ...record } = await enable(app);
+    const { connection_string: url, warnings, ...record } = await enable(app);
+    expect(warnings).toEqual([expect.stringContaining('only once')]);
     expect(record).toMatchObject({ enabled: true, status: 'ready', host: '127.0.0.1', connections_max: 10 });
     expect(url).toStartWith(`postgresql://${record.database}:`);
     await query(url, 'create table pets (name text); insert into pets values ($$Rex$$)');
@@ -101,7 +103,7 @@ describe('svc apps raw-db', () => {
     expect((await rawDb(['rotate'], app)).json<{ dry_run: boolean }>().dry_run).toBe(true);
     await query(url, 'select * from kept');
     const rotated = await rawDb(['rotate', '--execute'], app);
-    const { connection_string: renewed, ...record } = rotated.json<RawDb>();
+    const { connection_string: renewed, warnings: _, ...record } = rotated.json<RawDb>();
     expect([rotated.code, record.status]).toEqual([0, 'ready']);
     expect(await refusal(url)).toBe('28P01');
     await query(renewed!, 'select * from kept');

@@ -1,11 +1,10 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { query } from '../../drivers/database/testing.ts';
 import { admin, installations } from '../testing.ts';
 
-setDefaultTimeout(120_000);
 const place = installations();
 afterAll(() => place.remove());
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { type DockerWorld, dockerWorld, withBench } from './testing.ts';
-
-setDefaultTimeout(60_000);
+import { isolationConformance } from '../conformance-isolation.ts';
+import type { Bench, SampleApp } from '../testing.ts';
+import { type DockerWorld, dockerWorld, startPeer, withBench } from './testing.ts';
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', () => {
   let world: DockerWorld;
@@ -10,6 +10,66 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
     world = await dockerWorld('single');
   });
   afterAll(async () => await world?.close());
+
+  isolationConformance('apps as containers', async () => ({ ...world, close: async () => {} }));
+
+  async function reached(bench: Bench, app: SampleApp, urls: readonly string[]): Promise<string[]> {
+    app.sample.files['app.js'] = `(async () => {
+      for (const url of ${JSON.stringify(urls)})
+        if (await fetch(url, { signal: AbortSignal.timeout(3000) }).catch(() => null)) console.log(url);
+      console.log('done');
+    })(); setInterval(() => {}, 1000);`;
+    await app.start(await app.build());
+    await bench.until(() => app.lines('stdout').includes('done'));
+    return app.lines('stdout').filter((line) => line.startsWith('http'));
+  }
+
+  test('SVC_APP_EGRESS decides whether apps connect to public and to private addresses', async () => {
+    const peer = await startPeer(world.engine);
+    const { publicUrl, privateUrl, metadataUrl } = peer;
+    const expected = { public: [publicUrl], all: [publicUrl, privateUrl], none: [] } as const;
+    for (const egress of ['public', 'all', 'none'] as const)
+      await withBench(world, { isolation: { use: 'required', egress } }, async (bench) => {
+        const urls = [publicUrl, privateUrl, metadataUrl];
+        expect(await reached(bench, bench.app('web'), urls)).toEqual([...expected[egress]]);
+      });
+    await peer.stop();
+  });
+
+  test('an app uses its services of the platform, on the machine and elsewhere, also after a restart', async () => {
+    const peer = await startPeer(world.engine);
+    const port = await world.servesOnMachine();
+    const urls = [`http://host.docker.internal:${port}/`, peer.privateUrl];
+    await withBench(world, { isolation: { use: 'required', egress: 'none' } }, async (bench, reopen) => {
+      const app = bench.app('web');
+      app.services = urls;
+      app.sample.files['app.js'] = `(async () => {
+        for (;;) for (const url of ${JSON.stringify(urls)})
+          console.log(await fetch(url, { signal: AbortSignal.timeout(3000) }).then(() => url, String));
+      })();`;
+      const instance = await app.start(await app.build());
+      await bench.until(() => app.lines('stdout').length > 10);
+      await bench.runtime.close();
+      bench.runtime = await reopen();
+      await bench.runtime.resumeLog?.({ instanceId: instance.id, handle: {} }, app.log);
+      // Its start sets the rules again, from the labels of what runs.
+      await bench.app('web').run();
+      const seen = app.lines('stdout').length;
+      await bench.until(() => app.lines('stdout').length > seen + 10);
+      expect([...new Set(app.lines('stdout'))].sort()).toEqual([...urls].sort());
+    });
+    await peer.stop();
+  });
+
+  test('where the network rules cannot be set, apps are refused, except on the own machine of a developer', async () => {
+    const baseImage = 'localhost:1/missing:1';
+    const refusals: (string | null)[] = [];
+    for (const use of ['required', 'preferred', 'none'] as const)
+      await withBench(world, { baseImage, isolation: { use, egress: 'public' } }, async ({ runtime }) => {
+        refusals.push(await runtime.refuses(world.sample('web', '')));
+      });
+    expect(refusals).toEqual([expect.stringContaining('network rules of the Docker engine'), null, null]);
+  });
 
   test('before the disk is full, the app that holds most of it is stopped', async () => {
     await withBench(world, { diskReserveMb: 1024 ** 3 }, async (bench) => {
