@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasDnsServer } from './dns-server.ts';
+import { patientMs } from './patience.ts';
 
 /**
  * Debian's Caddy as an ACME server. Caddy resolves names on port 53 and validates on port 80, so it gets its own
@@ -22,7 +23,7 @@ export interface AcmeServer {
   stop(): Promise<void>;
 }
 
-const startMsMax = 20_000;
+const startMsMax = patientMs(20_000);
 
 export async function startAcmeServer(
   folder: string,

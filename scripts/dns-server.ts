@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { patientMs } from './patience.ts';
 
 /** Debian's Knot DNS as an authoritative server for tests. */
 const program = '/usr/sbin/knotd';
@@ -27,7 +28,7 @@ export interface DnsServer {
   stop(): Promise<void>;
 }
 
-const startMsMax = 15_000;
+const startMsMax = patientMs(15_000);
 const ttlSeconds = 5;
 
 export async function startDnsServer(

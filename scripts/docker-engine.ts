@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { baseImage, busybox, makeBaseImage, run } from './docker-base-image.ts';
+import { patientMs } from './patience.ts';
 
 /**
  * Debian's Docker engine for tests, in its own network, mount and process namespaces, so that it cannot affect an
@@ -39,7 +40,7 @@ export interface DockerEngine {
   stop(): Promise<void>;
 }
 
-const startMsMax = 30_000;
+const startMsMax = patientMs(30_000);
 
 export async function startDockerEngine(
   folder: string,

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patientMs } from './patience.ts';
 
 /** Debian's OpenStack Swift, which implements S3 and verifies signatures. */
 const parts = ['account', 'container', 'object', 'proxy'] as const;
@@ -22,7 +23,7 @@ export interface S3Server {
 
 const account = { region: 'us-east-1', accessKeyId: 'test:tester', secretAccessKey: 'testing' };
 const listPageMax = 100;
-const startMsMax = 30_000;
+const startMsMax = patientMs(30_000);
 
 export async function startS3Server(folder: string): Promise<S3Server> {
   const ports = Object.fromEntries(parts.map((part) => [part, freePort()])) as Ports;

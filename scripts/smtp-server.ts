@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { patientMs } from './patience.ts';
 
 const program = '/usr/bin/aiosmtpd';
 
@@ -22,7 +23,7 @@ export interface ReceivedMail {
   text: string;
 }
 
-const startMsMax = 15_000;
+const startMsMax = patientMs(15_000);
 
 /** Rejects recipients whose address starts with `nobody`. */
 const handler = `from aiosmtpd.handlers import Mailbox

@@ -184,7 +184,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   ready.promise.catch(() => {});
   const timer = setTimeout(
     () => ready.reject(new Error(`The server was not ready in time:\n${text}`)),
-    options.readyMs ?? 60_000,
+    options.readyMs ?? 200_000,
   );
   const server: RunningServer = {
     baseUrl: env.SVC_BASE_URL ?? `http://localhost:${port}`,
