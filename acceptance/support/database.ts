@@ -24,6 +24,9 @@ const movingTables: Readonly<Record<string, string | null>> = {
   'pgboss.schedule': null,
   // Job counts, which pg-boss updates every minute.
   'pgboss.queue': null,
+  // Apps of other tests run: their usage, and when they were last seen.
+  'svc.app_metrics': null,
+  'svc.app_instances': 'select row(id, app_id, deployment_id)::text as row from svc.app_instances order by 1',
   // Times of row batches; previews count, too.
   'svc_data.batch_times': null,
   // An effect creates and drops the database later.

@@ -39,7 +39,7 @@ test.each([
   const value = { status: 'creating', connection_string: 'postgresql://a:b@c/d' };
   const settled = await waitForRawDb(ctx, { value }, options);
   const io = { argv: ['--json'], env: {}, err: (text: string) => notes.push(text) };
-  const ended = reportError({ io: io as unknown as Io, words: '' }, settled.failed);
+  const ended = await reportError({ io: io as unknown as Io, words: '' }, settled.failed);
   expect([settled.value, ended]).toEqual([value, exit]);
   expect(notes.join()).toContain('svc apps raw-db status --app pet-shop');
 });

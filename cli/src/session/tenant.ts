@@ -21,7 +21,10 @@ export async function resolveTenant(ctx: Ctx, input: TenantInput = {}): Promise<
       'Choose one with svc tenants use <tenant>, or pass --tenant.',
     );
   }
-  await rememberTenant(ctx, { id: only.id, slug: only.slug });
+  const found = { id: only.id, slug: only.slug };
+  // A command may ask again.
+  session.tenant = { ...found, base_url: session.baseUrl };
+  await rememberTenant(ctx, found);
   return only.id;
 }
 

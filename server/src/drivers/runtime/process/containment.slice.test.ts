@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { SampleName } from '../conformance.ts';
 import { BuildError } from '../runtime.ts';
@@ -90,12 +98,21 @@ describe.if(isRoot)('as root, an app', () => {
     await instance.stop();
   });
 
-  test('cannot change its artifact, but can write its home and temporary folder', async () => {
+  test('changes a private copy of its artifact, and its home and temporary folder', async () => {
     const app = bench.app('web');
     app.sample.plan.startCommand =
-      '(echo x > app.js || echo kept; touch new || echo closed; rm app.js || echo stays; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
-    const instance = await app.run();
-    for (const word of ['kept', 'closed', 'stays', 'wrote']) expect(app.lines('stdout')).toContain(word);
+      '(touch new && echo more >> app.js && echo copied; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
+    app.sample.files['app.js'] = `const more = 1; ${app.sample.files['app.js']}\n`;
+    const built = await app.build();
+    const artifact = join(world.dataDir, 'runtime', 'artifacts', String(built.artifact.buildId));
+    const before = readFileSync(join(artifact, 'app.js'), 'utf8');
+    const instance = await app.start(built);
+    await bench.until(() => app.lines('stdout').includes('wrote'));
+    expect(app.lines('stdout')).toContain('copied');
+    expect([existsSync(join(artifact, 'new')), readFileSync(join(artifact, 'app.js'), 'utf8')]).toEqual([
+      false,
+      before,
+    ]);
     await instance.stop();
     expect(readdirSync(join(world.dataDir, 'runtime', 'run'))).not.toContain(instance.id);
   });

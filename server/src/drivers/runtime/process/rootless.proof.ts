@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chownSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { temporaryFolder } from '../../database/testing.ts';
-
-setDefaultTimeout(180_000);
 
 const repository = resolve(import.meta.dir, '../../../../..');
 const userId = 64_321;
