@@ -109,13 +109,15 @@ test.each([
   terminal.type('  ');
   await terminal.sees('must not be blank');
   // A terminal that cannot erase has no key for it.
-  terminal.type('Pet Shop');
+  // Subdomains are unique over all tenants of a server.
+  const id = Bun.randomUUIDv7().slice(-12);
+  terminal.type(`Shop ${id}`);
   await terminal.sees('ok');
   terminal.type(enter);
-  await terminal.sees('Slug: (pet-shop)');
+  await terminal.sees(`Slug: (shop-${id})`);
   // The suggestion is accepted: the line stays the same.
   terminal.type(enter);
-  await terminal.sees('Subdomain: (pet-shop)');
+  await terminal.sees(`Subdomain: (shop-${id})`);
   terminal.type(enter);
   await terminal.sees('Summary');
   expect(terminal.coloured()).toBe(false);
