@@ -172,7 +172,7 @@ process.on('SIGTERM', () => process.exit(0));
       const seen = new Set<string>();
       let isOver = false;
       const asking = (async () => {
-        for (; !isOver; await Bun.sleep(20)) seen.add((await answer(app)).slice(0, 12));
+        for (; !isOver; await Bun.sleep(20)) seen.add((await answer(app)).slice(0, 16));
       })();
       expect((await deploy(app, files('two'))).code).toBe(0);
       await becomes(app, '200 two greeting');
