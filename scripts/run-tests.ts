@@ -88,6 +88,7 @@ export async function runTests(
         ...process.env,
         SVC_TEST_FOLDER: folder,
         SVC_TEST_PATIENCE: '10',
+        SVC_TEST_MS_MAX: String(options.testMsMax),
         FORCE_COLOR: process.stdout.isTTY ? '1' : '0',
       },
       stdout: 'inherit',

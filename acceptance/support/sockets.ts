@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { patientMs } from '../../scripts/patience.ts';
 import type { RunningServer } from './server.ts';
 
 /** A response as received. */
@@ -9,7 +10,7 @@ export interface RawAnswer {
   body: Buffer;
 }
 
-const quietMsMax = 15_000;
+const quietMsMax = patientMs(15_000);
 
 /**
  * Sends raw requests pipelined on one connection and reads the responses in order: fewer than requests when the server
