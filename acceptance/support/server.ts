@@ -143,7 +143,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_RATE_LIMIT_ADDRESS: '1000000',
     SVC_METRICS_TOKEN: metricsToken,
     // Downloaded once for all runs on this machine.
-    SVC_TOOLCHAIN_DIR: join(tmpdir(), 'svc-test-toolchains'),
+    SVC_TOOLCHAIN_DIR: toolchainDir(),
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);
@@ -206,6 +206,16 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   await ready.promise;
   clearTimeout(timer);
   return server;
+}
+
+/** Servers of root and of other users write into it. */
+function toolchainDir(): string {
+  const dir = join(tmpdir(), 'svc-test-toolchains');
+  if (!existsSync(dir)) {
+    mkdirSync(dir, { recursive: true });
+    chmodSync(dir, 0o1777);
+  }
+  return dir;
 }
 
 export const metricsToken = 'metrics-token-of-the-tests';

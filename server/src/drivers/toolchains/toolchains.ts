@@ -76,8 +76,8 @@ export function openToolchains(options: {
     found: PackageVersion,
     signal: AbortSignal,
   ): Promise<void> {
-    await mkdir(dir, { recursive: true });
-    await chmod(dir, 0o755);
+    // Servers of other users may share it.
+    if ((await mkdir(dir, { recursive: true })) !== undefined) await chmod(dir, 0o755);
     const lock = await waitForLock(join(dir, `${name}.lock`), { waitMsMax, onWait: () => {} });
     if (!('release' in lock)) throw new BuildError('build', `${name} is being installed by another server.`);
     const temporary = join(dir, `.${name}.${crypto.randomUUID()}`);
