@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -17,6 +17,10 @@ export interface DiskWatch {
 
 const intervalMs = 1_000;
 const mb = 1024 * 1024;
+/** Measuring the folders of a large build takes a second: at most this share of the time goes to it … */
+const measuredShare = 0.05;
+/** … unless the disk gets fuller by more than this. */
+const fullerMb = 64;
 
 /** PostgreSQL needs it to go on. */
 const standardReserveMb = 1_024;
@@ -34,6 +38,7 @@ export function createDiskWatch({
 }): DiskWatch {
   const all = new Set<WatchedFiles>();
   let isWatching = false;
+  let last = { endedAt: 0, tookMs: 0, free: 0 };
 
   async function check(): Promise<void> {
     const used = new Map<WatchedFiles, number>();
@@ -44,7 +49,7 @@ export function createDiskWatch({
       if (bytes > watched.mbMax * mb) stop(watched, `used more than ${watched.mbMax} MiB of disk space`);
     }
     const [largest] = [...used].sort(([, a], [, b]) => b - a);
-    if (largest && largest[1] > mb && folders.some((folder) => freeBytes(folder) < reserveMb * mb))
+    if (largest && largest[1] > mb && free() < reserveMb * mb)
       stop(largest[0], 'was stopped because the disk of the machine is almost full');
   }
 
@@ -52,10 +57,22 @@ export function createDiskWatch({
     if (all.delete(watched)) watched.onTooMuch(reason);
   }
 
+  const free = () => Math.min(...folders.map(freeBytes));
+
+  function isDue(): boolean {
+    const idleMs = performance.now() - last.endedAt;
+    return idleMs * measuredShare >= last.tookMs || last.free - free() > fullerMb * mb;
+  }
+
   async function watch(): Promise<void> {
     if (isWatching) return;
     isWatching = true;
-    for (; all.size > 0; await Bun.sleep(intervalMs)) await check().catch(() => {});
+    for (; all.size > 0; await Bun.sleep(intervalMs)) {
+      if (!isDue()) continue;
+      const startedAt = performance.now();
+      await check().catch(() => {});
+      last = { endedAt: performance.now(), tookMs: performance.now() - startedAt, free: free() };
+    }
     isWatching = false;
   }
 
@@ -69,7 +86,9 @@ export function createDiskWatch({
   };
 }
 
+/** A folder that was removed limits nothing. */
 function freeBytes(folder: string): number {
+  if (!existsSync(folder)) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
