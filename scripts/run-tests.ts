@@ -29,6 +29,12 @@ export function testFiles(
     .sort();
 }
 
+interface RunOptions {
+  processes: number;
+  testMsMax: number;
+  args?: readonly string[];
+}
+
 /** More failures than this are not the fault of a busy machine. */
 const repeatedFilesMax = 8;
 
@@ -37,7 +43,9 @@ const repeatedFilesMax = 8;
  * report lists such tests, because each of them has a flaw.
  */
 export async function runTestsPatiently(
-  ...[name, files, options]: Parameters<typeof runTests>
+  name: string,
+  files: readonly string[],
+  options: RunOptions,
 ): Promise<Outcome> {
   const first = await runTests(name, files, options);
   const again = [...new Set(first.failures.map((failure) => failure.file))];
@@ -65,7 +73,7 @@ export async function runTestsPatiently(
 export async function runTests(
   name: string,
   files: readonly string[],
-  options: { processes: number; testMsMax: number; args?: readonly string[] },
+  options: RunOptions,
 ): Promise<Outcome> {
   const started = performance.now();
   const folder = mkdtempSync(join(memoryFolder(), 'svc-run-'));
