@@ -1,3 +1,3 @@
 import { appsLifeCrash } from './suites/apps-life-crash.ts';
 
-appsLifeCrash({ killsCount: 20 });
+appsLifeCrash({ killsCount: 8 });

@@ -1,3 +1,3 @@
 import { authorization } from './suites/authorization.ts';
 
-authorization({ executes: 'first', nth: 4 });
+authorization({ executes: 'first', nth: 12 });

@@ -1,3 +1,3 @@
 import { bootstrapCrash, crashSteps } from './suites/bootstrap-crash.ts';
 
-bootstrapCrash({ steps: crashSteps, killsPerStep: 2 });
+bootstrapCrash({ steps: crashSteps, killsPerStep: 1 });

@@ -1,3 +1,3 @@
 import { cliProcess } from './suites/cli-process.ts';
 
-cliProcess({ nth: 9 });
+cliProcess({ nth: 27 });

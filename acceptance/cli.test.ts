@@ -1,3 +1,3 @@
 import { cliSuite } from './suites/cli.ts';
 
-cliSuite({ nth: 3 });
+cliSuite({ nth: 9 });

@@ -1,3 +1,3 @@
 import { deploymentsCrash } from './suites/deployments-crash.ts';
 
-deploymentsCrash({ rounds: 4 });
+deploymentsCrash({ rounds: 2 });

@@ -1,10 +1,10 @@
 import { gitHostileNames } from './suites/git-hostile-names.ts';
 
 gitHostileNames({
-  count: 800,
+  count: 400,
   valuesEach: 20,
   doorsEach: 99,
   foldersCount: 20,
-  bootstrapsCount: 6,
-  commandsCount: 30,
+  bootstrapsCount: 3,
+  commandsCount: 15,
 });

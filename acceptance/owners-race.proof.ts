@@ -1,3 +1,3 @@
 import { ownersRace } from './suites/owners-race.ts';
 
-ownersRace({ killsCount: 10 });
+ownersRace({ killsCount: 5 });

@@ -1,3 +1,3 @@
 import { preview } from './suites/preview.ts';
 
-preview({ nth: 4 });
+preview({ nth: 12 });

@@ -1,3 +1,3 @@
 import { publicationSequences } from './suites/publication-sequences.ts';
 
-publicationSequences({ racesCount: 200, raceAppsCount: 20 });
+publicationSequences({ racesCount: 100, raceAppsCount: 10 });

@@ -1,3 +1,3 @@
 import { rowsCrash } from './suites/rows-crash.ts';
 
-rowsCrash({ killsCount: 12, rounds: 60, readsPerRound: 2 });
+rowsCrash({ killsCount: 6, rounds: 30, readsPerRound: 2 });

@@ -1,3 +1,3 @@
 import { rowsDdl } from './suites/rows-ddl.ts';
 
-rowsDdl({ roundsCount: 40 });
+rowsDdl({ roundsCount: 20 });

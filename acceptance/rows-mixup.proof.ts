@@ -1,3 +1,3 @@
 import { rowsMixup } from './suites/rows-mixup.ts';
 
-rowsMixup({ requestsCount: 30_000 });
+rowsMixup({ requestsCount: 15_000 });

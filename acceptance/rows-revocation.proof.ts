@@ -1,3 +1,3 @@
 import { rowsRevocation } from './suites/rows-revocation.ts';
 
-rowsRevocation({ clientsCount: 50 });
+rowsRevocation({ clientsCount: 30 });

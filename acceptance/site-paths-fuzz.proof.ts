@@ -1,3 +1,3 @@
 import { sitePathsFuzz } from './suites/site-paths-fuzz.ts';
 
-sitePathsFuzz({ pathsCount: 50_000 });
+sitePathsFuzz({ pathsCount: 20_000 });

@@ -1,3 +1,3 @@
 import { siteSwitch } from './suites/site-switch.ts';
 
-siteSwitch({ roundsCount: 12 });
+siteSwitch({ roundsCount: 6 });

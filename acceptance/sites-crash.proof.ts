@@ -1,3 +1,3 @@
 import { sitesCrash } from './suites/sites-crash.ts';
 
-sitesCrash({ killsPerPhase: 6 });
+sitesCrash({ killsPerPhase: 3 });

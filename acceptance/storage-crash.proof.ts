@@ -1,3 +1,3 @@
 import { storageCrash } from './suites/storage-crash.ts';
 
-storageCrash({ killsCount: 12 });
+storageCrash({ killsCount: 6 });

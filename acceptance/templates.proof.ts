@@ -22,7 +22,7 @@ beforeAll(async () => {
   expect((await svc(['login', '--local'])).code).toBe(0);
   visitor = await newPasswordUser(server, 'demo');
   browser = await openChromium({ width: 1100, height: 800 });
-}, 180_000);
+});
 afterAll(async () => {
   await browser.close();
   await server.stop();
@@ -52,7 +52,6 @@ test.each(Object.keys(pages) as (keyof typeof pages)[])(
     expect(failed).toEqual([]);
     expect(answers).toBeGreaterThan(50);
   },
-  15 * minutes,
 );
 
 /** As somebody who was given the address: signs in to see it, signs in to the app, writes a note. */

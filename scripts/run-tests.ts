@@ -33,10 +33,12 @@ interface RunOptions {
   processes: number;
   testMsMax: number;
   args?: readonly string[];
+  /** Shared by several runs. */
+  folder?: string;
 }
 
 /** More failures than this are not the fault of a busy machine. */
-const repeatedFilesMax = 8;
+const repeatedFilesMax = 16;
 
 /**
  * A test that fails while several processes share the cores is run once more, its file alone: that result counts. The
@@ -47,12 +49,20 @@ export async function runTestsPatiently(
   files: readonly string[],
   options: RunOptions,
 ): Promise<Outcome> {
-  const first = await runTests(name, files, options);
+  return repeatFailures(await runTests(name, files, options), files, options);
+}
+
+/** The second run of the files that failed, if they are few. */
+export async function repeatFailures(
+  first: Outcome,
+  files: readonly string[],
+  options: RunOptions,
+): Promise<Outcome> {
   const again = [...new Set(first.failures.map((failure) => failure.file))];
   const areKnown = first.failures.length >= first.failed && again.every((file) => files.includes(file));
   if (again.length === 0 || again.length > repeatedFilesMax || !areKnown) return first;
   console.log(`\nOnce more, alone: ${again.join(', ')}`);
-  const second = await runTests(name, again, { ...options, processes: 1 });
+  const second = await runTests(first.name, again, { ...options, processes: 1 });
   const seconds = first.seconds + second.seconds;
   if (second.exitCode !== 0) return { ...first, seconds };
   return {
@@ -76,9 +86,7 @@ export async function runTests(
   options: RunOptions,
 ): Promise<Outcome> {
   const started = performance.now();
-  const folder = mkdtempSync(join(memoryFolder(), 'svc-run-'));
-  // Apps run as other users and must be able to traverse the folder.
-  chmodSync(folder, 0o711);
+  const folder = options.folder ?? testFolder();
   const child = Bun.spawn(
     [
       process.execPath,
@@ -111,7 +119,7 @@ export async function runTests(
     text += decoder.decode(chunk, { stream: true });
   }
   const exitCode = await child.exited;
-  await removeFolder(folder);
+  if (!options.folder) await removeFolder(folder);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
   const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
   const count = (word: string) => Number(plain.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0);
@@ -126,7 +134,14 @@ export async function runTests(
   };
 }
 
-async function removeFolder(folder: string): Promise<void> {
+export function testFolder(): string {
+  const folder = mkdtempSync(join(memoryFolder(), 'svc-run-'));
+  // Apps run as other users and must be able to traverse the folder.
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+export async function removeFolder(folder: string): Promise<void> {
   const isInUse = () => readdirSync(folder).some((name) => name.startsWith('svc-acceptance-'));
   for (const deadline = Date.now() + 30_000; isInUse() && Date.now() < deadline; ) await Bun.sleep(50);
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,6 @@ import { migrationsDirectory } from './migrations-directory.ts';
 import { keys } from './modules.ts';
 import { silentLog, testEvents, useTestDatabase } from './testing.ts';
 
-setDefaultTimeout(60_000);
 const database = useTestDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'svc-keys-'));
 afterAll(() => rmSync(folder, { recursive: true }));

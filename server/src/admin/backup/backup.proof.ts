@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   existsSync,
@@ -16,8 +16,6 @@ import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBackup, readWhole } from '../restore/verify-backup.ts';
 import { admin, installations } from '../testing.ts';
 import type { Manifest } from './manifest.ts';
-
-setDefaultTimeout(30_000);
 
 const { folder, installation, installationOn, remove } = installations();
 afterAll(remove);

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,6 @@ import { withClient } from './connect.ts';
 import { copyStoppedDataDir, errorCode, query } from './testing.ts';
 import { useDataDir, waitUntil } from './testing-hooks.ts';
 import { type Database, DatabaseError } from './types.ts';
-
-setDefaultTimeout(30_000);
 
 const dataDir = useDataDir();
 const { open, serve, postmaster } = dataDir;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { failureCode } from '../testing.ts';
 import {
   type GitHost,
@@ -28,7 +28,6 @@ const unique = (name: string) => `${name}-${Bun.randomUUIDv7().replaceAll('-', '
 
 export function gitHostConformance(name: string, makeWorld: () => Promise<TestGitHost>): void {
   describe(name, () => {
-    setDefaultTimeout(60_000);
     let world: TestGitHost;
     let host: GitHost;
     let installation: Installation;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
@@ -10,8 +10,6 @@ import { createDockerRuntime } from './docker-runtime.ts';
 import { createEngine } from './engine.ts';
 import { ensureNetwork, installationHash } from './networks.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
   let world: DockerWorld;

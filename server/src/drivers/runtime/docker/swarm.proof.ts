@@ -1,10 +1,8 @@
-import { describe, setDefaultTimeout } from 'bun:test';
+import { describe } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { runtimeConformance } from '../conformance.ts';
 import { isolationConformance } from '../conformance-isolation.ts';
 import { dockerWorld } from './testing.ts';
-
-setDefaultTimeout(60_000);
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () => {
   runtimeConformance('apps as services', () => dockerWorld('swarm'));
