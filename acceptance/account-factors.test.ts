@@ -12,7 +12,6 @@ describe.if(hasChromium)('second factors in a real browser', () => {
   beforeAll(async () => {
     t = await newTenant();
     context = await openChromium({ width: 1280, height: 900 });
-    context.setDefaultTimeout(60_000);
   });
   afterAll(() => context.close());
 

@@ -38,7 +38,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
       browserOf(server, olga),
       openChromium({ width: 1280, height: 900 }),
     ]);
-  }, 180_000);
+  });
   afterAll(() => Promise.all([admins, owners, strangers].map((browser) => browser?.close())));
 
   async function open(browser: BrowserContext, path: string): Promise<{ page: Page; complaints: string[] }> {
@@ -162,7 +162,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByText('All notifications are read.').waitFor();
     expect(await reasonOf(page, 'Mark all as read')).toBe('No unread notifications.');
     expect([...complaints, ...review.complaints]).toEqual([]);
-  }, 60_000);
+  });
 
   test('published apps are in the catalogue and found by words', async () => {
     const app = await newSite('Bicycle pool');
@@ -180,7 +180,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Catalogue' }).waitFor();
     expect(complaints).toEqual([]);
     await page.close();
-  }, 30_000);
+  });
 
   test('narrowing the visibility withdraws open requests; the settings cannot widen it', async () => {
     const app = await newSite('Ski trip');
@@ -214,7 +214,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect(await reasonOf(page, 'Purge')).toContain('Delete it first');
     expect(complaints).toEqual([]);
     await page.close();
-  }, 30_000);
+  });
 
   test('an app is created from a template, and waits for an approval at the git host', async () => {
     await newPageTemplate({ server, slug, base, admin: ada, member: olga, outsider: max, id } as Tenant);
@@ -224,7 +224,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByText('garden is available.').first().waitFor();
     await page.getByRole('button', { name: 'Preview app' }).click();
     await confirm(page, 'Create an app from a template', 'Create app');
-    await page.getByText('App created').waitFor({ timeout: 60_000 });
+    await page.getByText('App created').waitFor();
     await page.getByText(/^git clone http/).waitFor();
     expect(await violationsOf(page)).toEqual([]);
 
@@ -254,7 +254,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     await page.getByText('App created').waitFor();
     expect(complaints).toEqual([]);
     await page.close();
-  }, 120_000);
+  });
 
   test('people are added and the app is transferred, by name', async () => {
     const app = await newSite('Book club');
@@ -278,7 +278,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect((await done(olga.call('GET', `${base}/apps/${app.id}`))).owner_id).toBe(max.id);
     expect(complaints).toEqual([]);
     await page.close();
-  }, 30_000);
+  });
 
   test('an admin who is not an owner sees at each button that it is for owners', async () => {
     // Apps of every kind can have releases of files.
@@ -319,7 +319,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     const orphan = await open(admins, `apps/${left.slug}/people`);
     expect(await reasonOf(orphan.page, 'Transfer')).toStartWith('Enter the e-mail address');
     await orphan.page.close();
-  }, 60_000);
+  });
 
   test('a deleted app is in the list of deleted apps, and restored from its page', async () => {
     const app = await done(olga.call('POST', `${base}/apps`, { name: 'Left behind' }));
@@ -332,7 +332,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     expect((await done(olga.call('GET', `${base}/apps/${app.id}`))).record).toBe('active');
     expect(complaints).toEqual([]);
     await page.close();
-  }, 30_000);
+  });
 
   test('an admin who made the request sees that somebody else has to decide', async () => {
     const app = await newSite('Choir');
@@ -341,5 +341,5 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     const { page } = await open(owners, `reviews/${id}`);
     expect(await reasonOf(page, 'Approve')).toBe('Someone other than the requester must decide this.');
     await page.close();
-  }, 30_000);
+  });
 });

@@ -14,7 +14,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     t = await newTenant();
     user = await newPasswordUser(t.server, t.id);
     browser = await browserOf(t.server, user);
-  }, 60_000);
+  });
   afterAll(() => browser.close());
   const pageOf = (path: string) => `${t.server.baseUrl}/t/${t.slug}/${path}`;
 
@@ -34,7 +34,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     await page.getByRole('button', { name: 'Reload the page' }).click();
     await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
     await page.close();
-  }, 60_000);
+  });
 
   test('stays open without a connection, shows that, and continues when the server is back', async () => {
     const page = await browser.newPage();
@@ -54,7 +54,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
     await page.close();
-  }, 60_000);
+  });
 
   test('a missing page is reported with the request id', async () => {
     const page = await browser.newPage();
@@ -66,7 +66,7 @@ describe.if(hasChromium)('the console after a failure', () => {
     await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
     await page.getByText(id!).waitFor();
     await page.close();
-  }, 60_000);
+  });
 
   test('a slow response about one app is never shown on the page of another', async () => {
     const made = (name: string) => done(t.member.call('POST', `${t.base}/apps`, { name }));
@@ -88,5 +88,5 @@ describe.if(hasChromium)('the console after a failure', () => {
     held.resolve();
     await page.getByRole('heading', { level: 1, name: 'Number Two' }).waitFor();
     await page.close();
-  }, 60_000);
+  });
 });

@@ -23,7 +23,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
       browserOf(world.server, world.owner),
       browserOf(world.server, world.admin),
     ]);
-  }, 180_000);
+  });
   afterAll(() => Promise.all([owner?.close(), admin?.close()]));
 
   async function open(browser: BrowserContext, path: string): Promise<{ page: Page; complaints: string[] }> {
@@ -139,7 +139,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     expect([...complaints, ...review.complaints]).toEqual([]);
     await page.goto(url);
     await page.getByRole('heading', { name: 'Two' }).waitFor();
-  }, 90_000);
+  });
 
   test('leaving the page during an upload stops it without a question', async () => {
     const app = await done(
@@ -163,7 +163,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     );
     expect(items).toMatchObject([{ state: 'draft' }]);
     await page.close();
-  }, 60_000);
+  });
 
   test('files are uploaded, viewed, downloaded and deleted', async () => {
     const { page, complaints } = await open(owner, `${world.booking.slug}/storage`);
@@ -199,7 +199,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     const { items } = await done(world.owner.call('GET', `${base}/objects?prefix=exports/`));
     expect(items.map(({ key }: { key: string }) => key)).toEqual(['exports/2027/january.csv']);
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test('a domain is added, shows its records and is removed', async () => {
     const { page, complaints } = await open(owner, `${world.handbook.slug}/domains`);
@@ -224,5 +224,5 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     const add = seen.page.getByRole('button', { name: 'Add' });
     expect(await reasonOf(add)).toContain('Only its owner and its co-owners may do this.');
     expect([...complaints, ...seen.complaints]).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -31,7 +31,7 @@ describe.if(hasChromium)('tables in the console', () => {
       data: `/data/${tenant.slug}/${app.slug}`,
     };
     browser = await browserOf(server, owner);
-  }, 120_000);
+  });
   afterAll(() => browser?.close());
 
   async function open(path: string, from: BrowserContext = browser): Promise<Page> {
@@ -113,7 +113,7 @@ describe.if(hasChromium)('tables in the console', () => {
     await page.getByText('not saved', { exact: false }).waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
     await page.close();
-  }, 60_000);
+  });
 
   test('rows are filtered and sorted by the URL, and the back button works', async () => {
     await newTable('lists', [
@@ -141,7 +141,7 @@ describe.if(hasChromium)('tables in the console', () => {
     await page.goBack();
     await until('all rows are shown again', async () => (await titlesOf(page)).length === 3);
     await page.close();
-  }, 40_000);
+  });
 
   const titlesOf = async (page: Page) => {
     const at = await grid(page).locator('thead th').allTextContents();
@@ -186,7 +186,7 @@ describe.if(hasChromium)('tables in the console', () => {
     await review.waitFor({ state: 'hidden' });
     expect(await rowsOf('shared')).toEqual([]);
     await page.close();
-  }, 40_000);
+  });
 
   test('lines are imported after their errors are shown, exported again, and rows deleted', async () => {
     await newTable('files');
@@ -227,7 +227,7 @@ describe.if(hasChromium)('tables in the console', () => {
     await dialog.waitFor({ state: 'hidden' });
     expect((await rowsOf('files')).map(({ title }) => title)).toEqual(['a']);
     await page.close();
-  }, 60_000);
+  });
 
   test('schema and grants are changed after a preview, and impossible changes are disabled with the reason', async () => {
     await newTable('shape', [{ title: 'x' }]);
@@ -265,7 +265,7 @@ describe.if(hasChromium)('tables in the console', () => {
       'updated_at',
     ]);
     await page.close();
-  }, 60_000);
+  });
 
   test('a signed-out person keeps their input, and is asked before it is lost', async () => {
     await newTable('kept', [{ title: 'old' }]);
@@ -304,7 +304,7 @@ describe.if(hasChromium)('tables in the console', () => {
     await question.accept();
     await reloaded;
     await page.close();
-  }, 40_000);
+  });
 
   test('a co-owner who is removed sees the page of an unknown app', async () => {
     await newTable('secret', [{ title: 'for owners' }]);
@@ -318,5 +318,5 @@ describe.if(hasChromium)('tables in the console', () => {
     await page.getByText('Page not found').waitFor();
     expect(await page.getByText('for owners').count()).toBe(0);
     await theirs.close();
-  }, 40_000);
+  });
 });

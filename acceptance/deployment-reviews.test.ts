@@ -115,7 +115,7 @@ test('a new deployment of an app on the internet waits for a review, and goes li
   const rollback = ['deployments', 'rollback', second.id, '--app', it.app.slug, '--execute', '--json'];
   expect((await svc(rollback)).json<Deployment>()).toMatchObject({ state: 'live', digest: second.digest });
   await it.shows('two');
-}, 180_000);
+});
 
 test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {
   const it = await newOpenApp();
@@ -133,7 +133,7 @@ test('a rejection leaves what is live; a newer deployment replaces the one that 
   expect([late.status, late.body.code]).toEqual([409, 'stale_deployment']);
   expect(await it.request(fourth.id)).toMatchObject({ status: 'pending' });
   expect(await it.text()).toBe('one');
-}, 120_000);
+});
 
 test('a build from the time when the app was private needs a review too, when it is rolled back to', async () => {
   const it = await newOpenApp();
@@ -145,7 +145,7 @@ test('a build from the time when the app was private needs a review too, when it
   expect((await svc([...rollback, '--json'])).stdout).toContain('waits for a review');
   const back = await svc([...rollback, '--execute', '--json']);
   expect([back.code, back.json<Deployment>().state]).toEqual([11, 'built']);
-}, 120_000);
+});
 
 test('the tenant decides for which apps deployments are reviewed', async () => {
   const it = await newOpenApp();
@@ -163,4 +163,4 @@ test('the tenant decides for which apps deployments are reviewed', async () => {
   } finally {
     await set('internet');
   }
-}, 120_000);
+});

@@ -12,6 +12,7 @@ import {
   startAcmeServer,
 } from '../scripts/acme-server.ts';
 import { type DnsServer, startDnsServer } from '../scripts/dns-server.ts';
+import { patientMs } from '../scripts/patience.ts';
 import { svcFor } from './support/commands.ts';
 import { databaseUrlOf, openServerDatabase, type ServerDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
@@ -137,7 +138,7 @@ function askSecurely(
 ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof askSecurely>>>();
   const options = { host: '127.0.0.1', port, path, servername: host, headers: { host }, ca: root };
-  const sent = request({ ...options, agent: agent ?? false, timeout: 20_000 }, (answer) => {
+  const sent = request({ ...options, agent: agent ?? false, timeout: patientMs(20_000) }, (answer) => {
     let text = '';
     answer.setEncoding('utf8');
     answer.on('data', (chunk: string) => {

@@ -54,7 +54,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
       base: `${tenant.base}/apps/${app.id}/static`,
     };
     browser = await openChromium({ width: 900, height: 700 });
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
 
   const words = (text: string) => text.split(' ');
@@ -133,7 +133,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     // The configuration file is not served.
     expect((await askSite(site, '/svc.yaml')).status).toBe(404);
     expect(errors).toEqual([]);
-  }, 120_000);
+  });
 
   const release = (svc: Svc, move: string, { id }: Moved) =>
     command(svc, `releases ${move}`, '--release-id', id);

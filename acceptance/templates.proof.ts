@@ -63,7 +63,7 @@ async function lookAt(url: string): Promise<void> {
     await page.locator('input[type=password]').fill(visitor.password);
     await page.keyboard.press('Enter');
   }
-  await page.getByRole('heading', { name: 'It runs.' }).waitFor({ timeout: 30_000 });
+  await page.getByRole('heading', { name: 'It runs.' }).waitFor();
   await page.getByRole('button', { name: 'Sign in' }).click();
   const field = page.getByPlaceholder('Write something down');
   const consent = page.getByRole('button', { name: /continue|allow/i });

@@ -91,7 +91,7 @@ export function appsLifeCrash({ killsCount }: { killsCount: number }): void {
     if (killsCount >= 10) expect(purged).toBeGreaterThan(0);
     expect(statuses.except(200, 201, 404, 409, 503, 'no answer')).toEqual([]);
     await server.stop();
-  }, 1_800_000);
+  });
 
   const lives = [
     ['delete', 'restore', 'delete', 'purge'],

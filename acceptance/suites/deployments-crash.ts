@@ -113,7 +113,7 @@ export function deploymentsCrash({ rounds }: { rounds: number }): void {
     expect(answers.except('200 whole', 502, 503, 'not reached')).toEqual([]);
     await server.stop();
     expect(apps.flatMap((app) => processesOf(app))).toEqual([]);
-  }, 1_800_000);
+  });
 
   /** An app deployed by its first push. */
   async function firstDeployed(app: NodeApp): Promise<void> {

@@ -230,7 +230,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     expect({ wrong, lost: [...lost], shown: wrongIn(shown) }).toEqual({ wrong: [], lost: [], shown: [] });
     expect(statuses.except(200, 201, 204, 304, 400, 403, 404, 409, 503, 'no answer')).toEqual([]);
     await server.stop();
-  }, 600_000);
+  });
 
   const postmasterOf = (server: RunningServer) =>
     Number(readFileSync(join(server.dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);

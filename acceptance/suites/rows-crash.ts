@@ -119,7 +119,7 @@ export function rowsCrash({
     // A stopped server gives no answer; a restarted one gives its own until it has the database.
     expect(statuses.except(201, 409, 503, 'no answer')).toEqual([]);
     await server.stop();
-  }, 600_000);
+  });
 
   async function untilAcknowledged(ground: RowsWorld, write: Write, statuses: Tally): Promise<void> {
     await until(

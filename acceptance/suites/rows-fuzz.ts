@@ -165,7 +165,7 @@ export function rowsFuzz({
       const search = sendable(fuzzedSearch());
       return { path: `${path}${random.chance(0.4) ? '/_count' : ''}?${search}` };
     });
-  }, 1_200_000);
+  });
 
   function fuzzedBody(): string {
     const chosen = random.some(columns, 1 + random.below(columns.length));
@@ -225,7 +225,7 @@ export function rowsFuzz({
         { path: `${path}/${id}?${sendable(fuzzedSearch())}` },
       ]);
     });
-  }, 1_200_000);
+  });
 
   test('fuzzed column specs and defaults are refused or made: 0 answers are 5xx', async () => {
     let made = 0;
@@ -258,7 +258,7 @@ export function rowsFuzz({
     // The defaults of the columns are filled in.
     const row = await ground.owner.call('POST', `${ground.data}/fuzzed`, {});
     expect([201, 400, 409]).toContain(row.status);
-  }, 1_800_000);
+  });
 
   test('no statement that PostgreSQL was sent holds a value of a user: values travel beside it', async () => {
     // The marker of this request follows all earlier entries in the log.
@@ -293,7 +293,7 @@ export function rowsFuzz({
     // Otherwise nothing was checked.
     expect(found.statements).toBeGreaterThan(stringsCount / 4);
     expect(found.marksInParameters).toBeGreaterThan(stringsCount / 20);
-  }, 600_000);
+  });
 
   test('no fault was met on the way', () => {
     const faults = server

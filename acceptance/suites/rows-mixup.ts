@@ -306,7 +306,7 @@ export function rowsMixup({ requestsCount }: { requestsCount: number }): void {
       `rows mix-up: seed ${random.seed}; ${requestsCount} requests, ${changes} changes of shape and ${batches} batches beside; mix-ups: ${wrong.length}\n  ${kinds}`,
     );
     expect(wrong).toEqual([]);
-  }, 600_000);
+  });
 
   test('after all that nothing is held: every connection serves, and nothing was a fault of the server', async () => {
     const counts = await Promise.all(

@@ -98,7 +98,7 @@ export function storageCrash({ killsCount }: { killsCount: number }): void {
 
     await leavesNothing(server, ground);
     await server.stop();
-  }, 300_000);
+  });
 
   /** A day later, after the cleanup job. */
   async function leavesNothing(server: RunningServer, { app }: RowsWorld): Promise<void> {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { patientMs } from '../../scripts/patience.ts';
 import { temporaryFolder } from './server.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
@@ -19,10 +20,12 @@ export async function openChromium(options: {
 }): Promise<BrowserContext> {
   // One process for all profiles: its start takes longer than most tests.
   launched ??= launch();
-  return (await launched).newContext({
+  const context = await (await launched).newContext({
     viewport: { width: options.width, height: options.height },
     colorScheme: options.colorScheme ?? 'light',
   });
+  context.setDefaultTimeout(patientMs(30_000));
+  return context;
 }
 
 async function launch(): Promise<Browser> {
@@ -32,6 +35,7 @@ async function launch(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: executablePath ?? '',
     headless: true,
+    timeout: patientMs(60_000),
     args: [
       '--no-sandbox',
       '--disable-gpu',

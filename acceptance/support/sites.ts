@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { patientMs } from '../../scripts/patience.ts';
 import { setApp } from './database.ts';
 import { done, newApp, newTenant, type Person, type Tenant } from './people.ts';
 import type { RunningServer } from './server.ts';
@@ -127,7 +128,7 @@ export function askHost(
       method: options.method ?? 'GET',
       headers: { host, ...options.headers },
       agent,
-      timeout: 20_000,
+      timeout: patientMs(20_000),
     },
     (answer) => {
       const chunks: Buffer[] = [];
