@@ -113,6 +113,29 @@ describe('a project that builds to files is served, whatever the method of the a
     expect([deep.status, deep.text]).toEqual([200, '<h1>bundled</h1>']);
   });
 
+  test('with the redirects, rewrites and headers for other static hosts, and what is not applied is in the log', async () => {
+    const app = await deploy({
+      'public/index.html': 'home',
+      'public/app/index.html': 'the app',
+      'public/_redirects':
+        '/old /new 302\n/app/* /app/index.html 200\n/api/* https://api.example.com/:splat 200\n',
+      'public/_headers': '/*\n  X-Frame-Options: DENY\n',
+      'vercel.json': JSON.stringify({ redirects: [{ source: '/blog/:path*', destination: '/news/:path*' }] }),
+    });
+    expect([app.ended.state, app.ended.method]).toEqual(['live', 'static']);
+    const answers = await Promise.all(['/old', '/blog/a/b', '/app/orders/7', '/_redirects'].map(app.ask));
+    expect(answers.map(({ status, headers, text }) => [status, headers.location ?? text])).toEqual([
+      [302, '/new'],
+      [307, '/news/a/b'],
+      [200, 'the app'],
+      [404, expect.anything()],
+    ]);
+    expect(answers[2]?.headers['x-frame-options']).toBe('DENY');
+    expect(await app.log()).toContain(
+      'Not applied: line 3 of _redirects: requests are not passed on to other hosts.',
+    );
+  });
+
   test('and a later version with a server runs it', async () => {
     const page = await deploy({ 'index.html': 'page' });
     expect((await page.ask()).text).toBe('page');

@@ -6,6 +6,7 @@ import {
   refusedSiteHeaderPrefixes,
   refusedSiteHeaderSuffixes,
   refusedSiteHeaders,
+  rewriteStatus,
   siteConfigSchemaPath,
   siteHeaderRulesMax,
   siteHeadersPerRuleMax,
@@ -52,7 +53,7 @@ const headerValue = z
   .max(siteHeaderValueCharsMax)
   .regex(/^[\t -~\u00a0-\u00ff]*$/, 'must not contain control characters');
 
-const headerRule = z.strictObject({
+export const headerRule = z.strictObject({
   path: pattern.meta(says('A path; `*` as the last segment matches anything, `:name` matches one segment.')),
   headers: z
     .record(headerName, headerValue)
@@ -61,7 +62,7 @@ const headerRule = z.strictObject({
     }),
 });
 
-const redirect = z
+export const redirectRule = z
   .strictObject({
     from: pattern.meta(
       says('A path; `*` as the last segment matches anything, `:name` matches one segment.'),
@@ -72,16 +73,19 @@ const redirect = z
       })
       .meta(says('A path or a URL; `:name` and `:splat` are replaced by what matched in `from`.')),
     status: z
-      .union(redirectStatuses.map((status) => z.literal(status)))
+      .union([rewriteStatus, ...redirectStatuses].map((status) => z.literal(status)))
       .optional()
-      .meta(says('301 when absent.')),
+      .meta(says('301 when absent. 200 shows the file at `to` under the requested path.')),
+    force: z.boolean().optional().meta(says('false: only where the release has no file. Defaults to true.')),
   })
-  .superRefine(({ from, to }, ctx) => {
+  .superRefine(({ from, to, status }, ctx) => {
+    if (status === rewriteStatus && !to.startsWith('/'))
+      ctx.addIssue({ code: 'custom', path: ['to'], message: 'must be a path of the site with status 200' });
     const known = [...namesIn(from), ...(from.endsWith('/*') ? ['splat'] : [])];
     const unknown = namesIn(to.replace(/^https?:\/\/[^/]*/, '')).find((name) => !known.includes(name));
     if (unknown !== undefined)
       ctx.addIssue({ code: 'custom', path: ['to'], message: `:${unknown} does not stand in from` });
-    if (leadsToItself(from, to))
+    if (status !== rewriteStatus && leadsToItself(from, to))
       ctx.addIssue({
         code: 'custom',
         path: ['to'],
@@ -110,13 +114,17 @@ export const SiteConfig = z
       .optional()
       .meta(says('Response headers by path; all matching rules apply, later ones win.')),
     redirects: z
-      .array(redirect)
+      .array(redirectRule)
       .max(siteRedirectsMax)
       .optional()
-      .meta(says('Redirects by path, applied before files; the first match wins.')),
+      .meta(
+        says(
+          'Redirects and rewrites by path, applied before files unless `force` is false; the first match wins.',
+        ),
+      ),
   })
   .superRefine((config, ctx) => {
-    const at = loopAt(config.redirects ?? []);
+    const at = loopAt((config.redirects ?? []).filter(({ status }) => status !== rewriteStatus));
     if (at !== null)
       ctx.addIssue({
         code: 'custom',

@@ -30,7 +30,7 @@ describe('a site configuration', () => {
   });
 
   test('refuses an unknown key and reports where it is', () => {
-    expect(faults({ redirects: [{ from: '/a', to: '/b', force: true }] })).toEqual(['redirects.0']);
+    expect(faults({ redirects: [{ from: '/a', to: '/b', forced: true }] })).toEqual(['redirects.0']);
   });
 
   for (const name of refusedSiteHeaders) {

@@ -9,6 +9,8 @@ export const sitePatternCharsMax = 500;
 /** For patterns with `:name` or `*`: each request is compared with all of them. */
 export const siteVariablePartsMax = 16;
 export const siteConfigBytesMax = 256 * 1024;
+/** Shows another file instead of redirecting to it. */
+export const rewriteStatus = 200;
 export const redirectStatuses = [301, 302, 303, 307, 308] as const;
 export const siteConfigSchemaPath = '/schemas/site.json';
 

@@ -206,13 +206,34 @@ describe('svc apps static deploy', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('names excluded files, and warns that _headers and _redirects are plain files', async () => {
-    const ran = await deploy(folderWith({ a: '', '.env': 'X=1', _headers: '', 'b/_redirects': '' }));
-    expect(ran.err).toContain('Excluded: .env.');
-    expect([ran.err.includes('_headers is served'), ran.err.includes('_redirects is')]).toEqual([
-      true,
-      false,
+  test('applies the rules in _redirects, _headers, netlify.toml and vercel.json, and names what it does not apply', async () => {
+    const folder = folderWith({
+      a: '',
+      'b/_redirects': '/not /a-rule',
+      _redirects: '/old /new\n/api/* https://api.example.com/:splat 200\n',
+      _headers: '/*\n  X-Frame-Options: DENY\n',
+      'netlify.toml': '[[redirects]]\nfrom = "/one"\nto = "/two"\nstatus = 302\n',
+      'vercel.json': '{"cleanUrls": false}',
+    });
+    const ran = await deploy(folder, ['--json']);
+    expect(JSON.parse(ran.out).warnings).toEqual([
+      'Not applied: line 2 of _redirects: requests are not passed on to other hosts.',
     ]);
+    const { files, config } = JSON.parse(server.seen[0]?.body ?? '');
+    expect(files.map(({ path }: { path: string }) => path)).toEqual(['a', 'b/_redirects']);
+    expect(config).toEqual({
+      clean_urls: false,
+      redirects: [
+        { from: '/old', to: '/new', status: 301, force: false },
+        { from: '/one', to: '/two', status: 302, force: false },
+      ],
+      headers: [{ path: '/*', headers: { 'X-Frame-Options': 'DENY' } }],
+    });
+  });
+
+  test('names excluded files', async () => {
+    const ran = await deploy(folderWith({ a: '', '.env': 'X=1' }));
+    expect(ran.err).toContain('Excluded: .env.');
     const quiet = await deploy(folderWith({ a: '', '.env': 'X=1' }), ['--quiet']);
     expect([quiet.exit, quiet.err]).toEqual([0, '']);
   });

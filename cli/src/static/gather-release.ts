@@ -1,4 +1,13 @@
+import { join } from 'node:path';
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
+import {
+  type HostingFiles,
+  hostingFileBytesMax,
+  projectHostingFiles,
+  publishedHostingFiles,
+  readHostingFiles,
+  withHostingRules,
+} from '@svc/contract/hosting-files.ts';
 import type { SiteConfig } from '@svc/contract/site-config.shapes.ts';
 import {
   releaseBytesMax,
@@ -9,9 +18,10 @@ import {
 import type { z } from 'zod';
 import type { Ctx } from '../context.ts';
 import { sanitize } from '../framework/text.ts';
+import { readFileText } from '../inputs/files.ts';
 import { formatBytes, startSiteProgress } from '../output/progress.ts';
 import { countText, rejectionError } from '../session/problems.ts';
-import { configFileNames, releaseConfig, resolveSiteFolder } from './site-config.ts';
+import { configFileNames, isPlainFile, releaseConfig, resolveSiteFolder } from './site-config.ts';
 import { readSiteFile, type SiteFile, walkSite } from './site-files.ts';
 
 interface LocalRelease {
@@ -24,14 +34,26 @@ export async function readRelease(
   { app, fromDir }: { app: string; fromDir: string | undefined },
 ): Promise<LocalRelease> {
   const folder = await resolveSiteFolder(ctx, { app, fromDir });
-  const config = await releaseConfig(ctx, folder, app);
-  const { files, leftOut } = walkSite(folder.absolutePath, configFileNames);
+  const own = await releaseConfig(ctx, folder, app);
+  const rules = readHostingFiles(await readHosting(folder.absolutePath), Bun.TOML.parse);
+  for (const text of rules.unsupported) ctx.note(`Not applied: ${sanitize(text)}.`);
+  const config = withHostingRules(own, rules);
+  const { files, leftOut } = walkSite(folder.absolutePath, notServed);
   if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
-  for (const { path } of files)
-    if (path === '_headers' || path === '_redirects')
-      ctx.note(`${path} is served as a file; configure headers and redirects with site in svc.yaml.`);
   checkSiteFiles(folder.shown, files);
   return { files: await hashSite(ctx, files), config };
+}
+
+const hostingFileNames = [...publishedHostingFiles, ...projectHostingFiles];
+const notServed = new Set([...configFileNames, ...hostingFileNames]);
+
+async function readHosting(folder: string): Promise<HostingFiles> {
+  const found: HostingFiles = {};
+  for (const name of hostingFileNames) {
+    const path = join(folder, name);
+    if (isPlainFile(path)) found[name] = await readFileText(path, { bytesMax: hostingFileBytesMax });
+  }
+  return found;
 }
 
 const leftOutShownMax = 10;

@@ -126,7 +126,7 @@ export async function releaseConfig(
 }
 
 /** Links are rejected, as in the rest of the folder. */
-function isPlainFile(path: string): boolean {
+export function isPlainFile(path: string): boolean {
   const entry = lstatSync(path, { throwIfNoEntry: false });
   if (entry === undefined || entry.isFile()) return entry !== undefined;
   throw rejectionError('invalid_path', {

@@ -15,6 +15,7 @@ import { findConnection } from '../git-connections/connections.ts';
 import type { GitDeps } from '../git-connections/deps.ts';
 import { openRemote } from '../git-connections/repositories.ts';
 import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
+import { siteConfigOf } from '../static-sites/deployment-releases.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import {
   advance,
@@ -45,7 +46,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   row = await advance(work, state, { ...fetched, step: 'detect' });
   const app = await loadDeployedApp(deps.db, work.claimed);
   const source = await deps.source.plan(into, { method: app.method });
-  const { plan, method, health, env, site } = source;
+  const { plan, method, health, env, site: config, hosting } = source;
   for (const line of source.notes) log.sink('platform', line);
   if (method !== row.method) {
     row = await advance(work, state, { method });
@@ -75,10 +76,12 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   });
   if (work.canceled.aborted) await deps.runtime.discard(built.artifact);
   signal.throwIfAborted();
-  return {
-    row: await saveBuilt(work, row, built, { health, env }),
-    site: built.filesDir === null ? null : { dir: built.filesDir, config: site },
+  const dir = built.filesDir;
+  const site = dir && {
+    dir,
+    config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
+  return { row: await saveBuilt(work, row, built, { health, env }), site };
 }
 
 function saveBuilt(

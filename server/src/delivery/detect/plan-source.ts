@@ -5,6 +5,7 @@ import { detectSource } from '@svc/contract/detect/detect.ts';
 import { type BuildSettings, type Detected, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
+import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.ts';
 import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
 import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
 import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
@@ -22,6 +23,8 @@ export interface SourcePlan {
   health: { path: string | null; timeoutMs: number };
   env: Readonly<Record<string, string>>;
   site: SiteConfig | null;
+  /** Files with rules for static hosts. */
+  hosting: HostingFiles;
   wantsStorage: boolean;
   notes: string[];
   tools: RequiredTool[];
@@ -72,6 +75,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     },
     env: manifest.env ?? {},
     site: siteConfig(manifest, settings),
+    hosting: await readHosting(files),
     wantsStorage: manifest.storage?.enabled === true,
     tools: await requiredTools(files),
     notes: [
@@ -97,6 +101,11 @@ const singlePageFrameworks: readonly string[] = ['react', 'vue', 'svelte', 'prea
 function siteConfig({ site }: Manifest, { framework }: BuildSettings): SiteConfig | null {
   if (framework === null || !singlePageFrameworks.includes(framework)) return site ?? null;
   return { spa: true, ...site };
+}
+
+async function readHosting(files: SourceFiles): Promise<HostingFiles> {
+  const entries = projectHostingFiles.map(async (name) => [name, await files.read(name)] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 function missing(dir: string): never {

@@ -2,6 +2,13 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCodes } from '@svc/contract/error-codes.ts';
+import {
+  type HostingFiles,
+  hostingFileBytesMax,
+  publishedHostingFiles,
+  readHostingFiles,
+  withHostingRules,
+} from '@svc/contract/hosting-files.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { isLeftOutOfSite, releaseFilesMax } from '@svc/contract/site-paths.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
@@ -159,6 +166,7 @@ interface FolderFile extends FileRow {
   file: string;
 }
 
+const hostingFiles: readonly string[] = publishedHostingFiles;
 const chunkBytes = 256 * 1024;
 /** Does not follow a link, and does not block on a pipe. */
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -169,7 +177,7 @@ async function walkFolder(folder: string, signal?: AbortSignal): Promise<FolderF
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     for (const name of await readdir(at.file)) {
       const [file, path] = [join(at.file, name), `${at.path}${name}`];
-      if (isLeftOutOfSite(name, at.depth)) continue;
+      if (isLeftOutOfSite(name, at.depth) || (at.depth === 0 && hostingFiles.includes(name))) continue;
       const entry = await lstat(file);
       if (entry.isDirectory()) folders.push({ file, path: `${path}/`, depth: at.depth + 1 });
       else if (entry.isFile()) found.push({ path: path.normalize('NFC'), file });
@@ -199,6 +207,22 @@ async function hashFile(file: string): Promise<Pick<FileRow, 'sha256' | 'size'>>
     size += piece.byteLength;
   }
   return { sha256: hash.digest('hex'), size };
+}
+
+/** The configuration of a built site with the rules for other static hosts that are in its files. */
+export async function siteConfigOf(
+  { dir, config, hosting }: { dir: string; config: SiteConfig | null; hosting: HostingFiles },
+  onUnsupported: (text: string) => void,
+): Promise<SiteConfig> {
+  const published: HostingFiles = {};
+  for (const name of publishedHostingFiles) {
+    const entry = await lstat(join(dir, name)).catch(() => null);
+    if (entry?.isFile() && entry.size <= hostingFileBytesMax)
+      published[name] = await Bun.file(join(dir, name)).text();
+  }
+  const rules = readHostingFiles({ ...hosting, ...published }, Bun.TOML.parse);
+  for (const text of rules.unsupported) onUnsupported(`Not applied: ${text}.`);
+  return withHostingRules(config ?? {}, rules);
 }
 
 async function* fileChunks(file: string): AsyncGenerator<Uint8Array> {

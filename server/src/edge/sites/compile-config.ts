@@ -18,6 +18,8 @@ export interface CompiledConfig {
   cleanUrls: boolean;
   trailingSlash: boolean | undefined;
   redirectAt(path: SitePath): Redirect | null;
+  /** For paths without a file. */
+  redirectMissing(path: SitePath): Redirect | null;
   headersAt(path: SitePath): RuleHeaders;
 }
 
@@ -34,13 +36,15 @@ const redirectStatusDefault = 301;
 const cachedRuleSetsMax = 1_000;
 
 export function compileConfig(config: SiteConfig): CompiledConfig {
+  const { redirects = [] } = config;
   return {
     index: config.index ?? siteConfigDefaults.index,
     spa: config.spa ?? siteConfigDefaults.spa,
     notFound: config.not_found ?? siteConfigDefaults.not_found,
     cleanUrls: config.clean_urls ?? siteConfigDefaults.clean_urls,
     trailingSlash: config.trailing_slash,
-    redirectAt: compileRedirects(config.redirects ?? []),
+    redirectAt: compileRedirects(redirects.filter(({ force }) => force !== false)),
+    redirectMissing: compileRedirects(redirects.filter(({ force }) => force === false)),
     headersAt: compileHeaders(config.headers ?? []),
   };
 }

@@ -1,5 +1,3 @@
-import { isDecodedSegment, isSegment, root } from './resolve-path.ts';
-
 /** Compared segment by segment in linear time. */
 export interface PathPattern {
   parts: readonly ({ text: string } | { name: string })[];
@@ -95,4 +93,14 @@ export function readPath(raw: string): SitePath | null {
     for (const [at, segment] of segments.entries()) segments[at] = segment.normalize('NFC');
   } else if (!segments.every(isSegment)) return null;
   return { segments, text: segments.join('/'), isFolder };
+}
+
+export const root: SitePath = { segments: [], text: '', isFolder: true };
+
+function isSegment(segment: string): boolean {
+  return segment !== '' && segment !== '.' && segment !== '..';
+}
+
+function isDecodedSegment(segment: string): boolean {
+  return isSegment(segment) && !/[/\\\p{Cc}\u2028\u2029\ufeff]/u.test(segment);
 }

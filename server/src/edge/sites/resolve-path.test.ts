@@ -172,6 +172,30 @@ describe('the canonical URL of a page', () => {
   });
 });
 
+describe('rules of the configuration', () => {
+  const shown = {
+    files,
+    config: compileConfig({
+      redirects: [
+        { from: '/about', to: '/docs/', status: 302 },
+        { from: '/app.js', to: '/elsewhere', force: false },
+        { from: '/missing/*', to: '/docs/:splat', status: 302, force: false },
+        { from: '/shown/*', to: '/docs/start', status: 200 },
+        { from: '/lost/*', to: '/nowhere', status: 200 },
+        { from: '/plain', to: '/app.js', status: 200, force: false },
+      ],
+    }),
+  };
+  test.each([
+    ['/about', '302 /docs/'],
+    ['/app.js', '200 app.js'],
+    ['/missing/start', '302 /docs/start'],
+    ['/shown/a/b', '200 docs/start.html'],
+    ['/lost/a', '404'],
+    ['/plain', '200 plain'],
+  ])('%s → %s', (address, expected) => expect(summary(resolve(shown, address))).toBe(expected));
+});
+
 describe('a single-page app', () => {
   const shown = { files, config: compileConfig({ spa: true }) };
   test.each([

@@ -1,5 +1,6 @@
+import { rewriteStatus } from '@svc/contract/site-config.ts';
 import type { CompiledConfig, Redirect } from './compile-config.ts';
-import type { SitePath } from './path-pattern.ts';
+import { readPath, root, type SitePath } from './path-pattern.ts';
 import type { FallbackKind } from './prepare-file.ts';
 import { withSearch } from './redirect-target.ts';
 import type { SiteFile } from './site-cache.ts';
@@ -23,9 +24,8 @@ export function resolvePath(
   { path, search, accept }: { path: SitePath; search: string; accept: () => string | null },
 ): Resolved {
   const { config } = release;
-  const redirect = config.redirectAt(path);
-  if (redirect)
-    return { kind: 'redirect', location: withSearch(redirect.location, search), status: redirect.status };
+  const redirected = follow(release, config.redirectAt(path), search);
+  if (redirected) return redirected;
   const file = fileAt(release, path);
   if (file) {
     const address = canonicalPath(release, path, file);
@@ -36,12 +36,24 @@ export function resolvePath(
       status: canonicalStatus,
     };
   }
+  const instead = follow(release, config.redirectMissing(path), search);
+  if (instead) return instead;
   const page = config.spa ? release.files.get(config.index) : undefined;
   if (!page) return { kind: 'missing', fallbackKind: 'always' };
   // A missing script or image must not get an HTML page.
   const fallbackKind = (path.segments.at(-1) ?? '').includes('.') ? 'by-accept' : 'always';
   const isPage = fallbackKind === 'always' || (accept() ?? '').includes('text/html');
   return isPage ? { kind: 'fallback', file: page, fallbackKind } : { kind: 'missing', fallbackKind };
+}
+
+/** Null: there is no rule, or no file where a rewrite leads to. */
+function follow(release: ReleaseFiles, rule: Redirect | null, search: string): Resolved | null {
+  if (!rule) return null;
+  const { location, status } = rule;
+  if (status !== rewriteStatus) return { kind: 'redirect', location: withSearch(location, search), status };
+  const target = readPath(location.replace(/[?#].*$/, ''));
+  const file = target ? fileAt(release, target) : undefined;
+  return file ? { kind: 'fallback', file, fallbackKind: 'always' } : null;
 }
 
 /** Also for paths that are not the canonical one. */
@@ -67,8 +79,6 @@ function fileUrlPath({ index, cleanUrls, trailingSlash }: CompiledConfig, file: 
   return pathOf(file, false);
 }
 
-export const root: SitePath = { segments: [], text: '', isFolder: true };
-
 /** Encoded, so that segments cannot produce a leading `//` or a header injection. */
 export function writePath({ segments, isFolder }: Pick<SitePath, 'segments' | 'isFolder'>): string {
   const path = `/${segments.map(encodeURIComponent).join('/')}`;
@@ -77,12 +87,4 @@ export function writePath({ segments, isFolder }: Pick<SitePath, 'segments' | 'i
 
 function pathOf(text: string, isFolder: boolean): SitePath {
   return text === '' ? root : { segments: text.split('/'), text, isFolder };
-}
-
-export function isSegment(segment: string): boolean {
-  return segment !== '' && segment !== '.' && segment !== '..';
-}
-
-export function isDecodedSegment(segment: string): boolean {
-  return isSegment(segment) && !/[/\\\p{Cc}\u2028\u2029\ufeff]/u.test(segment);
 }
