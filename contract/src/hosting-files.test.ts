@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type HostingFiles, readHostingFiles, withHostingRules } from './hosting-files.ts';
+import { type HostingFiles, readHostingFiles, withHostingRules } from './hosting-files.shapes.ts';
 import { SiteConfig } from './site-config.shapes.ts';
 
 function rulesOf(files: HostingFiles) {

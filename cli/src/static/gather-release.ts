@@ -7,7 +7,7 @@ import {
   publishedHostingFiles,
   readHostingFiles,
   withHostingRules,
-} from '@svc/contract/hosting-files.ts';
+} from '@svc/contract/hosting-files.shapes.ts';
 import type { SiteConfig } from '@svc/contract/site-config.shapes.ts';
 import {
   releaseBytesMax,

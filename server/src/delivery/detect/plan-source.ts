@@ -5,7 +5,7 @@ import { detectSource } from '@svc/contract/detect/detect.ts';
 import { type BuildSettings, type Detected, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
-import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.ts';
+import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.shapes.ts';
 import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
 import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
 import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';

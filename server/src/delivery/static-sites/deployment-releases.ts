@@ -8,7 +8,7 @@ import {
   publishedHostingFiles,
   readHostingFiles,
   withHostingRules,
-} from '@svc/contract/hosting-files.ts';
+} from '@svc/contract/hosting-files.shapes.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { isLeftOutOfSite, releaseFilesMax } from '@svc/contract/site-paths.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
