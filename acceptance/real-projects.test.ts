@@ -180,6 +180,88 @@ describe('install, build and start are separate steps', () => {
   });
 });
 
+describe('a workspace', () => {
+  const answering = (text: string) =>
+    `require('node:http').createServer((_, r) => r.end(${text})).listen(process.env.PORT);`;
+  const workspace: Files = {
+    'package.json': JSON.stringify({ name: 'all', private: true, workspaces: ['apps/*', 'packages/*'] }),
+    'packages/greet/package.json': JSON.stringify({ name: 'greet', version: '1.0.0', main: 'index.js' }),
+    'packages/greet/index.js': `module.exports = 'from another package';`,
+    'apps/api/package.json': JSON.stringify({
+      name: 'api',
+      version: '1.0.0',
+      scripts: { start: 'node server.js' },
+      dependencies: { greet: '1.0.0' },
+    }),
+    'apps/api/server.js': answering(`require('greet')`),
+  };
+
+  test('is installed at its root, and its only app runs', async () => {
+    const app = await deploy(workspace);
+    expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
+    expect((await app.ask()).text).toBe('from another package');
+    expect(await app.log()).toContain('$ cd ../.. && npm install');
+  });
+
+  test('with several apps names them, and build.dir chooses one', async () => {
+    const several = {
+      ...workspace,
+      'apps/web/package.json': JSON.stringify({ name: 'web', scripts: { start: 'node web.js' } }),
+      'apps/web/web.js': answering(`'the other app'`),
+    };
+    const app = await deploy(several);
+    expect([app.ended.state, app.ended.failure?.detail]).toEqual([
+      'failed',
+      'The repository has several apps: apps/api, apps/web. Choose one: build.dir in svc.yaml, such as `build: { dir: apps/api }`.',
+    ]);
+    const chosen = await app.again({ ...several, 'svc.yaml': 'build: { dir: apps/web }\n' });
+    expect([chosen.state, (await app.ask()).text]).toEqual(['live', 'the other app']);
+  });
+});
+
+test('Python runs in a virtual environment of its own, with the command of the Procfile', async () => {
+  const app = await deploy({
+    'requirements.txt': '# nothing\n',
+    Procfile: 'web: python serve_it.py\n',
+    'serve_it.py': `
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(os.path.basename(sys.prefix).encode())
+http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
+`,
+  });
+  expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
+  expect((await app.ask()).text).toBe('.venv');
+});
+
+test('a framework gets the variables that its adapters read', async () => {
+  const names = ['GCP_BUILDPACKS', 'ORIGIN', 'PROTOCOL_HEADER', 'HOST_HEADER', 'SVC_APP_URL'];
+  const values = `JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name] ?? null))`;
+  const app = await deploy({
+    'package.json': JSON.stringify({
+      name: 'kit',
+      scripts: { build: 'node build.js', start: 'node server.js' },
+      devDependencies: { '@sveltejs/kit': '2' },
+    }),
+    'svc.yaml': 'build:\n  install: false\n',
+    'build.js': `require('node:fs').writeFileSync('built.json', ${values});`,
+    'server.js': `
+      const built = require('node:fs').readFileSync('built.json', 'utf8');
+      require('node:http').createServer((_, r) => r.end(built + '\\n' + ${values})).listen(process.env.PORT);`,
+  });
+  const [built = '', run = ''] = (await app.ask()).text.split('\n');
+  const [, origin, proto, host, url] = JSON.parse(run);
+  expect([JSON.parse(built)[0], origin, proto, host]).toEqual([
+    'svc',
+    url.replace(/\/$/, ''),
+    'x-forwarded-proto',
+    'x-forwarded-host',
+  ]);
+});
+
 test('an app can write into its own folder, and what it wrote is gone with the instance', async () => {
   const app = await deploy({
     'svc.yaml': 'start: node run.js\n',

@@ -68,6 +68,15 @@ const layouts: Record<string, Files> = {
   Rails: { Gemfile: "gem 'rails'" },
   PHP: { 'composer.json': '{}', 'public/index.php': '' },
   Rust: { 'Cargo.toml': '[package]\nname = "shop"' },
+  'a Procfile': node({ scripts: { start: 'a' } }, { Procfile: 'web: node b.js' }),
+  'a workspace with one app': node(
+    { workspaces: ['apps/*', 'packages/*'], scripts: build },
+    {
+      'package-lock.json': '',
+      'apps/web/package.json': JSON.stringify({ scripts: build, devDependencies: { vite: '7' } }),
+      'packages/ui/package.json': '{}',
+    },
+  ),
   'main in a folder too deep to be seen': node({ main: 'a/b/c/d/server.js' }, { 'a/b/c/d/server.js': '' }),
 };
 
@@ -88,7 +97,7 @@ test.each(Object.entries(layouts))(
     expect(pushed.plan).toEqual({
       installCommand: inRepository.install_command,
       buildCommand: inRepository.build_command,
-      dir: '.',
+      dir: inRepository.dir ?? '.',
       startCommand: method === 'docker' ? inRepository.start_command : null,
       outputDir: inRepository.output_dir,
       dockerfile: inRepository.dockerfile,
@@ -100,7 +109,8 @@ test.each(Object.entries(layouts))(
       method,
       inRepository.output_dir,
     ]);
-    expect([manifest.build ?? null, manifest.start ?? null]).toEqual(
+    const command = typeof manifest.build === 'object' ? manifest.build.command : manifest.build;
+    expect([command ?? null, manifest.start ?? null]).toEqual(
       isContainer ? [null, null] : [inRepository.build_command, inRepository.start_command],
     );
     // The written file changes nothing about how the folder is built and run.

@@ -71,6 +71,7 @@ export const DetectedPlan = z.object({
   output_dir: z.string().nullable().meta({ description: 'With `static`: the folder that is served.' }),
   dockerfile: z.string().nullable(),
   compose_file: z.string().nullable(),
+  dir: z.string().nullable().meta({ description: 'In a workspace: the folder of the app.' }),
 });
 
 export const Detection = DetectedPlan.extend({

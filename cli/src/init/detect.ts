@@ -72,8 +72,13 @@ async function detectServing(files: SourceFiles): Promise<Detected> {
     }
     return { manifest, evidence };
   }
+  if (settings.dir !== null) {
+    manifest.build = { dir: settings.dir };
+    evidence.push({ key: 'build.dir', value: settings.dir, because: appsReason(options) });
+  }
   if (settings.build_command !== null) {
-    manifest.build = settings.build_command;
+    if (typeof manifest.build === 'object') manifest.build.command = settings.build_command;
+    else manifest.build = settings.build_command;
     evidence.push({
       key: 'build',
       value: settings.build_command,
@@ -100,6 +105,13 @@ function reasonFor({ dockerfile, compose_file }: BuildSettings, evidence: readon
   const decisive = dockerfile ?? compose_file;
   const found = decisive === null ? evidence[0] : evidence.find(({ file }) => file === decisive);
   return found ? `${found.file} ${found.says}` : 'no known project file; docker is the default method';
+}
+
+function appsReason(options: readonly BuildSettings[]): string {
+  const dirs = [...new Set(options.map(({ dir }) => dir).filter((dir) => dir !== null))];
+  return dirs.length === 1
+    ? 'the only app of the workspace'
+    : `one of the workspace's apps: ${dirs.join(', ')}`;
 }
 
 function commandReason(settings: BuildSettings, script: 'build' | 'start'): string | null {

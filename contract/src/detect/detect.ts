@@ -4,14 +4,67 @@
  */
 import { detectJavaScript } from './javascript.ts';
 import { detectOther } from './other-languages.ts';
-import { type BuildSettings, type Detected, unknownSettings } from './settings.ts';
+import { procfileCommand } from './procfile.ts';
+import { type BuildSettings, type Detected, isDeployable, unknownSettings } from './settings.ts';
 import type { SourceFiles } from './source-files.ts';
+import { below, installAtRoot, withWorkspaceTools, workspaceFolders } from './workspaces.ts';
 
 const dockerfileNames = ['Dockerfile', 'Containerfile'] as const;
 const composeNames = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml'] as const;
 
+/** At the root of a workspace, its apps are options too: each with its folder. */
 export async function detectSource(files: SourceFiles): Promise<Detected> {
-  const project = (await detectJavaScript(files)) ?? (await detectOther(files));
+  const own = await detectProject(files);
+  const apps: BuildSettings[] = [];
+  for (const folder of await workspaceFolders(files)) {
+    const [best] = (await detectPackage(files, folder)).options;
+    if (best && isApp(best)) apps.push(best);
+  }
+  const isRootApp = own.options.some(isDeployable);
+  return { ...own, options: isRootApp ? [...own.options, ...apps] : [...apps, ...own.options] };
+}
+
+/** The folder of a source, with the tools of the workspace that it may belong to. */
+export async function detectFolder(
+  root: SourceFiles,
+  folder: string,
+  own: SourceFiles,
+): Promise<{ detected: Detected; files: SourceFiles }> {
+  if (folder === '.') return { detected: await detectSource(own), files: own };
+  if (!(await workspaceFolders(root)).includes(folder))
+    return { detected: await detectProject(own), files: own };
+  return { detected: await detectPackage(root, folder, own), files: withWorkspaceTools(root, own) };
+}
+
+async function detectPackage(
+  root: SourceFiles,
+  folder: string,
+  own = below(root, folder),
+): Promise<Detected> {
+  const detected = await detectProject(withWorkspaceTools(root, own));
+  const options = detected.options.map((option) => ({
+    ...option,
+    dir: folder,
+    install_command: installAtRoot(folder, option.install_command),
+  }));
+  return { ...detected, options };
+}
+
+/** Most packages of a workspace are libraries. */
+function isApp(option: BuildSettings): boolean {
+  const { framework, start_command: start, dockerfile, output_dir: output } = option;
+  return (
+    dockerfile !== null ||
+    output !== null ||
+    (start !== null && (framework !== null || / run start$/.test(start)))
+  );
+}
+
+async function detectProject(files: SourceFiles): Promise<Detected> {
+  const project = withProcfile(
+    (await detectJavaScript(files)) ?? (await detectOther(files)),
+    await procfileCommand(files, 'web'),
+  );
   const best = project?.options[0] ?? unknownSettings;
   const containers: BuildSettings[] = [];
   const evidence = [...(project?.evidence ?? [])];
@@ -48,5 +101,25 @@ export async function detectSource(files: SourceFiles): Promise<Detected> {
     options: [...containers, ...others],
     packageManager: project?.packageManager ?? null,
     evidence,
+  };
+}
+
+/** A Procfile says what runs, whatever else was found. */
+function withProcfile(project: Detected | null, web: string | null): Detected | null {
+  if (web === null) return project;
+  const options = project?.options ?? [];
+  const [program = options[0] ?? unknownSettings] = options.filter(
+    ({ deploy_method: method }) => method === 'docker',
+  );
+  const started: BuildSettings = {
+    ...program,
+    deploy_method: 'docker',
+    start_command: web,
+    output_dir: null,
+  };
+  return {
+    options: [started, ...options.filter(({ deploy_method: method }) => method !== 'docker')],
+    packageManager: project?.packageManager ?? null,
+    evidence: [{ file: 'Procfile', says: 'names the web process' }, ...(project?.evidence ?? [])],
   };
 }

@@ -43,28 +43,44 @@ async function python(files: SourceFiles): Promise<Detected | null> {
   const file = ['requirements.txt', 'pyproject.toml', 'Pipfile'].find((name) => files.paths.has(name));
   if (!file) return null;
   const text = (await files.read(file)) ?? '';
-  const module = ['main', 'app', 'wsgi', 'server'].find((name) => files.paths.has(`${name}.py`));
-  const framework = ['django', 'fastapi', 'flask'].find((name) =>
-    new RegExp(`\\b${name}\\b`, 'i').test(text),
-  );
-  const starts: Readonly<Record<string, string | null>> = {
-    django: files.paths.has('manage.py') ? 'python manage.py runserver 0.0.0.0:$PORT --noreload' : null,
-    fastapi: module ? `python -m uvicorn ${module}:app --host 0.0.0.0 --port $PORT` : null,
-    flask: module ? `python -m flask --app ${module} run --host 0.0.0.0 --port $PORT` : null,
-  };
-  const start = framework ? starts[framework] : module ? `python ${module}.py` : null;
-  const install = {
-    'requirements.txt': 'python -m pip install -r requirements.txt',
-    Pipfile: 'pipenv install',
-  };
+  const names = (package_: string) => new RegExp(`\\b${package_}\\b`, 'i').test(text);
+  const framework = ['django', 'fastapi', 'flask'].find(names) ?? null;
   const settings = {
     language: 'python',
-    framework: framework ?? null,
-    install_command: install[file as keyof typeof install] ?? 'python -m pip install .',
-    start_command: start ?? null,
+    framework,
+    install_command: `python3 -m venv .venv && ${pythonInstalls[file] ?? 'pip install .'}`,
+    start_command: pythonStart(files, framework, names),
   } as const;
   const says = framework ? `names ${framework}` : 'declares a Python project';
   return detected(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
+}
+
+/** In the virtual environment, whose programs come first in `PATH`. */
+const pythonInstalls: Readonly<Record<string, string>> = {
+  'requirements.txt': 'pip install -r requirements.txt',
+  Pipfile: 'pip install pipenv && pipenv install --deploy',
+};
+
+function pythonStart(
+  { paths }: SourceFiles,
+  framework: string | null,
+  names: (package_: string) => boolean,
+): string | null {
+  const module = ['main', 'app', 'wsgi', 'server'].find((name) => paths.has(`${name}.py`));
+  if (framework === 'django') {
+    const project = [...paths]
+      .map((path) => /^(\w+)\/wsgi\.py$/.exec(path)?.[1])
+      .find((name) => name !== undefined);
+    if (project !== undefined && names('gunicorn')) return `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT`;
+    return paths.has('manage.py') ? 'python manage.py runserver 0.0.0.0:$PORT --noreload' : null;
+  }
+  if (module === undefined) return null;
+  if (framework === 'fastapi') return `python -m uvicorn ${module}:app --host 0.0.0.0 --port $PORT`;
+  if (framework === 'flask')
+    return names('gunicorn')
+      ? `gunicorn ${module}:app --bind 0.0.0.0:$PORT`
+      : `python -m flask --app ${module} run --host 0.0.0.0 --port $PORT`;
+  return `python ${module}.py`;
 }
 
 async function go(files: SourceFiles): Promise<Detected | null> {

@@ -24,4 +24,10 @@ export const unknownSettings: BuildSettings = {
   output_dir: null,
   dockerfile: null,
   compose_file: null,
+  dir: null,
 };
+
+export function isDeployable(option: BuildSettings): boolean {
+  const { start_command, output_dir, dockerfile, compose_file } = option;
+  return [start_command, output_dir, dockerfile, compose_file].some((found) => found !== null);
+}

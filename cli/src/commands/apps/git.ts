@@ -17,6 +17,7 @@ import { connectionView, gitStatusView } from '../../views/delivery.ts';
 type DetectionResult = z.output<typeof Detection>;
 
 const shownFields = [
+  'dir',
   'deploy_method',
   'language',
   'framework',
@@ -89,7 +90,12 @@ function detectionText(found: DetectionResult, style: Style): string {
 
 function alternativeText(plan: DetectionResult['alternatives'][number]): string {
   const by = plan.dockerfile ?? plan.compose_file ?? plan.start_command ?? plan.output_dir;
-  const words = [plan.deploy_method, plan.framework ?? plan.language, by === null ? null : `(${by})`];
+  const words = [
+    plan.dir,
+    plan.deploy_method,
+    plan.framework ?? plan.language,
+    by === null ? null : `(${by})`,
+  ];
   return words
     .filter((word) => word !== null)
     .map(sanitize)

@@ -10,6 +10,7 @@ import type { GitClient } from '../../drivers/git/git-client.ts';
 import type { Built } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
+import { frameworkEnv } from '../env/framework-env.ts';
 import { platformEnv } from '../env/platform-env.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import type { GitDeps } from '../git-connections/deps.ts';
@@ -60,6 +61,8 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const required = commands.length > 0 ? source.tools : [];
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
+  const given = await deps.environment.platform(row, 'build');
+  const { framework } = source;
   const built = await deps.runtime.build({
     ...toAppRef(row),
     deploymentId: row.id,
@@ -72,7 +75,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     limits: app.limits,
     log: log.sink,
     signal,
-    env: { ...env, ...(await deps.environment.platform(row, 'build')), ...own },
+    env: { ...frameworkEnv(framework, given).build, ...env, ...given, ...own },
   });
   if (work.canceled.aborted) await deps.runtime.discard(built.artifact);
   signal.throwIfAborted();
@@ -81,7 +84,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     dir,
     config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
-  return { row: await saveBuilt(work, row, built, { health, env }), site };
+  return { row: await saveBuilt(work, row, built, { health, env, framework }), site };
 }
 
 function saveBuilt(

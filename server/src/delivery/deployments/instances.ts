@@ -3,6 +3,7 @@ import type { Db } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import type { InstanceRef } from '../../drivers/runtime/runtime.ts';
 import type { RunMode } from '../../http/router.ts';
+import { frameworkEnv } from '../env/framework-env.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
 import { secretValues } from './build-deployment.ts';
 import { checkHealth } from './check-health.ts';
@@ -67,7 +68,7 @@ export function createInstances(
       artifact,
       log: log.sink,
       signal,
-      env: { ...start_with?.env, ...platform, ...own },
+      env: { ...frameworkEnv(start_with?.framework, given).run, ...start_with?.env, ...platform, ...own },
       services: serviceVariables.flatMap((name) => platform[name] ?? []),
     });
   }

@@ -19,6 +19,8 @@ export type DeploymentStep = (typeof deploymentSteps)[number];
 export interface StartWith {
   health: { path: string | null; timeoutMs: number };
   env: Readonly<Record<string, string>>;
+  /** Absent in deployments of earlier versions. */
+  framework?: string;
 }
 
 export interface DeploymentRow {

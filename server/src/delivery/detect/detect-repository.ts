@@ -1,4 +1,4 @@
-import { detectSource } from '@svc/contract/detect/detect.ts';
+import { detectFolder } from '@svc/contract/detect/detect.ts';
 import { unknownSettings } from '@svc/contract/detect/settings.ts';
 import { isDetectable, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import type { Detection, detectRepository as shape } from '@svc/contract/git-host.shapes.ts';
@@ -31,11 +31,13 @@ export function detectRepository(
     const commit = await user.commit(repo, ref);
     if (!commit) throw fail('not_found', { detail: `${input.repo} has nothing at ${ref}.` });
     const { entries, isWhole } = await user.tree(repo, commit.treeSha);
-    const listed = repositoryFiles(user, { repo, sha: commit.sha, entries, folder });
+    const filesIn = (path: string) =>
+      repositoryFiles(user, { repo, sha: commit.sha, entries, folder: path }) ?? (isWhole ? null : noFiles);
     // A folder that an incomplete list lacks may exist all the same.
-    const files = listed ?? (isWhole ? null : noFiles);
+    const files = filesIn(folder);
     if (!files) throw fail('not_found', { detail: `${input.repo} has no folder ${folder} at ${ref}.` });
-    const { options, packageManager, evidence } = await detectSource(files);
+    const { detected } = await detectFolder(filesIn('') ?? noFiles, folder || '.', files);
+    const { options, packageManager, evidence } = detected;
     const [best = unknownSettings, ...alternatives] = options;
     return {
       repo: `${repo.owner}/${repo.name}`,

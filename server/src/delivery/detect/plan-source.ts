@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
-import { detectSource } from '@svc/contract/detect/detect.ts';
-import { type BuildSettings, type Detected, unknownSettings } from '@svc/contract/detect/settings.ts';
+import { detectFolder, detectSource } from '@svc/contract/detect/detect.ts';
+import { type BuildSettings, isDeployable, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
 import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.shapes.ts';
@@ -22,6 +22,8 @@ export interface SourcePlan {
   /** Without a path, any response below 500 counts. */
   health: { path: string | null; timeoutMs: number };
   env: Readonly<Record<string, string>>;
+  /** For variables that it reads; otherwise the language. */
+  framework: string;
   site: SiteConfig | null;
   /** Files with rules for static hosts. */
   hosting: HostingFiles;
@@ -34,20 +36,22 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
   const root = await folderFiles(folder);
   const manifest = await readManifest(root);
   const build = typeof manifest.build === 'object' ? manifest.build : { command: manifest.build };
-  const dir = build.dir ?? '.';
+  const dir = build.dir ?? (await onlyApp(root)) ?? '.';
   // A symbolic link could lead out of the source.
   const below = dir === '.' ? folder : ((await resolveFolder(folder, dir)) ?? missing(dir));
-  const files = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
-  const detected = await detectSource(files);
+  const own = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
+  const { detected, files } = await detectFolder(root, dir, own);
   const { deploy, health } = manifest;
   if (deploy?.method !== undefined && deploy.method !== app.method)
     throw new BuildError(
       'detect',
       `svc.yaml: deploy.method is ${deploy.method}, but the app was created with ${app.method}, which cannot change.`,
     );
-  const method = app.method === 'docker' && isSite(manifest, detected) ? 'static' : app.method;
-  const [best = unknownSettings] = detected.options;
-  const settings = detected.options.find((option) => option.deploy_method === method) ?? {
+  // Of a workspace, the folder is chosen already.
+  const options = detected.options.filter((option) => option.dir === null || option.dir === dir);
+  const method = app.method === 'docker' && isSite(manifest, options) ? 'static' : app.method;
+  const [best = unknownSettings] = options;
+  const settings = options.find((option) => option.deploy_method === method) ?? {
     ...unknownSettings,
     language: best.language,
     install_command: best.install_command,
@@ -74,6 +78,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
       ),
     },
     env: manifest.env ?? {},
+    framework: frameworkOf(settings),
     site: siteConfig(manifest, settings),
     hosting: await readHosting(files),
     wantsStorage: manifest.storage?.enabled === true,
@@ -85,15 +90,31 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
   };
 }
 
+/** The folder of the app in a workspace whose root is none. */
+async function onlyApp(root: SourceFiles): Promise<string | null> {
+  const apps = (await detectSource(root)).options.filter(isDeployable);
+  if (apps.some(({ dir }) => dir === null)) return null;
+  const [first, ...others] = new Map(apps.map((app) => [app.dir, app])).values();
+  if (!first || others.length === 0) return first?.dir ?? null;
+  const named = [first, ...others].map(({ dir, framework }) => `${dir}${framework ? ` (${framework})` : ''}`);
+  throw new BuildError(
+    'detect',
+    `The repository has several apps: ${named.join(', ')}. Choose one: build.dir in svc.yaml, such as \`build: { dir: ${first.dir} }\`.`,
+  );
+}
+
 function stepCommand(declared: string | false | undefined, found: string | null): string | null {
   return declared === false ? null : (declared ?? found);
 }
 
-function isSite({ start, static: site, deploy }: Manifest, { options: [best] }: Detected): boolean {
+function isSite({ start, static: site, deploy }: Manifest, [best]: readonly BuildSettings[]): boolean {
   if (start !== undefined) return start === false;
   if (deploy?.dockerfile !== undefined) return false;
   return site?.dir !== undefined || best?.deploy_method === 'static';
 }
+
+const frameworkOf = ({ framework, language }: BuildSettings) =>
+  language === 'python' ? language : (framework ?? language);
 
 /** Their pages are made in the browser: every path shows the same file. */
 const singlePageFrameworks: readonly string[] = ['react', 'vue', 'svelte', 'preact', 'vite', 'angular'];

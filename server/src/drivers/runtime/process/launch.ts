@@ -42,16 +42,18 @@ if [ "$1" -gt 0 ]; then { ulimit -u "$1" || ulimit -p "$1" || exit 126; } 2>/dev
 n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo $$ >"$1/cgroup.procs" || exit 126; shift; n=$((n-1)); done
 exec "$@"`;
+/** Programs of the project's virtual environment come first. */
+const activate = 'export PATH="$PWD/.venv/bin:$PATH"';
 // Runs as the app's user: enters the folder and reads the variables only now, so that neither has an effect as root.
 const startScript = `cd -- "$1" || exit 126
-eval "$(cat)"; exec </dev/null; exec /bin/sh -c "$2"`;
+eval "$(cat)"; ${activate}; exec </dev/null; exec /bin/sh -c "$2"`;
 /**
  * The end of the first process ends a sandbox. After SIGTERM it waits for the others, e.g. for the server that npm has
  * started and does not wait for.
  */
 const startInSandboxScript = `cd -- "$1" || exit 126
 if [ "$3" -gt 0 ]; then { ulimit -u "$3" || ulimit -p "$3"; } 2>/dev/null; fi
-eval "$(cat)"; exec </dev/null
+eval "$(cat)"; ${activate}; exec </dev/null
 trap 'stopping=1' TERM; /bin/sh -c "$2"; code=$?
 while [ -n "$stopping" ]; do set -- /proc/[0-9]*; [ $# -gt 2 ] || break; sleep 0.02; done
 exit $code`;
