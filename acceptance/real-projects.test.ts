@@ -237,6 +237,21 @@ http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_fo
   expect((await app.ask()).text).toBe('.venv');
 });
 
+test('an app that fails shows its last lines and the change that helps', async () => {
+  const app = await deploy({
+    'package.json': JSON.stringify({ name: 'incomplete', scripts: { start: 'node server.js' } }),
+    'server.js': `require('express')().listen(process.env.PORT);`,
+  });
+  expect([app.ended.state, app.ended.failure?.code, app.ended.failure?.detail]).toEqual([
+    'failed',
+    'health_check_failed',
+    expect.stringMatching(/^The app exits: .* Add express to the dependencies in package\.json\.$/),
+  ]);
+  expect(await app.log()).toMatch(
+    /The last lines of the app:[\s\S]*Cannot find module 'express'[\s\S]*Failed: /,
+  );
+});
+
 test('a framework gets the variables that its adapters read', async () => {
   const names = ['GCP_BUILDPACKS', 'ORIGIN', 'PROTOCOL_HEADER', 'HOST_HEADER', 'SVC_APP_URL'];
   const values = `JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name] ?? null))`;

@@ -4,6 +4,7 @@ import { deployMethods } from './apps.ts';
 import { issueText } from './issue-text.ts';
 import {
   durationMs,
+  firstByteMinutesMax,
   healthTimeoutMinutesMax,
   manifestDurationPattern,
   manifestEnvNamePattern,
@@ -18,13 +19,11 @@ import { draft7Schema, folderPath as path, SiteConfig, says } from './site-confi
 const command = text.min(1).max(2_000);
 const step = z.union([command, z.literal(false)], { error: 'must be a command or false' });
 const urlPath = z.string().regex(manifestUrlPathPattern, 'must be the path of an address, such as /healthz');
-const timeout = z
-  .string()
-  .regex(manifestDurationPattern, 'must be a duration such as 500ms, 5s or 1m')
-  .refine(
-    (text) => durationMs(text) <= healthTimeoutMinutesMax * 60_000,
-    `must be at most ${healthTimeoutMinutesMax}m`,
-  );
+const durationOf = (minutesMax: number) =>
+  z
+    .string()
+    .regex(manifestDurationPattern, 'must be a duration such as 500ms, 5s or 1m')
+    .refine((text) => durationMs(text) <= minutesMax * 60_000, `must be at most ${minutesMax}m`);
 const fields = createApp.body.shape;
 
 const app = z.strictObject({
@@ -73,9 +72,12 @@ const build = z
   );
 
 const health = z
-  .union([urlPath, z.strictObject({ path: urlPath, timeout: timeout.optional() })], {
-    error: 'must be a path such as /healthz, or an object with path and timeout',
-  })
+  .union(
+    [urlPath, z.strictObject({ path: urlPath, timeout: durationOf(healthTimeoutMinutesMax).optional() })],
+    {
+      error: 'must be a path such as /healthz, or an object with path and timeout',
+    },
+  )
   .meta(
     says(
       'Which address answers 2xx when the app is ready: a path, or `path` with a `timeout` such as 5s, at most 10m.',
@@ -96,6 +98,18 @@ export const Manifest = z.strictObject({
       says('The command that runs the app; it listens on $PORT. false: files are served, nothing is run.'),
     ),
   health: health.optional(),
+  timeouts: z
+    .strictObject({
+      first_byte: durationOf(firstByteMinutesMax)
+        .optional()
+        .meta(
+          says(
+            `How long a request may wait for the first byte of its answer: 60s when absent, at most ${firstByteMinutesMax}m.`,
+          ),
+        ),
+    })
+    .optional()
+    .meta(says('How long requests may take.')),
   static: z
     .strictObject({ dir: path.optional().meta(says('The folder with the files to serve, after the build.')) })
     .optional()

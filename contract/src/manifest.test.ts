@@ -61,6 +61,7 @@ describe('svc.yaml', () => {
     build: { command: 'npm run build', dir: 'web' },
     start: 'node server.js',
     health: { path: '/healthz', timeout: '5s' },
+    timeouts: { first_byte: '5m' },
     static: { dir: 'dist' },
     site: {
       index: 'index.html',
@@ -105,6 +106,7 @@ describe('svc.yaml', () => {
     [{ health: 'healthz' }],
     [{ health: { path: '/', timeout: '5' } }],
     [{ health: { path: '/', timeout: '11m' } }],
+    [{ timeouts: { first_byte: '11m' } }],
     [{ health: { path: '/', timeout: '999999m' } }],
     [{ site: { headers: [{ path: '/*', headers: { 'Set-Cookie': 'a=b' } }] } }],
     [{ site: { redirects: [{ from: '/a', to: '//b' }] } }],

@@ -12,6 +12,8 @@ export const manifestPathPattern =
 export const manifestUrlPathPattern = /^\/[!-~]{0,254}$/;
 export const manifestDurationPattern = /^[1-9]\d{0,5}(?:ms|s|m)$/;
 export const healthTimeoutMinutesMax = 10;
+/** For the first byte of an answer. */
+export const firstByteMinutesMax = 10;
 
 export function durationMs(text: string): number {
   const [, digits = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
@@ -33,6 +35,7 @@ export const manifestKeys: ManifestKeys = {
   build: freeForm('install command dir'),
   start: null,
   health: freeForm('path timeout'),
+  timeouts: freeForm('first_byte'),
   static: freeForm('dir'),
   site: freeForm('index spa not_found clean_urls trailing_slash headers redirects'),
   storage: freeForm('enabled'),

@@ -62,7 +62,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const given = await deps.environment.platform(row, 'build');
-  const { framework } = source;
+  const { framework, firstByteMs } = source;
   const built = await deps.runtime.build({
     ...toAppRef(row),
     deploymentId: row.id,
@@ -84,7 +84,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     dir,
     config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
-  return { row: await saveBuilt(work, row, built, { health, env, framework }), site };
+  return { row: await saveBuilt(work, row, built, { health, env, framework, firstByteMs }), site };
 }
 
 function saveBuilt(

@@ -164,6 +164,8 @@ const detailCharsMax = 2_000;
 
 /** `message` is shown to the app's owners. */
 export class DeploymentFailure extends Error {
+  /** What the app printed last. */
+  lines: readonly string[] = [];
   constructor(
     readonly code: NonNullable<DeploymentRow['failure_code']>,
     readonly step: DeploymentStep,

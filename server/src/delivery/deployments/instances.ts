@@ -131,6 +131,7 @@ export function createInstances(
         });
         if (address !== started.address) await saveStarted(db, { id, handle, address });
       } catch (error) {
+        if (error instanceof DeploymentFailure) error.lines = logs.get(id)?.last() ?? [];
         await stop({ id, handle }).catch((cause: unknown) =>
           deps.log.warn({ err: cause, instance: id }, 'stop of an instance failed'),
         );

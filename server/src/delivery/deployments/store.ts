@@ -21,6 +21,7 @@ export interface StartWith {
   env: Readonly<Record<string, string>>;
   /** Absent in deployments of earlier versions. */
   framework?: string;
+  firstByteMs?: number | null;
 }
 
 export interface DeploymentRow {

@@ -12,6 +12,7 @@ import {
   toDeploymentFailure,
 } from './claimed-work.ts';
 import type { BuiltSite, DeploymentDeps } from './deps.ts';
+import { findAdvice } from './failure-advice.ts';
 
 import type { Instances } from './instances.ts';
 import { beginRelease, releaseInstance, releaseStatic, releaseWithTimeout } from './release-deployment.ts';
@@ -125,6 +126,10 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
     const failure =
       known ??
       new DeploymentFailure('internal', step ?? 'build', 'An internal error; the server log has details.');
+    if (failure.lines.length > 0) log.sink('platform', 'The last lines of the app:');
+    for (const line of failure.lines) log.sink('stdout', line);
+    const advice = findAdvice(failure.step === 'build' ? log.last() : failure.lines);
+    if (advice !== null) failure.message += ` ${advice}`;
     log.sink('platform', `Failed: ${failure.message}`);
     await endDeployment(work, { state: 'failed', failure });
   } finally {

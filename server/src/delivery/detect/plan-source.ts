@@ -21,6 +21,8 @@ export interface SourcePlan {
   plan: BuildPlan;
   /** Without a path, any response below 500 counts. */
   health: { path: string | null; timeoutMs: number };
+  /** For the first byte of an answer. Null: the usual time. */
+  firstByteMs: number | null;
   env: Readonly<Record<string, string>>;
   /** For variables that it reads; otherwise the language. */
   framework: string;
@@ -77,6 +79,8 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
         healthTimeoutMinutesMax * 60_000,
       ),
     },
+    firstByteMs:
+      manifest.timeouts?.first_byte === undefined ? null : durationMs(manifest.timeouts.first_byte),
     env: manifest.env ?? {},
     framework: frameworkOf(settings),
     site: siteConfig(manifest, settings),

@@ -14,6 +14,7 @@ const trimEveryLines = 2_000;
 /** Limits notifications, which reach every cache of every server process. */
 const notifyAppMs = 1_000;
 const closeAttemptsMax = 3;
+const lastLinesKept = 20;
 /** The app was deleted, and its log with it. */
 const foreignKeyViolation = '23503';
 
@@ -27,6 +28,8 @@ export interface LogTarget {
 
 export interface OpenLog {
   sink: LogSink;
+  /** The newest lines of the program. */
+  last(): readonly string[];
   /** Resolves when the buffered lines are stored, as far as possible. */
   close(): Promise<void>;
 }
@@ -44,6 +47,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   const { appId, deploymentId, source } = target;
   const clean = createCleanLine(target.secrets ?? []);
   let buffer: NewLine[] = [];
+  let last: string[] = [];
   let lost = 0;
   let isEnded = false;
   let timer: Timer | undefined;
@@ -60,7 +64,9 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
       return;
     }
     reportLost();
-    buffer.push({ stream, at: new Date(), text: clean(line, stream) });
+    const text = clean(line, stream);
+    buffer.push({ stream, at: new Date(), text });
+    if (stream !== 'platform') last = [...last.slice(1 - lastLinesKept), text];
     if (buffer.length >= flushLinesMax) void flush();
     else timer ??= setTimeout(() => void flush(), flushMs);
   };
@@ -125,6 +131,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
 
   return {
     sink,
+    last: () => last,
     async close() {
       for (let tries = 0; tries < closeAttemptsMax; tries++) {
         await flushing;

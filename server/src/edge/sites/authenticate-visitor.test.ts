@@ -17,7 +17,13 @@ function asking({ isOpen }: { isOpen: boolean }, authMode: RunningApp['authMode'
       delete: () => {},
     },
   });
-  const app: RunningApp = { deploymentId: 'd1', addresses: [], authMode, tenantSlug: 'acme' };
+  const app: RunningApp = {
+    deploymentId: 'd1',
+    addresses: [],
+    firstByteMs: null,
+    authMode,
+    tenantSlug: 'acme',
+  };
   return (method: string) => authenticateVisitor(testSite({}, { isOpen }), app, testRequest('/', { method }));
 }
 

@@ -57,10 +57,10 @@ function servedReleaseId(row: SiteRow, { kind }: SiteHost): string | null {
 
 /** A running deployment takes precedence over a release. Staging hosts have releases only. */
 function runningApp(row: SiteRow, { kind }: SiteHost): RunningApp | null {
-  const { deploymentId, addresses, authMode, tenantSlug } = row;
+  const { deploymentId, addresses, firstByteMs, authMode, tenantSlug } = row;
   if (kind === 'staging' || deploymentId === null) return null;
   if (row.record !== 'active' || row.runtime !== 'running') return null;
-  return { deploymentId, addresses, authMode, tenantSlug };
+  return { deploymentId, addresses, firstByteMs, authMode, tenantSlug };
 }
 
 async function serveContent(

@@ -172,6 +172,8 @@ export interface RunningApp {
   deploymentId: string;
   /** `host:port`; empty while the app starts. */
   addresses: readonly string[];
+  /** Null: the usual limit. */
+  firstByteMs: number | null;
   authMode: (typeof authModes)[number];
   tenantSlug: string;
 }

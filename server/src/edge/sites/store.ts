@@ -22,6 +22,7 @@ export interface SiteRow {
   /** The live deployment; null for static ones. */
   deploymentId: string | null;
   addresses: string[];
+  firstByteMs: number | null;
 }
 
 /** Instances not confirmed for this long get no requests. */
@@ -38,6 +39,7 @@ export async function findSiteRow(
       s.is_published as "isPublished", s.staging_enabled as "isStagingEnabled",
       r.id as "releaseId", r.state as "releaseState", r.files, r.served_config as config,
       t.slug as "tenantSlug", a.auth_mode as "authMode", d.id as "deploymentId",
+      (d.start_with->>'firstByteMs')::int as "firstByteMs",
       array(
         select i.address from svc.app_instances i
         where i.app_id = a.id and i.deployment_id = d.id and i.state = 'ready' and i.address is not null

@@ -44,7 +44,7 @@ async function sendRequest(
   let hasEnded = false;
   let leave: (() => void) | null = null;
   const deadline = shared.deadlines.add({
-    ms: limits.firstByteMs,
+    ms: exchange.app.firstByteMs ?? limits.firstByteMs,
     over() {
       isOverdue = true;
       stop.abort();

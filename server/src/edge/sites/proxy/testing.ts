@@ -16,6 +16,7 @@ export const appHost = 'shop.apps.test';
 /** A listener that proxies requests for one app to `addresses`. */
 export function startProxy(options: {
   addresses: readonly string[];
+  firstByteMs?: number;
   authMode?: RunningApp['authMode'];
   limits?: Partial<ProxyLimits>;
   authenticateVisitor?: ProxyDeps['authenticateVisitor'];
@@ -29,7 +30,11 @@ export function startProxy(options: {
   let { addresses } = options;
   let later: readonly string[] | null = null;
   const site = testSite({});
-  const snapshot = () => ({ ...site, app: { deploymentId: 'd1', addresses, authMode, tenantSlug: 'acme' } });
+  const { firstByteMs = null } = options;
+  const snapshot = () => ({
+    ...site,
+    app: { deploymentId: 'd1', addresses, firstByteMs, authMode, tenantSlug: 'acme' },
+  });
   const proxy = createProxy({
     authenticateVisitor: async () => ({ person, userId: person?.userId ?? null }),
     ...options,

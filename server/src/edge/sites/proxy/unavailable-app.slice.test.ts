@@ -70,6 +70,15 @@ describe('an app that does not respond', () => {
     expect(proxy.inFlight.count(app.address)).toBe(0);
   });
 
+  test('may have more time for the first byte, or less', async () => {
+    await using app = startApp(() => Bun.sleep(300).then(() => new Response('late')));
+    const limits = { firstByteMs: 100, everyMs: 20 };
+    await using patient = startProxy({ addresses: [app.address], limits, firstByteMs: 60_000 });
+    expect(await (await patient.fetch('/')).text()).toBe('late');
+    await using usual = startProxy({ addresses: [app.address], limits });
+    expect((await usual.fetch('/')).status).toBe(504);
+  });
+
   test('is cut after a silent body, and later for an event stream', async () => {
     const silent = (type: string) => () =>
       new Response(

@@ -1,0 +1,43 @@
+/** What a project must change, by what its tools and its program print when they fail. */
+const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
+  {
+    sign: /Cannot find (?:module|package) '((?:@[\w.-]+\/)?[\w-][\w.-]*)/,
+    advice: (name) => `Add ${name} to the dependencies in package.json.`,
+  },
+  { sign: /No module named '?([\w-]+)/, advice: (name) => `Add ${name} to requirements.txt.` },
+  {
+    sign: /Missing script: "?([\w:.-]+)/,
+    advice: (name) => `Add the script ${name} to package.json, or set the command in svc.yaml.`,
+  },
+  {
+    sign: /can only install packages when your package\.json and package-lock|ERR_PNPM_OUTDATED_LOCKFILE|lockfile would have been (?:created|modified)|lockfile needs to be updated|lockfile had changes/,
+    advice: () => 'The lock file does not match package.json: install again, and commit the lock file.',
+  },
+  {
+    sign: /(?:^|[:\s])([\w@./-]+): (?:command )?not found/,
+    advice: (name) =>
+      `The program ${name} is missing: add it to the dependencies, or change the command in svc.yaml.`,
+  },
+  {
+    sign: /EADDRINUSE|[Aa]ddress already in use/,
+    advice: () => 'The app opens a port twice: listen on PORT only.',
+  },
+  {
+    sign: /[Ee]nvironment variable[: ]+["'`]?([A-Z][A-Z0-9_]{2,})|\b([A-Z][A-Z0-9_]{2,}) (?:is not set|is required|is missing|must be set|environment variable)/,
+    advice: (name) => `Set the variable: svc env set ${name}=… --execute.`,
+  },
+  {
+    sign: /JavaScript heap out of memory/,
+    advice: () => 'The program needs more memory: choose a larger resource tier.',
+  },
+];
+
+/** The newest line that says what is wrong decides. */
+export function findAdvice(lines: readonly string[]): string | null {
+  for (const line of lines.toReversed())
+    for (const { sign, advice } of advices) {
+      const found = sign.exec(line);
+      if (found) return advice(found.slice(1).find((part) => part !== undefined) ?? '');
+    }
+  return null;
+}
