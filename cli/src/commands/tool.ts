@@ -129,7 +129,9 @@ async function serverVersion(ctx: Ctx): Promise<{ base_url: string; version: str
     if (theirs === null)
       ctx.note(`The server at ${base_url} does not tell its version; it may be older than svc.`);
     else if (theirs !== version)
-      ctx.note(`svc ${version} and the server ${theirs} differ; install the svc of the server.`);
+      ctx.note(
+        `svc ${version} and the server ${theirs} differ. Install that of the server: curl -fsSL ${base_url}/install | sh`,
+      );
     return { base_url, version: theirs };
   } catch {
     if (ctx.signal.aborted) throw ctx.signal.reason;

@@ -23,6 +23,7 @@ import { detachDomains } from './domains/domains.ts';
 import { findActiveHost } from './domains/hosts.ts';
 import { notifyLoss } from './domains/notify-owners.ts';
 import { domainRoutes } from './domains/routes.ts';
+import { downloadHandlers } from './downloads/handlers.ts';
 import { openEdge } from './sites/edge.ts';
 import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
@@ -124,6 +125,7 @@ export const edge: Module = {
         return new Response(body as BodyInit | null, answer);
       },
     },
+    ...downloadHandlers(deps.config.baseUrl),
     documentAt(userKeysPath, async () =>
       Response.json(deps.userTokens.publicKeys(), { headers: { 'cache-control': 'public, max-age=300' } }),
     ),
