@@ -61,6 +61,18 @@ test('svc.yaml overrides detected settings', async () => {
   expect([health, env]).toEqual([{ path: '/up', timeoutMs: 1_500 }, { A: 'b' }]);
 });
 
+test('commands in svc.yaml run at the root of a workspace, as they are written', async () => {
+  const workspace = {
+    'package.json': JSON.stringify({ workspaces: ['apps/*'] }),
+    'apps/api/package.json': JSON.stringify({ scripts: { start: 'node x' } }),
+  };
+  const found = await planSource(folderOf(workspace), { method: 'docker' });
+  expect([found.plan.dir, found.plan.startCommand]).toEqual(['apps/api', 'npm run start']);
+  const written = folderOf({ ...workspace, 'svc.yaml': 'start: node apps/api/x.js\n' });
+  const { plan } = await planSource(written, { method: 'docker' });
+  expect([plan.dir, plan.startCommand]).toEqual(['.', 'node apps/api/x.js']);
+});
+
 test('a static app has an output folder and no start command', async () => {
   const folder = folderOf({
     'package.json': JSON.stringify({ dependencies: { vite: '1' }, scripts: { start: 'x' } }),

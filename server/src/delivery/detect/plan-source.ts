@@ -38,12 +38,15 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
   const root = await folderFiles(folder);
   const manifest = await readManifest(root);
   const build = typeof manifest.build === 'object' ? manifest.build : { command: manifest.build };
-  const dir = build.dir ?? (await onlyApp(root)) ?? '.';
+  const { deploy, health } = manifest;
+  // Commands and paths in svc.yaml are written for the root.
+  const written = [build.install, build.command, manifest.start, manifest.static?.dir, deploy?.dockerfile];
+  const isWritten = [...written, deploy?.compose_file].some((it) => it !== undefined);
+  const dir = build.dir ?? (isWritten ? null : await onlyApp(root)) ?? '.';
   // A symbolic link could lead out of the source.
   const below = dir === '.' ? folder : ((await resolveFolder(folder, dir)) ?? missing(dir));
   const own = dir === '.' ? root : await folderFiles(below).catch(() => missing(dir));
   const { detected, files } = await detectFolder(root, dir, own);
-  const { deploy, health } = manifest;
   if (deploy?.method !== undefined && deploy.method !== app.method)
     throw new BuildError(
       'detect',
