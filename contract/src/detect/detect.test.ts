@@ -37,6 +37,26 @@ test.each([
   expect(evidence[0]).toEqual({ file: 'package.json', says: `depends on ${dependency}` });
 });
 
+test('the output of Angular is where its builder writes it', async () => {
+  const output = async (build: object) => {
+    const files = {
+      'package.json': packageJson(['@angular/core'], { scripts }),
+      'angular.json': JSON.stringify({ projects: { shop: { architect: { build } } } }),
+    };
+    return (await detect(files)).options[0]?.output_dir;
+  };
+  expect(await output({ builder: '@angular/build:application' })).toBe('dist/shop/browser');
+  expect(await output({ builder: '@angular/build:application', options: { outputPath: 'out' } })).toBe(
+    'out/browser',
+  );
+  const named = { outputPath: { base: 'out', browser: '' } };
+  expect(await output({ builder: '@angular/build:application', options: named })).toBe('out');
+  expect(
+    await output({ builder: '@angular-devkit/build-angular:browser', options: { outputPath: 'dist/a' } }),
+  ).toBe('dist/a');
+  expect(await output({})).toBe('dist/shop');
+});
+
 test('a bundler is named after its UI library', async () => {
   const { options } = await detect({ 'package.json': packageJson(['vite', 'react'], { scripts }) });
   expect(options.map((option) => [option.framework, option.deploy_method])).toEqual([

@@ -73,7 +73,11 @@ const frameworks: readonly Framework[] = [
       return { serves: inside(`${root ?? '.'}/.vitepress/dist`) ?? '.vitepress/dist' };
     },
   },
-  { package: '@angular/core', name: 'angular', result: serves('dist') },
+  {
+    package: '@angular/core',
+    name: 'angular',
+    result: async ({ files }) => ({ serves: (await angularOutput(files)) ?? 'dist' }),
+  },
   { package: '@nestjs/core', name: 'nestjs', result: runs('node dist/main.js') },
   { package: 'react-scripts', name: 'react', result: bundles('build') },
   { package: '@vue/cli-service', name: 'vue', result: bundles('dist') },
@@ -209,6 +213,22 @@ async function configText(files: SourceFiles, tool: string): Promise<string> {
 async function outDir(files: SourceFiles, tool: string): Promise<string | null> {
   const folder = /\boutDir\s*:\s*['"`]([^'"`$]+)['"`]/.exec(await configText(files, tool))?.[1];
   return folder === undefined ? null : inside(folder);
+}
+
+/** Builders of the last years write into a folder of their own for the browser. */
+async function angularOutput(files: SourceFiles): Promise<string | null> {
+  try {
+    const { projects } = JSON.parse((await files.read('angular.json')) ?? '');
+    const [name, project] = Object.entries<Record<string, unknown>>(projects)[0] ?? [];
+    const { build } = objectOrEmpty(project?.architect ?? project?.targets);
+    const { builder, options } = objectOrEmpty(build);
+    const { outputPath = `dist/${name}` } = objectOrEmpty(options);
+    const { base = outputPath, browser = 'browser' } = objectOrEmpty(outputPath);
+    const isSplit = typeof builder === 'string' && /:(?:application|browser-esbuild)$/.test(builder);
+    return inside(isSplit && browser !== '' ? `${base}/${browser}` : `${base}`);
+  } catch {
+    return null;
+  }
 }
 
 function inside(path: string): string | null {
