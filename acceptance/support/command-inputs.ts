@@ -176,6 +176,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps archive, apps delete': line('{app}', appIn('active')),
   'apps reactivate': line('{app}', appIn('archived')),
   'apps suspend': line('{app}', appIn('running')),
+  'apps restart': line('{app} --detach', fixtures.liveProcess),
   'apps resume': line('{app}', appIn('suspended')),
   'apps restore, apps purge': line('{app}', appIn('deleted')),
   'apps sign-icon-upload': line('--app {app} --file {file}', privateApp, file('icon.png', png())),
@@ -224,7 +225,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps git update': line('--app {app} --branch release', fixtures.connectedApp),
   // Without --detach the command would wait: these deployments stay in the queue.
   deploy: line('--app {app} --from-dir {folder} --detach', fixtures.supersededDeployment, folder),
-  'deployments list, logs': line('--app {app}', fixtures.supersededDeployment),
+  'deployments list, logs, ps': line('--app {app}', fixtures.supersededDeployment),
   'deployments get, deployments wait, deployments logs': line(
     '{deployment} --app {app}',
     fixtures.supersededDeployment,

@@ -271,6 +271,19 @@ export async function supersededDeployment(world: World, owner: Person) {
   return { app: id, deployment: earlier };
 }
 
+/** An app with a live process, whose new deployments wait. */
+export async function liveProcess(world: World, owner: Person) {
+  const { id, earlier } = await newWaitingApp(world, owner);
+  await queryDatabase(
+    world.tenant.server,
+    `with live as (update svc.deployments set state = 'live', method = 'docker', runtime = 'process', release_id = null
+       where id = $2 returning id)
+     update svc.apps set live_deployment_id = live.id from live where apps.id = $1`,
+    [id, earlier],
+  );
+  return { app: id };
+}
+
 export async function queuedDeployment(world: World, owner: Person) {
   const app = await newWaitingApp(world, owner);
   const upload_id = await uploadSource(app, staticSource());

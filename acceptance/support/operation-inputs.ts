@@ -126,6 +126,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'apps.update': of(fixtures.privateApp, () => ({ summary: uniqueName('about') })),
   'apps.logs deployments.list deployments.get deployments.logs': of(fixtures.supersededDeployment),
   'deployments.grantUpload deployments.rollback env.list': of(fixtures.supersededDeployment),
+  'apps.restart apps.instances': of(fixtures.liveProcess),
   'apps.archive apps.delete': of(fixtures.appIn('active')),
   'apps.reactivate': of(fixtures.appIn('archived')),
   'apps.suspend': of(fixtures.appIn('running')),

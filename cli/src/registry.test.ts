@@ -36,6 +36,7 @@ const withoutCommand: Record<string, string> = {
   'deployments.create': 'deploy asks for it, and does more than one call',
   'deployments.grantUpload': 'deploy --from-dir asks for it',
   'deployments.logs': 'deployments logs asks for it, page by page',
+  'apps.restart': 'apps restart asks for it, and waits for what it began',
   'deployments.rollback': 'deployments rollback asks for it, and waits for what it began',
   'grants.terms': 'the console asks for it, to show grants by name; grants mine shows the ids',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',

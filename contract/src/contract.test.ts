@@ -51,6 +51,8 @@ describe('endpoints', () => {
       .filter(({ endpoint }) => endpoint.authority.token)
       .map(({ endpoint }) => endpoint.id);
     expect(ids.sort()).toEqual([
+      'apps.instances',
+      'apps.restart',
       'deployments.cancel',
       'deployments.create',
       'deployments.get',

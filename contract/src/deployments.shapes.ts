@@ -12,6 +12,7 @@ import {
   envNamesReserved,
   envValueBytesMax,
   envVariablesMax,
+  instanceStates,
   logLinesPerPageMax,
   logStreams,
   logWaitSecondsMax,
@@ -109,6 +110,19 @@ export const cancelDeployment = {
   params: deploymentParams,
   answer: Deployment.extend({ changed: unchanged }),
 };
+export const restartApp = { params: appParams, answer: Deployment };
+
+export const Instance = z.object({
+  id: uuid,
+  process: z.string().meta({ description: '`web` answers requests.' }),
+  state: z.enum(instanceStates),
+  deployment_id: uuid,
+  deployment_seq: z.int(),
+  restarts: z.int().meta({ description: 'After it exited by itself.' }),
+  started_at: timestamp,
+});
+export const listInstances = { params: appParams, query: pageQuery, answer: page(Instance) };
+
 export const rollbackDeployment = { params: deploymentParams, answer: Deployment };
 export const readBuildLog = { params: deploymentParams, query: logQuery, answer: LogPage };
 export const readAppLog = {

@@ -13,7 +13,7 @@ export const deploymentStates = [
   'skipped',
 ] as const;
 export const deploymentEndStates = ['live', 'superseded', 'failed', 'canceled', 'skipped'] as const;
-export const deploymentKinds = ['deploy', 'rollback', 'resume'] as const;
+export const deploymentKinds = ['deploy', 'rollback', 'resume', 'restart'] as const;
 export const deploymentSources = ['repository', 'upload', 'artifact'] as const;
 export const deploymentTriggers = ['person', 'push', 'bootstrap', 'resume'] as const;
 export const deploymentFailureCodes = [
@@ -27,6 +27,7 @@ export const deploymentFailureCodes = [
   'internal',
 ] as const;
 export const deploymentSteps = ['fetch', 'detect', 'build', 'start', 'health', 'switch'] as const;
+export const instanceStates = ['starting', 'ready', 'draining'] as const;
 export const logStreams = ['stdout', 'stderr', 'platform'] as const;
 
 /** A replica renews its lease on a deployment; another takes over when the lease expires. */
@@ -108,6 +109,21 @@ export const rollbackDeployment = change<typeof shapes.rollbackDeployment>()({
     'runtime_unsupported',
     'release_revoked',
   ],
+});
+
+export const restartApp = change<typeof shapes.restartApp>()({
+  id: 'apps.restart',
+  path: `${app}/restart`,
+  summary: 'Start the live build again, with the current environment; the app answers meanwhile',
+  ...deployers,
+  errors: ['app_not_active', 'app_suspended', 'nothing_deployed', 'runtime_unsupported'],
+});
+
+export const listInstances = read<typeof shapes.listInstances>()({
+  id: 'apps.instances',
+  path: `${app}/instances`,
+  summary: 'List the running instances of an app',
+  ...deployersOrAdmin,
 });
 
 export const readBuildLog = read<typeof shapes.readBuildLog>()({

@@ -6,6 +6,7 @@ import {
   getDeployment,
   grantSourceUpload,
   listDeployments,
+  listInstances,
   readAppLog,
   readBuildLog,
   rollbackDeployment,
@@ -15,7 +16,7 @@ import { defineCommand, deployCredential, describeCall } from '../command.ts';
 import { deploymentPositional, logFlags } from '../deploy/flags.ts';
 import { appFlag, pageFlags } from '../inputs/common.ts';
 import { metricsText } from '../output/metrics.ts';
-import { deploymentView } from '../views/delivery.ts';
+import { deploymentView, instanceView } from '../views/delivery.ts';
 
 export const deployCommand = defineCommand({
   words: 'deploy',
@@ -182,6 +183,16 @@ export const deploymentsCancel = defineCommand({
 });
 
 const tailDefault = 200;
+
+export const psCommand = defineCommand({
+  words: 'ps',
+  summary: 'List the running instances of an app',
+  kind: 'read',
+  flags: { ...appFlag, ...pageFlags },
+  endpoint: listInstances,
+  view: instanceView,
+  examples: { '--app pet-shop': 'List them' },
+});
 
 export const logsCommand = defineCommand({
   words: 'logs',

@@ -1,4 +1,9 @@
-import { createDeployment, grantSourceUpload, rollbackDeployment } from '@svc/contract/deployments.ts';
+import {
+  createDeployment,
+  grantSourceUpload,
+  restartApp,
+  rollbackDeployment,
+} from '@svc/contract/deployments.ts';
 import type { Preview } from '@svc/contract/plan.ts';
 import { objectSumHeader } from '@svc/contract/storage.ts';
 import type { Result } from '../command.ts';
@@ -80,6 +85,16 @@ function mutationOptions(plan?: string) {
 
 function sizeText({ files, bytes }: PackedFolder): string {
   return `${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes.byteLength)} packed`;
+}
+
+export async function restart(
+  ctx: Ctx,
+  { app, until }: { app: string; until: 'started' | 'ended' },
+): Promise<Result> {
+  const params = { tenantID: await resolveTenant(ctx), app };
+  const result = await mutate(ctx, restartApp, { params }, { view: deploymentView });
+  if (ctx.mutation.mode === 'preview' || until === 'started') return result;
+  return followDeployment(ctx, { ...params, deployment: result.value as DeploymentRecord, log: 'shown' });
 }
 
 export async function rollBack(

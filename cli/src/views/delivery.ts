@@ -24,6 +24,18 @@ export const bootstrapView: View = {
   ],
 };
 
+export const instanceView: View = {
+  columns: [
+    'id',
+    'process',
+    'state',
+    { title: 'deployment', value: ({ deployment_seq }) => deployment_seq },
+    'restarts',
+    'started_at',
+  ],
+  fields: [],
+};
+
 export const deploymentView: View = {
   columns: [
     'id',

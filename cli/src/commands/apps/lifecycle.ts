@@ -9,6 +9,7 @@ import {
   suspendApp,
 } from '@svc/contract/app-life.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
+import { restartApp } from '@svc/contract/deployments.ts';
 import { lifecycleResult } from '../../apps/lifecycle.ts';
 import { defineCommand } from '../../command.ts';
 import { sanitize } from '../../framework/text.ts';
@@ -75,6 +76,29 @@ export const appsResume = defineCommand({
   examples: {
     'pet-shop': 'See what would change',
     'pet-shop --execute': 'Run it again',
+  },
+});
+
+export const appsRestart = defineCommand({
+  words: 'apps restart',
+  summary: 'Start the live build of an app again',
+  description:
+    'Nothing is built. The new instance has the current environment variables; the one before it answers until the new ' +
+    'one is healthy. The command waits like svc deploy, with the same exit codes: 9 if it failed, 10 if --timeout passes.',
+  kind: 'mutate',
+  credential: 'login_or_pat',
+  timeoutDefault: '20m',
+  positionals: [appPositional],
+  flags: { detach: { type: 'boolean', summary: 'Do not wait for the restart' } },
+  calls: `${restartApp.method} ${restartApp.path}`,
+  run: async (ctx, { positionals, flags }) => {
+    const { restart } = await import('../../deploy/deploy-app.ts');
+    return restart(ctx, { app: positionals.app, until: flags.detach ? 'started' : 'ended' });
+  },
+  output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
+  examples: {
+    'pet-shop': 'See what would change',
+    'pet-shop --execute': 'Restart it',
   },
 });
 

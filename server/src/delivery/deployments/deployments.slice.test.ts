@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { codeOf } from '../../testing.ts';
 import { changeEnv } from '../env/env.ts';
 import { until } from '../testing.ts';
-import { cancelDeployment, rollbackDeployment } from './deployments.ts';
+import { cancelDeployment, restartApp, rollbackDeployment } from './deployments.ts';
 import { type DeployWorld, haltAt, testUrls, useDeployments } from './testing.ts';
 
 const { database, server, halts, newWorld, nodeApp } = useDeployments();
@@ -185,6 +185,32 @@ describe('canceling', () => {
     await t.reaches(row.id, 'live');
     expect(await codeOf(cancel(t, row.id))).toBe('not_cancelable');
     expect(await codeOf(cancel(t, Bun.randomUUIDv7()))).toBe('not_found');
+  });
+});
+
+describe('restarting', () => {
+  test('starts the live build again, with the current variables', async () => {
+    const t = await newWorld();
+    await setEnv(t, { GREETING: 'first value' });
+    const first = await t.live(nodeApp('one'));
+    await setEnv(t, { GREETING: 'second value' });
+    const again = await t.mutate((ctx) => restartApp(ctx, testUrls));
+    expect(await t.reaches(again.id, 'live', 'failed')).toMatchObject({
+      state: 'live',
+      kind: 'restart',
+      source: 'artifact',
+      digest: first.digest,
+    });
+    expect(await envOf(t)).toMatchObject({ GREETING: 'second value' });
+    expect(await t.responseText()).toBe('one');
+  });
+
+  test('is refused where nothing is deployed, and while the app is suspended', async () => {
+    const t = await newWorld();
+    const restart = () => codeOf(t.mutate((ctx) => restartApp(ctx, testUrls)));
+    expect(await restart()).toBe('nothing_deployed');
+    await set(t, { runtime: 'suspended' });
+    expect(await restart()).toBe('app_suspended');
   });
 });
 

@@ -12,6 +12,7 @@ import { endDeploymentRow, requireSameRuntime } from './artifacts.ts';
 import { isUploaded } from './build-deployment.ts';
 import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
 import type { DeploymentRequest } from './instances.ts';
+import { listAppInstances } from './instances-store.ts';
 import { queueDeployment } from './queue-deployment.ts';
 import { cancelOutcome, deploymentName, requireDeployable, rollbackObstacle, workTag } from './rules.ts';
 import {
@@ -161,6 +162,41 @@ export async function rollbackDeployment(
     await updateDeploymentRow(ctx.db, row, { env_sealed });
   }
   return deploymentRecord(row, { subdomain: app.subdomain, urls });
+}
+
+/** Starts the live build again, with the current variables. The instance before it answers until the new one is healthy. */
+export async function restartApp(
+  ctx: AppMutationCtx,
+  { runtime, ...urls }: SiteUrls & { runtime: Pick<Runtime, 'kind'> },
+): Promise<DeploymentRecord> {
+  const app = await lockAppFor(ctx, { required: 'owners' });
+  const appRef = { tenantId: ctx.tenant.id, appId: app.id };
+  requireDeployable(app, 'restart');
+  const live = await findLiveDeploymentRow(ctx.db, appRef);
+  if (!live) throw fail('nothing_deployed');
+  if (live.method === 'static')
+    throw fail('nothing_deployed', { detail: 'A site has no process to restart.' });
+  requireSameRuntime(live, runtime);
+  const row = await queueDeployment(ctx, {
+    ...appRef,
+    kind: 'restart',
+    trigger: 'person',
+    source: 'artifact',
+    createdBy: ctx.caller.userId,
+    reuse: builtFields(live),
+  });
+  return deploymentRecord(row, { subdomain: app.subdomain, urls });
+}
+
+export async function listInstances(ctx: AppCtx, query: PageQuery) {
+  const appRef = { tenantId: ctx.tenant.id, appId: ctx.app.id };
+  const { rows, total } = await listAppInstances(ctx.db, appRef, pageWindow(query));
+  const items = rows.map(({ started_at, ...row }) => ({
+    ...row,
+    process: 'web',
+    started_at: started_at.toISOString(),
+  }));
+  return toPage(query, items, total);
 }
 
 /** Releases of a site have retention rules of their own. */

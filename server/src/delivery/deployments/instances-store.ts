@@ -32,6 +32,23 @@ export async function insertInstanceRow(
   `.execute(db);
 }
 
+type ListedInstance = Pick<InstanceRow, 'id' | 'state' | 'deployment_id' | 'restarts' | 'started_at'> & {
+  deployment_seq: number;
+};
+
+export async function listAppInstances(
+  db: Db,
+  { tenantId, appId }: AppRef,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ rows: ListedInstance[]; total: number }> {
+  const { rows } = await sql<ListedInstance>`
+    select i.id, i.state, i.deployment_id, d.seq as deployment_seq, i.restarts, i.started_at
+    from svc.app_instances i join svc.deployments d on d.id = i.deployment_id
+    where i.tenant_id = ${tenantId} and i.app_id = ${appId}
+    order by i.started_at, i.id`.execute(db);
+  return { rows: rows.slice(offset, offset + limit), total: rows.length };
+}
+
 export async function saveStarted(
   db: Db,
   { id, handle, address }: Pick<InstanceRow, 'id' | 'handle' | 'address'>,

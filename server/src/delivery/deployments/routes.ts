@@ -8,7 +8,9 @@ import {
   createDeployment,
   getDeployment,
   listDeployments,
+  listInstances,
   requireSupportedMethod,
+  restartApp,
   rollbackDeployment,
 } from './deployments.ts';
 import { type DeploymentRequest, deploymentRequest } from './instances.ts';
@@ -21,6 +23,8 @@ export const deploymentRoutes = ({
     listDeployments: (ctx, { query }) => listDeployments(ctx, query, urls),
     getDeployment: (ctx, { params }) => getDeployment(ctx, { id: params.deployment }, urls),
     cancelDeployment: (ctx, { params }) => cancelDeployment(ctx, { id: params.deployment }, urls),
+    restartApp: (ctx) => restartApp(ctx, { ...urls, runtime }),
+    listInstances: (ctx, { query }) => listInstances(ctx, query),
     rollbackDeployment: (ctx, { params }) =>
       rollbackDeployment(ctx, { id: params.deployment }, { ...urls, runtime }),
   }),

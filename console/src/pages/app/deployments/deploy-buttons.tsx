@@ -1,5 +1,10 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
-import { cancelDeployment, createDeployment, rollbackDeployment } from '@svc/contract/deployments.ts';
+import {
+  cancelDeployment,
+  createDeployment,
+  restartApp,
+  rollbackDeployment,
+} from '@svc/contract/deployments.ts';
 import { getGitConnection } from '@svc/contract/git-connections.ts';
 import { IconRocket } from '@tabler/icons-react';
 import { useLocation } from 'wouter';
@@ -10,7 +15,14 @@ import { FormElement, SubmitButton } from '../../../components/form-card.tsx';
 import { ProblemAlert } from '../../../components/problem-alert.tsx';
 import { useForm } from '../../../components/use-form.ts';
 import { useApp } from '../use-app.tsx';
-import { type Deployment, whyNotCancel, whyNotDeploy, whyNotRedeploy, whyNotRollBack } from './deployment.ts';
+import {
+  type Deployment,
+  whyNotCancel,
+  whyNotDeploy,
+  whyNotRedeploy,
+  whyNotRestart,
+  whyNotRollBack,
+} from './deployment.ts';
 
 export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const { app, params, why, paths } = useApp();
@@ -29,12 +41,18 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
     done: 'Rollback started.',
     onDone,
   });
+  const restart = useChange(restartApp, {
+    title: `Restart ${app.name}`,
+    verb: 'Restart',
+    done: 'Restart began.',
+    onDone,
+  });
   const again = useChange(createDeployment, {
     title: `Redeploy the commit of #${deployment.seq}`,
     done: 'Deployment started.',
     onDone,
   });
-  const problem = cancel.problem ?? rollBack.problem ?? again.problem;
+  const problem = cancel.problem ?? rollBack.problem ?? restart.problem ?? again.problem;
   return (
     <Stack gap="sm">
       <Group gap="sm">
@@ -51,6 +69,13 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
           input={{ params: one }}
         >
           Roll back to this
+        </ChangeButton>
+        <ChangeButton
+          why={why(restartApp) ?? whyNotRestart(deployment) ?? whyNotDeploy(app)}
+          change={restart}
+          input={{ params }}
+        >
+          Restart
         </ChangeButton>
         <ChangeButton
           why={

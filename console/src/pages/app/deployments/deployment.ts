@@ -112,6 +112,11 @@ export function whyNotDeploy(app: Pick<AppView, 'record' | 'runtime'>): string |
   return whyNotInUse(app);
 }
 
+export function whyNotRestart({ state, method }: Pick<Deployment, 'state' | 'method'>): string | null {
+  if (method === 'static') return 'A site has no process to restart.';
+  return state === 'live' ? null : 'The deployment is not live.';
+}
+
 export function whyNotRedeploy({ commit }: Pick<Deployment, 'commit'>, isConnected: boolean): string | null {
   if (commit === null) return 'Its source was uploaded. Upload it again: svc deploy --from-dir . --execute';
   return isConnected ? null : 'No repository is connected.';
@@ -123,12 +128,12 @@ export function sourceText({ source, commit, ref, rollback_of, kind }: Deploymen
   if (commit !== null && ref !== null && !commit.startsWith(ref)) return `${ref} @ ${shortCommit(commit)}`;
   if (commit !== null) return shortCommit(commit);
   if (source === 'upload') return 'uploaded source';
-  if (kind === 'resume' || rollback_of !== null) return 'earlier build';
+  if (kind === 'resume' || kind === 'restart' || rollback_of !== null) return 'earlier build';
   return ref ?? 'the connected branch';
 }
 
 export function triggerText({ kind, trigger }: Pick<Deployment, 'kind' | 'trigger'>): string {
-  if (kind === 'rollback') return 'rollback';
+  if (kind === 'rollback' || kind === 'restart') return kind;
   if (kind === 'resume' || trigger === 'resume') return 'resume of the app';
   if (trigger === 'push') return 'push';
   if (trigger === 'bootstrap') return 'creation of the app';
