@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { run } from './support/commands.ts';
@@ -8,6 +9,7 @@ test('a person on another machine installs the command line from the server with
   const { baseUrl } = await sharedServer();
   const home = temporaryFolder();
   const env = { HOME: home, npm_config_prefix: join(home, 'npm') };
+  mkdirSync(env.npm_config_prefix);
   const script = await (await fetch(`${baseUrl}/install`)).text();
   const installed = await run(['sh'], { env, cwd: home, stdin: script });
   expect([installed.code, installed.stdout]).toEqual([
