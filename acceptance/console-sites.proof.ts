@@ -195,7 +195,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     await page.getByLabel('Select exports/b c.bin').check();
     await page.getByRole('button', { name: 'Delete' }).click();
     await confirm(page, 'Delete files', 'Delete', 'Delete');
-    await page.getByText('2 files deleted.').waitFor();
+    await page.getByLabel('Select exports/notes.txt').waitFor({ state: 'detached' });
     const { items } = await done(world.owner.call('GET', `${base}/objects?prefix=exports/`));
     expect(items.map(({ key }: { key: string }) => key)).toEqual(['exports/2027/january.csv']);
     expect(complaints).toEqual([]);
