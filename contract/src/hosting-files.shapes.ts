@@ -227,8 +227,9 @@ function readVercel(data: Readonly<Record<string, unknown>>, rules: Rules): void
   for (const [index, { source, headers, ...others }] of list(data.headers).entries()) {
     const at = `headers[${index}] of vercel.json`;
     const path = vercelPath(String(source ?? ''));
-    if (path === null || Object.keys(others).length > 0)
-      rules.refuse(at, `the path ${String(source)} is not supported`);
+    if (path === null) rules.refuse(at, `the path ${String(source)} is not supported`);
+    else if (Object.keys(others).length > 0)
+      rules.refuse(at, `${Object.keys(others).join(', ')} is not supported`);
     else
       for (const { key, value } of list(headers))
         rules.header(at, path.from, { [String(key)]: String(value) });

@@ -134,7 +134,10 @@ test('vercel.json: redirects, rewrites, headers and the form of URLs are applied
       { source: '/x', destination: '/y', has: [{ type: 'host', value: 'a' }] },
     ],
     rewrites: [{ source: '/(.*)', destination: '/index.html' }],
-    headers: [{ source: '/assets/(.*)', headers: [{ key: 'Cache-Control', value: 'max-age=60' }] }],
+    headers: [
+      { source: '/assets/(.*)', headers: [{ key: 'Cache-Control', value: 'max-age=60' }] },
+      { source: '/x', headers: [], missing: [{ type: 'cookie', key: 'a' }] },
+    ],
     functions: {},
   };
   expect(rulesOf({ 'vercel.json': JSON.stringify(vercel) })).toEqual({
@@ -150,6 +153,7 @@ test('vercel.json: redirects, rewrites, headers and the form of URLs are applied
     unsupported: [
       'redirects[2] of vercel.json: the path /post-(\\d+) is not supported',
       'redirects[3] of vercel.json: has is not supported',
+      'headers[1] of vercel.json: missing is not supported',
       'functions of vercel.json: is not supported',
     ],
   });

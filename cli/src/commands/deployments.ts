@@ -182,8 +182,6 @@ export const deploymentsCancel = defineCommand({
   examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Cancel it' },
 });
 
-const tailDefault = 200;
-
 export const psCommand = defineCommand({
   words: 'ps',
   summary: 'List the running instances of an app',
@@ -193,6 +191,8 @@ export const psCommand = defineCommand({
   view: instanceView,
   examples: { '--app pet-shop': 'List them' },
 });
+
+const tailDefault = 200;
 
 export const logsCommand = defineCommand({
   words: 'logs',

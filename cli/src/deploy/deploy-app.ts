@@ -87,24 +87,32 @@ function sizeText({ files, bytes }: PackedFolder): string {
   return `${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes.byteLength)} packed`;
 }
 
-export async function restart(
-  ctx: Ctx,
-  { app, until }: { app: string; until: 'started' | 'ended' },
-): Promise<Result> {
+type Until = 'started' | 'ended';
+
+export async function restart(ctx: Ctx, { app, until }: { app: string; until: Until }): Promise<Result> {
   const params = { tenantID: await resolveTenant(ctx), app };
-  const result = await mutate(ctx, restartApp, { params }, { view: deploymentView });
-  if (ctx.mutation.mode === 'preview' || until === 'started') return result;
-  return followDeployment(ctx, { ...params, deployment: result.value as DeploymentRecord, log: 'shown' });
+  return followed(ctx, await mutate(ctx, restartApp, { params }, { view: deploymentView }), {
+    ...params,
+    until,
+  });
 }
 
 export async function rollBack(
   ctx: Ctx,
-  { app, deployment, until }: { app: string; deployment: string; until: 'started' | 'ended' },
+  { app, deployment, until }: { app: string; deployment: string; until: Until },
 ): Promise<Result> {
   const params = { tenantID: await resolveTenant(ctx), app, deployment };
   const result = await mutate(ctx, rollbackDeployment, { params }, { view: deploymentView });
+  return followed(ctx, result, { ...params, until });
+}
+
+async function followed(
+  ctx: Ctx,
+  result: Result,
+  { tenantID, app, until }: { tenantID: string; app: string; until: Until },
+): Promise<Result> {
   if (ctx.mutation.mode === 'preview' || until === 'started') return result;
-  return followDeployment(ctx, { ...params, deployment: result.value as DeploymentRecord, log: 'shown' });
+  return followDeployment(ctx, { tenantID, app, deployment: result.value as DeploymentRecord, log: 'shown' });
 }
 
 const retriesMax = 6;
