@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { newUser, silentLog, testEvents } from '../../testing.ts';
-import { releaseFromFolder } from './deployment-releases.ts';
+import { releaseFromFolder, siteConfigOf } from './deployment-releases.ts';
 import { type Files, newSiteEnv, type SiteEnv, testSiteDeps, useSiteServer } from './testing.ts';
 
 /** Makes the store fail, to interrupt a deployment. */
@@ -168,4 +168,13 @@ describe('the output of a build', () => {
     await sql`update svc.apps set record = 'archived' where id = ${one.ref.appId}`.execute(database.db);
     expect(release(one, built(page))).rejects.toThrow('The app is archived');
   });
+});
+
+test('rules for other hosts that are too many, or go round and round, fail the build', async () => {
+  const configOf = (_redirects: string) =>
+    siteConfigOf({ dir: built({ _redirects }), config: null, hosting: {} }, () => {}).catch(String);
+  expect(await configOf('/a /b')).toMatchObject({ redirects: [{ from: '/a', to: '/b' }] });
+  const many = Array.from({ length: 1_001 }, (_, at) => `/a${at} /b`).join('\n');
+  expect(await configOf(many)).toContain('The rules of the site: redirects:');
+  expect(await configOf('/a /b\n/b /a')).toContain('leads back to where it began');
 });

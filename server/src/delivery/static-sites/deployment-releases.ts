@@ -9,6 +9,7 @@ import {
   readHostingFiles,
   withHostingRules,
 } from '@svc/contract/hosting-files.shapes.ts';
+import { SiteConfig as ShapeOfConfig } from '@svc/contract/site-config.shapes.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { isLeftOutOfSite, releaseFilesMax } from '@svc/contract/site-paths.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
@@ -222,7 +223,11 @@ export async function siteConfigOf(
   }
   const rules = readHostingFiles({ ...hosting, ...published }, Bun.TOML.parse);
   for (const text of rules.unsupported) onUnsupported(`Not applied: ${text}.`);
-  return withHostingRules(config ?? {}, rules);
+  // Together they can be too many, or lead back to where they began.
+  const { data, error } = ShapeOfConfig.safeParse(withHostingRules(config ?? {}, rules));
+  if (data) return data;
+  const [issue] = error.issues;
+  throw new BuildError('build', `The rules of the site: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 async function* fileChunks(file: string): AsyncGenerator<Uint8Array> {
