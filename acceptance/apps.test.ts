@@ -92,6 +92,7 @@ describe('svc apps create', () => {
       ...made,
       url: `http://${slug}-host.apps.localhost:${port}/`,
       relation: 'owner',
+      owner_email: expect.stringContaining('@'),
       owner_name: expect.stringMatching(/./),
     });
   });

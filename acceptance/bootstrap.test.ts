@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { git, newPageTemplate, newRepository, pageFiles, pushFiles, remoteOf } from './support/git.ts';
 import { newTenant, type Person, type Tenant } from './support/people.ts';
-import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
+import { type RunningServer, sharedServer, temporaryFolder } from './support/server.ts';
 import { askSite, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
 
@@ -11,11 +11,10 @@ let server: RunningServer;
 let tenant: Tenant;
 let template: string;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   tenant = await newTenant(server);
   template = await newPageTemplate(tenant);
 });
-afterAll(() => server.stop());
 
 const newSlug = () => `b-${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
 const start = (by: Person, body: Record<string, unknown>, query = '') =>

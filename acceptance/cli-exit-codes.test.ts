@@ -193,12 +193,13 @@ describe('each code that the server can answer', () => {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
     401: 'unauthenticated',
     403: `login_required wrong_password forbidden cross_site_request url_expired self_approval self_review access_denied
-      code_not_readable`,
+      code_not_readable policy_unresolvable`,
     404: 'not_found not_in_manifest',
     405: 'method_not_allowed',
     408: 'request_timeout',
     409: `not_wider request_open settled stale_deployment
       invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
+      connector_not_configured connector_read_only grant_request_open duration_exceeded
       preset_in_use preset_built_in grant_not_active unique_violation last_admin group_managed limit_reached no_password factor_required
       idempotency_in_progress plan_stale table_busy not_null_violation column_in_use app_not_active slug_taken
       subdomain_taken nothing_deployed no_successful_deployment deploy_in_progress not_deleted storage_not_enabled
@@ -218,7 +219,7 @@ describe('each code that the server can answer', () => {
     429: 'rate_limited',
     500: 'internal',
     502: 'app_unreachable',
-    503: 'unavailable app_starting git_host_unavailable',
+    503: 'unavailable app_starting git_host_unavailable connector_unavailable',
     504: 'query_timeout app_timeout',
   };
   const rows = Object.entries(statuses).flatMap(([status, codes]) =>

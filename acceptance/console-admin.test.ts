@@ -7,7 +7,7 @@ import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './supp
 
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { caller, done } from './support/people.ts';
-import { type RunningServer, startEmbedded } from './support/server.ts';
+import { type RunningServer, sharedEmbedded } from './support/server.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
@@ -20,7 +20,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
   let admins: BrowserContext;
   let owners: BrowserContext;
   beforeAll(async () => {
-    server = await startEmbedded();
+    server = await sharedEmbedded();
     ({ slug, base, admin: ada, member: olga } = await newConsoleTenant(server, 'Contoso'));
     [admins, owners] = await Promise.all([browserOf(server, ada), browserOf(server, olga)]);
   });
@@ -53,6 +53,44 @@ describe.if(hasChromium)('tenant administration in the console', () => {
   }
 
   const list = async (path: string) => (await done(ada.call('GET', `${base}/${path}`))).items;
+
+  test('an owner creates a service account, trusts a repository and gets a token for it', async () => {
+    const { page, complaints } = await open(owners);
+    const app = await done(olga.call('POST', `${base}/apps`, { name: 'Pet shop' }));
+    await show(page, `apps/${app.slug}/people`);
+    await page.getByText('No service accounts yet').waitFor();
+    await page.getByRole('button', { name: 'New service account' }).click();
+    await field(page, /^Name/).fill('ci');
+    await page.getByLabel('tables', { exact: true }).check();
+    await page.getByRole('button', { name: 'Create service account' }).click();
+    await confirm(page, 'Create a service account', 'Create');
+    const details = page.getByRole('group', { name: 'Service account ci' });
+    await details.getByText(`SVC_SERVICE_ACCOUNT=${slug}/${app.slug}/ci`).waitFor();
+    await field(page, 'Repository').fill('acme/pet-shop');
+    await field(page, 'Branch').fill('main');
+    await details.getByRole('button', { name: 'Trust' }).click();
+    await confirm(page, 'Trust GitHub Actions', 'Trust');
+    await details.getByText('ref = refs/heads/main, repository = acme/pet-shop').waitFor();
+    await field(page, /^Name/).fill('nightly');
+    await details.getByRole('button', { name: 'Create token' }).click();
+    await confirm(page, 'Create a token', 'Create');
+    await details.getByText(/^svcsat_[0-9A-Za-z]{36}$/).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await details.getByRole('button', { name: 'I have saved it' }).click();
+    await details.getByRole('button', { name: /^Revoke token nightly/ }).click();
+    // It cannot be undone, so the name has to be typed.
+    await page.getByRole('dialog', { name: 'Revoke a token' }).getByRole('textbox').fill('nightly');
+    await confirm(page, 'Revoke a token', 'Revoke');
+    await details.getByText('No tokens.').waitFor();
+    const [account] = await list(`apps/${app.id}/service-accounts`);
+    expect(account).toMatchObject({
+      name: 'ci',
+      actions: ['tables', 'deploy'],
+      trust: [{ audience: server.baseUrl }],
+    });
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
 
   test('an admin creates a group, adds a member, and grants access to the group', async () => {
     const { page, complaints } = await open(admins);
@@ -172,7 +210,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     expect(policy).toMatchObject({
       name: 'Own region',
       row_filter: text,
-      masks: [{ column: 'email', kind: 'partial', args: { keep: 4 } }],
+      masks: [{ column: 'email', kind: 'partial', args: { first: 2, last: 2 } }],
     });
 
     await show(page, 'admin/grants/new');
@@ -225,6 +263,34 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     // The browser logs the refused deletion as well.
     expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
     await page.close();
+  });
+
+  test('a member requests access from a link, an admin approves it, and the grant names who gave it', async () => {
+    const name = 'Stock of the shops';
+    const { slug: connector } = await done(ada.call('POST', `${base}/connectors`, { name, kind: 'http' }));
+    const { page, complaints } = await open(owners);
+    await show(page, `grants/request?connector=${connector}&preset=reader&scope=sales/orders`);
+    expect(await field(page, /^Connector/).inputValue()).toBe(name);
+    await page.getByText('sales/orders', { exact: true }).waitFor();
+    await page.getByLabel('Reason').fill('Monthly report');
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Request access' }).click();
+    await confirm(page, 'Request access', 'Request');
+    await page.getByRole('heading', { name: `Access to ${name}` }).waitFor();
+
+    const decider = await open(admins);
+    await show(decider.page, 'grants/requests?view=to_decide');
+    await decider.page.getByRole('link', { name }).click();
+    await decider.page.getByRole('button', { name: 'Approve' }).click();
+    await confirm(decider.page, 'Approve the request', 'Approve');
+    await decider.page.getByText('approved', { exact: true }).waitFor();
+
+    await show(page, 'grants');
+    const card = page.getByRole('article').filter({ hasText: name });
+    await card.getByText('Preset reader').waitFor();
+    await card.getByText(/by Ada .*expires in/).waitFor();
+    expect([...complaints, ...decider.complaints]).toEqual([]);
+    await Promise.all([page.close(), decider.page.close()]);
   });
 
   test('a member sees who the admins are, and creates a token that reads and writes rows', async () => {

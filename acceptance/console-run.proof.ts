@@ -74,10 +74,24 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     await world.booking.answers('three', 10_000);
   });
 
+  test('is scaled from its page, which shows the new instances', async () => {
+    await open('deployments');
+    const part = page.getByRole('region', { name: 'Process web' });
+    await part.getByRole('textbox').fill('2');
+    await part.getByRole('button', { name: 'Scale' }).click();
+    await page.getByRole('dialog').getByText('the following changes will be made').waitFor();
+    await confirm('Scale');
+    const rows = part.getByRole('table').getByRole('row');
+    await rows.filter({ hasText: 'ready' }).nth(1).waitFor();
+    expect(await part.getByText('2 instances, set here or with svc apps scale').count()).toBe(1);
+    await page.getByRole('region', { name: 'Process reminders' }).getByText('ready').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
   test('shows new log lines without a reload, filtered by words and stream', async () => {
     await open('logs');
     const log = page.getByRole('log', { name: /Log of/ });
-    await log.getByText('three begins').waitFor();
+    await log.getByText('three begins').first().waitFor();
     const path = `/rooms/${Bun.randomUUIDv7().slice(-8)}`;
     await world.booking.ask(path);
     await log.getByText(`GET ${path}`).waitFor();
@@ -103,7 +117,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     await other.getByRole('heading', { name: 'Interrupted' }).waitFor();
     await other.unroute(/\/logs\?/);
     await other.getByRole('heading', { name: 'Live' }).waitFor();
-    await other.getByRole('log').getByText('three begins').waitFor();
+    await other.getByRole('log').getByText('three begins').first().waitFor();
     await other.close();
   });
 
@@ -156,6 +170,26 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
     );
     expect(names.sort()).toEqual(['CALENDAR_TOKEN', 'CALENDAR_URL', 'SMTP_PASSWORD']);
     expect(complaints).toEqual([]);
+  });
+
+  test('has variables of its previews, apart from its own', async () => {
+    await open('environment');
+    await page.getByText('Previews', { exact: true }).click();
+    await page.waitForURL(/environment=preview/);
+    await page.getByText('No variables').waitFor();
+    await page.getByRole('button', { name: 'Add variable' }).click();
+    await page.getByLabel('Name 1').fill('PREVIEW_ONLY');
+    await page.getByLabel('Value 1').fill('yes');
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await confirm('Update');
+    await page.getByRole('button', { name: 'Change PREVIEW_ONLY' }).waitFor();
+    const namesIn = async (environment: string) => {
+      const path = `${world.booking.base}/env?per_page=200&environment=${environment}`;
+      return (await done(world.owner.call('GET', path))).items.map(({ name }: { name: string }) => name);
+    };
+    expect(await namesIn('preview')).toEqual(['PREVIEW_ONLY']);
+    expect(await namesIn('production')).not.toContain('PREVIEW_ONLY');
   });
 
   test('shows an admin who is not an owner what they may not do, and why', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
 import { type ApiDocument, addressOf, isOfRows, readDocument } from './support/document.ts';
-import { type Answered, caller, newTenant, type Tenant } from './support/people.ts';
+import { type Answered, caller, newApp, newTenant, type Tenant, tokenThrough } from './support/people.ts';
 import { until } from './support/until.ts';
 
 let t: Tenant;
@@ -173,3 +173,17 @@ function notTokens(): string[] {
     'x'.repeat(2000),
   ];
 }
+
+test('svc-admin issues the token of a sign-in through an app: for rows, not for the API, and audited', async () => {
+  const app = await newApp(t, { owner: t.admin }, { name: `Through ${Bun.randomUUIDv7()}` });
+  await t.admin.call('POST', `${app.base}/tables`, { name: 'notes', columns: ['text:text'] });
+  const ref = `${t.slug}/${app.slug}`;
+  const call = caller(t.server, bearer(await tokenThrough(t.server, t.admin, ref)));
+  expect((await call('GET', `/data/${ref}/notes`)).status).toBe(200);
+  expect(codeOf(await call('GET', '/api/v1/me'))).toBe('401 unauthenticated');
+
+  const { items } = (await t.admin.call('GET', `${app.base}/audit?action=tokens.issue`)).body;
+  expect(items).toMatchObject([{ action: 'tokens.issue', target: { id: t.admin.id } }]);
+  await expect(tokenThrough(t.server, t.member, ref)).rejects.toThrow(/ended with 4: .*cannot sign in/);
+  await expect(tokenThrough(t.server, t.admin, `${t.slug}/none`)).rejects.toThrow(/ended with 5: /);
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { staticSource } from './support/apps.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
-import { type App, newApp } from './support/people.ts';
+import { type App, done, newApp } from './support/people.ts';
 import { type Files, folderOf, root } from './support/server.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
@@ -157,7 +157,7 @@ describe('svc deploy', () => {
     await setApp(world.tenant.server, app.id, { visibility: 'public' });
     const ran = await deploy(app, staticSource(), '--execute', '--json');
     expect([ran.code, ran.json<Deployed>().state]).toEqual([11, 'built']);
-    expect(ran.stderr).toContain('promote-request');
+    expect(ran.stderr).toContain('waits for a review');
   });
 
   test('exits 10 after its time and 130 at Ctrl-C, and the deployment continues', async () => {
@@ -250,6 +250,17 @@ describe('svc deploy', () => {
     const review = await wait('latest', '--json');
     expect([review.code, review.json<Deployed>()]).toMatchObject([11, { id, state: 'built' }]);
     expect(review.stderr).toContain('review');
+
+    const { base, admin } = world.tenant;
+    const { items } = await done(admin.call('GET', `${base}/reviews`));
+    const request = items.find(({ deployment_id }: { deployment_id: string }) => deployment_id === id);
+    await done(admin.call('POST', `${base}/reviews/${request.id}/reject`, { reason: 'The logo is old' }));
+    const rejected = await wait(id, '--json');
+    expect([rejected.code, rejected.json<Deployed>()]).toMatchObject([
+      9,
+      { state: 'built', review: { id: request.id, status: 'rejected', reason: 'The logo is old' } },
+    ]);
+    expect(rejected.stderr).toContain('was rejected in its review: The logo is old.');
   });
 
   test('can be rolled back', async () => {

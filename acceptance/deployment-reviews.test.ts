@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { type Svc, svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
-import { done, newTenant, type Tenant } from './support/people.ts';
-import { folderOf, sharedServer } from './support/server.ts';
-import { askSite, newSite } from './support/sites.ts';
+import { done, newTenant, type Person, type Tenant } from './support/people.ts';
+import { type Files, folderOf, sharedServer } from './support/server.ts';
+import { askSite, newSite, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
 
 let tenant: Tenant;
@@ -22,6 +22,11 @@ const nodeApp = (text: string) => ({
     .listen(process.env.PORT);`,
 });
 
+interface Review {
+  kind: string;
+  url: string | null;
+}
+
 interface Deployment {
   id: string;
   seq: number;
@@ -36,12 +41,13 @@ async function newOpenApp() {
   const app = await done(site.owner.call('POST', `${tenant.base}/apps`, { name, deploy_method: 'docker' }));
   const ground = { ...site, app, host: `${app.subdomain}.apps.localhost` };
   const base = `${tenant.base}/apps/${app.id}`;
-  const line = (text: string) => ['deploy', '--app', app.slug, '--from-dir', folderOf(nodeApp(text))];
-  const deploy = async (text: string) => {
-    const ran = await svc([...line(text), '--execute', '--json']);
+  const line = (files: Files) => ['deploy', '--app', app.slug, '--from-dir', folderOf(files)];
+  const deployFiles = async (files: Files) => {
+    const ran = await svc([...line(files), '--execute', '--json']);
     if (ran.stdout === '') throw new Error(`svc deploy ended with ${ran.code}: ${ran.stderr}`);
     return { ...ran.json<Deployment>(), code: ran.code, stderr: ran.stderr };
   };
+  const deploy = (text: string) => deployFiles(nodeApp(text));
   const first = await deploy('one');
   expect(first).toMatchObject({ state: 'live', code: 0 });
   await setApp(tenant.server, app.id, { visibility: 'internet' });
@@ -52,16 +58,28 @@ async function newOpenApp() {
     app,
     base,
     deploy,
+    deployFiles,
     shows,
     first,
     preview: async (text: string) =>
-      (await svc([...line(text), '--json'])).json<{ plan: { warnings: string[] } }>(),
+      (await svc([...line(nodeApp(text)), '--json'])).json<{ plan: { warnings: string[] } }>(),
     deployment: (id: string) => done(site.owner.call('GET', `${base}/deployments/${id}`)),
     async request(id: string) {
       const { items } = await done(site.owner.call('GET', `${base}/publication-requests`));
       return items.find(({ deployment_id }: { deployment_id: string }) => deployment_id === id);
     },
     text: async () => (await askSite(ground, '/')).text,
+    /** What a person sees at the staging host. */
+    async staging(person: Person) {
+      const host = `${app.subdomain}--staging.apps.localhost`;
+      const cookie = await visitorCookie({ ...ground, stagingHost: host }, person, host);
+      const ask = () => askSite({ ...ground, host }, '/', { headers: { cookie, accept: 'text/html' } });
+      return {
+        ask,
+        shows: (text: string) =>
+          until(`staging shows ${text}`, async () => (await ask()).text === text, 60_000),
+      };
+    },
   };
 }
 
@@ -89,6 +107,22 @@ test('a new deployment of an app on the internet waits for a review, and goes li
   });
   expect((await asAdmin(['review', 'list', '--json'])).stdout).toContain(request.id);
 
+  // A reviewer sees what would change, the build log, and the deployment itself, which starts when it is opened.
+  const shown = await asAdmin(['review', 'show', request.id, '--json']);
+  expect(shown.json<Review>()).toMatchObject({
+    kind: 'deployment',
+    url: `http://${it.app.subdomain}--staging.apps.localhost:${tenant.server.port}/`,
+    diff: {
+      before: { deployment: 1 },
+      after: { deployment: 2 },
+      files: { added: 0, changed: 1, removed: 0, items: [{ path: 'server.js', change: 'changed' }] },
+    },
+  });
+  expect((await asAdmin(['review', 'logs', request.id])).stdout).toContain('an admin must approve');
+  const staging = await it.staging(tenant.admin);
+  await staging.shows('two');
+  expect(await it.text()).toBe('one');
+
   const own = await decide(request.id, 'approve', {}, tenant.member);
   expect([own.status, own.body.code]).toEqual([403, 'forbidden']);
   const { body } = await decide(request.id, 'approve?dry_run=true');
@@ -103,6 +137,9 @@ test('a new deployment of an app on the internet waits for a review, and goes li
   expect(await done(decide(request.id, 'approve', { note: 'fine' }))).toMatchObject({ status: 'approved' });
   await it.shows('two');
   expect(await it.deployment(second.id)).toMatchObject({ state: 'live', digest: second.digest });
+  // The right to look at it ends with the decision.
+  expect((await staging.ask()).text).not.toBe('two');
+  expect((await asAdmin(['review', 'logs', request.id])).code).toBe(4);
   expect(await done(tenant.admin.call('GET', it.base))).toMatchObject({
     visibility: 'internet',
     review_status: 'approved',
@@ -117,12 +154,49 @@ test('a new deployment of an app on the internet waits for a review, and goes li
   await it.shows('two');
 });
 
+/** Writes a row with the identity of the app at each request. */
+const writingApp = {
+  'svc.yaml': 'start: node server.cjs\n',
+  'server.cjs': `const { SVC_API_URL: api, SVC_TENANT: tenant, SVC_APP: app, SVC_APP_ID: id, SVC_APP_TOKEN: token } = process.env;
+const call = async (method, path, body) => (await fetch(api + path, {
+  method, headers: { authorization: 'Bearer ' + token, 'content-type': 'application/json' }, body,
+})).status;
+require('node:http').createServer(async (_, response) => {
+  const rows = '/data/' + tenant + '/' + app + '/notes';
+  const storage = '/api/v1/tenants/' + tenant + '/apps/' + id + '/storage';
+  const insert = await call('POST', rows, JSON.stringify({ text: 'hello' }));
+  const put = await call('POST', storage + '/upload-url', JSON.stringify({ key: 'a', content_type: 'text/plain' }));
+  response.end([process.env.SVC_ENVIRONMENT, await call('GET', rows), insert, await call('GET', storage + '/objects'), put].join(' '));
+}).listen(process.env.PORT);`,
+};
+
+test('a build in review reads the rows and objects of the app and changes nothing, until it is approved', async () => {
+  const it = await newOpenApp();
+  const { member } = tenant;
+  await done(member.call('POST', `${it.base}/tables`, { name: 'notes', columns: ['text:text'] }));
+  await done(member.call('POST', `${it.base}/storage/enable`));
+  const second = await it.deployFiles(writingApp);
+  expect(second).toMatchObject({ state: 'built', code: 11 });
+  const staging = await it.staging(tenant.admin);
+  await staging.shows('review 200 403 200 403');
+  await done(decide((await it.request(second.id)).id, 'approve'));
+  await it.shows('production 200 201 200 200');
+});
+
 test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {
   const it = await newOpenApp();
   const second = await it.deploy('two');
   const request = await it.request(second.id);
   expect(await done(decide(request.id, 'reject', { reason: 'no' }))).toMatchObject({ status: 'rejected' });
-  expect(await it.deployment(second.id)).toMatchObject({ state: 'canceled' });
+  expect(await it.deployment(second.id)).toMatchObject({
+    state: 'canceled',
+    review: { id: request.id, kind: 'deployment', status: 'rejected', reason: 'no' },
+  });
+  const waited = await svc(['deployments', 'wait', second.id, '--app', it.app.slug]);
+  expect([waited.code, waited.stderr]).toEqual([
+    9,
+    expect.stringContaining('was rejected in its review: no.'),
+  ]);
   expect(await done(tenant.admin.call('GET', it.base))).toMatchObject({ review_status: 'approved' });
 
   const third = await it.deploy('three');

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { type NodeApp, newNodeApp, nodeApp, processesOf, runsOf } from './support/apps.ts';
 import { openServerDatabase } from './support/database.ts';
 import { done, newTenant } from './support/people.ts';
-import { type RunningServer, startEmbedded } from './support/server.ts';
+import { type RunningServer, sharedEmbedded } from './support/server.ts';
 
 import { until } from './support/until.ts';
 
 let server: RunningServer;
 beforeAll(async () => {
-  server = await startEmbedded();
+  server = await sharedEmbedded();
 });
 
 async function liveApp(): Promise<NodeApp & { deploymentId: string; buildId: string }> {

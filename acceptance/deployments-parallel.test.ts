@@ -3,13 +3,13 @@ import { newNodeApp, nodeApp, runsOf } from './support/apps.ts';
 import { openServerDatabase } from './support/database.ts';
 import { newTenant } from './support/people.ts';
 import { Tally } from './support/rows.ts';
-import { startEmbedded } from './support/server.ts';
+import { sharedEmbedded } from './support/server.ts';
 import { until } from './support/until.ts';
 
 const atOnce = 50;
 
 test('50 parallel deployments of one app: the newest is live, the others are not, and none is doubled', async () => {
-  const server = await startEmbedded();
+  const server = await sharedEmbedded();
   const app = await newNodeApp(await newTenant(server), nodeApp('one'));
   const database = openServerDatabase(server);
   const begun = performance.now();

@@ -193,8 +193,23 @@ describe('a push prints the truth', () => {
     await copy.commit();
     const lines = remoteLines((await copy.push(remote(app), '-o', 'wait')).stderr);
     expect(lines.join('\n')).toContain(`Deployment #2 of ${app.slug}: waiting for review`);
-    expect(lines.at(-1)).toStartWith('Next: svc ');
+    expect(lines.at(-1)).toBe(`Next: svc review history --app ${app.slug} --tenant ${tenant.slug}`);
     expect((await statusOf(app)).last_push.summary).toStartWith('Deployment #2: waiting for review');
+    const [review] = (await done(owner.call('GET', `${app.base}/reviews`))).items;
+    expect(review).toMatchObject({ kind: 'promotion', status: 'pending', note: 'Deployment #2: A change' });
+    const { diff } = await done(tenant.admin.call('GET', `${tenant.base}/reviews/${review.id}`));
+    expect(diff).toMatchObject({
+      before: { deployment: 1, release: 1 },
+      after: { deployment: 2, release: 2, commit_message: 'A change' },
+      files: { added: 1, changed: 0, removed: 0 },
+    });
+    // The next push replaces the one that waits.
+    await copy.commit();
+    await copy.push(remote(app), '-o', 'wait');
+    const { items } = await done(owner.call('GET', `${app.base}/reviews`));
+    expect(items.map(({ status }: { status: string }) => status)).toEqual(['pending', 'superseded']);
+    await done(tenant.admin.call('POST', `${tenant.base}/reviews/${items[0].id}/approve`, { note: '' }));
+    expect((await statusOf(app)).last_push.summary).toStartWith('Deployment #3: live');
   });
 
   test('that nothing is deployed, and why', async () => {

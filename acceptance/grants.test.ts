@@ -152,7 +152,7 @@ describe('access policies', () => {
     });
     expect(made.status).toBe(201);
     expect(Object.keys(made.body)).toEqual(
-      `id tenant_id name description connector_id resource_path actions row_filter columns masks enabled version
+      `id tenant_id name description connector_id resource_path actions row_filter columns masks enabled enforced version
        created_by created_at updated_by updated_at`.split(/\s+/),
     );
     const one = `${path}/${made.body.id}`;

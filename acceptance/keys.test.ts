@@ -48,11 +48,14 @@ function repeatRequests(requests: Record<string, () => Promise<number>>) {
   const counts: Record<string, number> = {};
   const failures: string[] = [];
   const loops = Object.entries(requests).map(([name, request]) =>
-    keepAsking(async () => {
-      const status = await request().catch((error: unknown) => String(error));
-      counts[name] = (counts[name] ?? 0) + 1;
-      if (typeof status === 'string' || status >= 400) failures.push(`${name}: ${status}`);
-    }),
+    keepAsking(
+      async () => {
+        const status = await request().catch((error: unknown) => String(error));
+        counts[name] = (counts[name] ?? 0) + 1;
+        if (typeof status === 'string' || status >= 400) failures.push(`${name}: ${status}`);
+      },
+      { pauseMs: 100 },
+    ),
   );
   return {
     counts,

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { newNodeApp, nodeApp } from './support/apps.ts';
 import { done, newTenant } from './support/people.ts';
-import { startEmbedded } from './support/server.ts';
+import { sharedEmbedded } from './support/server.ts';
 import { askHost } from './support/sites.ts';
 import { until } from './support/until.ts';
 
 test('publishing a running app: a new version ends the request, an approval opens the app to all', async () => {
-  const tenant = await newTenant(await startEmbedded());
+  const tenant = await newTenant(await sharedEmbedded());
   const app = await newNodeApp(tenant, nodeApp('one'));
   const requests = `${app.base}/publication-requests`;
   const decide = (id: string, move: string) =>

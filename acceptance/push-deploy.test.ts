@@ -3,7 +3,7 @@ import { type Deployment, type NodeApp, newNodeApp, nodeApp, nodeAppOf, runsOf }
 import { newRepository, webhookSender } from './support/git.ts';
 import { done, newTenant, type Tenant } from './support/people.ts';
 import { Tally } from './support/rows.ts';
-import { type RunningServer, startEmbedded } from './support/server.ts';
+import { type RunningServer, sharedEmbedded } from './support/server.ts';
 
 import { keepAsking, until } from './support/until.ts';
 
@@ -19,7 +19,7 @@ let server: RunningServer;
 let tenant: Tenant;
 let template: string;
 beforeAll(async () => {
-  server = await startEmbedded();
+  server = await sharedEmbedded();
   tenant = await newTenant(server);
   const repo = await newRepository(tenant, tenant.admin, templateFiles);
   const made = await done(tenant.admin.call('POST', `${tenant.base}/templates`, { repo, name: 'A server' }));

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, createSignIn, type SignIn, SignInError, SvcError } from '../sdk/src/main.ts';
+import {
+  type Auth,
+  createClient,
+  createSignIn,
+  type SignIn,
+  SignInError,
+  SvcError,
+} from '../sdk/src/main.ts';
 import { Browser } from './support/browser.ts';
 import { run, svcFor } from './support/commands.ts';
 import type { PasswordUser } from './support/people.ts';
@@ -34,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => home.stop(true));
 
 const place = () => ({ baseUrl: t.tenant.server.baseUrl, tenant: t.tenant.slug, app: t.app });
-const tableOf = (auth: Parameters<typeof createClient>[0]['auth']) =>
+const tableOf = (auth: Auth) =>
   createClient({ ...place(), auth }).table<Todo, NewTodo, Partial<NewTodo>>('todos');
 const byLogin = () => tableOf({ token: () => t.owner.token });
 const codeOf = (attempt: Promise<unknown>) =>

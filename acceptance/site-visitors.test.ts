@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
-import { newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
+import {
+  done,
+  newPasswordUser,
+  newTenant,
+  type PasswordUser,
+  type Person,
+  type Tenant,
+} from './support/people.ts';
 import {
   askHost,
   askSite,
@@ -108,7 +115,7 @@ describe('a site with restricted visibility', () => {
     expect((await askSite(site, wrong.pathname + wrong.search, asPage)).status).toBe(400);
   });
 
-  test('shows the staged release to owners and admins only', async () => {
+  test('shows the staged release to owners and, while they have to decide, to admins only', async () => {
     const site = await shownSite('internet');
     const call = site.owner.call;
     expect((await call('POST', `${site.base}/site/staging/enable`)).status).toBe(200);
@@ -116,15 +123,16 @@ describe('a site with restricted visibility', () => {
     expect((await call('POST', `${site.base}/releases/${staged.id}/stage`)).status).toBe(200);
     const at = `${site.stagingHost}:${site.server.port}`;
     expect((await askHost(site.server, at, '/', asPage)).status).toBe(303);
+    const target = `http://${at}/`;
+    const start = (person: Person) => person.call('POST', '/api/v1/static/auth/start', { target });
+    expect((await start(site.tenant.admin)).status).toBe(404);
+    await done(call('POST', `${site.base}/releases/${staged.id}/promote-request`));
     for (const person of [site.owner, site.tenant.admin]) {
       const cookie = await visitorCookie(site, person, site.stagingHost);
       const { text } = await askHost(site.server, at, '/', { headers: { ...asPage.headers, cookie } });
       expect(text).toContain('Staged');
     }
-    const target = `http://${at}/`;
-    expect((await site.tenant.outsider.call('POST', '/api/v1/static/auth/start', { target })).status).toBe(
-      404,
-    );
+    expect((await start(site.tenant.outsider)).status).toBe(404);
   });
 
   test('closes for a visitor within a second after they lose their access', async () => {

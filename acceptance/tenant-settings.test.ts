@@ -39,6 +39,25 @@ test('svc tenants update previews, warns of apps above the tier, changes, and is
   expect((await asAdmin(['tenants', 'update', '--name', ' ', '--execute'])).code).toBe(7);
 });
 
+test('svc members set gives a member attributes, and removes one with an empty value', async () => {
+  const { email } = world.people.M;
+  const set = (...pairs: string[]) => [
+    'members',
+    'set',
+    email,
+    ...pairs.flatMap((pair) => ['--attribute', pair]),
+  ];
+  const { plan } = await jsonOutput(asAdmin, ...set('region=eu', 'team=a=b'));
+  expect(plan.operation).toBe('members.update');
+  expect((await jsonOutput(asAdmin, 'members', 'get', email)).attributes).toEqual({});
+  await jsonOutput(asAdmin, ...set('region=eu', 'team=a=b'), '--execute');
+  expect((await jsonOutput(asAdmin, ...set('region='), '--execute')).attributes).toEqual({ team: 'a=b' });
+  expect((await asAdmin(['members', 'list', '--all'])).stdout).toContain('team=a=b');
+  expect((await asAdmin([...set('region'), '--execute'])).code).toBe(2);
+  expect((await asAdmin(['members', 'set', email, '--execute'])).code).toBe(2);
+  expect((await asMember([...set('region=eu'), '--execute'])).code).toBe(4);
+});
+
 test('svc audit list --app shows changes of the app to its owners only', async () => {
   const { slug } = world.app;
   await jsonOutput(asOwner, 'apps', 'update', slug, '--summary', 'Everything for pets', '--execute');

@@ -1,6 +1,7 @@
 // `npm run bench <name>`: comparative measurements that print ratios. `npm test` does not run them.
 const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   apps: () => import('./apps.ts'),
+  build: () => import('./build.ts'),
   cli: () => import('./cli-start.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),

@@ -69,6 +69,18 @@ const layouts: Record<string, Files> = {
   PHP: { 'composer.json': '{}', 'public/index.php': '' },
   Rust: { 'Cargo.toml': '[package]\nname = "shop"' },
   'a Procfile': node({ scripts: { start: 'a' } }, { Procfile: 'web: node b.js' }),
+  'a site for Netlify': node(
+    { scripts: { start: 'x' } },
+    { 'netlify.toml': '[build]\ncommand = "x"\npublish = "web"\n' },
+  ),
+  'a folder for Netlify': {
+    'web/package.json': JSON.stringify({ scripts: build, devDependencies: { vite: '7' } }),
+    'netlify.toml': '[build]\nbase = "web"\ncommand = "y"\npublish = "out"\n',
+  },
+  'a site for Vercel': node(
+    { scripts: build, dependencies: { '@11ty/eleventy': '3' } },
+    { 'vercel.json': '{"buildCommand": "y", "outputDirectory": "out"}' },
+  ),
   'a workspace with one app': node(
     { workspaces: ['apps/*', 'packages/*'], scripts: build },
     {

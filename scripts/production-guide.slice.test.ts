@@ -7,7 +7,8 @@ import { guideExamples } from './guide-examples.ts';
 
 const root = join(import.meta.dir, '..');
 const examples = (language: string) => guideExamples('production.md', language);
-const [unit = '', rootDropIn = ''] = examples('ini');
+const unit = readFileSync(join(root, 'deploy/svc.service'), 'utf8');
+const [rootDropIn = ''] = examples('ini');
 
 /** Settings by name; an empty value removes those before it, as in systemd. */
 function settings(...texts: string[]): Record<string, string[]> {
@@ -87,4 +88,17 @@ test.if(Bun.which('caddy') !== null)('Caddy accepts its example', () => {
   rmSync(folder, { recursive: true });
   expect([exitCode, stderr.toString()]).toEqual([0, expect.not.stringContaining('error')]);
   expect(stdout.toString()).toContain('"dial":"unix//run/svc/svc.sock"');
+});
+
+test.if(Bun.which('docker-compose') !== null)('the compose file needs the variables of its example', () => {
+  const example = readFileSync(join(root, 'deploy/env.example'), 'utf8');
+  const env = Object.fromEntries(
+    [...example.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value || 'secret']),
+  );
+  const config = (variables: Record<string, string>) =>
+    Bun.spawnSync(['docker-compose', '--file', join(root, 'deploy/compose.yaml'), 'config', '--quiet'], {
+      env: { PATH: process.env.PATH ?? '', ...variables },
+    });
+  expect(config(env).stderr.toString()).toBe('');
+  expect(config({}).exitCode).not.toBe(0);
 });

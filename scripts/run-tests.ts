@@ -63,16 +63,17 @@ export async function repeatFailures(
   if (again.length === 0 || again.length > repeatedFilesMax || !areKnown) return first;
   console.log(`\nOnce more, alone: ${again.join(', ')}`);
   const second = await runTests(first.name, again, { ...options, processes: 1 });
-  const seconds = first.seconds + second.seconds;
-  if (second.exitCode !== 0) return { ...first, seconds };
+  const seconds = Math.round((first.seconds + second.seconds) * 10) / 10;
+  if (second.exitCode !== 0 && second.failures.length === 0) return { ...first, seconds };
+  const stillFail = new Set(second.failures.map((failure) => failure.name));
   return {
     ...first,
-    passed: first.passed + first.failed,
-    failed: 0,
-    exitCode: 0,
+    passed: first.passed + first.failed - second.failed,
+    failed: second.failed,
+    exitCode: second.exitCode,
     seconds,
-    failures: [],
-    onlyAlone: first.failures,
+    failures: second.failures,
+    onlyAlone: first.failures.filter((failure) => !stillFail.has(failure.name)),
   };
 }
 
@@ -174,9 +175,12 @@ export async function runTool(name: string, command: readonly string[]): Promise
   };
 }
 
+/** Where tsc remembers what it has checked: only what depends on a change is checked again. */
+const typesCache = 'node_modules/.cache/svc/types.tsbuildinfo';
+
 export function runLinters(): Promise<Outcome[]> {
   return Promise.all([
-    runTool('types', ['tsc', '--noEmit', '-p', '.']),
+    runTool('types', ['tsc', '--noEmit', '-p', '.', '--incremental', '--tsBuildInfoFile', typesCache]),
     runTool('style', ['biome', 'check', '--error-on-warnings', '.']),
   ]);
 }

@@ -260,10 +260,16 @@ export function cliProcess({ nth }: { nth: number }): void {
 
     test('bash completes words, flags and values', async () => {
       expect(await offered('gra')).toEqual(['grants']);
-      expect(await offered('grants', '')).toEqual(['mine', 'list', 'get', 'create', 'revoke', 'scope']);
+      const words = ['mine', 'list', 'get', 'create', 'revoke', 'scope', 'request', 'requests'];
+      expect(await offered('grants', '')).toEqual(words);
       expect(await offered('--tenant', 'x', 'grants', 'sc')).toEqual(['scope']);
       expect(await offered('grants', 'create', '--conn')).toEqual(['--connector']);
-      expect(await offered('connectors', 'create', '--kind', '')).toEqual(['tables', 'postgres', 'http']);
+      expect(await offered('connectors', 'create', '--kind', '')).toEqual([
+        'tables',
+        'postgres',
+        'mysql',
+        'http',
+      ]);
       expect(await offered('connectors', 'create', '--kind', '=', 'p')).toEqual(['postgres']);
       expect(await offered('completion', 'b')).toEqual(['bash']);
     });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type AuthorizationEnv, outcome, withoutRequestId } from '../support/authorization.ts';
 import { addressOf, type Letter, letters, tenantParameterOf } from '../support/document.ts';
-import { privateApp, session, siteUrl } from '../support/fixtures.ts';
+import { grant, privateApp, session, siteUrl } from '../support/fixtures.ts';
 import { newCallInput } from '../support/operation-inputs.ts';
 import { newApp } from '../support/people.ts';
 import { everyNth } from '../support/until.ts';
@@ -56,6 +56,7 @@ export function hiddenRecords(env: AuthorizationEnv, nth: number): void {
     test('lists of own records contain nothing of others', async () => {
       const { base } = env.world.tenant;
       await env.world.as.O('POST', `${base}/pats`, { name: 'not for others' });
+      await grant(env.world);
       const ids = async (path: string, letter: Letter, field: string) => {
         const { body } = await env.world.as[letter]('GET', path);
         return new Set((body.items ?? body).map((item: Record<string, string>) => item[field]));

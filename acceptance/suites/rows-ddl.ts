@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { patientMs } from '../../scripts/patience.ts';
 import { type Answered, bearer, type Call, caller, done, newApp } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
 import {
@@ -18,7 +19,7 @@ import { until } from '../support/until.ts';
 export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
   const rowsCount = 100;
   /** The longest time that a read may wait for a change of the table's schema. */
-  const waitMsMax = 1_500;
+  const waitMsMax = patientMs(1_500);
   const random = newRandom();
 
   let first: RunningServer;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { queryDatabase } from './database.ts';
 import { mustGit, newRepository, remoteOf } from './git.ts';
 import { type App, done, newApp, type Person, type Tenant, uniqueName } from './people.ts';
-import { type Files, temporaryFolder, writeFiles } from './server.ts';
+import { type Files, type RunningServer, temporaryFolder, writeFiles } from './server.ts';
 import { askSite, newRelease, type SiteAnswer, siteOf, visitorCookie } from './sites.ts';
 import { until } from './until.ts';
 import type { World } from './world.ts';
@@ -31,6 +31,30 @@ export async function newWaitingApp(
     from made, (values ($2, 1, 'superseded', true), ($3, 2, 'building', false)) d (id, seq, state, is_live)`;
   await queryDatabase(tenant.server, text, [app.id, earlier, held, release.id]);
   return { ...app, earlier };
+}
+
+/**
+ * A preview of the app whose new deployments wait, because another server seems to hold the lease of one that is building.
+ */
+export async function insertPreview(server: RunningServer, app: string): Promise<void> {
+  await queryDatabase(
+    server,
+    `with made as (
+       insert into svc.apps (id, tenant_id, slug, name, owner_id, owner_since, subdomain, deploy_method, preview_of,
+         deployments_made, created_at, updated_at)
+       select $2, tenant_id, 'feature--' || subdomain, name || ' (feature)', owner_id, now(), 'feature--' || subdomain,
+         deploy_method, id, 1, now(), now() from svc.apps where id = $1 returning id, tenant_id),
+     held as (
+       insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, lease_holder,
+         lease_until, created_at)
+       select gen_random_uuid(), tenant_id, id, 1, 'deploy', 'push', 'building', 'static', 'repository',
+         gen_random_uuid(), now() + interval '1 day', now() from made)
+     insert into svc.previews (app_id, tenant_id, parent_id, branch, slug, commit_sha, pushed_at, ttl_seconds, expires_at,
+       created_at)
+     select id, tenant_id, $1, 'feature', 'feature', repeat('a', 40), now(), 604800, now() + interval '7 days', now()
+     from made`,
+    [app, Bun.randomUUIDv7()],
+  );
 }
 
 /** Uploads the files and returns the id of the upload. */

@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { accessRequest, appWithRole, foreignInviteOnlyApp } from './access-fixtures.ts';
+import * as accountFixtures from './account-fixtures.ts';
 import { staticSource } from './apps.ts';
 import type { Fixture } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
 import { png } from './images.ts';
 import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
+import * as runFixtures from './run-fixtures.ts';
 import { folderOf, temporaryFolder } from './server.ts';
 import { answerLogin } from './sign-in.ts';
 import type { World } from './world.ts';
@@ -84,6 +87,7 @@ const {
   appWithObject,
   publicationRequest,
 } = fixtures;
+const requestOfMember: Fixture = (world) => fixtures.grantRequest(world, world.people.M);
 const release = '--app {app} --release-id {release}';
 const none = line('');
 
@@ -111,6 +115,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'tenants use': line('{tenant}'),
   'tenants update': line('--name {unique}'),
   'members set': line('{userID} --role tenant_member', fixtures.userOutsideTenant),
+  'members get': line('{userID}', fixtures.userInTenant),
   'members remove': line('{userID}', fixtures.userInTenant),
   'groups list': none,
   'groups get, groups delete, groups members list': line('{group}', fixtures.group),
@@ -133,7 +138,11 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'notifications list': line('--unread'),
   'notifications read': line('{notification}', fixtures.notification),
   'connectors get, connectors delete': line('{connectorID}', connector),
-  'connectors create': line('--name {unique} --kind postgres'),
+  'connectors test, connectors schema refresh, connectors tables': line(
+    '{connectorID}',
+    fixtures.appConnector,
+  ),
+  'connectors create': line('{unique} --kind postgres'),
   'connectors update': line('{connectorID} --description changed', connector),
   'presets get, presets delete': line('{presetID}', preset),
   'presets create': line('--name {unique} --actions read,export'),
@@ -145,6 +154,14 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     connector,
     policy,
   ),
+  'grants request': line(
+    "--connector {connectorID} --preset reader --scope sales --expires-in 8h --reason 'a report'",
+    connector,
+  ),
+  'grants requests list, grants requests options, access log': none,
+  'grants requests show, grants requests withdraw': line('{request}', fixtures.grantRequest),
+  'grants requests approve': line('{request}', requestOfMember),
+  'grants requests reject': line('{request} --reason no', requestOfMember),
   'grants revoke': line('{grantID} --reason over', grant),
   'grants scope set': line('{grantID} sales hr/people', grant),
   'access check': line('--subject {memberID} --connector {connectorID} --action read', connector),
@@ -176,7 +193,25 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps archive, apps delete': line('{app}', appIn('active')),
   'apps reactivate': line('{app}', appIn('archived')),
   'apps suspend': line('{app}', appIn('running')),
+  'service-accounts list': line('--app {sharedApp}'),
+  'service-accounts create': line('{unique} --app {app} --actions rows,storage', privateApp),
+  'service-accounts get, service-accounts delete, service-accounts tokens list': line(
+    '{account} --app {app}',
+    accountFixtures.serviceAccount,
+  ),
+  'service-accounts update': line('{account} --app {app} --actions rows', accountFixtures.serviceAccount),
+  'service-accounts tokens create': line(
+    '{account} --app {app} --name {unique}',
+    accountFixtures.serviceAccount,
+  ),
+  'service-accounts tokens revoke': line('{account} {tokenID} --app {app}', accountFixtures.serviceToken),
+  'service-accounts trust add': line(
+    '{account} --app {app} --github acme/shop@main',
+    accountFixtures.serviceAccount,
+  ),
+  'service-accounts trust remove': line('{account} {ruleID} --app {app}', accountFixtures.trustRule),
   'apps restart': line('{app} --detach', fixtures.liveProcess),
+  'apps scale': line('{app} web=2', fixtures.liveProcess),
   'apps resume': line('{app}', appIn('suspended')),
   'apps restore, apps purge': line('{app}', appIn('deleted')),
   'apps sign-icon-upload': line('--app {app} --file {file}', privateApp, file('icon.png', png())),
@@ -195,6 +230,9 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps co-owners add, apps members add': line('--app {app} --user {member}', privateApp),
   'apps co-owners remove': line('--app {app} --user {coOwnerID}', privateApp),
   'apps ownership transfer': line('--app {app} --to {member}', privateApp),
+  'apps request-access': line('{app}', foreignInviteOnlyApp),
+  'apps access-requests list': line('--app {app}', accessRequest),
+  'apps access-requests accept, apps access-requests refuse': line('{request} --app {app}', accessRequest),
   'apps members remove': line('--app {app} --user {userID}', fixtures.appWithMember),
   'apps inspection-consent set': line('--app {app} --granted', privateApp),
   'apps inspect': line("{app} --what tables --reason 'a look'", fixtures.appWithConsent),
@@ -210,7 +248,8 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps storage cp': line(':a/b.txt :b/c.txt --app {app}', appWithObject),
   publish: line("--app {app} --visibility public --note 'please look'", releaseIn('active')),
   'review list': line('', publicationRequest),
-  'review get, review withdraw': line('{request}', publicationRequest),
+  'review get, review show, review withdraw': line('{request}', publicationRequest),
+  'review logs': line('{request}', fixtures.reviewedDeployment),
   'review history, apps static site unpublish': line('--app {app}', releaseIn('active')),
   'review approve': line("{request} --note 'looks right'", publicationRequest),
   'review reject': line("{request} --reason 'the prices are wrong'", publicationRequest),
@@ -232,6 +271,17 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   ),
   'deployments cancel': line('{deployment} --app {app}', fixtures.queuedDeployment),
   'deployments rollback': line('{deployment} --app {app} --detach', fixtures.supersededDeployment),
+  run: line('true --app {app}', runFixtures.deployedProcess),
+  'runs list': line('--app {app}', runFixtures.openRun),
+  'runs get, runs logs, runs cancel': line('{run} --app {app}', runFixtures.openRun),
+  'schedules list': line('--app {app}', runFixtures.scheduledApp),
+  'schedules runs': line('{name} --app {app}', runFixtures.scheduledApp),
+  'schedules run': line('{name} --app {app} --detach', runFixtures.scheduledApp),
+  'previews list': line('--app {app}', fixtures.preview),
+  'previews show, previews open, previews redeploy, previews delete': line(
+    '{preview} --app {app}',
+    fixtures.preview,
+  ),
   'env list': line('--app {app}', fixtures.appWithVariable),
   'env set': line('GREETING=hello MODE=fast --app {app}', fixtures.supersededDeployment),
   'env unset': line('GREETING --app {app}', fixtures.appWithVariable),
@@ -266,6 +316,11 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     privateApp,
     tableFile,
   ),
+  'tables access get': line('{table} --app {app}', table),
+  'tables access set': line('{table} --app {app} --read any --write role:manager', table),
+  'apps roles list': line('--app {app}', privateApp),
+  'apps roles set': line('--app {app} --role manager --user {memberID}', privateApp),
+  'apps roles remove': line('--app {app} --role manager --user {userID}', appWithRole),
   'tables update': line('{table} --app {app} --description changed', table),
   'tables rename': line('{table} --app {app} --to animals', table),
   'tables columns add': line('{table} --app {app} --column seen_at:timestamptz:2026-01-31T00:00:00Z', table),

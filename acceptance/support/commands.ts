@@ -1,6 +1,8 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { runSvc } from '../../cli/testing/run-svc.ts';
+import { runAdmin } from '../../server/src/admin/run.ts';
+import { readConfig } from '../../server/src/config.ts';
 import { endWith, type RunningServer, root, temporaryFolder } from './server.ts';
 
 export interface Ran {
@@ -45,20 +47,34 @@ function ran(code: number, stdout: string, stderr: string): Ran {
   };
 }
 
-/** Runs `./svc-admin`; with standard input in a process of its own. */
+/** Runs `svc-admin`. The tests of the process itself are beside `server/src/admin.ts`. */
 export async function admin<T = Record<string, string>>(
   server: RunningServer,
   args: string[],
   stdin?: string,
 ): Promise<T> {
   if (stdin === undefined) return (await runInBatch(server, args)) as T;
-  const ran = await run([join(root, 'svc-admin'), ...args, '--json'], {
-    env: server.env,
-    stdin,
+  let [out, err] = ['', ''];
+  const code = await runAdmin([...args, '--json'], {
+    ...adminIo(server),
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    stdin: async () => stdin,
   });
-  if (ran.code !== 0) throw new Error(`svc-admin ${args.join(' ')} ended with ${ran.code}: ${ran.stderr}`);
-  return ran.json<T>();
+  if (code !== 0) throw new Error(`svc-admin ${args.join(' ')} ended with ${code}: ${err}`);
+  return JSON.parse(out) as T;
 }
+
+const adminIo = (server: RunningServer) => ({
+  stdin: async () => '',
+  stdinLines: async function* (): AsyncGenerator<string> {},
+  config: () => readConfig(server.env),
+  onInterrupt: () => () => {},
+});
 
 export type Svc = (
   args: string[],
@@ -107,16 +123,15 @@ export async function expectFailure(command: Promise<Ran>, exit: number, code: s
   return ran;
 }
 
-/** An open `./svc-admin batch`: the tool starts once per server, not once per command. */
+/** An open `svc-admin batch`: its connection to the database is opened once per server, not once per command. */
 interface Batch {
-  /** Whether the process still runs. */
   isOpen(): boolean;
   run(words: readonly string[]): Promise<unknown>;
 }
 
 const batches = new Map<RunningServer, Promise<Batch | null>>();
 
-/** Queues a command. A failed command ends the process; the next one starts it again. */
+/** Queues a command. A failed command ends the batch; the next one starts it again. */
 function runInBatch(server: RunningServer, words: readonly string[]): Promise<unknown> {
   const before = batches.get(server) ?? Promise.resolve(null);
   const batch = before.then((open) => (open?.isOpen() ? open : openBatch(server)));
@@ -132,37 +147,33 @@ function runInBatch(server: RunningServer, words: readonly string[]): Promise<un
 }
 
 function openBatch(server: RunningServer): Batch {
-  const child = Bun.spawn([join(root, 'svc-admin'), 'batch'], {
-    cwd: root,
-    env: { ...process.env, ...server.env },
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
+  const lines = new TransformStream<string, string>();
+  const input = lines.writable.getWriter();
+  let isOpen = true;
+  let errors = '';
+  let answer = Promise.withResolvers<string>();
+  const ended = runAdmin(['batch'], {
+    ...adminIo(server),
+    out: (text) => answer.resolve(text),
+    err: (text) => {
+      errors += text;
+    },
+    stdinLines: () => lines.readable,
+  }).finally(() => {
+    isOpen = false;
   });
-  const errors = new Response(child.stderr).text();
-  const answers = linesOf(child.stdout);
   endWith(server, async () => {
-    await child.stdin.end();
-    await child.exited;
+    await input.close().catch(() => {});
+    await ended;
   });
   return {
-    isOpen: () => child.exitCode === null && child.signalCode === null,
+    isOpen: () => isOpen,
     run: async (words) => {
-      child.stdin.write(`${JSON.stringify(words)}\n`);
-      await child.stdin.flush();
-      const { value, done } = await answers.next();
-      if (!done) return JSON.parse(value);
-      throw new Error(`svc-admin ${words.join(' ')} ended with ${await child.exited}: ${await errors}`);
+      answer = Promise.withResolvers();
+      input.write(JSON.stringify(words)).catch(() => {});
+      const text = await Promise.race([answer.promise, ended]);
+      if (typeof text === 'string') return JSON.parse(text);
+      throw new Error(`svc-admin ${words.join(' ')} ended with ${text}: ${errors}`);
     },
   };
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
 }

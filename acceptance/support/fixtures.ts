@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newWaitingApp, staticSource, uploadSource } from './apps.ts';
+import { insertPreview, newWaitingApp, staticSource, uploadSource } from './apps.ts';
 import { registerPasskey, totpCode } from './authenticator.ts';
 import { admin } from './commands.ts';
 import { queryDatabase, setApp } from './database.ts';
@@ -16,7 +16,7 @@ export type Params = Record<string, string>;
 export type Fixture = (world: World, owner: Person, letter: Letter) => Params | Promise<Params>;
 
 /** The body of the response to a POST below the tenant, which must succeed. */
-const post = ({ tenant }: World, by: Person, path: string, body?: unknown) =>
+export const post = ({ tenant }: World, by: Person, path: string, body?: unknown) =>
   done(by.call('POST', `${tenant.base}/${path}`, body));
 
 const byAdmin =
@@ -30,6 +30,11 @@ export const connector = byAdmin('connectorID', 'connectors', () => ({
   name: uniqueName('connector'),
   kind: 'http',
 }));
+export const appConnector = byAdmin('connectorID', 'connectors', async (world) => ({
+  name: uniqueName('connector'),
+  kind: 'tables',
+  app: (await privateApp(world, world.people.A)).app,
+}));
 export const preset = byAdmin('presetID', 'presets', () => ({
   name: uniqueName('preset'),
   actions: ['read'],
@@ -40,6 +45,12 @@ export const grant = byAdmin('grantID', 'grants', async (world) => ({
   connector_id: (await connector(world)).connectorID,
   preset_id: 'reader',
 }));
+/** Of the owner, for a connector of its own. */
+export async function grantRequest(world: World, owner: Person) {
+  const { connectorID } = await connector(world);
+  const body = { connector_id: connectorID, preset_id: 'reader', duration_seconds: 3600, reason: 'a test' };
+  return { request: String((await post(world, owner, 'grant-requests', body)).id) };
+}
 export const newCategory = (world: World): Promise<{ id: string; slug: string }> =>
   post(world, world.people.A, 'categories', { name: uniqueName('category') });
 export async function category(world: World) {
@@ -284,11 +295,25 @@ export async function liveProcess(world: World, owner: Person) {
   return { app: id };
 }
 
+/** A request to publish an app that a deployment has built. */
+export async function reviewedDeployment(world: World, owner: Person) {
+  const { app } = await liveProcess(world, owner);
+  const requester = await newCoOwner(world, owner, app);
+  const { id } = await post(world, requester, `apps/${app}/publication-requests`, { visibility: 'public' });
+  return { app, request: id as string };
+}
+
 export async function queuedDeployment(world: World, owner: Person) {
   const app = await newWaitingApp(world, owner);
   const upload_id = await uploadSource(app, staticSource());
   const { id } = await done(owner.call('POST', `${app.base}/deployments`, { upload_id }));
   return { app: app.id, deployment: id as string };
+}
+
+export async function preview(world: World, owner: Person) {
+  const { app } = await connectedApp(world, owner);
+  await insertPreview(world.tenant.server, app);
+  return { app, preview: 'feature' };
 }
 
 export async function appWithVariable(world: World, owner: Person) {

@@ -1,8 +1,11 @@
+import { accessRequest, appWithRole, foreignInviteOnlyApp } from './access-fixtures.ts';
+import * as accountFixtures from './account-fixtures.ts';
 import { staticSource, uploadSource } from './apps.ts';
 import type { Letter } from './document.ts';
 import type { Fixture, Params } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
 import { type Person, uniqueName } from './people.ts';
+import * as runFixtures from './run-fixtures.ts';
 import type { World } from './world.ts';
 
 /** What a call needs to pass every check but the authorization. */
@@ -56,7 +59,8 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
     inTenant(),
   'connectors.list presets.list grants.mine grants.terms grants.list policies.list': inTenant(),
   'categories.list resourcePresets.list templates.list notifications.list apps.list': inTenant(),
-  'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list': inTenant(),
+  'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list reviews.list':
+    inTenant(),
   'gitHost.accounts gitHost.startLink gitHost.installations': inTenant(),
   'sessions.revoke': own(fixtures.session),
   'factors.startPasskey factors.startTotp': own(fixtures.password, ({ password }) => ({ password })),
@@ -71,6 +75,8 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   })),
   'tenants.update': inTenant(() => ({ name: uniqueName('Tenant') })),
   'members.set': of(fixtures.userOutsideTenant, { role: 'tenant_member' }),
+  'members.get': of(fixtures.userInTenant),
+  'members.update': of(fixtures.userInTenant, { attributes: { region: 'eu' } }),
   'members.remove': of(fixtures.userInTenant),
   'audit.listOfApp apps.get apps.openapi apps.metrics coOwners.list domains.list': of(fixtures.sharedApp),
   'rawDb.get storage.status git.status tables.list': of(fixtures.sharedApp),
@@ -84,6 +90,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'groupMembers.remove': of(fixtures.groupWithMember),
   'connectors.create': inTenant(() => ({ name: uniqueName('connector'), kind: 'http' })),
   'connectors.get connectors.delete': of(fixtures.connector),
+  'connectors.test connectors.refreshSchema connectors.tables': of(fixtures.appConnector),
   'connectors.update': of(fixtures.connector, { description: 'changed' }),
   'presets.create': inTenant(() => ({ name: uniqueName('preset'), actions: ['read'] })),
   'presets.get presets.delete': of(fixtures.preset),
@@ -93,6 +100,16 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
     connector_id: connectorID,
     preset_id: 'reader',
   })),
+  'grantRequests.list grantRequests.options accessLog.list': inTenant(),
+  'grantRequests.create': of(fixtures.connector, ({ connectorID }) => ({
+    connector_id: connectorID,
+    preset_id: 'reader',
+    duration_seconds: 3600,
+    reason: 'a test',
+  })),
+  'grantRequests.get': of(fixtures.grantRequest),
+  'grantRequests.approve grantRequests.withdraw': of(fixtures.grantRequest),
+  'grantRequests.reject': of(fixtures.grantRequest, { reason: 'no' }),
   'grants.get': of(fixtures.grant),
   'grants.replaceScope': of(fixtures.grant, ['sales', 'hr/people']),
   'grants.revoke': of(fixtures.grant, { reason: 'over' }),
@@ -126,7 +143,20 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'apps.update': of(fixtures.privateApp, () => ({ summary: uniqueName('about') })),
   'apps.logs deployments.list deployments.get deployments.logs': of(fixtures.supersededDeployment),
   'deployments.grantUpload deployments.rollback env.list': of(fixtures.supersededDeployment),
+  'serviceAccounts.list': of(fixtures.privateApp),
+  'serviceAccounts.create': of(fixtures.privateApp, () => ({ name: uniqueName('ci'), actions: ['rows'] })),
+  'serviceAccounts.get serviceAccounts.delete serviceTokens.list': of(accountFixtures.serviceAccount),
+  'serviceAccounts.update': of(accountFixtures.serviceAccount, { actions: ['rows'] }),
+  'serviceTokens.create': of(accountFixtures.serviceAccount, () => ({ name: uniqueName('token') })),
+  'serviceTokens.revoke': of(accountFixtures.serviceToken),
+  'trustRules.add': of(accountFixtures.serviceAccount, accountFixtures.trustRuleBody),
+  'trustRules.remove': of(accountFixtures.trustRule),
+  'previews.list previews.get previews.redeploy previews.delete': of(fixtures.preview),
   'apps.restart apps.instances': of(fixtures.liveProcess),
+  'apps.scale': of(fixtures.liveProcess, () => ({ instances: { web: 2 } })),
+  'runs.create': forEach(runFixtures.openRun, { command: 'true' }),
+  'runs.list runs.get runs.logs runs.cancel': forEach(runFixtures.openRun),
+  'schedules.list schedules.runs schedules.run': forEach(runFixtures.scheduledApp),
   'apps.archive apps.delete': of(fixtures.appIn('active')),
   'apps.reactivate': of(fixtures.appIn('archived')),
   'apps.suspend': of(fixtures.appIn('running')),
@@ -149,13 +179,22 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'ownership.transfer': of(fixtures.privateApp, (_, { people }) => ({ to: people.M.id })),
   'appMembers.list inspectionConsent.get inspections.list rawDb.enable': of(fixtures.privateApp),
   'storage.enable sites.get sites.enableStaging releases.list': of(fixtures.privateApp),
+  'accessRequests.create': forEach(foreignInviteOnlyApp, ({ app }) => ({ app })),
+  'accessRequests.list': of(fixtures.privateApp),
+  'accessRequests.accept accessRequests.refuse': forEach(accessRequest),
   'appMembers.remove': of(fixtures.appWithMember),
+  'appRoles.list': of(fixtures.privateApp),
+  'appRoles.set': of(fixtures.privateApp, (_, { people }) => ({ role: 'manager', user: people.M.id })),
+  'appRoles.remove': of(appWithRole),
   // Every owner may revoke; `owners.test.ts` tests who may grant.
   'inspectionConsent.set': of(fixtures.appWithConsent, { granted: false }),
   'inspections.create': of(fixtures.appWithConsent, { what: 'tables', reason: 'a look' }),
   'publications.request': of(fixtures.releaseIn('active'), { visibility: 'public', note: 'please look' }),
-  'publications.listOfApp sites.unpublish': of(fixtures.releaseIn('active')),
+  'publications.listOfApp reviews.listOfApp sites.unpublish': of(fixtures.releaseIn('active')),
   'publications.get publications.approve publications.withdraw': forEach(fixtures.publicationRequest),
+  'reviews.get reviews.approve reviews.withdraw': forEach(fixtures.publicationRequest),
+  'reviews.reject': forEach(fixtures.publicationRequest, { reason: 'the prices are wrong' }),
+  'reviews.logs': forEach(fixtures.reviewedDeployment),
   'publications.reject': forEach(fixtures.publicationRequest, { reason: 'the prices are wrong' }),
   'domains.add': of(fixtures.domain, () => ({ host: fixtures.newHost() })),
   'domains.get domains.remove domains.verify': of(fixtures.domain),
@@ -210,6 +249,8 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
   'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
+  'tables.getAccess': of(fixtures.table),
+  'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),
   'tables.update': of(fixtures.table, { description: 'changed' }),
   'columns.add': of(fixtures.table, { name: 'colour', type: 'text', nullable: true }),
   'columns.update': of(withParams(fixtures.table, { column: 'age' }), { default: '3' }),

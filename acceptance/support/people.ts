@@ -95,6 +95,12 @@ export async function withToken<T extends { email: string }>(server: RunningServ
   return { ...user, token, call: caller(server, bearer({ token })) };
 }
 
+/** Signs the user in through an app: `<tenant>/<app>`. */
+export async function tokenThrough(server: RunningServer, user: { email: string }, app: string) {
+  const { access_token } = await admin(server, ['tokens', 'issue', '--user', user.email, '--through', app]);
+  return access_token!;
+}
+
 export const newMember = ({ server, id }: Tenant): Promise<Person> =>
   newPerson(server, { tenant: id, role: 'tenant_member' });
 

@@ -11,10 +11,12 @@ export const needsPostgres15 = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE 
 
 export type Postgres15 = Awaited<ReturnType<typeof startPostgres15>>;
 
-export async function startPostgres15() {
+/** `config`: more settings of the server, such as `ssl=on`. */
+export async function startPostgres15(config: (folder: string) => string[] = () => []) {
   const folder = temporaryFolder();
   const port = freePort();
   const data = join(folder, 'pg');
+  const settings = config(folder).map((setting) => ` -c ${setting}`);
   const password = join(folder, 'password');
   mkdirSync(data);
   writeFileSync(password, 'secret');
@@ -29,7 +31,7 @@ export async function startPostgres15() {
   if (init.exitCode !== 0) throw new Error(`initdb failed: ${init.stderr}`);
   const server = Bun.spawn(
     command(
-      `postgres -D ${data} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off`,
+      `postgres -D ${data} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off${settings.join('')}`,
     ),
     { stdout: 'ignore', stderr: 'ignore', stdin: 'ignore' },
   );
@@ -37,6 +39,7 @@ export async function startPostgres15() {
   const isReady = async () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').includes('ready');
   await until('PostgreSQL 15 has started', isReady, 20_000);
   return {
+    port,
     /** Connects as a superuser; the database `postgres` exists. */
     url: (database: string) => `postgresql://postgres:secret@127.0.0.1:${port}/${database}`,
     stop: async () => {

@@ -16,7 +16,7 @@ import { patientMs } from '../../scripts/patience.ts';
 import { createDatabase, databaseUrlOf, dropDatabase, queryDatabase } from './database.ts';
 import { until } from './until.ts';
 
-/** Black-box tests: each server is a child process with its own data dir. No server source is imported here. */
+/** Black-box tests: each server is a child process with its own data dir. */
 export const root = resolve(import.meta.dir, '..', '..');
 
 export interface RunningServer {
@@ -142,6 +142,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_RATE_LIMIT_TOKEN: '1000000',
     SVC_RATE_LIMIT_ADDRESS: '1000000',
     SVC_METRICS_TOKEN: metricsToken,
+    SVC_CONNECTOR_NETWORKS: '127.0.0.0/8',
     // Downloaded once for all runs on this machine.
     SVC_TOOLCHAIN_DIR: toolchainDir(),
     ...options.env,
@@ -325,6 +326,21 @@ async function dropDatabases(): Promise<void> {
 /** On the embedded database, also when the rest of the suite runs on another. */
 export const startEmbedded = (options: ServerOptions = {}) =>
   startServer({ ...options, env: { SVC_DATABASE_URL: '', SVC_LOG_LEVEL: 'warn', ...options.env } });
+
+let embedded: Promise<RunningServer> | undefined;
+
+/** The shared server, or another one where that is on a database of its own. */
+export function sharedEmbedded(): Promise<RunningServer> {
+  if (!process.env.SVC_DATABASE_URL) return sharedServer();
+  embedded ??= startEmbedded().then((server) => {
+    running.delete(server);
+    void server.exited.then(() => {
+      embedded = undefined;
+    });
+    return server;
+  });
+  return embedded;
+}
 
 /** A second server on the database of an embedded one. */
 export const startBeside = (first: RunningServer, env: Record<string, string> = {}) =>

@@ -111,6 +111,9 @@ export interface SiteAnswer {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** By port: the server closes connections that are idle for longer, perhaps just when a request is sent. */
+const lastAnswers = new Map<number, number>();
+const idleMsMax = 2_000;
 
 /** Connects to 127.0.0.1 with a Host header: not every system resolves names below localhost. */
 export function askHost(
@@ -127,7 +130,7 @@ export function askHost(
       path,
       method: options.method ?? 'GET',
       headers: { host, ...options.headers },
-      agent,
+      agent: performance.now() - (lastAnswers.get(at.port) ?? 0) > idleMsMax ? false : agent,
       timeout: patientMs(20_000),
     },
     (answer) => {
@@ -135,6 +138,7 @@ export function askHost(
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
       answer.on('end', () => {
+        lastAnswers.set(at.port, performance.now());
         const headers = Object.fromEntries(
           Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
         );

@@ -20,12 +20,15 @@ export async function until<T>(
 }
 
 /** Asks again and again until `stop`, with a short pause: what is tested needs the processor too. */
-export function keepAsking(ask: () => Promise<unknown>, { clients = 1 } = {}): { stop(): Promise<void> } {
+export function keepAsking(
+  ask: () => Promise<unknown>,
+  { clients = 1, pauseMs = 10 } = {},
+): { stop(): Promise<void> } {
   let isOver = false;
   const asking = Array.from({ length: clients }, async () => {
     while (!isOver) {
       await ask();
-      await Bun.sleep(10);
+      await Bun.sleep(pauseMs);
     }
   });
   return {

@@ -1,5 +1,4 @@
 import type { Answer, Endpoint, Input, Shape } from '@svc/contract/endpoint.ts';
-import type { ExitCode } from '@svc/contract/exit-codes.ts';
 import type { z } from 'zod';
 import type { Ctx } from './context.ts';
 import type { Args, Declaration, Flags, Positional } from './framework/declaration.ts';
@@ -52,6 +51,8 @@ export type Column = string | { title: string; value: (record: Record<string, un
 export interface View {
   columns: readonly Column[];
   fields?: readonly Column[];
+  /** Instead of "Nothing found."; null: as usual. */
+  empty?(answer: Record<string, unknown>): string | null;
   /** Values of an app's users: shown as they are, times too. */
   exact?: true;
 }
@@ -61,7 +62,8 @@ export interface Result {
   view?: View | undefined;
   text?: (style: Style) => string;
   printed?: true;
-  exit?: ExitCode;
+  /** An `ExitCode`, or the one of a command that ran in an app. */
+  exit?: number;
   /** A failure beside a result, such as a failed deployment: reported after it, with its exit code. */
   failed?: Error;
 }

@@ -17,7 +17,9 @@ export function newRowsState() {
 
 /** The row API as far as the command-line tool uses it, in memory. A line with a member `bad` is invalid. */
 export function fakeRows(state: RowsState, seen: Seen): Response {
-  const [, , , , , below] = seen.path.split('/');
+  const below = seen.path.replace('/_connectors/', '/').split('/')[
+    seen.path.includes('/_connectors/') ? 6 : 5
+  ];
   const isDry = seen.query.get('dry_run') === 'true';
   const plan = (operation: string) => Response.json(previewOf(operation));
   if (below === '_count') return Response.json({ count: state.rows.length });

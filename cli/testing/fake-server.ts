@@ -69,6 +69,7 @@ const overrides: Record<string, (url: string, seen: Seen) => object> = {
   'icons.sign': (url) => ({ put_url: `${url}/icons/1?token=t` }),
   'icons.preCreate': (url) => ({ put_url: `${url}/icons/1?token=t` }),
   'storage.list': () => ({ next_cursor: null }),
+  'previews.get': (url) => ({ url }),
   'storage.getUrl': (url) => ({ url: `${url}/objects/a-token/name` }),
   'storage.signUpload': (url) => ({
     put_url: `${url}/objects/a-token/name`,

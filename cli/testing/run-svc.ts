@@ -21,8 +21,8 @@ export interface RunOptions {
   columns?: number;
   confirm?: boolean;
   now?: Date;
-  /** Called once the command runs; `stop` is Ctrl-C. */
-  interrupt?: (stop: () => void) => void;
+  /** Called once the command runs; `stop` is Ctrl-C, `ran` the output so far. */
+  interrupt?: (stop: () => void, ran: Readonly<Ran>) => void;
 }
 
 /** Runs the tool in this process, with an environment of its own. */
@@ -49,11 +49,22 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     confirm: async () => options.confirm ?? false,
     confirmTyped: async () => options.confirm ?? false,
     password: async () => options.input ?? '',
-    onInterrupt: (stop) => options.interrupt?.(stop),
+    onInterrupt: (stop) => options.interrupt?.(stop, ran),
   };
   ran.exit = await runCli(io);
   return ran;
 }
+
+/** Ctrl-C once the command is so far. */
+export const interruptWhen =
+  (isTime: (ran: Readonly<Ran>) => boolean): RunOptions['interrupt'] =>
+  (stop, ran) => {
+    const timer = setInterval(() => {
+      if (!isTime(ran)) return;
+      clearInterval(timer);
+      stop();
+    }, 5);
+  };
 
 const folders: string[] = [];
 

@@ -14,7 +14,12 @@ const pages = {
   app: lazy(() => import('./pages/app/page.tsx')),
   reviews: lazy(() => import('./pages/reviews/page.tsx')),
   review: lazy(() => import('./pages/review/page.tsx')),
+  requestAppAccess: lazy(() => import('./pages/request-access/page.tsx')),
   grants: lazy(() => import('./pages/my-grants/page.tsx')),
+  requestAccess: lazy(() => import('./pages/my-grants/request-form.tsx')),
+  grantRequests: lazy(() => import('./pages/my-grants/requests.tsx')),
+  grantRequest: lazy(() => import('./pages/my-grants/request.tsx')),
+  accessLog: lazy(() => import('./pages/access-log/page.tsx')),
   notifications: lazy(() => import('./pages/notifications/page.tsx')),
   tokens: lazy(() => import('./pages/tokens/page.tsx')),
   sessions: lazy(() => import('./pages/sessions/page.tsx')),
@@ -61,7 +66,12 @@ function TenantPages() {
               <Route path="/t/:tenant/apps/:app/:tab?/:part?" component={pages.app} />
               <Route path="/t/:tenant/reviews" component={pages.reviews} />
               <Route path="/t/:tenant/reviews/:request" component={pages.review} />
+              <Route path="/t/:tenant/request-access/:app" component={pages.requestAppAccess} />
               <Route path="/t/:tenant/grants" component={pages.grants} />
+              <Route path="/t/:tenant/grants/request" component={pages.requestAccess} />
+              <Route path="/t/:tenant/grants/requests" component={pages.grantRequests} />
+              <Route path="/t/:tenant/grants/requests/:request" component={pages.grantRequest} />
+              <Route path="/t/:tenant/access-log" component={pages.accessLog} />
               <Route path="/t/:tenant/notifications" component={pages.notifications} />
               <Route path="/t/:tenant/tokens" component={pages.tokens} />
               <Route path="/t/:tenant/sessions" component={pages.sessions} />

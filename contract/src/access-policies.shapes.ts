@@ -57,6 +57,9 @@ export const AccessPolicy = z.object({
     z.object({ column: z.string(), kind: z.enum(maskKinds), args: z.record(z.string(), z.unknown()) }),
   ),
   enabled: z.boolean(),
+  enforced: z.boolean().meta({
+    description: 'Narrows the access of everybody, not only of the grants that name it.',
+  }),
   version: z.int(),
   created_by: z.string(),
   created_at: timestamp,
@@ -74,6 +77,7 @@ const fields = {
   columns,
   masks: z.array(mask).max(policyMasksMax),
   enabled: z.boolean(),
+  enforced: z.boolean(),
 };
 
 const whole = z.strictObject({
@@ -86,6 +90,7 @@ const whole = z.strictObject({
   columns: fields.columns.default({ mode: 'all', names: [] }),
   masks: fields.masks.default([]),
   enabled: fields.enabled.default(true),
+  enforced: fields.enforced.default(false),
 });
 
 const policyParams = tenantParams.extend({ policyID: uuid });

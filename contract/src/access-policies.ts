@@ -2,8 +2,22 @@ import type * as shapes from './access-policies.shapes.ts';
 import { accessAdmins, change, read, remove, replace, update } from './endpoint.ts';
 
 export const columnModes = ['all', 'allow', 'deny'] as const;
-/** `redact` hides the value, `hash` keeps equality, `partial` keeps some characters, `constant` puts a fixed text. */
-export const maskKinds = ['redact', 'hash', 'partial', 'constant'] as const;
+/**
+ * `null` and `constant` show a fixed value, `redact` keeps the form (letters x, digits 0), `hash` keeps equality, `partial` and
+ * `email` keep some characters, `round` and `truncate` keep the magnitude.
+ */
+export const maskKinds = [
+  'redact',
+  'hash',
+  'partial',
+  'constant',
+  'null',
+  'email',
+  'round',
+  'truncate',
+] as const;
+export const truncateUnits = ['year', 'month', 'day'] as const;
+export const roundToMax = 1e15;
 export const policyNameCharsMax = 100;
 export const rowFilterCharsMax = 4000;
 export const policyColumnsMax = 200;

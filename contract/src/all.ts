@@ -1,12 +1,18 @@
 import { z } from 'zod';
+import * as accessLogShapes from './access-log.shapes.ts';
+import * as accessLog from './access-log.ts';
 import * as accessPolicyShapes from './access-policies.shapes.ts';
 import * as accessPolicies from './access-policies.ts';
+import * as accessRequestShapes from './access-requests.shapes.ts';
+import * as accessRequests from './access-requests.ts';
 import * as appLifeShapes from './app-life.shapes.ts';
 import * as appLife from './app-life.ts';
 import * as appListShapes from './app-lists.shapes.ts';
 import * as appLists from './app-lists.ts';
 import * as appMetricShapes from './app-metrics.shapes.ts';
 import * as appMetrics from './app-metrics.ts';
+import * as appRoleShapes from './app-roles.shapes.ts';
+import * as appRoles from './app-roles.ts';
 import * as appShapes from './apps.shapes.ts';
 import * as apps from './apps.ts';
 import * as bootstrapShapes from './bootstrap.shapes.ts';
@@ -26,6 +32,8 @@ import * as gitConnectionShapes from './git-connections.shapes.ts';
 import * as gitConnections from './git-connections.ts';
 import * as gitHostShapes from './git-host.shapes.ts';
 import * as gitHost from './git-host.ts';
+import * as grantRequestShapes from './grant-requests.shapes.ts';
+import * as grantRequests from './grant-requests.ts';
 import * as grantShapes from './grants.shapes.ts';
 import * as grants from './grants.ts';
 import * as groupShapes from './groups.shapes.ts';
@@ -42,6 +50,8 @@ import * as ownerShapes from './owners.shapes.ts';
 import * as owners from './owners.ts';
 import * as presetShapes from './presets.shapes.ts';
 import * as presets from './presets.ts';
+import * as previewShapes from './previews.shapes.ts';
+import * as previews from './previews.ts';
 import * as rawDbShapes from './raw-db.shapes.ts';
 import * as rawDb from './raw-db.ts';
 import * as resourcePresetShapes from './resource-presets.shapes.ts';
@@ -50,6 +60,10 @@ import * as reviewShapes from './review.shapes.ts';
 import * as review from './review.ts';
 import * as rowShapes from './rows-endpoints.shapes.ts';
 import * as rows from './rows-endpoints.ts';
+import * as runShapes from './runs.shapes.ts';
+import * as runs from './runs.ts';
+import * as serviceAccountShapes from './service-accounts.shapes.ts';
+import * as serviceAccounts from './service-accounts.ts';
 import * as siteConfigShapes from './site-config.shapes.ts';
 import * as staticSiteShapes from './static-sites.shapes.ts';
 import * as staticSites from './static-sites.ts';
@@ -77,6 +91,8 @@ const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record
   [connectors, connectorShapes],
   [presets, presetShapes],
   [grants, grantShapes],
+  [grantRequests, grantRequestShapes],
+  [accessLog, accessLogShapes],
   [accessPolicies, accessPolicyShapes],
   [apps, appShapes],
   [appLife, appLifeShapes],
@@ -86,6 +102,9 @@ const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record
   [resourcePresets, resourcePresetShapes],
   [templates, templateShapes],
   [owners, ownerShapes],
+  [appRoles, appRoleShapes],
+  [accessRequests, accessRequestShapes],
+  [serviceAccounts, serviceAccountShapes],
   [inspection, inspectionShapes],
   [tables, tableShapes],
   [storage, storageShapes],
@@ -94,6 +113,8 @@ const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record
   [icons, iconShapes],
   [domains, domainShapes],
   [deployments, deploymentShapes],
+  [runs, runShapes],
+  [previews, previewShapes],
   [gitHost, gitHostShapes],
   [gitConnections, gitConnectionShapes],
   [bootstrap, bootstrapShapes],

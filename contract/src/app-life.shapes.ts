@@ -22,6 +22,7 @@ export const Removed = z.object({
   tokens_narrowed: z
     .int()
     .meta({ description: 'Personal access tokens that also name other apps and keep those.' }),
+  service_accounts: z.int().meta({ description: 'With their tokens and trust rules.' }),
   databases: z.int().meta({ description: "The app's own PostgreSQL database." }),
   objects: z.int(),
   bytes: z.int().meta({ description: 'Size of the objects.' }),

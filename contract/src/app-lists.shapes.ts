@@ -7,7 +7,10 @@ import { chars, page, pageQuery, ref, tenantParams, text, wholeNumber } from './
 
 export const ListedApp = App.omit({ description: true });
 export const OwnApp = ListedApp.extend({ relation: z.enum(['owner', 'co_owner', 'member']) });
-export const DiscoveredApp = ListedApp.extend({ owner_name: z.string() });
+export const DiscoveredApp = ListedApp.extend({
+  owner_name: z.string(),
+  url: z.string().nullable().meta({ description: 'Where visitors open the app; null if it does not run.' }),
+});
 
 const words = chars(1, searchCharsMax).meta({
   description: 'Words in the name, slug, summary or description.',

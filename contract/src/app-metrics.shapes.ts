@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { metricsRanges } from './app-metrics.ts';
 import { appParams } from './apps.shapes.ts';
+import { processName } from './deployments.shapes.ts';
 import { timestamp } from './shapes.ts';
 
 const count = z.int().min(0);
@@ -25,11 +26,17 @@ export const AppMetrics = z.object({
   to: timestamp,
   step_seconds: z.int(),
   total: Figures,
+  processes: z.array(z.object({ process: processName, cpu_ms: count, memory_bytes: count })).meta({
+    description: 'What each process used in the range; memory is the peak of its instances together.',
+  }),
   points: z.array(Figures.extend({ at: timestamp })).meta({ description: 'Oldest first.' }),
 });
 
 export const getAppMetrics = {
   params: appParams,
-  query: z.strictObject({ range: z.enum(metricsRanges).default('1h') }),
+  query: z.strictObject({
+    range: z.enum(metricsRanges).default('1h'),
+    process: processName.optional().meta({ description: 'Only what this process did and used.' }),
+  }),
   answer: AppMetrics,
 };

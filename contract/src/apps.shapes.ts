@@ -148,7 +148,8 @@ export const getApp = {
     relation: z
       .enum(['owner', 'co_owner', 'member', 'none'])
       .meta({ description: 'Your relation to the app.' }),
-    owner_name: z.string().meta({ description: 'Contact of the representative owner.' }),
+    owner_name: z.string().meta({ description: 'Name of the representative owner.' }),
+    owner_email: z.string().meta({ description: 'E-mail address of the representative owner.' }),
   }),
 };
 const parts = z.record(z.string(), z.unknown());

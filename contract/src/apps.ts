@@ -36,7 +36,7 @@ export const reservedSlugs: readonly string[] = ['availability', 'discover', 'ic
 export const reservedSubdomains: readonly string[] = words(`
   account accounts admin api app apps assets auth autoconfig autodiscover cdn console dashboard
   data dns docs edge ftp git help imap internal localhost login logout mail mx ns ns1 ns2 oauth
-  pop postmaster root security smtp sso static status storage support svc sync system webmail
+  pop postmaster root security smtp sso staging static status storage support svc sync system webmail
   wpad www
 `);
 

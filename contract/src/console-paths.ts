@@ -9,11 +9,21 @@ export const consolePaths = {
   newApp: (tenant: string) => of(tenant, 'apps', 'new'),
   app: (tenant: string, app: string, tab: AppTab = 'overview') => of(tenant, 'apps', app, tab),
   deployment: (tenant: string, app: string, id: string) => of(tenant, 'apps', app, 'deployments', id),
+  run: (tenant: string, app: string, id: string) => of(tenant, 'apps', app, 'runs', id),
   table: (tenant: string, app: string, table: string) => of(tenant, 'apps', app, 'tables', table),
   release: (tenant: string, app: string, id: string) => of(tenant, 'apps', app, 'releases', id),
   reviews: (tenant: string) => of(tenant, 'reviews'),
   review: (tenant: string, id: string) => of(tenant, 'reviews', id),
+  requestAppAccess: (tenant: string, app: string) => of(tenant, 'request-access', app),
   grants: (tenant: string) => of(tenant, 'grants'),
+  grantRequests: (tenant: string) => of(tenant, 'grants', 'requests'),
+  grantRequest: (tenant: string, id: string) => of(tenant, 'grants', 'requests', id),
+  /** The form with these fields filled in; `scope` is a list with commas. */
+  requestAccess: (tenant: string, fields: { connector?: string; preset?: string; scope?: string } = {}) => {
+    const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value)).toString();
+    return of(tenant, 'grants', 'request') + (query === '' ? '' : `?${query}`);
+  },
+  accessLog: (tenant: string) => of(tenant, 'access-log'),
   notifications: (tenant: string) => of(tenant, 'notifications'),
   admin: (tenant: string, tab: AdminTab = 'members') => of(tenant, 'admin', tab),
 };
@@ -23,6 +33,7 @@ export const consolePrefix = '/t/';
 export const appTabs = [
   'overview',
   'deployments',
+  'runs',
   'logs',
   'metrics',
   'tables',

@@ -46,13 +46,14 @@ describe('endpoints', () => {
     }
   });
 
-  test('a token with deploy can be used at the endpoints of deployments and releases only', () => {
+  test('a token with deploy can be used at the endpoints of deployments, releases and runs only', () => {
     const ids = contract
       .filter(({ endpoint }) => endpoint.authority.token)
       .map(({ endpoint }) => endpoint.id);
     expect(ids.sort()).toEqual([
       'apps.instances',
       'apps.restart',
+      'apps.scale',
       'deployments.cancel',
       'deployments.create',
       'deployments.get',
@@ -60,6 +61,10 @@ describe('endpoints', () => {
       'deployments.list',
       'deployments.logs',
       'deployments.rollback',
+      'previews.delete',
+      'previews.get',
+      'previews.list',
+      'previews.redeploy',
       'releases.activate',
       'releases.create',
       'releases.finalize',
@@ -68,7 +73,45 @@ describe('endpoints', () => {
       'releases.list',
       'releases.rollback',
       'releases.stage',
+      'runs.cancel',
+      'runs.create',
+      'runs.get',
+      'runs.list',
+      'runs.logs',
+      'schedules.list',
+      'schedules.run',
+      'schedules.runs',
       'sites.get',
+    ]);
+  });
+
+  test('a service account can use tables and storage with these actions, and nothing else', () => {
+    const ids = (action: string) =>
+      contract
+        .filter(({ endpoint }) => endpoint.authority.account === action)
+        .map(({ endpoint }) => endpoint.id)
+        .sort();
+    expect(ids('storage')).toEqual([
+      'storage.copy',
+      'storage.delete',
+      'storage.getUrl',
+      'storage.list',
+      'storage.signUpload',
+    ]);
+    expect(ids('tables')).toEqual([
+      'columns.add',
+      'columns.drop',
+      'columns.update',
+      'indexes.add',
+      'indexes.drop',
+      'indexes.list',
+      'tables.create',
+      'tables.drop',
+      'tables.get',
+      'tables.getAccess',
+      'tables.list',
+      'tables.setAccess',
+      'tables.update',
     ]);
   });
 

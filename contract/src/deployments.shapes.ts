@@ -8,6 +8,7 @@ import {
   deploymentStates,
   deploymentSteps,
   deploymentTriggers,
+  envEnvironments,
   envNamePattern,
   envNamesReserved,
   envValueBytesMax,
@@ -16,8 +17,11 @@ import {
   logLinesPerPageMax,
   logStreams,
   logWaitSecondsMax,
+  scaleSources,
 } from './deployments.ts';
 import { gitRef } from './git-host.shapes.ts';
+import { instancesMax } from './manifest.ts';
+import { publicationStatuses, reviewKinds } from './review.ts';
 import { page, pageQuery, text, timestamp, unchanged, uuid, wholeNumber } from './shapes.ts';
 
 const deploymentParams = appParams.extend({ deployment: uuid });
@@ -29,6 +33,10 @@ export const Deployment = z.object({
   kind: z.enum(deploymentKinds),
   trigger: z.enum(deploymentTriggers),
   state: z.enum(deploymentStates),
+  queue_position: z.int().nullable().meta({
+    description:
+      'While it is queued: 1 is the next to start, over all apps. It also waits for a deployment of the same app that is under way.',
+  }),
   step: z.enum(deploymentSteps).nullable().meta({ description: 'The current step, or the one that failed.' }),
   method: z.enum(deployMethods),
   source: z.enum(deploymentSources),
@@ -47,6 +55,15 @@ export const Deployment = z.object({
       log_url: z.string().meta({ description: 'URL of the build log, for the owners.' }),
     })
     .nullable(),
+  review: z
+    .object({
+      id: uuid,
+      kind: z.enum(reviewKinds),
+      status: z.enum(publicationStatuses),
+      reason: z.string().meta({ description: 'Of the decision.' }),
+    })
+    .nullable()
+    .meta({ description: 'The latest review that decides whether it goes live; null: none was needed yet.' }),
   kept: z.boolean().meta({ description: 'Whether the build is still stored, for a rollback.' }),
   url: z.string().nullable().meta({ description: 'The URL of the app.' }),
   created_by: uuid.nullable(),
@@ -57,13 +74,19 @@ export const Deployment = z.object({
   ended_at: timestamp.nullable(),
 });
 
+export const processName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, 'must be the name of a process')
+  .meta({ description: '`web` answers requests.' });
+
 export const LogLine = z.object({
   time: timestamp,
   stream: z.enum(logStreams),
+  process: z.string().nullable().meta({ description: 'Of the app that runs; null in a build log.' }),
   text: z.string(),
 });
 
-const LogPage = z.object({
+export const LogPage = z.object({
   items: z.array(LogLine),
   next_cursor: z
     .string()
@@ -71,7 +94,7 @@ const LogPage = z.object({
   ended: z.boolean().meta({ description: 'The log is complete.' }),
 });
 
-const logQuery = z.strictObject({
+export const logQuery = z.strictObject({
   cursor: z.string().max(200).optional(),
   limit: wholeNumber(1, logLinesPerPageMax).default(200),
   tail: wholeNumber(1, logLinesPerPageMax)
@@ -113,21 +136,54 @@ export const cancelDeployment = {
 export const restartApp = { params: appParams, answer: Deployment };
 
 export const Instance = z.object({
-  id: uuid,
-  process: z.string().meta({ description: '`web` answers requests.' }),
+  id: uuid.nullable().meta({ description: 'Null while the app is asleep.' }),
+  process: processName,
+  index: z.int().meta({ description: '1, 2, 3 … within the process.' }),
   state: z.enum(instanceStates),
+  since: timestamp.meta({ description: 'When it was started, or when the app fell asleep.' }),
+  memory_bytes: z.int().nullable().meta({ description: 'Of the last sample; null before the first.' }),
+  restarts: z.int().meta({ description: 'After it exited by itself.' }),
   deployment_id: uuid,
   deployment_seq: z.int(),
-  restarts: z.int().meta({ description: 'After it exited by itself.' }),
-  started_at: timestamp,
 });
-export const listInstances = { params: appParams, query: pageQuery, answer: page(Instance) };
+export const AppProcess = z.object({
+  process: processName,
+  instances: z.int().meta({ description: 'How many instances run while the app is awake.' }),
+  set_by: z.enum(scaleSources).meta({
+    description:
+      '`manifest`: svc.yaml. `scale`: `apps.scale`, until a deployment whose svc.yaml says how many.',
+  }),
+});
+export const listInstances = {
+  params: appParams,
+  query: pageQuery,
+  answer: page(Instance).extend({
+    processes: z.array(AppProcess).meta({ description: 'Of the live deployment; none of a site.' }),
+    serves: z.enum(['process', 'site', 'nothing']).meta({ description: 'What the live deployment is.' }),
+  }),
+};
+export const scaleApp = {
+  params: appParams,
+  body: z.strictObject({
+    instances: z
+      .record(
+        processName,
+        z
+          .int(`must be a whole number from 0 to ${instancesMax}`)
+          .min(0, 'must be at least 0')
+          .max(instancesMax, `must be at most ${instancesMax}`),
+      )
+      .refine((all) => Object.keys(all).length > 0, 'must name a process')
+      .refine(({ web }) => web !== 0, 'must leave web at least 1 instance: suspend the app to stop it'),
+  }),
+  answer: z.object({ items: z.array(AppProcess), changed: unchanged }),
+};
 
 export const rollbackDeployment = { params: deploymentParams, answer: Deployment };
 export const readBuildLog = { params: deploymentParams, query: logQuery, answer: LogPage };
 export const readAppLog = {
   params: appParams,
-  query: logQuery.extend({ deployment: uuid.optional() }),
+  query: logQuery.extend({ deployment: uuid.optional(), process: processName.optional() }),
   answer: LogPage,
 };
 
@@ -147,13 +203,22 @@ const envValue = text.refine((value) => new TextEncoder().encode(value).length <
   error: `must have ${envValueBytesMax} bytes at most`,
 });
 
-export const listEnv = { params: appParams, query: pageQuery, answer: page(EnvVariable) };
+const environment = z.enum(envEnvironments).default('production').meta({
+  description: '`production`: of the app itself. `preview`: of the previews of its branches.',
+});
+
+export const listEnv = {
+  params: appParams,
+  query: pageQuery.extend({ environment }),
+  answer: page(EnvVariable),
+};
 export const changeEnv = {
   params: appParams,
   body: z
     .strictObject({
       set: z.record(envName, envValue).default({}),
       unset: z.array(envName).max(envVariablesMax).default([]),
+      environment,
     })
     .refine(({ set, unset }) => Object.keys(set).length + unset.length > 0, {
       error: 'must change something',

@@ -1,5 +1,5 @@
 import type * as shapes from './deployments.shapes.ts';
-import { act, change, deployers, deployersOrAdmin, owners, read, update } from './endpoint.ts';
+import { act, change, deployers, deployersOrAdmin, owners, read, replace, update } from './endpoint.ts';
 
 export const deploymentStates = [
   'queued',
@@ -20,14 +20,17 @@ export const deploymentFailureCodes = [
   'source_unavailable',
   'build_failed',
   'runtime_unsupported',
+  'release_failed',
   'health_check_failed',
   'release_timeout',
   'promotion_required',
   'lost',
   'internal',
 ] as const;
-export const deploymentSteps = ['fetch', 'detect', 'build', 'start', 'health', 'switch'] as const;
-export const instanceStates = ['starting', 'ready', 'draining'] as const;
+export const deploymentSteps = ['fetch', 'detect', 'build', 'release', 'start', 'health', 'switch'] as const;
+export const instanceStates = ['starting', 'ready', 'draining', 'asleep'] as const;
+/** Who said how many instances of a process run. */
+export const scaleSources = ['default', 'manifest', 'scale'] as const;
 export const logStreams = ['stdout', 'stderr', 'platform'] as const;
 
 /** A replica renews its lease on a deployment; another takes over when the lease expires. */
@@ -47,6 +50,8 @@ export const appLogLinesKept = 10_000;
 export const healthTimeoutSecondsDefault = 60;
 export const buildMinutesMax = 15;
 
+/** A preview gets the variables of `preview` and no others. */
+export const envEnvironments = ['production', 'preview'] as const;
 export const envVariablesMax = 100;
 export const envValueBytesMax = 32 * 1024;
 export const envNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -124,6 +129,14 @@ export const listInstances = read<typeof shapes.listInstances>()({
   path: `${app}/instances`,
   summary: 'List the running instances of an app',
   ...deployersOrAdmin,
+});
+
+export const scaleApp = replace<typeof shapes.scaleApp>()({
+  id: 'apps.scale',
+  path: `${app}/scale`,
+  summary: 'Set how many instances of each process run; processes that are not named stay as they are',
+  ...deployers,
+  errors: ['app_not_active', 'app_suspended', 'nothing_deployed', 'runtime_unsupported'],
 });
 
 export const readBuildLog = read<typeof shapes.readBuildLog>()({

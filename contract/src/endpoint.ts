@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './error-codes.ts';
 import type { PatAction } from './pat-actions.ts';
+import type { ServiceAccountAction } from './service-accounts.ts';
 
 /**
  * Endpoints have no schemas at run time: loading zod takes seven times as long as a bare start, and the
@@ -48,6 +49,8 @@ export interface Authority {
   deletedApp?: 'reached';
   /** A personal access token with this action is accepted too. */
   token?: Extract<PatAction, 'deploy'>;
+  /** A service account with this action is accepted too; for `storage` also the app itself. */
+  account?: Extract<ServiceAccountAction, 'tables' | 'storage'>;
 }
 
 export type AppRelation =
@@ -131,6 +134,15 @@ export const deployers = {
 export const deployersOrAdmin = {
   authority: { ...ownersOrAdmin.authority, token: 'deploy' },
   who: { ...ownersOrAdmin.who, P: 'd' },
+} as const;
+/** `owners` for tables and storage, which service accounts of the app may use too. */
+export const tableOwners = {
+  authority: { ...owners.authority, account: 'tables' },
+  who: owners.who,
+} as const;
+export const storageOwners = {
+  authority: { ...owners.authority, account: 'storage' },
+  who: owners.who,
 } as const;
 export const representative = {
   authority: { ...member, app: 'owner' },

@@ -14,6 +14,7 @@ export const errorCodes = {
   unauthenticated: { status: 401, exit: 3, means: 'No valid credential was sent.' },
   login_required: { status: 403, exit: 3, means: 'A personal access token cannot do this; log in.' },
   forbidden: forbidden('You are not allowed to do this.'),
+  policy_unresolvable: forbidden('A policy does not fit the table; an admin must update it.'),
   wrong_password: forbidden('The current password is wrong.'),
   cross_site_request: forbidden('Session cookies are only accepted from the same site.'),
   url_expired: forbidden('The signed URL has expired; request a new one.'),
@@ -35,6 +36,8 @@ export const errorCodes = {
   visibility_widen_not_allowed: conflict('Only `publish` can widen the visibility.'),
   policy_in_use: conflict('An active grant refers to this policy.'),
   connector_in_use: conflict('An active grant refers to this connector.'),
+  connector_not_configured: conflict('The connector has no settings to connect with.'),
+  connector_read_only: conflict('The connector does not allow changes.'),
   preset_in_use: conflict('An active grant refers to this preset.'),
   preset_built_in: conflict('Built-in presets cannot be changed or deleted.'),
   grant_not_active: conflict('The grant is revoked or expired.'),
@@ -81,6 +84,8 @@ export const errorCodes = {
   nothing_active: conflict('The site has no active release.'),
   not_wider: conflict('The app already has this visibility or a wider one.'),
   request_open: conflict('Another publication request of the app is waiting for review.'),
+  grant_request_open: conflict('You already have a pending request for this connector and preset.'),
+  duration_exceeded: conflict('The connector allows access for a shorter time only.'),
   stale_deployment: conflict('The reviewed deployment is not the current one.'),
   settled: conflict('The request has been decided or has ended.'),
   already_attached: conflict('The app already has this host.'),
@@ -126,6 +131,11 @@ export const errorCodes = {
   app_timeout: { status: 504, exit: 13, means: 'The app did not answer in time.' },
   unavailable: { status: 503, exit: 13, means: 'The server cannot answer now; try again.' },
   git_host_unavailable: { status: 503, exit: 13, means: 'The git host returned an error or did not answer.' },
+  connector_unavailable: {
+    status: 503,
+    exit: 13,
+    means: 'The data source of the connector did not answer, or refused the connection.',
+  },
   query_timeout: { status: 504, exit: 13, means: 'The query took longer than allowed.' },
 } as const satisfies Record<string, { status: number; exit: number; means: string }>;
 

@@ -2,7 +2,17 @@ import { change, owners, ownersOrAdmin, read, remove, update } from './endpoint.
 import type * as shapes from './git-connections.shapes.ts';
 
 export const hookStates = ['waiting', 'ok', 'failed'] as const;
-export const pushOutcomes = ['deployed', 'other_branch', 'repeated', 'not_active', 'branch_deleted'] as const;
+export const pushOutcomes = [
+  'deployed',
+  'other_branch',
+  'repeated',
+  'not_active',
+  'branch_deleted',
+  'preview',
+  'preview_removed',
+  'preview_limit',
+  'preview_no_host',
+] as const;
 export const connectStateMinutes = 15;
 
 const git = '/api/v1/tenants/{tenantID}/apps/{app}/git';

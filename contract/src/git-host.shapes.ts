@@ -67,6 +67,10 @@ export const DetectedPlan = z.object({
   framework: z.string().nullable(),
   install_command: z.string().nullable(),
   build_command: z.string().nullable(),
+  release_command: z
+    .string()
+    .nullable()
+    .meta({ description: 'Runs after the build, before the new version goes live.' }),
   start_command: z.string().nullable(),
   output_dir: z.string().nullable().meta({ description: 'With `static`: the folder that is served.' }),
   dockerfile: z.string().nullable(),

@@ -59,6 +59,12 @@ export const getMyGrantTerms = {
     groups: z
       .array(Group.pick({ id: true, name: true, display_name: true }))
       .meta({ description: 'Groups that you have grants through.' }),
+    people: z
+      .array(z.object({ id: z.string(), name: z.string(), email: z.string() }))
+      .meta({ description: 'Members who granted.' }),
+    tables: z
+      .array(z.object({ connector_id: uuid, path: z.string() }))
+      .meta({ description: 'Tables within reach, for connectors whose tables are known.' }),
   }),
 };
 
@@ -77,7 +83,8 @@ export const createGrant = {
   params: tenantParams,
   body: z.strictObject({
     subject_id: ref.meta({
-      description: 'The id or the e-mail address of a member of the tenant; the id or the name of a group.',
+      description:
+        'The id or the e-mail address of a member of the tenant; the id or the name of a group; the id or the slug of an app; the id of a service account, or `app/name`.',
     }),
     subject_kind: z.enum(subjectKinds).default('user'),
     connector_id: ref,

@@ -2,7 +2,7 @@ import { accessAdmins, act, change, read, replace, who } from './endpoint.ts';
 import type * as shapes from './grants.shapes.ts';
 
 export const grantStatuses = ['active', 'revoked', 'expired'] as const;
-/** Grants go to users and groups; the other kinds are reserved words. */
+/** `app`: an app's own identity, not its visitors. */
 export const subjectKinds = ['user', 'group', 'app', 'service_account'] as const;
 export const grantSources = ['manual', 'request', 'api', 'bootstrap'] as const;
 
@@ -32,7 +32,7 @@ export const listMyGrants = read<typeof shapes.listMyGrants>()({
 export const getMyGrantTerms = read<typeof shapes.getMyGrantTerms>()({
   id: 'grants.terms',
   path: '/api/v1/tenants/{tenantID}/me/grants/terms',
-  summary: 'List the connectors and presets of your active grants',
+  summary: 'List the connectors, presets, groups, people and tables that your active grants name',
   authority: { credential: 'login', role: 'tenant_member', outsider: 'forbidden' },
   who: who('O:own C:own A:own M:own P:n N:n X:n'),
 });

@@ -6,13 +6,24 @@ import {
   durationMs,
   firstByteMinutesMax,
   healthTimeoutMinutesMax,
+  instancesMax,
+  isTimeZone,
   manifestDurationPattern,
   manifestEnvNamePattern,
   manifestSchemaPath,
   manifestUrlPathPattern,
+  processesMax,
+  processNamePattern,
+  scheduleCronPattern,
+  scheduleMinutesMax,
+  scheduleNamePattern,
+  schedulesMax,
+  sleepMinutes,
+  sleepPattern,
 } from './manifest.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import { ManifestFaults } from './manifest-faults.ts';
+import { branchPatternPattern, branchPatternsMax, previewTtlHours, previewTtlPattern } from './previews.ts';
 import { ref, text } from './shapes.ts';
 import { draft7Schema, folderPath as path, SiteConfig, says } from './site-config.shapes.ts';
 
@@ -84,6 +95,107 @@ const health = z
     ),
   );
 
+const instances = (min: 0 | 1) =>
+  z
+    .int(`must be a whole number from ${min} to ${instancesMax}`)
+    .min(min, `must be at least ${min}`)
+    .max(instancesMax, `must be at most ${instancesMax}`);
+
+const processes = z
+  .record(
+    z
+      .string()
+      .regex(
+        processNamePattern,
+        'must be letters, digits, _ and -, and not web or release: use start, instances and release',
+      ),
+    z.union([step, z.strictObject({ command, instances: instances(0).optional() })], {
+      error: 'must be a command, false, or an object with command and instances',
+    }),
+  )
+  .refine((all) => Object.keys(all).length <= processesMax, `must be at most ${processesMax} processes`)
+  .meta(
+    says(
+      'What runs beside the app, by name: a command, or `command` with `instances`. It has no port. false: not the one of the Procfile.',
+    ),
+  );
+
+const isSleep = (text: string) => {
+  const minutes = durationMs(text) / 60_000;
+  return minutes >= sleepMinutes.min && minutes <= sleepMinutes.max;
+};
+const sleep = z
+  .string()
+  .regex(sleepPattern, 'must be a duration such as 15m or 2h')
+  .refine(isSleep, `must be from ${sleepMinutes.min}m to ${sleepMinutes.max / 60}h`)
+  .meta(
+    says(
+      'The app stops after this time without a request, and the next request starts it: from 5m to 24h. Absent: it never sleeps.',
+    ),
+  );
+
+const schedule = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(scheduleNamePattern, 'must be at most 63 of a-z, 0-9 and -, beginning with a letter')
+      .meta(says('The name in commands and notifications; unique in the app.')),
+    cron: z
+      .string()
+      .regex(scheduleCronPattern, 'must be five fields, such as 30 2 * * *')
+      .meta(says('Minute, hour, day of the month, month, day of the week.')),
+    timezone: z
+      .string()
+      .refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+      .optional()
+      .meta(says('The time zone of `cron`; UTC when absent.')),
+    run: command.optional().meta(says('A command, run once in the live build.')),
+    path: urlPath.optional().meta(says('A path of the app that gets a POST request.')),
+    timeout: durationOf(scheduleMinutesMax)
+      .optional()
+      .meta(says(`When a run is ended: 60m when absent, at most ${scheduleMinutesMax}m.`)),
+  })
+  .refine(({ run, path: target }) => (run === undefined) !== (target === undefined), {
+    error: 'must have either run or path',
+  });
+const ttlHours = (text: string) => durationMs(text) / 3_600_000;
+const previews = z
+  .strictObject({
+    branches: z
+      .union(
+        [
+          z.literal(true),
+          z
+            .array(
+              z
+                .string()
+                .regex(branchPatternPattern, 'must be the name of a branch, with * and ** as placeholders'),
+            )
+            .min(1)
+            .max(branchPatternsMax),
+        ],
+        { error: 'must be true, or a list of patterns such as feature/* and !dependabot/**' },
+      )
+      .meta(says('Which branches get a preview: true for all, or patterns; a pattern with ! excludes.')),
+    ttl: z
+      .string()
+      .regex(previewTtlPattern, 'must be a duration such as 12h or 7d')
+      .refine(
+        (text) => ttlHours(text) >= previewTtlHours.min && ttlHours(text) <= previewTtlHours.max,
+        `must be from ${previewTtlHours.min}h to ${previewTtlHours.max / 24}d`,
+      )
+      .optional()
+      .meta(says('How long a preview stays without a push: from 1h to 30d; 7d when absent.')),
+    seed: path
+      .optional()
+      .meta(
+        says('A file with the first rows of the tables of a preview: .json by table, or .csv of one table.'),
+      ),
+  })
+  .meta(
+    says('Branches that are deployed under hosts of their own. The connected branch says which ones match.'),
+  );
+
 export const Manifest = z.strictObject({
   name: fields.name.optional().meta(says('The display name of the app.')),
   tenant: ref
@@ -92,11 +204,23 @@ export const Manifest = z.strictObject({
   app: app.optional().meta(says('Settings of the app.')),
   deploy: deploy.optional().meta(says('How the app is deployed.')),
   build: build.optional(),
+  release: step
+    .optional()
+    .meta(
+      says(
+        'A command that runs after each build, before the new version goes live, such as a migration. false: the one of the Procfile is not run.',
+      ),
+    ),
   start: step
     .optional()
     .meta(
       says('The command that runs the app; it listens on $PORT. false: files are served, nothing is run.'),
     ),
+  instances: instances(1)
+    .optional()
+    .meta(says(`How many instances answer requests: from 1 to ${instancesMax}; 1 when absent.`)),
+  processes: processes.optional(),
+  sleep: sleep.optional(),
   health: health.optional(),
   timeouts: z
     .strictObject({
@@ -110,6 +234,14 @@ export const Manifest = z.strictObject({
     })
     .optional()
     .meta(says('How long requests may take.')),
+  schedules: z
+    .array(schedule)
+    .max(schedulesMax)
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+      error: 'must have different names',
+    })
+    .optional()
+    .meta(says('What runs at fixed times, in the live build.')),
   static: z
     .strictObject({ dir: path.optional().meta(says('The folder with the files to serve, after the build.')) })
     .optional()
@@ -130,6 +262,7 @@ export const Manifest = z.strictObject({
     .meta(
       says('Environment variables of the app. Do not store secrets here: this file is part of the code.'),
     ),
+  previews: previews.optional(),
 });
 
 export type Manifest = z.output<typeof Manifest>;

@@ -13,9 +13,18 @@ export const notificationKinds = [
   'promotion_rejected',
   'domain_failing',
   'domain_disconnected',
+  'app_access_requested',
+  'app_access_accepted',
+  'app_access_refused',
   'co_owner_added',
   'ownership_transferred',
   'deployment_failed',
+  'schedule_failed',
+  'access_requested',
+  'access_approved',
+  'access_rejected',
+  'access_expired',
+  'access_ending',
   /** Also sent to a user who is no longer a member. */
   'role_changed',
 ] as const;

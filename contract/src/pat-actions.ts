@@ -6,7 +6,8 @@ const sentences: Record<PatAction, string> = {
   read: 'Read rows of tables, and send GET requests to running apps.',
   write: 'Insert, update and delete rows, and send other requests to running apps.',
   code: 'Clone git repositories and push to them. A push to the connected branch deploys the app.',
-  deploy: 'Deploy apps and sites, read build logs, and cancel and roll back deployments.',
+  deploy:
+    'Deploy apps and sites, run commands in apps, read build logs, and cancel and roll back deployments.',
 };
 
 export function describePatAction(action: PatAction): string {

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { visibilities } from './apps.ts';
+import { LogPage, logQuery } from './deployments.shapes.ts';
 import {
   publicationFilters,
   publicationPins,
   publicationStatuses,
   publicationTextCharsMax,
   publishedVisibilities,
+  reviewKinds,
 } from './review.ts';
 import { chars, page, pageQuery, ref, tenantParams, text, timestamp, unchanged, uuid } from './shapes.ts';
+import { fileChanges } from './static-sites.ts';
 
 export const PublicationRequest = z.object({
   id: uuid,
@@ -76,3 +79,69 @@ export const rejectPublication = {
   answer: Changed,
 };
 export const withdrawPublication = { params: requestParams, answer: Changed };
+
+export const Review = PublicationRequest.extend({
+  kind: z.enum(reviewKinds).meta({
+    description:
+      '`publication`: more people would see the app. `promotion`: a staged release of a site would be shown. `deployment`: a new build of a published app would go live.',
+  }),
+  visibility: z.enum(visibilities).meta({ description: 'The visibility after the approval.' }),
+  expires_at: timestamp.nullable(),
+  url: z.string().nullable().meta({ description: 'Where owners and reviewers can open what is reviewed.' }),
+});
+
+const ReviewedVersion = z.object({
+  deployment_id: uuid.nullable(),
+  deployment: z.int().nullable().meta({ description: 'Number of the deployment.' }),
+  release_id: uuid.nullable(),
+  release: z.int().nullable().meta({ description: 'Number of the release.' }),
+  version: z.string().meta({ description: 'Label of the release, or empty.' }),
+  commit_sha: z.string().nullable(),
+  commit_message: z.string().nullable(),
+  created_at: timestamp,
+});
+
+export const ReviewDiff = z.object({
+  before: ReviewedVersion.nullable().meta({ description: 'What visitors see now; null: nothing.' }),
+  after: ReviewedVersion.nullable().meta({
+    description: 'What is reviewed; null if it is no longer stored.',
+  }),
+  audience: z.object({
+    before: z.enum(visibilities),
+    after: z.enum(visibilities),
+    invited: z.int().meta({ description: 'Invited people and groups.' }),
+  }),
+  files: z
+    .object({
+      added: z.int(),
+      changed: z.int(),
+      removed: z.int(),
+      items: z.array(z.object({ path: z.string(), change: z.enum(fileChanges).exclude(['same']) })),
+      truncated: z.boolean(),
+    })
+    .nullable()
+    .meta({ description: 'Files of the release, or of the source; null if they are not stored.' }),
+});
+
+const ChangedReview = Review.extend({ changed: unchanged });
+const reviewFilters = pageQuery.extend({
+  kind: z.enum(reviewKinds).optional(),
+  status: z.enum(publicationFilters).optional().meta({ description: '`settled`: all but `pending`.' }),
+  visibility: z.enum(publishedVisibilities).optional(),
+});
+
+export const listReviews = {
+  params: tenantParams,
+  query: reviewFilters.extend({ app: ref.optional() }),
+  answer: page(Review),
+};
+export const listReviewsOfApp = { params: appParams, query: reviewFilters, answer: page(Review) };
+export const getReview = { params: requestParams, answer: Review.extend({ diff: ReviewDiff }) };
+export const approveReview = {
+  params: requestParams,
+  body: approvePublication.body,
+  answer: ChangedReview,
+};
+export const rejectReview = { params: requestParams, body: rejectPublication.body, answer: ChangedReview };
+export const withdrawReview = { params: requestParams, answer: ChangedReview };
+export const readReviewLog = { params: requestParams, query: logQuery, answer: LogPage };

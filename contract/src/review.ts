@@ -12,6 +12,9 @@ export const publicationStatuses = [
 ] as const;
 export const publicationFilters = [...publicationStatuses, 'settled'] as const;
 export const publicationPins = ['live', 'staged', 'built'] as const;
+export const reviewKinds = ['publication', 'promotion', 'deployment'] as const;
+/** Changed files that a review lists. */
+export const reviewFilesMax = 200;
 export const publicationTextCharsMax = 2_000;
 export const publicationDaysMax = 30;
 /** A sole admin may approve their own request, unless they removed another admin within this time. */
@@ -97,4 +100,83 @@ export const withdrawPublication = act<typeof shapes.withdrawPublication>()({
   authority: member,
   who: who('O:y C:y A:n M:n P:n N:n X:n'),
   errors: ['forbidden', 'settled'],
+});
+
+const reviews = '/api/v1/tenants/{tenantID}/reviews';
+const review = `${reviews}/{request}`;
+const decisionErrors = [
+  'app_not_active',
+  'self_review',
+  'self_approval',
+  'settled',
+  'not_pending',
+  'staging_changed',
+] as const;
+
+export const listReviews = read<typeof shapes.listReviews>()({
+  id: 'reviews.list',
+  path: reviews,
+  summary: 'List publications, promotions and deployments that were submitted for review, newest first',
+  ...admins,
+  errors: ['not_found'],
+});
+
+export const listReviewsOfApp = read<typeof shapes.listReviewsOfApp>()({
+  id: 'reviews.listOfApp',
+  path: '/api/v1/tenants/{tenantID}/apps/{app}/reviews',
+  summary: 'List the reviews of an app, newest first',
+  ...ownersOrAdmin,
+});
+
+export const getReview = read<typeof shapes.getReview>()({
+  id: 'reviews.get',
+  path: review,
+  summary: 'Get a review with what would change',
+  authority: member,
+  who: getPublication.who,
+});
+
+export const approveReview = act<typeof shapes.approveReview>()({
+  id: 'reviews.approve',
+  path: `${review}/approve`,
+  summary: 'Approve a publication, a promotion or a deployment',
+  authority: member,
+  who: approvePublication.who,
+  errors: [
+    ...decisionErrors,
+    'forbidden',
+    'app_suspended',
+    'not_wider',
+    'stale_deployment',
+    'deploy_in_progress',
+    'release_revoked',
+  ],
+});
+
+export const rejectReview = act<typeof shapes.rejectReview>()({
+  id: 'reviews.reject',
+  path: `${review}/reject`,
+  summary: 'Reject a publication, a promotion or a deployment, with a reason',
+  authority: member,
+  who: rejectPublication.who,
+  errors: decisionErrors,
+});
+
+export const withdrawReview = act<typeof shapes.withdrawReview>()({
+  id: 'reviews.withdraw',
+  path: `${review}/withdraw`,
+  summary: 'Withdraw a request for a review',
+  authority: member,
+  who: withdrawPublication.who,
+  errors: ['forbidden', 'settled'],
+});
+
+/** Owners always; admins while they have to decide. */
+export const readReviewLog = read<typeof shapes.readReviewLog>()({
+  id: 'reviews.logs',
+  path: `${review}/logs`,
+  summary: 'Get the build log of what is reviewed',
+  authority: member,
+  who: getPublication.who,
+  errors: ['forbidden', 'invalid_cursor'],
 });

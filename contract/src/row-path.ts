@@ -12,6 +12,12 @@ export function tablePath(tenant: string, app: string, table: string): string {
   return `/data/${[tenant, app, table].map(encodeURIComponent).join('/')}`;
 }
 
+/** `path` is `schema/table`. */
+export function connectorTablePath(tenant: string, connector: string, path: string): string {
+  const [schema = '', ...table] = path.split('/');
+  return `/data/${[tenant, '_connectors', connector, schema, table.join('/')].map(encodeURIComponent).join('/')}`;
+}
+
 export function rowPath(tenant: string, app: string, table: string, id: string): string {
   return `${tablePath(tenant, app, table)}/${rowSegment(id)}`;
 }

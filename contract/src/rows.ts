@@ -43,6 +43,7 @@ export const batchRequestsPerMinuteMax = 200;
 export const batchErrorsMax = 100;
 export const rowStatementMsMax = 5_000;
 export const batchStatementMsMax = 30_000;
+export const connectorStatementMsMax = 10_000;
 
 export const jsonLinesMediaTypes: readonly string[] = ['application/x-ndjson', 'application/jsonl'];
 export const jsonLinesMediaType = 'application/x-ndjson';

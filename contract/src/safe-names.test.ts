@@ -93,6 +93,7 @@ test('every endpoint that takes a name refuses such characters, and the error na
     'policies.replace name',
     'policies.update name',
     'releases.create version',
+    'serviceTokens.create name',
     'templates.create name',
     'tenants.update name',
   ]);

@@ -21,6 +21,8 @@ export const draftsMax = 50;
 export const releasesKeptMax = 10;
 export const uploadsPrefix = '/uploads/';
 export const sitePlatformPrefix = '/.svc/';
+/** The SDK as one ES module, at the host of every app. */
+export const siteSdkPath = '/.svc/sdk.js';
 export const stagingSuffix = '--staging';
 
 export const releaseStates = ['draft', 'finalized', 'revoked', 'abandoned', 'expired'] as const;

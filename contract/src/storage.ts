@@ -1,4 +1,4 @@
-import { act, owners, ownersOrAdmin, read, remove } from './endpoint.ts';
+import { act, owners, ownersOrAdmin, read, remove, storageOwners } from './endpoint.ts';
 import type * as shapes from './storage.shapes.ts';
 
 const gibibyte = 1024 ** 3;
@@ -39,7 +39,7 @@ export const listObjects = read<typeof shapes.listObjects>()({
   id: 'storage.list',
   path: `${storage}/objects`,
   summary: "List the app's objects, by key",
-  ...owners,
+  ...storageOwners,
   errors: ['storage_not_enabled', 'invalid_cursor'],
 });
 
@@ -47,7 +47,7 @@ export const getObjectUrl = read<typeof shapes.getObjectUrl>()({
   id: 'storage.getUrl',
   path: `${storage}/url`,
   summary: 'Get a signed URL that lets anybody download the object for a limited time',
-  ...owners,
+  ...storageOwners,
   errors: ['storage_not_enabled'],
 });
 
@@ -55,7 +55,7 @@ export const signUpload = act<typeof shapes.signUpload>()({
   id: 'storage.signUpload',
   path: `${storage}/upload-url`,
   summary: 'Get a signed URL for the upload of one object, valid for a limited time',
-  ...owners,
+  ...storageOwners,
   errors: [...writeErrors, 'limit_reached'],
 });
 
@@ -63,7 +63,7 @@ export const copyObject = act<typeof shapes.copyObject>()({
   id: 'storage.copy',
   path: `${storage}/copy`,
   summary: 'Copy an object to another key of the same app',
-  ...owners,
+  ...storageOwners,
   errors: [...writeErrors, 'limit_reached'],
 });
 
@@ -71,7 +71,7 @@ export const deleteObject = remove<typeof shapes.deleteObject>()({
   id: 'storage.delete',
   path: `${storage}/objects`,
   summary: 'Delete an object',
-  ...owners,
+  ...storageOwners,
   errors: writeErrors,
   irreversible: true,
 });

@@ -11,7 +11,15 @@ import {
   tableDescriptionBytesMax,
   writeParameters,
 } from './columns.ts';
-import { empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
+import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
+import {
+  type Alternative,
+  accessPresets,
+  alternativesMax,
+  parseAlternative,
+  ruleActions,
+  ruleFilterCharsMax,
+} from './table-rules.ts';
 import { principalTypes, tableActions } from './tables.ts';
 
 const nameExpected = 'must be 1 to 63 of a-z, 0-9 and _, and begin with a letter';
@@ -72,6 +80,52 @@ export const Column = z.object({
   generated: z.boolean(),
 });
 
+const alternative = z
+  .union([
+    chars(1, ruleFilterCharsMax),
+    z.strictObject({ who: chars(1, 80), where: chars(1, ruleFilterCharsMax) }),
+  ])
+  .superRefine((value: Alternative, ctx) => {
+    try {
+      parseAlternative(value);
+    } catch (error) {
+      ctx.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'is invalid' });
+    }
+  })
+  .meta({
+    description:
+      '`any`, `own`, `app`, `none`, `role:<name>`, a filter such as `region=eq.@me.region`, or both: ' +
+      '`{"who": "role:manager", "where": "region=eq.@me.region"}`.',
+  });
+export const alternatives = z.array(alternative).max(alternativesMax);
+const columnRules = z.record(
+  columnName,
+  z.strictObject({ read: alternatives.optional(), write: alternatives.optional() }),
+);
+const ruleLists = Object.fromEntries(ruleActions.map((action) => [action, alternatives])) as Record<
+  (typeof ruleActions)[number],
+  typeof alternatives
+>;
+const preset = z.enum(accessPresets);
+
+export const TableAccess = z.object({
+  table: z.string(),
+  preset: preset.nullable().meta({ description: 'The preset that these rules are, or null.' }),
+  ...ruleLists,
+  columns: columnRules,
+  open_to_changes: z.boolean().meta({ description: 'Every user of the app can change every row.' }),
+});
+
+export const tableRules = z.strictObject({
+  preset: preset.optional().meta({ description: 'The rules to start from.' }),
+  read: alternatives.optional(),
+  insert: alternatives.optional(),
+  update: alternatives.optional(),
+  delete: alternatives.optional(),
+  write: alternatives.optional().meta({ description: 'The same for insert, update and delete.' }),
+  columns: columnRules.optional(),
+});
+
 export const Table = z.object({
   id: uuid,
   app_id: uuid,
@@ -87,6 +141,8 @@ export const Table = z.object({
 
 export const ListedTable = Table.extend({
   grants: z.int().meta({ description: 'The number of table grants.' }),
+  access: preset.or(z.literal('custom')),
+  open_to_changes: z.boolean().meta({ description: 'Every user of the app can change every row.' }),
 });
 
 export const Index = z.object({
@@ -127,6 +183,10 @@ export const createTable = {
     columns: z.array(columnInput).max(columnsPerTableMax).default([]),
     owner_column: columnName.nullable().default(null),
     description: description.default(''),
+    access: z
+      .union([preset, tableRules])
+      .optional()
+      .meta({ description: 'By default `own` with an owner column, otherwise `read-only`.' }),
   }),
   answer: Table,
 };
@@ -161,6 +221,9 @@ export const addIndex = {
   answer: Index,
 };
 export const dropIndex = { params: tableParams.extend({ index: ref }), answer: empty };
+
+export const getTableAccess = { params: tableParams, answer: TableAccess };
+export const setTableAccess = { params: tableParams, body: tableRules, answer: TableAccess };
 
 export const listTableGrants = { params: tableParams, query: pageQuery, answer: page(TableGrant) };
 export const issueTableGrant = {

@@ -1,4 +1,4 @@
-import { change, owners, ownersOrAdmin, read, remove, update } from './endpoint.ts';
+import { change, owners, ownersOrAdmin, read, remove, replace, tableOwners, update } from './endpoint.ts';
 import type * as shapes from './tables.shapes.ts';
 
 export const tableActions = ['read', 'write'] as const;
@@ -12,14 +12,14 @@ export const listTables = read<typeof shapes.listTables>()({
   id: 'tables.list',
   path: collection,
   summary: "List the app's tables",
-  ...owners,
+  ...tableOwners,
 });
 
 export const createTable = change<typeof shapes.createTable>()({
   id: 'tables.create',
   path: collection,
   summary: 'Create a table',
-  ...owners,
+  ...tableOwners,
   errors: ['unique_violation', 'limit_reached', 'app_not_active'],
 });
 
@@ -27,14 +27,14 @@ export const getTable = read<typeof shapes.getTable>()({
   id: 'tables.get',
   path: one,
   summary: 'Get a table with its columns',
-  ...owners,
+  ...tableOwners,
 });
 
 export const updateTable = update<typeof shapes.updateTable>()({
   id: 'tables.update',
   path: one,
   summary: 'Rename a table or change its description',
-  ...owners,
+  ...tableOwners,
   errors: [...shapeErrors, 'unique_violation'],
 });
 
@@ -42,7 +42,7 @@ export const dropTable = remove<typeof shapes.dropTable>()({
   id: 'tables.drop',
   path: one,
   summary: 'Delete a table with all of its rows',
-  ...owners,
+  ...tableOwners,
   errors: shapeErrors,
   irreversible: true,
 });
@@ -51,7 +51,7 @@ export const addColumn = change<typeof shapes.addColumn>()({
   id: 'columns.add',
   path: `${one}/columns`,
   summary: 'Add a column',
-  ...owners,
+  ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'limit_reached', 'not_null_violation'],
 });
 
@@ -59,7 +59,7 @@ export const updateColumn = update<typeof shapes.updateColumn>()({
   id: 'columns.update',
   path: `${one}/columns/{column}`,
   summary: 'Rename a column, or change its nullability or default',
-  ...owners,
+  ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'not_null_violation', 'immutable_field'],
 });
 
@@ -67,7 +67,7 @@ export const dropColumn = remove<typeof shapes.dropColumn>()({
   id: 'columns.drop',
   path: `${one}/columns/{column}`,
   summary: 'Delete a column with its values',
-  ...owners,
+  ...tableOwners,
   errors: [...shapeErrors, 'column_in_use'],
   irreversible: true,
 });
@@ -76,14 +76,14 @@ export const listIndexes = read<typeof shapes.listIndexes>()({
   id: 'indexes.list',
   path: `${one}/indexes`,
   summary: 'List the indexes and unique constraints of a table',
-  ...owners,
+  ...tableOwners,
 });
 
 export const addIndex = change<typeof shapes.addIndex>()({
   id: 'indexes.add',
   path: `${one}/indexes`,
   summary: 'Add an index or a unique constraint',
-  ...owners,
+  ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'limit_reached'],
 });
 
@@ -91,7 +91,22 @@ export const dropIndex = remove<typeof shapes.dropIndex>()({
   id: 'indexes.drop',
   path: `${one}/indexes/{index}`,
   summary: 'Delete an index or a unique constraint',
-  ...owners,
+  ...tableOwners,
+  errors: shapeErrors,
+});
+
+export const getTableAccess = read<typeof shapes.getTableAccess>()({
+  id: 'tables.getAccess',
+  path: `${one}/access`,
+  summary: 'Get the rules of a table: who may do what with its rows',
+  ...tableOwners,
+});
+
+export const setTableAccess = replace<typeof shapes.setTableAccess>()({
+  id: 'tables.setAccess',
+  path: `${one}/access`,
+  summary: 'Set the rules of a table; what is absent stays as it is',
+  ...tableOwners,
   errors: shapeErrors,
 });
 

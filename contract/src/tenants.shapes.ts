@@ -3,10 +3,12 @@ import { appParams } from './apps.shapes.ts';
 import { memberStatuses, tenantRoles } from './identity.ts';
 import { resourceTiers } from './limits.ts';
 import {
+  chars,
   displayName,
   empty,
   page,
   pageQuery,
+  ref,
   someOf,
   tenantParams,
   text,
@@ -15,7 +17,13 @@ import {
   uuid,
   wholeNumber,
 } from './shapes.ts';
-import { deploymentReviews, tenantNameCharsMax } from './tenants.ts';
+import {
+  attributeNameFault,
+  deploymentReviews,
+  inviteOnlyPeopleMax,
+  memberAttributeCharsMax,
+  tenantNameCharsMax,
+} from './tenants.ts';
 
 export const Tenant = z.object({
   id: uuid,
@@ -25,6 +33,13 @@ export const Tenant = z.object({
   review_deployments: z.enum(deploymentReviews).meta({
     description:
       'Which running apps need a review of each new deployment: those with visibility `internet`, all beyond `private`, or none.',
+  }),
+  invite_only_people_max: z.int().meta({
+    description:
+      'A request for `invite_only` of an app with at most this many invited people, and no groups, is approved by policy at once; 0: never.',
+  }),
+  access_requests: z.boolean().meta({
+    description: 'Whether members may learn that an `invite_only` app exists, and ask its owners for access.',
   }),
   require_second_factor: z.boolean(),
   created_at: timestamp,
@@ -38,7 +53,18 @@ export const Member = z.object({
   name: z.string(),
   role: z.enum(tenantRoles),
   status: z.enum(memberStatuses),
+  attributes: z.record(z.string(), z.string()).meta({
+    description: 'Values for filters of rows: `@me.region` is the attribute `region` of the caller.',
+  }),
   since: timestamp,
+});
+
+/** An empty value removes the attribute. */
+const attributeChanges = z.record(text, chars(0, memberAttributeCharsMax)).superRefine((changes, issues) => {
+  for (const name of Object.keys(changes)) {
+    const message = attributeNameFault(name);
+    if (message !== null) issues.addIssue({ code: 'custom', path: [name], message });
+  }
 });
 
 export const AuditEntry = z.object({
@@ -66,6 +92,8 @@ export const updateTenant = {
       description: 'Checked when a tier is chosen; apps with a larger tier keep it.',
     }),
     review_deployments: z.enum(deploymentReviews),
+    invite_only_people_max: z.int().min(0).max(inviteOnlyPeopleMax),
+    access_requests: z.boolean(),
     require_second_factor: z.boolean().meta({
       description: 'Members who sign in with a password must add a passkey or an authenticator app.',
     }),
@@ -78,6 +106,20 @@ export const listMembers = {
     q: text.min(1).max(200).optional().meta({ description: 'Part of a name or e-mail address.' }),
   }),
   answer: page(Member),
+};
+const memberRefParams = tenantParams.extend({
+  userID: ref.meta({ description: "A user's id, or a member's e-mail address." }),
+});
+export const getMember = { params: memberRefParams, answer: Member };
+export const updateMember = {
+  params: memberRefParams,
+  body: someOf({
+    role: z.enum(tenantRoles),
+    attributes: attributeChanges.meta({
+      description: 'Attributes to set; an empty value removes one, and others stay.',
+    }),
+  }),
+  answer: Member,
 };
 export const setMember = {
   params: memberParams,

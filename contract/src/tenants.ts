@@ -1,9 +1,24 @@
+import { namePattern } from './columns.ts';
 import { admins, anyMember, member, read, remove, replace, update, who } from './endpoint.ts';
 import type * as shapes from './tenants.shapes.ts';
 
 export const tenantNameCharsMax = 200;
 /** Visibilities of running apps whose new deployments need a review: `internet`, all beyond `private`, or none. */
 export const deploymentReviews = ['internet', 'all', 'off'] as const;
+
+/** At most this many invited people without a review; an app has at most as many members (`appMembersMax`). */
+export const inviteOnlyPeopleMax = 1_000;
+
+export const memberAttributesMax = 32;
+export const memberAttributeCharsMax = 256;
+/** `@me.<name>` of a filter has these meanings already. */
+export const memberAttributesReserved: readonly string[] = ['id', 'email', 'roles', 'groups'];
+
+/** What is wrong with the name of an attribute, or null. */
+export function attributeNameFault(name: string): string | null {
+  if (!namePattern.test(name)) return 'must be 1 to 63 of a-z, 0-9 and _, and begin with a letter';
+  return memberAttributesReserved.includes(name) ? `is reserved: @me.${name} has another meaning` : null;
+}
 
 export const listTenants = read<typeof shapes.listTenants>()({
   id: 'tenants.list',
@@ -34,10 +49,25 @@ export const listMembers = read<typeof shapes.listMembers>()({
   ...admins,
 });
 
+export const getMember = read<typeof shapes.getMember>()({
+  id: 'members.get',
+  path: '/api/v1/tenants/{tenantID}/members/{userID}',
+  summary: 'Get a member of a tenant',
+  ...admins,
+});
+
 export const setMember = replace<typeof shapes.setMember>()({
   id: 'members.set',
   path: '/api/v1/tenants/{tenantID}/members/{userID}',
   summary: "Add a user to the tenant, or change the member's role",
+  ...admins,
+  errors: ['last_admin'],
+});
+
+export const updateMember = update<typeof shapes.updateMember>()({
+  id: 'members.update',
+  path: '/api/v1/tenants/{tenantID}/members/{userID}',
+  summary: "Change a member's role or attributes; with a role, also add a user to the tenant",
   ...admins,
   errors: ['last_admin'],
 });

@@ -1,17 +1,25 @@
+import { createAppToken } from './app-token.ts';
 import { toPathStep } from './encode.ts';
+import { environment } from './environment.ts';
+import { Objects } from './objects.ts';
 import type { SignIn } from './sign-in.ts';
 import { Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
 
 export type DatabaseTypes<DB> = { [Name in keyof DB]: { Row: object; Insert: object; Update: object } };
 
-export type Auth = { apiKey: string } | { token: () => string | Promise<string> } | SignIn;
+export type Auth = { apiKey: string } | { token: () => string | Promise<string> } | Pick<SignIn, 'getToken'>;
 
+/** On a server of the platform all of it is optional: the client takes it from the environment, and acts as the app itself. */
 export interface ClientOptions {
-  baseUrl: string;
-  tenant: string;
-  app: string;
-  auth: Auth;
+  /** Default: `SVC_API_URL`, else `SVC_BASE_URL`. */
+  baseUrl?: string;
+  /** Default: `SVC_TENANT`. */
+  tenant?: string;
+  /** Default: `SVC_APP`. */
+  app?: string;
+  /** Default: the app's own identity. */
+  auth?: Auth;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Applies to the whole response, but only to the start of an export. Default: 60 seconds. */
   timeoutMs?: number;
@@ -27,12 +35,14 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
   : DescribedClient<DB>;
 
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
+  storage: Objects;
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
 }
 
 interface AnyClient {
+  storage: Objects;
   table<
     Row extends object = Anything,
     Insert extends object = Partial<Row>,
@@ -41,20 +51,40 @@ interface AnyClient {
 }
 
 export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(
-  options: ClientOptions,
+  options: ClientOptions = {},
 ): Client<DB> {
-  const { tenant, app, fetch: ask = (url, init) => fetch(url, init) } = options;
+  const { fetch: ask = (url, init) => fetch(url, init) } = options;
+  const env = environment();
+  const baseUrl = required('baseUrl', options.baseUrl ?? env.SVC_API_URL ?? env.SVC_BASE_URL).replace(
+    /\/+$/,
+    '',
+  );
+  const tenant = toPathStep(required('tenant', options.tenant ?? env.SVC_TENANT));
+  const app = toPathStep(required('app', options.app ?? env.SVC_APP));
+  const auth = options.auth ?? createAppToken({ fetch: ask }) ?? undefined;
   const transport = createTransport({
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
-    credential: credentialOf(options.auth),
+    baseUrl,
+    credential: credentialOf(required('auth', auth)),
     fetch: ask,
     timeoutMs: options.timeoutMs ?? 60_000,
     retriesMax: options.retriesMax ?? 3,
   });
-  const base = `/data/${toPathStep(tenant)}/${toPathStep(app)}`;
   return {
-    table: (name: string) => new Table({ transport, path: `${base}/${toPathStep(name)}` }),
+    table: (name: string) => new Table({ transport, path: `/data/${tenant}/${app}/${toPathStep(name)}` }),
+    storage: new Objects({
+      transport,
+      baseUrl,
+      path: `/api/v1/tenants/${tenant}/apps/${app}/storage`,
+      fetch: ask,
+    }),
   } as Client<DB>;
+}
+
+function required<T>(name: keyof ClientOptions, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new TypeError(
+    `createClient needs ${name}: only on a server of the platform does it come from the environment.`,
+  );
 }
 
 function credentialOf(auth: Auth): Credential {

@@ -2,6 +2,15 @@
 export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
+export type {
+  ListObjectsOptions,
+  ObjectBody,
+  ObjectList,
+  Objects,
+  ObjectUrl,
+  PutOptions,
+  StoredObject,
+} from './objects.ts';
 export type { CallOptions, CountOptions, Page, Query } from './query.ts';
 export {
   createSignIn,

@@ -1,3 +1,5 @@
+import { environment } from './environment.ts';
+
 export interface AppUser {
   id: string;
   email: string;
@@ -165,9 +167,4 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^[\w-]+$/.test(text) || text.length % 4 === 1) return null;
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-}
-
-function environment(): Record<string, string | undefined> {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return process?.env ?? {};
 }

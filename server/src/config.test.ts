@@ -82,6 +82,22 @@ test('passwords can be turned off where another provider signs people in', () =>
   expect(() => readConfig({ SVC_LOCAL_PASSWORDS: 'off' })).toThrow('SVC_OIDC_ISSUER');
 });
 
+test('attributes of members follow claims: attribute=claim, or a name for both', () => {
+  const provider = {
+    SVC_OIDC_ISSUER: 'https://id.example.com',
+    SVC_OIDC_CLIENT_ID: 'svc',
+    SVC_OIDC_CLIENT_SECRET: 'secret',
+  };
+  const claims = (text: string) => readConfig({ ...provider, SVC_OIDC_ATTRIBUTE_CLAIMS: text }).upstream;
+  expect(claims(' region=https://id.example.com/zone=1, department,')?.attributeClaims).toEqual({
+    region: 'https://id.example.com/zone=1',
+    department: 'department',
+  });
+  expect(readConfig(provider).upstream?.attributeClaims).toEqual({});
+  for (const wrong of ['Region', 'region=', 'email=mail', '=x'])
+    expect(() => claims(wrong)).toThrow('SVC_OIDC_ATTRIBUTE_CLAIMS');
+});
+
 test('the default resolvers are those of the system', () => {
   const none = { dns: { servers: null, port: 53 }, edgeAddresses: null, caaId: null };
   expect(readConfig({}).domains).toEqual(none);

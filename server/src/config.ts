@@ -3,6 +3,7 @@ import {
   readAcme,
   readAppsDomain,
   readBaseUrl,
+  readConnectorNetworks,
   readDomains,
   readEdgeCacheBytes,
   readEdgePort,
@@ -22,6 +23,7 @@ import {
   readObjectStore,
   readRuntime,
   readSeed,
+  readTrustedIssuers,
   readUpstream,
 } from './config/services.ts';
 import { type Environment, readChoice, readPort } from './config/values.ts';
@@ -82,11 +84,15 @@ export function readConfig(env: Environment) {
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */
     rawDatabaseUrl: readDatabaseUrl(env, 'SVC_RAW_DATABASE_URL'),
+    /** Networks that connectors may connect to; null: all but those of this machine. */
+    connectorNetworks: readConnectorNetworks(env),
     objectStore: readObjectStore(env),
     seed: readSeed(env, baseUrl),
     localPasswords: readLocalPasswords(env),
     logLevel: readChoice(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     upstream: readUpstream(env),
+    /** OpenID issuers in private networks that service accounts may trust. */
+    trustedIssuers: readTrustedIssuers(env),
     checkAnswers: readChoice(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
     gitHost: readGitHost(env),
     runtime: readRuntime(env, { baseUrl, dataDir }),

@@ -1,4 +1,4 @@
-import { type NodeApp, newNodeApp, nodeApp } from '../apps.ts';
+import { insertPreview, type NodeApp, newNodeApp, nodeApp } from '../apps.ts';
 import { admin } from '../commands.ts';
 import { queryDatabase } from '../database.ts';
 import {
@@ -55,7 +55,7 @@ export interface ConsoleWorld {
   /** A program that runs, with tables, storage and all the rest. */
   booking: NodeApp;
   /** Deployments of that program, and the slug of an app of which nothing is deployed yet. */
-  ran: { failedDeployment: string; liveDeployment: string; draft: string };
+  ran: { failedDeployment: string; liveDeployment: string; run: string; draft: string };
   /** Static files: one release is active, one staged. */
   handbook: { id: string; slug: string; base: string; activeRelease: string; stagedRelease: string };
   governed: Governed;
@@ -76,6 +76,7 @@ export async function newConsoleWorld(server: RunningServer): Promise<ConsoleWor
     }),
   );
   await fillTables(tenant, booking);
+  await fillServiceAccounts(booking);
   const ran = await fillRun(tenant, booking);
   const handbook = await newHandbook(tenant);
   await fillSites(booking);
@@ -108,6 +109,17 @@ async function fillTables(tenant: Tenant, { base, slug, owner }: NodeApp): Promi
   ];
   for (const [principal_type, principal_id, actions] of grants)
     await post(owner, `${bookings}/grants`, { principal_type, principal_id, actions });
+}
+
+/** One that CI uses without a secret, and that has a token. */
+async function fillServiceAccounts({ base, owner }: NodeApp): Promise<void> {
+  const accounts = `${base}/service-accounts`;
+  await post(owner, accounts, { name: 'ci', actions: ['tables', 'deploy'] });
+  await post(owner, `${accounts}/ci/tokens`, { name: 'nightly import' });
+  await post(owner, `${accounts}/ci/trust`, {
+    issuer: 'https://token.actions.githubusercontent.com',
+    claims: { repository: 'northwind/booking', ref: 'refs/heads/main' },
+  });
 }
 
 const rooms = ['Alcove', 'Boiler room', 'Crow’s nest', 'Deck', 'Engine room'];
@@ -173,7 +185,10 @@ async function newHandbook(tenant: Tenant): Promise<ConsoleWorld['handbook']> {
 }
 
 /** The ids of what tenant admins manage, one of each. */
-export type Governed = Record<'group' | 'category' | 'connector' | 'preset' | 'policy' | 'grant', string>;
+export type Governed = Record<
+  'group' | 'category' | 'connector' | 'preset' | 'policy' | 'grant' | 'request',
+  string
+>;
 
 async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
   const create = async (path: string, body: object): Promise<string> =>
@@ -234,7 +249,14 @@ async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
     connector_id: connector,
     preset_id: 'reader',
   });
-  return { group, category, connector, preset, policy, grant };
+  const request = await post(member, `${base}/grant-requests`, {
+    connector_id: connector,
+    preset_id: 'reader',
+    scope_resource_paths: ['hr/people'],
+    duration_seconds: 8 * 3600,
+    reason: 'Check the list of new colleagues',
+  });
+  return { group, category, connector, preset, policy, grant, request: request.id };
 }
 
 /** The slugs of two published apps, and the ids of requests to publish them. */
@@ -283,7 +305,12 @@ export function talkingApp(version: string): Files {
   const files = nodeApp(version);
   return {
     ...files,
-    'svc.yaml': 'build: node build.js\nstart: node server.js\n',
+    'svc.yaml': `build: node build.js
+start: node server.js
+schedules:
+  - { name: reminders, cron: "0 7 * * MON-FRI", timezone: Europe/Berlin, run: node build.js }
+  - { name: clean-up, cron: "30 2 * * *", path: /clean-up }
+`,
     'build.js': `
 for (const step of ['Reading 42 modules', 'Bundling', '\\u001b[32mBuilt\\u001b[0m in 0.4 s']) console.log(step);
 `,
@@ -310,12 +337,18 @@ async function fillRun(tenant: Tenant, app: NodeApp): Promise<ConsoleWorld['ran'
     'build.js': "throw new Error('rooms.json is not there');\n",
   });
   await deploy(app, talkingApp('one'));
-  const liveDeployment = await deploy(app, talkingApp('two'));
+  const Procfile = 'reminders: node -e "setInterval(() => console.log(\'nothing is due\'), 60000)"\n';
+  const liveDeployment = await deploy(app, { ...talkingApp('two'), Procfile });
   await app.answers('two', 10_000);
   for (const path of ['/', '/rooms', '/rooms/7', '/desks?day=monday']) await app.ask(path);
   await fillMetrics(tenant, app);
+  await done(owner.call('POST', `${app.base}/schedules/clean-up/run`));
+  const { id: run } = await done(
+    owner.call('POST', `${app.base}/runs`, { command: 'node build.js; exit 3' }),
+  );
+  await insertPreview(tenant.server, app.id);
   const draft = await newApp(tenant, { owner }, { name: 'Lunch votes', summary: 'Where to today?' });
-  return { failedDeployment, liveDeployment, draft: draft.slug };
+  return { failedDeployment, liveDeployment, run, draft: draft.slug };
 }
 
 /** Pushes the files, waits until their deployment has ended, and returns its id. */

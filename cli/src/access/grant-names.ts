@@ -26,6 +26,7 @@ export async function nameGrants<T>(ctx: Ctx, answer: T, whose: 'mine' | 'all'):
     subject_name: whose === 'mine' ? (names.get(grant.subject_id) ?? 'you') : names.get(grant.subject_id),
     connector_name: names.get(grant.connector_id),
     preset_name: names.get(grant.preset_id),
+    granted_by_name: names.get(grant.granted_by),
   }));
   return (Array.isArray(answer) ? items : { ...answer, items }) as T;
 }
@@ -33,10 +34,11 @@ export async function nameGrants<T>(ctx: Ctx, answer: T, whose: 'mine' | 'all'):
 async function myNames(ctx: Ctx): Promise<Map<string, string>> {
   const params = { tenantID: await resolveTenant(ctx) };
   const terms = (await ctx.client()).call(getMyGrantTerms, { params });
-  const named = terms.then(({ connectors, presets, groups }): Named[] => [
+  const named = terms.then(({ connectors, presets, groups, people }): Named[] => [
     ...connectors,
     ...presets,
     ...groups,
+    ...people,
   ]);
   return byId(await named.catch(() => []));
 }

@@ -95,8 +95,8 @@ export const deploymentsWait = defineCommand({
   words: 'deployments wait',
   summary: 'Wait until a deployment has ended',
   description:
-    'Exits with 0 when it is live (or was, and has been superseded), with 9 if it failed, was canceled or was skipped, ' +
-    'with 11 if a person must review it first, and with 10 if --timeout passes. The deployment continues then, and ' +
+    'Exits with 0 when it is live (or was, and has been superseded), with 9 if it failed, was canceled or skipped, ' +
+    'or was rejected in its review, with 11 if a person must review it first, and with 10 if --timeout passes. The deployment continues then, and ' +
     'after Ctrl-C. Of a failed one the last lines of the build log are shown. ' +
     deployCredential,
   kind: 'read',
@@ -184,7 +184,10 @@ export const deploymentsCancel = defineCommand({
 
 export const psCommand = defineCommand({
   words: 'ps',
-  summary: 'List the running instances of an app',
+  summary: 'List the running instances of an app, by process',
+  description:
+    'web answers requests; other processes come from the Procfile or from processes in svc.yaml. An app that sleeps shows ' +
+    'the instances that the next request starts.',
   kind: 'read',
   flags: { ...appFlag, ...pageFlags },
   endpoint: listInstances,
@@ -207,6 +210,7 @@ export const logsCommand = defineCommand({
     ...appFlag,
     ...logFlags,
     deployment: { type: 'string', placeholder: 'id', summary: 'Only lines of this deployment' },
+    process: { type: 'string', placeholder: 'name', summary: 'Only lines of this process, such as worker' },
   },
   run: async (ctx, { flags }) => {
     const [{ followLog, showLog }, { resolveTenant }] = await Promise.all([
@@ -218,12 +222,16 @@ export const logsCommand = defineCommand({
       tenantID: await resolveTenant(ctx),
       app: flags.app,
       deployment: flags.deployment,
+      process: flags.process,
     };
     const tail = flags.tail ?? tailDefault;
     return flags.follow ? followLog(ctx, source, tail) : showLog(ctx, source, tail);
   },
   output: async () => (await import('../output/schemas.ts')).logSchema,
-  examples: { '--app pet-shop --tail 50': 'Show the latest lines' },
+  examples: {
+    '--app pet-shop --tail 50': 'Show the latest lines',
+    '--app pet-shop --process worker': 'Show the lines of one process',
+  },
 });
 
 export const metricsCommand = defineCommand({
@@ -233,9 +241,10 @@ export const metricsCommand = defineCommand({
   flags: {
     ...appFlag,
     range: { type: 'enum', values: metricsRanges, summary: 'Time range (1h)' },
+    process: { type: 'string', placeholder: 'name', summary: 'Only this process, such as worker' },
   },
   endpoint: getAppMetrics,
-  input: ({ flags }) => ({ query: { range: flags.range } }),
+  input: ({ flags }) => ({ query: { range: flags.range, process: flags.process } }),
   text: metricsText,
   examples: {
     '--app pet-shop': 'The last hour, by the minute',

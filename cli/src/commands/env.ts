@@ -1,14 +1,23 @@
-import { changeEnv, listEnv } from '@svc/contract/deployments.ts';
+import { changeEnv, envEnvironments, listEnv } from '@svc/contract/deployments.ts';
 import { defineCommand } from '../command.ts';
 import { appFlag } from '../inputs/common.ts';
 import { envView } from '../views/apps.ts';
+
+const environmentFlag = {
+  environment: {
+    type: 'enum',
+    values: envEnvironments,
+    summary: 'Of the app itself, or of the previews of its branches (production)',
+  },
+} as const;
 
 export const envList = defineCommand({
   words: 'env list',
   summary: 'List the environment variables of an app by name; values are never shown',
   kind: 'read',
-  flags: appFlag,
+  flags: { ...appFlag, ...environmentFlag },
   endpoint: listEnv,
+  input: ({ flags }) => ({ query: { environment: flags.environment } }),
   pages: 'all',
   view: envView,
   examples: { '--app pet-shop': 'List names and origins' },
@@ -25,6 +34,7 @@ export const envSet = defineCommand({
   positionals: [{ name: 'pairs', summary: 'NAME=value', optional: true, repeated: true }],
   flags: {
     ...appFlag,
+    ...environmentFlag,
     'from-file': {
       type: 'string',
       placeholder: 'file',
@@ -39,14 +49,15 @@ export const envSet = defineCommand({
   oneRequired: [['pairs', 'from-file', 'stdin']],
   run: async (ctx, { positionals, flags }) => {
     const { setEnv } = await import('../env/set-env.ts');
-    const { app, 'from-file': fromFile, stdin } = flags;
-    return setEnv(ctx, { app, pairs: positionals.pairs, fromFile, stdin });
+    const { app, environment, 'from-file': fromFile, stdin } = flags;
+    return setEnv(ctx, { app, environment, pairs: positionals.pairs, fromFile, stdin });
   },
   output: async () => (await import('@svc/contract/deployments.shapes.ts')).changeEnv.answer,
   examples: {
     'GREETING=hello MODE=fast --app pet-shop': 'Preview which would change',
     'GREETING=hello --app pet-shop --execute': 'Set one',
     '--stdin API_KEY --app pet-shop --execute': 'Set one without typing its value',
+    'MODE=test --environment preview --app pet-shop --execute': 'Set one for previews of branches',
   },
 });
 
@@ -55,9 +66,11 @@ export const envUnset = defineCommand({
   summary: 'Unset environment variables of an app, effective with the next deployment',
   kind: 'mutate',
   positionals: [{ name: 'names', summary: 'Names of the variables', repeated: true }],
-  flags: appFlag,
+  flags: { ...appFlag, ...environmentFlag },
   endpoint: changeEnv,
-  input: ({ positionals }) => ({ body: { unset: positionals.names } }),
+  input: ({ positionals, flags }) => ({
+    body: { unset: positionals.names, environment: flags.environment },
+  }),
   present: (ctx, answer) => {
     const isChanged = answer.changed !== false;
     ctx.note(

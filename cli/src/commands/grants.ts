@@ -76,7 +76,7 @@ export const grantsGet = defineCommand({
 
 export const grantsCreate = defineCommand({
   words: 'grants create',
-  summary: 'Allow a user or a group to use a connector with a preset, within a scope',
+  summary: 'Allow a user, a group, an app or a service account to use a connector',
   description:
     'Without --scope the grant covers the whole connector. --expires-in counts from the time the command runs, so use ' +
     '--expires-at with --plan.',
@@ -92,6 +92,18 @@ export const grantsCreate = defineCommand({
       type: 'string',
       placeholder: 'group',
       summary: 'Group id or name: its members have the access while they are in it',
+    },
+    app: {
+      type: 'string',
+      placeholder: 'app',
+      summary: "App id or slug: the app's own identity has the access, not its visitors",
+      excludes: ['subject', 'group'],
+    },
+    'service-account': {
+      type: 'string',
+      placeholder: 'account',
+      summary: 'Service account, by id or as app/name',
+      excludes: ['subject', 'group', 'app'],
     },
     connector: { type: 'string', required: true, placeholder: 'connector', summary: 'Connector id or slug' },
     preset: {
@@ -110,12 +122,11 @@ export const grantsCreate = defineCommand({
     'expires-at': { type: 'time', summary: 'Expiry time, RFC 3339', excludes: ['expires-in'] },
     'expires-in': { type: 'duration', min: '1s', summary: 'Lifetime, such as 12h or 30d' },
   },
-  oneRequired: [['subject', 'group']],
+  oneRequired: [['subject', 'group', 'app', 'service-account']],
   endpoint: createGrant,
   input: ({ flags, now }) => ({
     body: {
-      subject_id: flags.subject ?? flags.group ?? '',
-      subject_kind: flags.group === undefined ? ('user' as const) : ('group' as const),
+      ...grantSubject(flags),
       connector_id: flags.connector,
       preset_id: flags.preset,
       policy_ids: flags.policy,
@@ -133,6 +144,19 @@ export const grantsCreate = defineCommand({
     '--group engineers --connector warehouse --preset reader --execute': 'Grant access to a group',
   },
 });
+
+function grantSubject(flags: {
+  subject?: string | undefined;
+  group?: string | undefined;
+  app?: string | undefined;
+  'service-account'?: string | undefined;
+}) {
+  if (flags.group !== undefined) return { subject_id: flags.group, subject_kind: 'group' as const };
+  if (flags.app !== undefined) return { subject_id: flags.app, subject_kind: 'app' as const };
+  const account = flags['service-account'];
+  if (account !== undefined) return { subject_id: account, subject_kind: 'service_account' as const };
+  return { subject_id: flags.subject ?? '', subject_kind: 'user' as const };
+}
 
 function after(now: Date, ms: number): string {
   return new Date(now.getTime() + ms).toISOString();

@@ -1,20 +1,23 @@
 import { perPageMax } from '@svc/contract/limits.ts';
 import {
-  approvePublication,
-  getPublication,
-  listPublications,
-  listPublicationsOfApp,
+  approveReview,
+  getReview,
+  listReviews,
+  listReviewsOfApp,
   publicationStatuses,
   publishedVisibilities,
-  rejectPublication,
+  readReviewLog,
+  rejectReview,
   requestPublication,
-  withdrawPublication,
+  reviewKinds,
+  withdrawReview,
 } from '@svc/contract/review.ts';
 import { defineCommand, describeCall } from '../command.ts';
 import type { Flags } from '../framework/declaration.ts';
 import { sanitize } from '../framework/text.ts';
 import { appFlag, flagFields, pageFlags } from '../inputs/common.ts';
 import { publicationView } from '../views/apps.ts';
+import { reviewView } from '../views/reviews.ts';
 
 const requestFlag = {
   'request-id': {
@@ -26,7 +29,7 @@ const requestFlag = {
 } as const satisfies Flags;
 
 const requestTarget = {
-  positionals: [{ name: 'request', optional: true, summary: 'Id of the request, from svc publish' }],
+  positionals: [{ name: 'request', optional: true, summary: 'Id of the request, from svc review list' }],
   oneRequired: [['request', 'request-id']],
   check: ({ flags, positionals }: { flags: object; positionals: { request: string | undefined } }) =>
     Reflect.get(flags, 'request-id') !== undefined && positionals.request !== undefined
@@ -65,7 +68,11 @@ export const publishCommand = defineCommand({
   view: publicationView,
   settle: async (ctx, result) => {
     if (ctx.mutation.mode !== 'execute') return result;
-    const { id, changed } = Object(result.value) as { id?: unknown; changed?: unknown };
+    const { id, changed, status, reason } = Object(result.value) as Record<string, unknown>;
+    if (status === 'approved') {
+      ctx.note(`${sanitize(String(reason))} The new visibility applies now.`);
+      return result;
+    }
     if (changed === false) ctx.note('This was requested before; the review is pending.');
     ctx.note(
       'The visibility does not change until another tenant admin, or the only one, approves the request:\n' +
@@ -82,10 +89,11 @@ export const publishCommand = defineCommand({
 
 export const reviewList = defineCommand({
   words: 'review list',
-  summary: 'List requests to publish that wait for a review',
+  summary: 'List what waits for a review: publications, promotions and deployments',
   description: 'For tenant admins. Newest first.',
   kind: 'read',
   flags: {
+    kind: { type: 'enum', values: reviewKinds, summary: 'Kind of request' },
     status: {
       type: 'enum',
       values: publicationStatuses,
@@ -93,38 +101,78 @@ export const reviewList = defineCommand({
       summary: 'Status',
     },
     app: { type: 'string', placeholder: 'app', summary: 'Only requests of this app, by id or slug' },
-    visibility: { type: 'enum', values: publishedVisibilities, summary: 'Requested visibility' },
+    visibility: { type: 'enum', values: publishedVisibilities, summary: 'Visibility after the approval' },
     ...pageFlags,
   },
-  endpoint: listPublications,
-  input: ({ flags }) => ({ query: flagFields(flags, 'status', 'app', 'visibility') }),
-  view: publicationView,
+  endpoint: listReviews,
+  input: ({ flags }) => ({ query: flagFields(flags, 'kind', 'status', 'app', 'visibility') }),
+  view: reviewView,
   examples: {
     '': 'List pending requests',
+    '--kind deployment': 'List deployments that wait',
     '--status rejected --all': 'List all rejected requests',
   },
 });
 
-export const reviewGet = defineCommand({
-  words: 'review get',
-  summary: 'Show one request to publish an app',
-  description: 'For the requester, the owners of the app and tenant admins.',
+const reviewRead = {
+  description:
+    'The request, what visitors see now, what they would see, the changed files, and the URL where owners and reviewers ' +
+    'can open it. For the owners of the app and tenant admins.',
   kind: 'read',
   ...requestTarget,
   flags: requestFlag,
-  endpoint: getPublication,
-  view: publicationView,
-  examples: { '01977777-7777-7777-8777-777777777777': 'Show its status and notes' },
+  endpoint: getReview,
+  view: reviewView,
+} as const;
+
+export const reviewGet = defineCommand({
+  ...reviewRead,
+  words: 'review get',
+  summary: 'Show one request and what it would change',
+  examples: { '01977777-7777-7777-8777-777777777777': 'Show its status, notes and differences' },
+});
+
+export const reviewShow = defineCommand({
+  ...reviewRead,
+  words: 'review show',
+  summary: 'Same as svc review get',
+  examples: { '01977777-7777-7777-8777-777777777777': 'Show its status, notes and differences' },
+});
+
+export const reviewLogs = defineCommand({
+  words: 'review logs',
+  summary: 'Show the build log of what is reviewed',
+  description: 'For the owners of the app, and for tenant admins until the decision.',
+  kind: 'read',
+  calls: describeCall(readReviewLog),
+  positionals: [{ name: 'request', summary: 'Id of the request, from svc review list' }],
+  flags: {
+    tail: { type: 'integer', min: 1, max: 1_000, placeholder: 'lines', summary: 'Only the last lines' },
+  },
+  run: async (ctx, { positionals, flags }) => {
+    const [{ showLog }, { resolveTenant }] = await Promise.all([
+      import('../deploy/logs.ts'),
+      import('../session/tenant.ts'),
+    ]);
+    const source = {
+      log: 'review',
+      tenantID: await resolveTenant(ctx),
+      request: positionals.request,
+    } as const;
+    return showLog(ctx, source, flags.tail);
+  },
+  output: async () => (await import('../output/schemas.ts')).logSchema,
+  examples: { '01977777-7777-7777-8777-777777777777 --tail 50': 'Show the end of it' },
 });
 
 export const reviewHistory = defineCommand({
   words: 'review history',
-  summary: 'List past requests to publish, of one app or the whole tenant',
+  summary: 'List past reviews, of one app or the whole tenant',
   description:
     'With --app, all requests of that app, for its owners and tenant admins. Without it, decided and ended requests ' +
     'of the tenant, for tenant admins. Newest first.',
   kind: 'read',
-  calls: `${describeCall(listPublications)}, or with --app ${describeCall(listPublicationsOfApp)}`,
+  calls: `${describeCall(listReviews)}, or with --app ${describeCall(listReviewsOfApp)}`,
   flags: {
     app: { type: 'string', placeholder: 'app', summary: 'Only requests of this app, by id or slug' },
     page: { type: 'integer', min: 1, max: 1_000_000, default: 1, summary: 'Page number, from 1' },
@@ -149,13 +197,13 @@ export const reviewHistory = defineCommand({
     if (app === undefined) {
       // Pending requests are in `svc review list`.
       const input = { params: { tenantID }, query: { page, per_page, status: 'settled' as const } };
-      return { value: await fetchPages(ctx, { endpoint: listPublications, input, pages }) };
+      return { value: await fetchPages(ctx, { endpoint: listReviews, input, pages }) };
     }
     const input = { params: { tenantID, app }, query: { page, per_page } };
-    return { value: await fetchPages(ctx, { endpoint: listPublicationsOfApp, input, pages }) };
+    return { value: await fetchPages(ctx, { endpoint: listReviewsOfApp, input, pages }) };
   },
-  output: async () => (await import('@svc/contract/review.shapes.ts')).listPublications.answer,
-  view: publicationView,
+  output: async () => (await import('@svc/contract/review.shapes.ts')).listReviews.answer,
+  view: reviewView,
   examples: {
     '--app pet-shop': 'List the requests of an app and their results',
     '--page 2 --page-size 50': 'List earlier decisions in the tenant',
@@ -164,16 +212,17 @@ export const reviewHistory = defineCommand({
 
 export const reviewApprove = defineCommand({
   words: 'review approve',
-  summary: 'Approve a request to publish an app, and apply its visibility',
+  summary: 'Approve a publication, a promotion or a deployment',
   description:
-    'For tenant admins other than the requester, unless the requester is the only admin. The approval covers what was ' +
-    'deployed at the time of the request: another deployment ends the request.',
+    'For tenant admins other than the requester, unless the requester is the only admin. A publication widens the ' +
+    'visibility; a promotion or a deployment goes live. The approval covers what was requested: another deployment ends ' +
+    'the request.',
   kind: 'mutate',
   ...requestTarget,
   flags: { ...requestFlag, note: { type: 'string', summary: 'What you have reviewed' } },
-  endpoint: approvePublication,
+  endpoint: approveReview,
   input: ({ flags }) => ({ body: { note: flags.note } }),
-  view: publicationView,
+  view: reviewView,
   examples: {
     '01977777-7777-7777-8777-777777777777': 'Preview who would see it',
     "01977777-7777-7777-8777-777777777777 --note 'looks right' --execute": 'Approve it',
@@ -182,15 +231,15 @@ export const reviewApprove = defineCommand({
 
 export const reviewReject = defineCommand({
   words: 'review reject',
-  summary: 'Reject a request to publish an app, with a reason',
+  summary: 'Reject a publication, a promotion or a deployment, with a reason',
   description:
-    'For tenant admins, and for owners other than the requester. The visibility of the app does not change.',
+    'For tenant admins, and for owners other than the requester. Visitors see what they saw before.',
   kind: 'mutate',
   ...requestTarget,
   flags: { ...requestFlag, reason: { type: 'string', required: true, summary: 'Reason' } },
-  endpoint: rejectPublication,
+  endpoint: rejectReview,
   input: ({ flags }) => ({ body: { reason: flags.reason } }),
-  view: publicationView,
+  view: reviewView,
   examples: {
     "01977777-7777-7777-8777-777777777777 --reason 'the prices are wrong' --execute":
       'Reject it with a reason',
@@ -199,12 +248,12 @@ export const reviewReject = defineCommand({
 
 export const reviewWithdraw = defineCommand({
   words: 'review withdraw',
-  summary: 'Withdraw a request to publish',
+  summary: 'Withdraw a request for a review',
   description: 'For the requester and the owners of the app.',
   kind: 'mutate',
   ...requestTarget,
   flags: requestFlag,
-  endpoint: withdrawPublication,
-  view: publicationView,
+  endpoint: withdrawReview,
+  view: reviewView,
   examples: { '01977777-7777-7777-8777-777777777777 --execute': 'Withdraw it' },
 });

@@ -185,7 +185,11 @@ export const rowsExport = defineCommand({
       throw usageError(
         `--format csv and --output ${ctx.globals.format} cannot be combined, unless --to names a file.`,
       );
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const { exportRows } = await import('../rows/export-rows.ts');
     return exportRows(ctx, rows, {
       query: rowQuery(flags),

@@ -8,7 +8,7 @@ import {
   updateRow,
 } from '@svc/contract/rows-endpoints.ts';
 import { defineCommand, objectSchema } from '../command.ts';
-import { appFlag, pageFlags } from '../inputs/common.ts';
+import { pageFlags } from '../inputs/common.ts';
 import { listMany, listPage } from '../rows/list-rows.ts';
 import {
   changeRow,
@@ -23,6 +23,7 @@ import {
   rowsCredential,
   rowsOutput,
   rowsResult,
+  sourceFlags,
   tablePositional,
 } from '../rows/row-command.ts';
 import { openRows, type QueryPair } from '../rows/rows-client.ts';
@@ -53,7 +54,11 @@ export const rowsList = defineCommand({
   },
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const begin: QueryPair[] = flags.cursor === undefined ? [] : [['cursor', flags.cursor]];
     const query = [...rowQuery(flags), ...begin];
     const limit = flags.limit ?? (flags.all ? Number.POSITIVE_INFINITY : undefined);
@@ -70,6 +75,7 @@ export const rowsList = defineCommand({
     "pets --app shop --filter 'or=(age.gt.3,name.is.null)' --select id,name --all -o jsonl":
       'Every row that matches one of two conditions, one per line',
     'pets --app shop --limit 500 --json': 'The first 500 rows',
+    'sales/orders --connector warehouse --filter total=gt.100': 'Rows of another database that a grant opens',
   },
 });
 
@@ -82,7 +88,7 @@ export const rowsGet = defineCommand({
   calls: `${getRow.method} ${getRow.path}`,
   positionals: [tablePositional, idPositional],
   flags: {
-    ...appFlag,
+    ...sourceFlags,
     select: rowQueryFlags.select,
     'with-etag': {
       type: 'boolean',
@@ -90,7 +96,11 @@ export const rowsGet = defineCommand({
     },
   },
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const { body, headers } = await rows.call({ of: { id: positionals.id }, query: rowQuery(flags) });
     const row = body as Record<string, unknown>;
     const value = flags['with-etag'] ? { etag: headers.get('etag'), row } : row;
@@ -111,11 +121,15 @@ export const rowsInsert = defineCommand({
   credential: 'login_or_pat',
   calls: `${insertRows.method} ${insertRows.path}`,
   positionals: [tablePositional],
-  flags: { ...appFlag, ...rowDataFlags },
+  flags: { ...sourceFlags, ...rowDataFlags },
   oneRequired: [['data', 'from-file']],
   run: async (ctx, { flags, positionals }) => {
     const body = await readRowData(ctx, flags);
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     return changeRow(ctx, rows, { method: 'POST', body }, (answer) => rowsResult(ctx, answer.body, []));
   },
   output: rowOutput,
@@ -134,7 +148,7 @@ export const rowsUpdate = defineCommand({
   calls: `${updateRow.method} ${updateRow.path}`,
   positionals: [tablePositional, idPositional],
   flags: {
-    ...appFlag,
+    ...sourceFlags,
     ...rowDataFlags,
     'if-match': {
       type: 'string',
@@ -145,7 +159,11 @@ export const rowsUpdate = defineCommand({
   oneRequired: [['data', 'from-file']],
   run: async (ctx, { flags, positionals }) => {
     const body = await readRowData(ctx, flags);
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const etag = flags['if-match'];
     const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoted(etag) };
     const call = { method: 'PATCH', of: { id: positionals.id }, body, headers } as const;
@@ -171,9 +189,13 @@ export const rowsDelete = defineCommand({
   credential: 'login_or_pat',
   calls: `${deleteRow.method} ${deleteRow.path}`,
   positionals: [tablePositional, idPositional],
-  flags: appFlag,
+  flags: sourceFlags,
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const call = { method: 'DELETE', of: { id: positionals.id } } as const;
     return changeRow(ctx, rows, call, () => ({ value: { deleted: true, id: positionals.id } }));
   },
@@ -199,7 +221,11 @@ export const rowsCount = defineCommand({
   },
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, { app: flags.app, table: positionals.table });
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
     const mode: QueryPair[] = flags.mode === undefined ? [] : [['count', flags.mode]];
     const { body } = await rows.call({ of: 'count', query: [...rowQuery(flags), ...mode] });
     return { value: body, text: () => `${(body as { count: number }).count}\n` };

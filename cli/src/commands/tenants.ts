@@ -2,11 +2,13 @@ import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
 import {
   deploymentReviews,
+  getMember,
   getTenant,
+  inviteOnlyPeopleMax,
   listMembers,
   listTenants,
   removeMember,
-  setMember,
+  updateMember,
   updateTenant,
 } from '@svc/contract/tenants.ts';
 import { defineCommand, objectSchema } from '../command.ts';
@@ -37,7 +39,8 @@ export const tenantsUpdate = defineCommand({
   description:
     'Apps with a larger tier keep it until another is chosen; the preview shows how many there are. ' +
     '--review-deployments says which running apps need a review of each new deployment before it goes live: ' +
-    'those with visibility internet, all that are not private, or none (off).',
+    'those with visibility internet, all that are not private, or none (off). --invite-only-people-max lets apps with few ' +
+    'invited people become invite_only without a review.',
   kind: 'mutate',
   flags: {
     name: { type: 'string', summary: 'New name' },
@@ -47,19 +50,42 @@ export const tenantsUpdate = defineCommand({
       values: deploymentReviews,
       summary: 'Apps whose new deployments need a review',
     },
+    'invite-only-people-max': {
+      type: 'integer',
+      min: 0,
+      max: inviteOnlyPeopleMax,
+      placeholder: 'people',
+      summary: 'Invited people up to which invite_only needs no review; 0 for never',
+    },
+    'access-requests': {
+      type: 'enum',
+      values: ['yes', 'no'],
+      summary: 'Whether members may ask for access to invite_only apps whose URL they know',
+    },
     'require-second-factor': {
       type: 'enum',
       values: ['yes', 'no'],
       summary: 'Whether members with a password need a passkey or an authenticator app',
     },
   },
-  oneRequired: [['name', 'max-resource-tier', 'review-deployments', 'require-second-factor']],
+  oneRequired: [
+    [
+      'name',
+      'max-resource-tier',
+      'review-deployments',
+      'invite-only-people-max',
+      'access-requests',
+      'require-second-factor',
+    ],
+  ],
   endpoint: updateTenant,
-  input: ({ flags: { 'require-second-factor': required, ...flags } }) => ({
+  input: ({ flags: { 'require-second-factor': required, 'access-requests': requests, ...flags } }) => ({
     body: {
       name: flags.name,
       max_resource_tier: flags['max-resource-tier'],
       review_deployments: flags['review-deployments'],
+      invite_only_people_max: flags['invite-only-people-max'],
+      access_requests: requests === undefined ? undefined : requests === 'yes',
       require_second_factor: required === undefined ? undefined : required === 'yes',
     },
   }),
@@ -67,6 +93,8 @@ export const tenantsUpdate = defineCommand({
     "--name 'Acme Ltd' --execute": 'Rename the active tenant',
     '--max-resource-tier M': 'Preview the effect of a smaller limit',
     '--review-deployments all --execute': 'Review each deployment of every app that is not private',
+    '--invite-only-people-max 10 --execute': 'Approve invite_only for up to 10 invited people by policy',
+    '--access-requests yes --execute': 'Let members ask for access to invite_only apps',
     '--require-second-factor yes --execute': 'Require a second factor from the next sign-in on',
   },
 });
@@ -109,18 +137,56 @@ export const membersList = defineCommand({
   examples: { '--all': 'List all members' },
 });
 
+export const membersGet = defineCommand({
+  words: 'members get',
+  summary: 'Show a member with role and attributes',
+  kind: 'read',
+  positionals: [{ name: 'user', summary: 'User id or e-mail address' }],
+  endpoint: getMember,
+  view: memberView,
+  examples: { 'ada@example.com': 'Show a member' },
+});
+
 export const membersSet = defineCommand({
   words: 'members set',
-  summary: "Add a user to the tenant, or change a member's role",
+  summary: "Add a user to the tenant, or change a member's role or attributes",
+  description: 'Attributes are values for filters of rows: @me.region is the attribute region of the caller.',
   kind: 'mutate',
-  positionals: [{ name: 'user', summary: 'User id' }],
-  flags: { role: { type: 'enum', values: tenantRoles, required: true, summary: 'Role in the tenant' } },
-  endpoint: setMember,
-  input: ({ flags }) => ({ body: { role: flags.role } }),
+  positionals: [{ name: 'user', summary: "User id, or a member's e-mail address" }],
+  flags: {
+    role: { type: 'enum', values: tenantRoles, summary: 'Role in the tenant; needed to add a user' },
+    attribute: {
+      type: 'string',
+      repeated: true,
+      placeholder: 'name=value',
+      summary: 'Attribute to set; name= removes it; may be repeated',
+    },
+  },
+  oneRequired: [['role', 'attribute']],
+  check: ({ flags }) => attributeFault(flags.attribute ?? []),
+  endpoint: updateMember,
+  input: ({ flags }) => ({
+    body: {
+      ...(flags.role && { role: flags.role }),
+      ...(flags.attribute?.length && { attributes: Object.fromEntries(flags.attribute.map(splitAttribute)) }),
+    },
+  }),
   examples: {
+    'ada@example.com --attribute region=eu --attribute department=sales --execute': 'Set two attributes',
+    'ada@example.com --attribute region= --execute': 'Remove an attribute',
     '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --role tenant_admin --execute': 'Make a member an admin',
   },
 });
+
+function splitAttribute(pair: string): [name: string, value: string] {
+  const at = pair.indexOf('=');
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}
+
+function attributeFault(pairs: readonly string[]): string | undefined {
+  const wrong = pairs.find((pair) => !pair.includes('='));
+  return wrong === undefined ? undefined : `--attribute takes name=value, not ${JSON.stringify(wrong)}.`;
+}
 
 export const membersRemove = defineCommand({
   words: 'members remove',

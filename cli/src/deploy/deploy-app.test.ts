@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { patientMs } from '../../../scripts/patience.ts';
 import { problem } from '../../testing/answers.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
 import { folderWith, type RunOptions } from '../../testing/run-svc.ts';
@@ -87,7 +88,23 @@ describe('svc deploy', () => {
     expect(puts.length).toBe(3);
     expect(new Set(puts.map(({ headers }) => headers.get('x-svc-sha256'))).size).toBe(1);
     expect(puts.some(({ headers }) => headers.has('authorization'))).toBe(false);
-    expect(requests().slice(-3)).toEqual(['POST deployments', 'GET logs', `GET ${id}`]);
+    expect(requests().slice(-4)).toEqual(['POST deployments', `GET ${id}`, 'GET logs', `GET ${id}`]);
+  });
+
+  test('shows the position in the queue until the deployment starts', async () => {
+    const usual = server.intercept;
+    const positions = [3, 3, 1];
+    server.intercept = async (request, seen) => {
+      const isExecuted = seen.method === 'POST' && !seen.query.has('dry_run');
+      if (isExecuted) return Response.json(record({ state: 'queued', queue_position: 4 }));
+      const position = seen.path.endsWith(`/deployments/${id}`) ? positions.shift() : undefined;
+      if (position === undefined) return usual?.(request, seen);
+      return Response.json(record({ state: 'queued', queue_position: position }));
+    };
+    const ran = await deploy();
+    expect(ran.exit).toBe(0);
+    expect(ran.err.match(/Queued: position \d\./g)).toEqual(['Queued: position 3.', 'Queued: position 1.']);
+    expect(ran.err.indexOf('position 1')).toBeLessThan(ran.err.indexOf('one\n'));
   });
 
   test('does not repeat an upload that was rejected', async () => {
@@ -103,7 +120,7 @@ describe('svc deploy', () => {
   test.each([
     [{ state: 'live' }, 0, ''],
     [{ state: 'superseded' }, 0, 'newer'],
-    [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'promote-request'],
+    [{ state: 'built', ended_at: '2031-05-01T12:00:00.000Z', release_id: id }, 11, 'waits for a review'],
   ])('reports the result: %j exits with %i', async (ended, exit, message) => {
     faked.ended = ended;
     const ran = await deploy('--json');
@@ -190,7 +207,7 @@ describe('svc deploy', () => {
 
   test('exits with 10 at the timeout, and prints the deployment', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
-    const ran = await deploy('--json', '--timeout', '500ms');
+    const ran = await deploy('--json', '--timeout', `${patientMs(300)}ms`);
     expect([ran.exit, JSON.parse(ran.out).id]).toEqual([10, id]);
     expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
       code: 'wait_timeout',

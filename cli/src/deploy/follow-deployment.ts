@@ -73,8 +73,11 @@ export async function followDeployment(ctx: Ctx, followed: FollowInput): Promise
   const { app, deployment } = followed;
   const seen: LogEntry[] = [];
   try {
-    if (followed.log === 'shown') await streamBuildLog(ctx, followed, seen);
-    const ended = await waitForEnd(ctx, followed);
+    if (followed.log === 'shown') {
+      if (deployment.state === 'queued') await waitForState(ctx, followed, ({ state }) => state !== 'queued');
+      await streamBuildLog(ctx, followed, seen);
+    }
+    const ended = await waitForState(ctx, followed, (now) => followed.log === 'shown' || hasEnded(now));
     const before = ended.state === 'failed' && (await isStillLive(ctx, followed)) ? 'live' : 'unknown';
     const { note, ...ending } = deploymentOutcome(ended, { app, before });
     if (ending.failed !== undefined && ctx.globals.quiet) await printLastLines(ctx, seen);
@@ -109,19 +112,25 @@ async function streamBuildLog(
   }
 }
 
-async function waitForEnd(
+async function waitForState(
   ctx: Ctx,
-  { tenantID, app, deployment, log }: FollowInput,
+  { tenantID, app, deployment }: FollowInput,
+  isReached: (now: DeploymentRecord) => boolean,
 ): Promise<DeploymentRecord> {
   const client = await ctx.client();
   const params = { tenantID, app, deployment: deployment.id };
+  let position: number | null = null;
   for (;;) {
     const now = await client.call(getDeployment, { params }).catch((cause: unknown) => {
       if (ctx.signal.aborted) throw ctx.signal.reason;
       if (!isTransient(cause)) throw cause;
       return null;
     });
-    if (now !== null && (log === 'shown' || hasEnded(now))) return now;
+    if (now !== null && isReached(now)) return now;
+    if (now?.queue_position && now.queue_position !== position) {
+      position = now.queue_position;
+      ctx.say(`Queued: position ${position}.`);
+    }
     await pause(ctx, pollMs);
   }
 }
@@ -169,9 +178,11 @@ export function deploymentOutcome(
   deployment: DeploymentRecord,
   { app, before }: { app: string; before: 'live' | 'unknown' },
 ): DeploymentOutcome {
-  const { id, seq, state, failure, release_id } = deployment;
+  const { id, seq, state, failure } = deployment;
   const name = `Deployment #${seq}`;
   const of = `--app ${sanitize(app)}`;
+  const refused = reviewRefusal(deployment, of);
+  if (refused !== null) return { failed: refused, note: null };
   switch (state) {
     case 'failed': {
       const why = failure === null ? 'unknown reason' : failure.detail.replace(/\.$/, '') || failure.code;
@@ -197,24 +208,36 @@ export function deploymentOutcome(
     case 'superseded':
       return { note: `${name} was live and has been superseded by a newer one.` };
     case 'built': {
-      if (release_id === null) {
-        const next = `svc review history ${of}`;
-        return {
-          exit: 11,
-          note: `${name} is built and waits for a review; what was live before stays live. Next: an admin approves it; ${next} shows the request.`,
-        };
-      }
-      const next = `svc apps static releases promote-request --release-id ${release_id} ${of} --execute`;
-      const first = `svc apps static site staging enable ${of} --execute`;
+      const next = `svc review history ${of}`;
       return {
         exit: 11,
-        note: `${name} is built and needs a review of its release. Next: ${next} (if nothing is staged yet: ${first}, then deploy again)`,
+        note: `${name} is built and waits for a review; what was live before stays live. Next: an admin approves it; ${next} shows the request.`,
       };
     }
     default:
       return { note: null };
   }
 }
+
+/** Null: the deployment needs no review, waits for one, or ended for another reason. */
+function reviewRefusal({ seq, state, review }: DeploymentRecord, of: string): Error | null {
+  if (state !== 'built' && state !== 'canceled') return null;
+  const result = review && refusals.get(review.status);
+  if (!result) return null;
+  const why = review.reason === '' ? '' : `: ${sanitize(review.reason).replace(/\.$/, '')}`;
+  return new WorkFailedError(
+    `review_${review.status}`,
+    `Deployment #${seq} ${result}${why}. What was live before stays live.`,
+    `svc review show ${review.id} shows the request. Change the app and deploy it again: svc deploy ${of} --execute`,
+  );
+}
+
+const refusals = new Map<string, string>([
+  ['rejected', 'was rejected in its review'],
+  ['withdrawn', 'is not live because the request for its review was withdrawn'],
+  ['superseded', 'is not live because a newer release replaced it in the review'],
+  ['expired', 'is not live because nobody decided about it in time'],
+]);
 
 export async function waitForResume(
   ctx: Ctx,

@@ -6,6 +6,8 @@ import {
   readAppLog,
   readBuildLog,
 } from '@svc/contract/deployments.ts';
+import { readReviewLog } from '@svc/contract/review.ts';
+import { readRunLog } from '@svc/contract/runs.ts';
 import type { z } from 'zod';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
@@ -70,7 +72,15 @@ export type LogEntry = z.output<typeof LogLine>;
 
 export type LogSource =
   | { log: 'build'; tenantID: string; app: string; deployment: string }
-  | { log: 'app'; tenantID: string; app: string; deployment: string | undefined };
+  | {
+      log: 'app';
+      tenantID: string;
+      app: string;
+      deployment: string | undefined;
+      process: string | undefined;
+    }
+  | { log: 'run'; tenantID: string; app: string; run: string }
+  | { log: 'review'; tenantID: string; request: string };
 
 export interface LogOptions {
   tail: number | undefined;
@@ -124,36 +134,50 @@ interface Query {
 async function readPage(ctx: Ctx, source: LogSource, query: Query) {
   const client = await ctx.client();
   const { signal } = withTimeout(ctx, requestMsMax);
-  const { tenantID, app } = source;
-  return source.log === 'build'
-    ? client.call(
-        readBuildLog,
-        { params: { tenantID, app, deployment: source.deployment }, query },
-        { signal },
-      )
-    : client.call(
+  const { tenantID } = source;
+  switch (source.log) {
+    case 'build': {
+      const { app, deployment } = source;
+      return client.call(readBuildLog, { params: { tenantID, app, deployment }, query }, { signal });
+    }
+    case 'run': {
+      const { app, run } = source;
+      return client.call(readRunLog, { params: { tenantID, app, run }, query }, { signal });
+    }
+    case 'app': {
+      const { app, deployment } = source;
+      return client.call(
         readAppLog,
-        { params: { tenantID, app }, query: { ...query, deployment: source.deployment } },
+        { params: { tenantID, app }, query: { ...query, deployment, process: source.process } },
         { signal },
       );
+    }
+    case 'review':
+      return client.call(readReviewLog, { params: { tenantID, request: source.request }, query }, { signal });
+  }
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches color codes.
 const colours = /(\u001b\[[0-9;:]*m)/;
 
 /** Lines are written by apps: of the terminal escape codes only colors are kept. */
-export function logLineText({ time, stream, text }: LogEntry, style: Style): string {
+export function safeText(text: string, style: Style): string {
   const content = text
     .split(colours)
     .map((part, at) => (at % 2 === 0 ? sanitize(part.replaceAll('\t', '    ')) : style.colour ? part : ''))
     .join('');
-  const reset = style.colour && content.includes('\u001b') ? '\u001b[0m' : '';
+  return style.colour && content.includes('\u001b') ? `${content}\u001b[0m` : content;
+}
+
+export function logLineText({ time, stream, process, text }: LogEntry, style: Style): string {
+  const content = safeText(text, style);
   const body = stream === 'platform' ? tint(style, 'dim', content) : content;
-  return `${tint(style, 'dim', `${time.slice(0, 19)}Z`)} ${body}${reset}\n`;
+  const from = !process || process === 'web' ? '' : `${tint(style, 'dim', `[${process}]`)} `;
+  return `${tint(style, 'dim', `${time.slice(0, 19)}Z`)} ${from}${body}\n`;
 }
 
 export async function noLogReason(ctx: Ctx, source: LogSource): Promise<string | null> {
-  if (source.log === 'build') return null;
+  if (source.log !== 'app') return null;
   const params = { tenantID: source.tenantID, app: source.app };
   const app = await (await ctx.client()).call(getApp, { params });
   const slug = sanitize(app.slug);

@@ -117,7 +117,7 @@ test('a domain that is disconnected meanwhile ends the wait with 9, and is not r
 
 test('a wait that times out exits with 10 and prints the last status', async () => {
   answers('pending');
-  const ran = await verify(['--wait', '--json', '--timeout', '300ms']);
+  const ran = await verify(['--wait', '--json', '--timeout', `${patientMs(200)}ms`]);
   expect([ran.exit, JSON.parse(ran.out).status]).toEqual([10, 'pending']);
   expect(lastLine(ran.err)).toMatchObject({
     code: 'wait_timeout',

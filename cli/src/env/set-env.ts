@@ -1,6 +1,7 @@
 import { parseEnv } from 'node:util';
 import {
   changeEnv,
+  type envEnvironments,
   envNamePattern,
   envNamesReserved,
   envValueBytesMax,
@@ -14,14 +15,21 @@ import { mutate } from '../mutation.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { envView } from '../views/apps.ts';
 
-export async function setEnv(ctx: Ctx, { app, ...asked }: EnvInput & { app: string }): Promise<Result> {
+export async function setEnv(
+  ctx: Ctx,
+  {
+    app,
+    environment,
+    ...asked
+  }: EnvInput & { app: string; environment: (typeof envEnvironments)[number] | undefined },
+): Promise<Result> {
   const set = await readVariables(ctx, asked);
   if (Object.keys(set).length === 0) throw usageError('No variable to set.');
   const params = { tenantID: await resolveTenant(ctx), app };
   return mutate(
     redactValues(ctx, asked.pairs),
     changeEnv,
-    { params, body: { set } },
+    { params, body: { set, environment } },
     {
       view: envView,
       present: (answer) => {

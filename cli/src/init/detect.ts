@@ -89,6 +89,11 @@ async function detectServing(files: SourceFiles): Promise<Detected> {
     manifest.static = { dir: settings.output_dir };
     evidence.push({ key: 'static.dir', value: settings.output_dir, because });
   }
+  if (settings.release_command !== null) {
+    manifest.release = settings.release_command;
+    const reason = 'Procfile names the release command';
+    evidence.push({ key: 'release', value: settings.release_command, because: reason });
+  }
   if (settings.start_command !== null) {
     manifest.start = settings.start_command;
     const reason = commandReason(settings, 'start') ?? because;

@@ -6,7 +6,7 @@ import type { Detected } from './detect.ts';
 export function renderManifest({ manifest, evidence }: Detected, { baseUrl }: { baseUrl: string }): string {
   const why = new Map(evidence.map(({ key, because }) => [key, because]));
   const about = (key: string, text: string) => `# ${text}${why.has(key) ? ` (${why.get(key)})` : ''}.`;
-  const { name, tenant, app, deploy, build, start, health } = manifest;
+  const { name, tenant, app, deploy, build, release, start, health } = manifest;
   const blocks = [
     [
       `# yaml-language-server: $schema=${baseUrl}${manifestSchemaPath}`,
@@ -37,6 +37,7 @@ export function renderManifest({ manifest, evidence }: Detected, { baseUrl }: { 
       ...(deploy?.compose_file === undefined ? [] : [`  ${entry('compose_file', deploy.compose_file)}`]),
     ],
     ...commandBlock('build', build, about('build', 'Build command')),
+    ...commandBlock('release', release, about('release', 'Runs before a new version goes live')),
     ...commandBlock('start', start, about('start', 'Start command; the app listens on $PORT')),
     ...commandBlock('health', health, about('health', 'Path that returns 2xx when the app is ready')),
     ...staticBlock(manifest, about('static.dir', 'Folder with the files to serve')),

@@ -32,6 +32,10 @@ export const policyFlags = {
     summary: `Mask a column: ${joinOr(maskKinds)}, with arguments as a JSON object`,
   },
   enabled: { type: 'boolean', summary: '--enabled=false disables the policy' },
+  enforced: {
+    type: 'boolean',
+    summary: 'Narrow the access of everybody, not only of grants that name the policy',
+  },
 } as const satisfies Flags;
 
 export interface PolicyBody {
@@ -44,6 +48,7 @@ export interface PolicyBody {
   columns?: { mode: (typeof columnModes)[number]; names: string[] };
   masks?: Mask[];
   enabled?: boolean;
+  enforced?: boolean;
 }
 
 const serverFields = new Set([
@@ -73,6 +78,7 @@ export function policyBody(flags: FlagValues<typeof policyFlags>, file: Record<s
     columns: flags['columns-mode'] && { mode: flags['columns-mode'], names: flags.columns ?? [] },
     masks: flags.mask?.map(parseMask),
     enabled: flags.enabled,
+    enforced: flags.enforced,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   // The server validates the file. The output of `policies get` is accepted: the server's own fields are dropped.

@@ -1,5 +1,6 @@
 import { parseColumnSpec } from '@svc/contract/column-spec.ts';
 import { columnTypes, tableDescriptionBytesMax } from '@svc/contract/columns.ts';
+import { type AccessPreset, accessPresets } from '@svc/contract/table-rules.ts';
 import type { Flags, FlagValues } from '../framework/declaration.ts';
 import { usageError } from '../framework/errors.ts';
 
@@ -24,6 +25,7 @@ export const tableFlags = {
     summary: "Column of type text or uuid with each row's owner",
   },
   description: { type: 'string', summary: `Description, at most ${tableDescriptionBytesMax} bytes` },
+  access: { type: 'enum', values: accessPresets, summary: 'Who may do what with its rows' },
   schema: {
     type: 'string',
     placeholder: 'path',
@@ -36,6 +38,7 @@ export interface TableBody {
   columns?: (string | ColumnObject)[];
   owner_column?: string | null;
   description?: string;
+  access?: AccessPreset;
 }
 
 interface ColumnObject {
@@ -68,6 +71,7 @@ export function tableBody(
     ...(columns.length > 0 && { columns: columns as TableBody['columns'] & object }),
     ...(flags['owner-column'] !== undefined && { owner_column: flags['owner-column'] }),
     ...(flags.description !== undefined && { description: flags.description }),
+    ...(flags.access !== undefined && { access: flags.access }),
   };
 }
 

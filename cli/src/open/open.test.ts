@@ -47,6 +47,7 @@ describe('svc open', () => {
     ['app shop --logs', '/t/demo/apps/shop/logs'],
     ['overview --app shop', '/t/demo/apps/shop/overview'],
     ['deployments --app shop', '/t/demo/apps/shop/deployments'],
+    ['run 42 --app shop', '/t/demo/apps/shop/runs/42'],
     ['deployment 42 --app shop', '/t/demo/apps/shop/deployments/42'],
     ['tables --app shop', '/t/demo/apps/shop/tables'],
     ['tables pets --app shop', '/t/demo/apps/shop/tables/pets'],

@@ -103,6 +103,7 @@ const admin = (name: AdminTab) =>
   ({ of: 'tenant', path: (tenant: string) => consolePaths.admin(tenant, name) }) as const;
 
 const deployments: Page = { ...tab('deployments'), one: consolePaths.deployment };
+const runs: Page = { ...tab('runs'), one: consolePaths.run };
 const tables: Page = { ...tab('tables'), one: consolePaths.table };
 const releases: Page = { ...tab('releases'), one: consolePaths.release };
 const reviews: Page = { of: 'tenant', path: consolePaths.reviews, one: consolePaths.review };
@@ -111,6 +112,8 @@ export const pages: Readonly<Record<string, Page>> = {
   overview: tab('overview'),
   deployments,
   deployment: deployments,
+  runs,
+  run: runs,
   logs: tab('logs'),
   metrics: tab('metrics'),
   tables,

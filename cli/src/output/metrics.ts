@@ -9,14 +9,16 @@ type Figures = Metrics['total'];
 
 const titles = ['AT', 'REQUESTS', '4XX', '5XX', 'P50 MS', 'P95 MS', 'P99 MS', 'CPU S', 'MEMORY'];
 
-export function metricsText({ range, from, to, total, points }: Metrics, style: Style): string {
+export function metricsText({ range, from, to, total, processes, points }: Metrics, style: Style): string {
   const rows = points.map((point) => [point.at, ...figureCells(point)]);
   const grid = { titles, keep: titles.map(() => true), rows };
   // Truncated numbers would be wrong: let the terminal wrap the lines.
   const lines = tableLines(grid, { ...style, width: null }) ?? [];
   return [
     `Last ${range}, ${from} to ${to}\n\n`,
-    ...totalLines(total).map(([name, text]) => `${bold(style, name.padEnd(8))}  ${text}\n`),
+    ...[...totalLines(total), ...processLines(processes)].map(
+      ([name, text]) => `${bold(style, name.padEnd(8))}  ${text}\n`,
+    ),
     '\n',
     ...lines.map((line, at) => `${at === 0 ? bold(style, line) : line}\n`),
   ].join('');
@@ -37,6 +39,15 @@ function totalLines(total: Figures): [string, string][] {
     ['CPU', `${seconds(total.cpu_ms)} s`],
     ['memory', `${formatBytes(total.memory_bytes)} peak`],
   ];
+}
+
+/** Nothing for a single process, whose figures are those of the app. */
+function processLines(processes: Metrics['processes']): [string, string][] {
+  if (processes.length < 2) return [];
+  return processes.map(({ process, cpu_ms, memory_bytes }) => [
+    process,
+    `${seconds(cpu_ms)} s CPU, ${formatBytes(memory_bytes)} peak`,
+  ]);
 }
 
 function figureCells({

@@ -2,6 +2,7 @@ import type { ErrorCode } from '@svc/contract/error-codes.ts';
 import { acceptsPat, type Command } from '../command.ts';
 import { sanitize } from '../framework/text.ts';
 import { loginCommand } from '../session/request.ts';
+import { isServiceToken } from '../session/session.ts';
 import { quote } from './plan.ts';
 
 const unknownApp =
@@ -34,6 +35,9 @@ const steps: Record<ErrorCode, string> = {
   visibility_widen_not_allowed:
     'Only a narrower visibility is allowed here; svc publish requests a wider one.',
   policy_in_use: 'svc grants list shows the grants; revoke those that use the policy first.',
+  policy_unresolvable: 'An admin can run svc policies get <policy> and update it.',
+  connector_not_configured: 'svc connectors update <connector> --host <host> … sets them.',
+  connector_read_only: 'An admin can allow changes: svc connectors update <connector> --writable --execute.',
   connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
   preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',
   preset_built_in: 'Create a preset of your own with svc presets create.',
@@ -52,7 +56,10 @@ const steps: Record<ErrorCode, string> = {
     'svc review history --app <app> shows it; svc review withdraw <request> --execute withdraws it.',
   stale_deployment:
     'Request a review of the current deployment: svc publish --app <app> --visibility <visibility> --execute.',
-  settled: 'svc review get <request> shows its result; svc publish requests another review.',
+  settled:
+    'Show the request to see its result (svc review get, svc grants requests show), and make another one.',
+  grant_request_open: 'svc grants requests list --view mine shows it; withdraw it to request something else.',
+  duration_exceeded: 'Request a shorter time with --expires-in, or ask an admin for a grant.',
   app_suspended: 'svc apps resume <app> --execute runs it again.',
   no_source: 'Connect a repository with svc apps git connect, or deploy a folder: svc deploy --from-dir .',
   not_cancelable: 'svc deployments get <id> --app <app> shows its status.',
@@ -72,6 +79,7 @@ const steps: Record<ErrorCode, string> = {
   app_unreachable: 'svc logs --app <app> shows the log of the app.',
   app_starting: 'Try again in a moment; svc deployments list --app <app> shows the status.',
   app_timeout: 'svc logs --app <app> shows the log of the app.',
+  connector_unavailable: 'Try again; an admin can run svc connectors test <connector>.',
   git_host_unavailable: 'Try again; the operator can run svc-admin doctor.',
   not_deleted: 'Delete it first with svc apps delete <app> --execute.',
   storage_not_enabled: 'Enable it with svc apps storage enable --app <app> --execute.',
@@ -247,9 +255,17 @@ const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> 
   SVC_TOKEN: {
     unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',
   },
+  SVC_SERVICE_ACCOUNT: {
+    unauthenticated:
+      'The token of the service account is revoked or expired. An owner of the app creates another with svc service-accounts tokens create.',
+    forbidden:
+      'An owner of the app can give the service account more actions: svc service-accounts update <name> --actions rows,tables,storage,deploy.',
+    login_required: 'A service account cannot do this: log in as an owner of the app, svc login.',
+    not_found: 'A service account can use its own app only: check --app and --tenant.',
+  },
 };
 
-export type Credential = 'SVC_API_KEY' | 'SVC_TOKEN';
+export type Credential = 'SVC_API_KEY' | 'SVC_TOKEN' | 'SVC_SERVICE_ACCOUNT';
 
 export interface FailedCall {
   words: string;
@@ -309,6 +325,7 @@ export function envCredential(
   env: Readonly<Record<string, string | undefined>>,
   command: Command | undefined,
 ): Credential | null {
-  if (env.SVC_TOKEN) return 'SVC_TOKEN';
-  return env.SVC_API_KEY && command !== undefined && acceptsPat(command) ? 'SVC_API_KEY' : null;
+  if (env.SVC_TOKEN) return isServiceToken(env.SVC_TOKEN) ? 'SVC_SERVICE_ACCOUNT' : 'SVC_TOKEN';
+  if (env.SVC_API_KEY && command !== undefined && acceptsPat(command)) return 'SVC_API_KEY';
+  return env.SVC_SERVICE_ACCOUNT ? 'SVC_SERVICE_ACCOUNT' : null;
 }

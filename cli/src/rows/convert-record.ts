@@ -184,8 +184,8 @@ interface KnownColumn {
 export type KnownColumns = ReadonlyMap<string, KnownColumn>;
 
 export async function fetchColumns(ctx: Ctx, { tenant, app, table }: TableRef): Promise<KnownColumns | null> {
-  const { client, credential } = await ctx.session();
-  if (credential === 'SVC_API_KEY') return null;
+  const { client, isLimited } = await ctx.session();
+  if (isLimited) return null;
   try {
     const params = { tenantID: tenant, app, table };
     const { columns } = await client.call(getTable, { params });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { patientMs } from '../../../scripts/patience.ts';
 import { problem } from '../../testing/answers.ts';
 import { newRowsState } from '../../testing/fake-rows.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
@@ -162,7 +163,7 @@ describe('when the server', () => {
   test('limits the rate for longer than --timeout, the import exits with 8 and prints how long to wait', async () => {
     server.intercept = () => problem('rate_limited', {}, { 'retry-after': '42' });
     const path = await file('pets.jsonl', numbers(4));
-    const ran = await svc(['--from-file', path, '--execute', '--timeout', '200ms']);
+    const ran = await svc(['--from-file', path, '--execute', '--timeout', `${patientMs(200)}ms`]);
     expect([ran.exit, ran.err.includes('42 s')]).toEqual([8, true]);
   });
 

@@ -10,15 +10,36 @@ import { inputName, readInputText } from '../inputs/files.ts';
 import { carryOut } from '../mutation.ts';
 import type { QueryPair, RowAnswer, RowCall, RowsClient } from './rows-client.ts';
 
-export const tablePositional = { name: 'table', summary: 'Table name' } as const satisfies Positional;
+export const tablePositional = {
+  name: 'table',
+  summary: 'Table name; with --connector schema/table',
+} as const satisfies Positional;
 export const idPositional = { name: 'id', summary: 'Id of the row' } as const satisfies Positional;
 
 export const rowsCredential =
   'Uses your login (svc login, or SVC_TOKEN), or the personal access token in SVC_API_KEY, which overrides a stored ' +
   'login. SVC_TOKEN and SVC_API_KEY cannot be combined.';
 
+/** Where the table is: in an app, or behind a connector. */
+export const sourceFlags = {
+  app: {
+    type: 'string',
+    placeholder: 'app',
+    requiredUnless: ['connector'],
+    filled: true,
+    manifest: 'app',
+    summary: appFlag.app.summary,
+  },
+  connector: {
+    type: 'string',
+    placeholder: 'connector',
+    winsOver: ['app'],
+    summary: 'Connector id or slug; the table is then schema/table',
+  },
+} as const satisfies Flags;
+
 export const filterFlags = {
-  ...appFlag,
+  ...sourceFlags,
   filter: {
     type: 'string',
     repeated: true,

@@ -1,4 +1,4 @@
-import { isRowSegment, tablePath } from '@svc/contract/row-path.ts';
+import { connectorTablePath, isRowSegment, tablePath } from '@svc/contract/row-path.ts';
 import { createRowsClient, type RowsClient as TableClient } from '@svc/sdk/rows.ts';
 import type { Ctx } from '../context.ts';
 import { usageError } from '../framework/errors.ts';
@@ -18,14 +18,23 @@ export interface TableRef {
 
 export async function openRows(
   ctx: Ctx,
-  { app, table }: { app: string; table: string },
+  { app = '', connector, table }: { app?: string | undefined; connector?: string | undefined; table: string },
 ): Promise<RowsClient> {
   const session = await ctx.session();
   const { resolveTenant } = await import('../session/tenant.ts');
   const tenant = await resolveTenant(ctx);
-  const ref: TableRef = { baseUrl: session.baseUrl, tenant, app, table };
+  const ref: TableRef = { baseUrl: session.baseUrl, tenant, app: connector ?? app, table };
+  if (connector !== undefined && !/^[^/]+\/[^/]/.test(table))
+    throw usageError(
+      'A table of a connector is schema/table.',
+      `svc connectors tables ${connector} lists them.`,
+    );
   const client = createRowsClient({
-    url: ref.baseUrl + tablePath(tenant, app, table),
+    url:
+      ref.baseUrl +
+      (connector === undefined
+        ? tablePath(tenant, app, table)
+        : connectorTablePath(tenant, connector, table)),
     fetch: session.send,
     fetchStream: session.open,
   });

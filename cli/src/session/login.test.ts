@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patientMs } from '../../../scripts/patience.ts';
 import type { DeviceAnswer } from '../../testing/fake-oauth.ts';
 import { startFakeServer, useFakeServer } from '../../testing/fake-server.ts';
 import { newFolder, type RunOptions, runSvc, writeLogin } from '../../testing/run-svc.ts';
@@ -66,7 +67,7 @@ describe('svc login', () => {
 
   test('that is not confirmed in time exits with 10', async () => {
     device('authorization_pending');
-    expect(await svc(['login', '--timeout', '80ms'])).toMatchObject({ exit: 10, out: '' });
+    expect(await svc(['login', '--timeout', `${patientMs(80)}ms`])).toMatchObject({ exit: 10, out: '' });
   });
 
   test('exits with 130 at Ctrl-C', async () => {
@@ -120,7 +121,7 @@ describe('svc login', () => {
 
   test('slows down on request', async () => {
     device('slow_down', 'tokens');
-    const ran = await svc(['login', '--timeout', '200ms']);
+    const ran = await svc(['login', '--timeout', `${patientMs(200)}ms`]);
     expect([ran.exit, server.seen.filter(({ path }) => path === '/oauth/token').length]).toEqual([10, 1]);
   });
 });

@@ -21,7 +21,9 @@ export interface Session {
   profile: string;
   baseUrl: string;
   tenant: StoredTenant | null;
-  credential: 'SVC_TOKEN' | 'SVC_API_KEY' | 'stored' | 'none';
+  credential: 'SVC_TOKEN' | 'SVC_API_KEY' | 'SVC_SERVICE_ACCOUNT' | 'stored' | 'none';
+  /** A token or a service account: it can neither list tenants nor read the app. */
+  isLimited: boolean;
   client: Client;
   send(url: string, init: RequestInit): Promise<Response>;
   open(url: string, init: RequestInit): Promise<Response>;
@@ -35,10 +37,11 @@ export async function openSession(ctx: Ctx, accepts: 'login' | 'login_or_pat'): 
   const { env } = ctx.io;
   const apiKey = accepts === 'login_or_pat' ? env.SVC_API_KEY : undefined;
   if (apiKey && env.SVC_TOKEN) throw twoCredentialsError();
+  const account = env.SVC_TOKEN || apiKey ? undefined : env.SVC_SERVICE_ACCOUNT || undefined;
   const dir = configDir(env);
   const [config, credentials] = await Promise.all([
     readProfiles<Config>(dir, configFile),
-    env.SVC_TOKEN || apiKey ? null : readProfiles<Credentials>(dir, credentialsFile),
+    env.SVC_TOKEN || apiKey || account ? null : readProfiles<Credentials>(dir, credentialsFile),
   ]);
   const profile = profileName(ctx.globals.profile, config);
   const stored = config.profiles[profile];
@@ -46,7 +49,7 @@ export async function openSession(ctx: Ctx, accepts: 'login' | 'login_or_pat'): 
     ? parseBaseUrl(env.SVC_BASE_URL, 'SVC_BASE_URL')
     : (stored?.base_url ?? baseUrlDefault);
   const login = credentials?.profiles[profile] ?? null;
-  const holder: LoginHolder = { dir, profile, baseUrl, login };
+  const holder: LoginHolder = { dir, profile, baseUrl, login, account };
   const credential = () => (apiKey ? { 'x-api-key': apiKey } : bearer(ctx, holder));
   const sendBy = async (how: typeof request, url: string, init: RequestInit) =>
     send(ctx, holder, how, url, {
@@ -57,8 +60,14 @@ export async function openSession(ctx: Ctx, accepts: 'login' | 'login_or_pat'): 
     configDir: dir,
     profile,
     baseUrl,
-    tenant: stored?.tenant && isSameServer(stored.tenant.base_url, baseUrl) ? stored.tenant : null,
-    credential: env.SVC_TOKEN ? 'SVC_TOKEN' : apiKey ? 'SVC_API_KEY' : login === null ? 'none' : 'stored',
+    tenant:
+      account !== undefined
+        ? tenantOfAccount(account, baseUrl)
+        : stored?.tenant && isSameServer(stored.tenant.base_url, baseUrl)
+          ? stored.tenant
+          : null,
+    isLimited: apiKey !== undefined || account !== undefined || isServiceToken(env.SVC_TOKEN),
+    credential: credentialName({ token: env.SVC_TOKEN, apiKey, account, login }),
     client: createClient({
       baseUrl,
       credential,
@@ -69,11 +78,34 @@ export async function openSession(ctx: Ctx, accepts: 'login' | 'login_or_pat'): 
   };
 }
 
+export function isServiceToken(token: string | undefined): boolean {
+  return token?.startsWith('svcsat_') === true;
+}
+
+function credentialName(given: {
+  token: string | undefined;
+  apiKey: string | undefined;
+  account: string | undefined;
+  login: StoredLogin | null;
+}): Session['credential'] {
+  if (given.token) return 'SVC_TOKEN';
+  if (given.apiKey) return 'SVC_API_KEY';
+  if (given.account) return 'SVC_SERVICE_ACCOUNT';
+  return given.login === null ? 'none' : 'stored';
+}
+
+/** `tenant/app/name` names the tenant; an id does not. */
+function tenantOfAccount(account: string, baseUrl: string): StoredTenant | null {
+  const [slug = '', ...rest] = account.split('/');
+  return rest.length === 2 ? { id: slug, slug, base_url: baseUrl } : null;
+}
+
 interface LoginHolder {
   dir: string;
   profile: string;
   baseUrl: string;
   login: StoredLogin | null;
+  account: string | undefined;
 }
 
 type Headers = Record<string, string>;
@@ -81,6 +113,7 @@ type Headers = Record<string, string>;
 function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   const { env } = ctx.io;
   if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
+  if (holder.account !== undefined) return exchanged(ctx, holder, holder.account);
   const { login } = holder;
   if (login === null) throw notLoggedInError(ctx, holder);
   // Never send a login to another server, also if SVC_BASE_URL names it.
@@ -93,6 +126,16 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   return leftMs < renewBeforeExpiryMs
     ? renew(ctx, holder, login)
     : { authorization: `Bearer ${login.access_token}` };
+}
+
+/** The token of a service account is kept in memory only, and replaced before it expires. */
+async function exchanged(ctx: Ctx, holder: LoginHolder, account: string): Promise<Headers> {
+  const leftMs = holder.login === null ? 0 : Date.parse(holder.login.expires_at) - ctx.io.now().getTime();
+  if (leftMs < renewBeforeExpiryMs) {
+    const { exchangeToken } = await import('./service-account.ts');
+    holder.login = await exchangeToken(ctx, { baseUrl: holder.baseUrl, account });
+  }
+  return { authorization: `Bearer ${holder.login?.access_token}` };
 }
 
 /** Renews the login once on 401: the clock may be wrong, or the server has ended the token. */

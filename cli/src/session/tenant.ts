@@ -8,8 +8,11 @@ export async function resolveTenant(ctx: Ctx, input: TenantInput = {}): Promise<
   const session = await ctx.session();
   if (session.tenant !== null) return session.tenant.id;
   // A token cannot list tenants.
-  if (session.credential === 'SVC_API_KEY')
-    throw usageError('With SVC_API_KEY the tenant must be given.', 'Pass --tenant, or set SVC_TENANT.');
+  if (session.isLimited)
+    throw usageError(
+      `With ${session.credential} the tenant must be given.`,
+      'Pass --tenant, or set SVC_TENANT.',
+    );
   const { tenants } = await session.client.call(getMe, {});
   const [only, another] = tenants;
   if (only === undefined)

@@ -179,7 +179,7 @@ function reviewAdvice(of: string): string {
 
 async function hiddenReason(ctx: Ctx, params: AppParams): Promise<string> {
   // A token cannot read the app.
-  if ((await ctx.session()).credential === 'SVC_API_KEY') return '';
+  if ((await ctx.session()).isLimited) return '';
   const { url } = await (await ctx.client()).call(getApp, { params });
   const app = sanitize(params.app);
   if (url === null)

@@ -180,8 +180,8 @@ function displayPath(ctx: Ctx, path: string): string {
 
 async function isAppSlug(ctx: Ctx, app: string, slug: string): Promise<boolean> {
   if (!uuidPattern.test(app)) return slug === app;
-  if ((await ctx.session()).credential === 'SVC_API_KEY')
-    throw usageError('With SVC_API_KEY the app must be given by its slug.');
+  const { isLimited, credential } = await ctx.session();
+  if (isLimited) throw usageError(`With ${credential} the app must be given by its slug.`);
   const params = { tenantID: await resolveTenant(ctx), app };
   return (await (await ctx.client()).call(getApp, { params })).slug === slug;
 }

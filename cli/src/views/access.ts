@@ -6,6 +6,76 @@ export const categoryView: View = {
 
 export const connectorView: View = { columns: ['id', 'slug', 'name', 'kind', 'description'] };
 
+export const grantRequestView: View = {
+  columns: [
+    'id',
+    'requested_by_email',
+    'connector_slug',
+    'preset_name',
+    { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
+    { title: 'duration', value: ({ duration_seconds }) => formatDuration(Number(duration_seconds)) },
+    'status',
+    'reason',
+    'requested_at',
+  ],
+  fields: [
+    'id',
+    'status',
+    'requested_by_email',
+    'connector_slug',
+    'preset_name',
+    { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
+    { title: 'duration', value: ({ duration_seconds }) => formatDuration(Number(duration_seconds)) },
+    'reason',
+    'requested_at',
+    'expires_at',
+    'decided_by_email',
+    'decided_at',
+    'decision_reason',
+    'grant_id',
+  ],
+};
+
+export const accessLogView: View = {
+  columns: [
+    'at',
+    'actor_name',
+    'resource_path',
+    'action',
+    'rows',
+    'columns',
+    'masked_columns',
+    'through_app_id',
+    'connector_id',
+    'request_id',
+  ],
+};
+
+const durationUnits = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;
+
+function formatDuration(seconds: number): string {
+  const unit = durationUnits.find(([, each]) => seconds % each === 0);
+  return unit ? `${seconds / unit[1]}${unit[0]}` : `${seconds}s`;
+}
+
+export const connectorTableView: View = {
+  columns: [
+    'path',
+    'kind',
+    'primary_key',
+    {
+      title: 'columns',
+      value: ({ columns }) =>
+        (columns as { name: string; type: string }[]).map(({ name, type }) => `${name}:${type}`),
+    },
+  ],
+  empty: () => 'No tables. svc connectors schema refresh <connector> reads them.',
+};
+
 export const grantView: View = {
   columns: [
     'id',
@@ -14,6 +84,7 @@ export const grantView: View = {
     { title: 'preset', value: ({ preset_name, preset_id }) => preset_name ?? preset_id },
     'status',
     { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
+    { title: 'granted by', value: ({ granted_by_name, granted_by }) => granted_by_name ?? granted_by },
     'expires_at',
   ],
 };
@@ -24,10 +95,39 @@ export const groupView: View = {
 
 export const groupMemberView: View = { columns: ['user_id', 'email', 'name', 'status', 'since'] };
 
-export const memberView: View = { columns: ['user_id', 'email', 'name', 'role', 'status', 'since'] };
+export const memberView: View = {
+  columns: [
+    'user_id',
+    'email',
+    'name',
+    'role',
+    'status',
+    {
+      title: 'attributes',
+      value: ({ attributes }) =>
+        Object.entries(attributes as object).map(([name, value]) => `${name}=${value}`),
+    },
+    'since',
+  ],
+};
 
 export const patView: View = {
   columns: ['id', 'name', 'hint', 'actions', 'apps', 'status', 'expires_at', 'last_used_at'],
+};
+
+export const serviceAccountView: View = {
+  columns: [
+    'id',
+    'name',
+    'actions',
+    { title: 'trust', value: ({ trust }) => (trust as { issuer: string }[]).map(({ issuer }) => issuer) },
+    'created_at',
+  ],
+  fields: ['id', 'name', 'actions', 'allows', 'trust', 'created_by', 'created_at'],
+};
+
+export const serviceTokenView: View = {
+  columns: ['id', 'name', 'hint', 'kind', 'status', 'expires_at', 'last_used_at'],
 };
 
 export const policyView: View = {
@@ -40,9 +140,15 @@ export const policyView: View = {
     'row_filter',
     'columns.mode',
     'enabled',
+    'enforced',
   ],
 };
 
 export const presetView: View = { columns: ['id', 'name', 'actions', 'built_in', 'description'] };
 
 export const tenantView: View = { columns: ['id', 'slug', 'name', 'role', 'max_resource_tier'] };
+
+export const accessRequestView: View = {
+  columns: ['id', 'email', 'status', 'note', 'requested_at'],
+  fields: ['id', 'email', 'name', 'status', 'note', 'requested_at', 'decided_at', 'app_id'],
+};

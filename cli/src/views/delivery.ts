@@ -1,4 +1,5 @@
 import type { View } from '../command.ts';
+import { formatBytes } from '../output/progress.ts';
 
 export const bootstrapView: View = {
   columns: ['id', 'state', 'step', 'slug'],
@@ -26,21 +27,108 @@ export const bootstrapView: View = {
 
 export const instanceView: View = {
   columns: [
-    'id',
     'process',
+    'index',
     'state',
-    { title: 'deployment', value: ({ deployment_seq }) => deployment_seq },
+    'since',
+    {
+      title: 'memory',
+      value: ({ memory_bytes: bytes }) => (typeof bytes === 'number' ? formatBytes(bytes) : ''),
+    },
     'restarts',
-    'started_at',
+    { title: 'deployment', value: ({ deployment_seq }) => deployment_seq },
+    'id',
   ],
   fields: [],
+  empty: ({ serves }) => emptyTexts.get(serves) ?? null,
+};
+const emptyTexts = new Map<unknown, string>([
+  ['site', 'A site has no process: its files are served.'],
+  ['nothing', 'Nothing is deployed.'],
+]);
+
+export const scaleView: View = { columns: ['process', 'instances', 'set_by'] };
+
+export const runView: View = {
+  columns: [
+    'id',
+    'state',
+    'exit_code',
+    { title: 'command', value: ({ command, path }) => command ?? `POST ${path}` },
+    'created_at',
+    'ended_at',
+  ],
+  fields: [
+    'id',
+    'state',
+    'exit_code',
+    'failure',
+    'command',
+    'path',
+    'schedule',
+    'due_at',
+    'timeout_seconds',
+    'deployment_id',
+    'created_by',
+    'created_at',
+    'started_at',
+    'ended_at',
+  ],
+};
+
+export const scheduleRunView: View = {
+  columns: ['id', 'due_at', 'state', 'exit_code', 'started_at', 'ended_at', 'failure'],
+  fields: [],
+};
+
+export const scheduleView: View = {
+  columns: [
+    'name',
+    'cron',
+    'timezone',
+    { title: 'runs', value: ({ command, path }) => command ?? `POST ${path}` },
+    'next_at',
+    { title: 'last', value: ({ last }) => Reflect.get(Object(last), 'state') ?? '' },
+    { title: 'last_at', value: ({ last }) => Reflect.get(Object(last), 'ended_at') ?? '' },
+  ],
+  fields: [],
+};
+
+export const previewView: View = {
+  columns: [
+    'slug',
+    'branch',
+    { title: 'state', value: ({ deployment }) => Reflect.get(Object(deployment), 'state') ?? '' },
+    { title: 'commit', value: ({ commit }) => (typeof commit === 'string' ? commit.slice(0, 12) : '') },
+    'pushed_at',
+    'expires_at',
+    'url',
+  ],
+  fields: [
+    'slug',
+    'branch',
+    'url',
+    { title: 'state', value: ({ deployment }) => Reflect.get(Object(deployment), 'state') ?? '' },
+    'live',
+    'commit',
+    'commit_message',
+    { title: 'deployment', value: ({ deployment }) => Reflect.get(Object(deployment), 'id') ?? '' },
+    'pushed_by',
+    'pushed_at',
+    'expires_at',
+    'created_at',
+    'id',
+  ],
 };
 
 export const deploymentView: View = {
   columns: [
     'id',
     'seq',
-    'state',
+    {
+      title: 'state',
+      value: ({ state, queue_position }) => (queue_position ? `${state} (${queue_position})` : state),
+    },
     'kind',
     'trigger',
     { title: 'commit', value: ({ commit }) => (typeof commit === 'string' ? commit.slice(0, 12) : '') },
@@ -51,6 +139,7 @@ export const deploymentView: View = {
     'id',
     'seq',
     'state',
+    'queue_position',
     'step',
     'kind',
     'trigger',
@@ -66,6 +155,10 @@ export const deploymentView: View = {
     'rollback_of',
     'release_id',
     { title: 'failure', value: ({ failure }) => Reflect.get(Object(failure), 'code') ?? '' },
+    {
+      title: 'review',
+      value: ({ review }) => [Object(review).status, Object(review).reason].filter(Boolean).join(': '),
+    },
     { title: 'failed_at', value: ({ failure }) => Reflect.get(Object(failure), 'step') ?? '' },
     { title: 'detail', value: ({ failure }) => Reflect.get(Object(failure), 'detail') ?? '' },
     'created_at',

@@ -1,4 +1,5 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
+import { type Alternative, openToChanges, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
 import type { View } from '../command.ts';
 
 const tableColumns = (table: Record<string, unknown>) => (table.columns ?? []) as ColumnSpec[];
@@ -9,6 +10,7 @@ export const tableView: View = {
     'name',
     { title: 'columns', value: (table) => tableColumns(table).map(({ name }) => name) },
     'owner_column',
+    { title: 'access', value: accessText },
     'description',
   ],
   fields: [
@@ -24,6 +26,38 @@ export const tableView: View = {
     'updated_at',
   ],
 };
+
+function accessText({ access, open_to_changes: isOpen }: Record<string, unknown>): string {
+  return isOpen === true ? `${access}: ${openToChanges}` : String(access ?? '');
+}
+
+const ruleField = (action: string) => ({
+  title: action,
+  value: (access: Record<string, unknown>) => ((access[action] ?? []) as Alternative[]).map(alternativeText),
+});
+
+const alternativeText = (alternative: Alternative) =>
+  typeof alternative === 'string' ? alternative : `${alternative.who} where ${alternative.where}`;
+
+export const tableAccessView: View = {
+  columns: ['table', 'preset', ...ruleActions.map(ruleField)],
+  fields: [
+    'table',
+    'preset',
+    ...ruleActions.map(ruleField),
+    {
+      title: 'columns',
+      value: ({ columns }) =>
+        Object.entries((columns ?? {}) as TableRules['columns']).map(
+          ([name, { read, write }]) =>
+            `${name}:${read ? ` read ${read.map(alternativeText).join(', ')}` : ''}${write ? ` write ${write.map(alternativeText).join(', ')}` : ''}`,
+        ),
+    },
+    { title: 'warning', value: ({ open_to_changes: isOpen }) => (isOpen === true ? openToChanges : '') },
+  ],
+};
+
+export const appRoleView: View = { columns: ['role', 'email', 'name', 'user_id', 'created_at'] };
 
 export const tableGrantView: View = {
   columns: ['id', 'principal_type', 'principal_name', 'principal_id', 'actions', 'created_at'],

@@ -118,7 +118,7 @@ export function Restricted({
   );
 }
 
-type LinkProps = AnchorProps & { to: string; children: ReactNode };
+type LinkProps = AnchorProps & { to: string; children: ReactNode; 'aria-label'?: string };
 
 export const BoldLink = (props: LinkProps) => <LinkTo fw={600} {...props} />;
 export const SmallLink = (props: LinkProps) => <LinkTo size="sm" {...props} />;

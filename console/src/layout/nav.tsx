@@ -8,6 +8,7 @@ import {
   IconChecklist,
   IconCompass,
   IconDeviceLaptop,
+  IconEye,
   IconFilterCog,
   IconHistory,
   IconKey,
@@ -112,5 +113,6 @@ function adminEntries({ slug, role }: OwnTenant): NavEntry[] {
     { label: 'Access policies', to: to('policies'), icon: IconFilterCog },
     { label: 'Settings', to: to('settings'), icon: IconSettings },
     { label: 'Audit log', to: to('audit'), icon: IconHistory },
+    { label: 'Access log', to: consolePaths.accessLog(slug), icon: IconEye },
   ];
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { detectSource } from './detect.ts';
 import type { SourceFiles } from './source-files.ts';
@@ -55,6 +55,36 @@ test('the output of Angular is where its builder writes it', async () => {
     await output({ builder: '@angular-devkit/build-angular:browser', options: { outputPath: 'dist/a' } }),
   ).toBe('dist/a');
   expect(await output({})).toBe('dist/shop');
+});
+
+test('the output of Eleventy is where its configuration or its script says', async () => {
+  const output = async (files: Record<string, string>, build = 'npx @11ty/eleventy') =>
+    (await detect({ 'package.json': packageJson(['@11ty/eleventy'], { scripts: { build } }), ...files }))
+      .options[0]?.output_dir;
+  expect(await output({ 'eleventy.config.js': "return { dir: { output: 'public' } }" })).toBe('public');
+  expect(await output({ '.eleventy.js': 'config.setOutputDirectory("./out/")' })).toBe('out');
+  expect(await output({}, 'npx @11ty/eleventy --output=site')).toBe('site');
+  expect(await output({ 'eleventy.config.js': "output: '../x'" })).toBe('_site');
+});
+
+test('VitePress is built by the script that it adds', async () => {
+  const own = { 'docs:build': 'vitepress build docs', start: 'x' };
+  expect(
+    (await detect({ 'package.json': packageJson(['vitepress'], { scripts: own }) })).options[0],
+  ).toMatchObject({ build_command: 'npm run docs:build', output_dir: 'docs/.vitepress/dist' });
+});
+
+test('NestJS starts what was built', async () => {
+  const start = async (more: Record<string, string>) =>
+    (
+      await detect({
+        'package.json': packageJson(['@nestjs/core'], {
+          scripts: { ...scripts, start: 'nest start', ...more },
+        }),
+      })
+    ).options[0]?.start_command;
+  expect(await start({ 'start:prod': 'node dist/main' })).toBe('npm run start:prod');
+  expect(await start({})).toBe('npm run start');
 });
 
 test('a bundler is named after its UI library', async () => {
@@ -151,6 +181,72 @@ test.each([
     });
   },
 );
+
+describe('build settings for other hosts', () => {
+  const bundled = packageJson(['vite', 'react'], { scripts });
+  const best = async (files: Record<string, string>) => (await detect(files)).options[0];
+
+  test('netlify.toml sets command and folder of a site, and is named as the reason', async () => {
+    const { options, evidence } = await detect({
+      'package.json': bundled,
+      'netlify.toml': `[[headers]]\n  for = "/*"\n[build] # the site\n  command = "npm run build \\"x\\""\n  publish = './public/' # here\n[build.environment]\n  command = "no"\n`,
+    });
+    expect(options[0]).toMatchObject({
+      deploy_method: 'static',
+      framework: 'react',
+      install_command: 'npm install',
+      build_command: 'npm run build "x"',
+      output_dir: 'public',
+      start_command: null,
+    });
+    expect(options.filter(({ deploy_method: method }) => method === 'static')).toHaveLength(1);
+    expect(evidence[0]).toEqual({ file: 'netlify.toml', says: 'sets the build command, the output folder' });
+  });
+
+  test('vercel.json sets three steps, and an empty command is none', async () => {
+    const vercel = { installCommand: '', buildCommand: 'make', outputDirectory: 'web', framework: null };
+    expect(await best({ 'package.json': bundled, 'vercel.json': JSON.stringify(vercel) })).toMatchObject({
+      install_command: null,
+      build_command: 'make',
+      output_dir: 'web',
+    });
+  });
+
+  test('a project that nothing else is known of is a site with them', async () => {
+    expect(await best({ 'netlify.toml': '[build]\ncommand = "./make.sh"\npublish = "out"\n' })).toMatchObject(
+      {
+        deploy_method: 'static',
+        build_command: './make.sh',
+        output_dir: 'out',
+      },
+    );
+    expect(await best({ 'netlify.toml': '[build]\npublish = "../out"\n' })).toBeUndefined();
+    expect(await best({ 'vercel.json': '{' })).toBeUndefined();
+  });
+
+  test('the server of a framework runs, whatever folder is named', async () => {
+    expect(
+      await best({
+        'package.json': packageJson(['next'], { scripts }),
+        'netlify.toml': '[build]\n  command = "next build"\n  publish = ".next"\n',
+      }),
+    ).toMatchObject({ deploy_method: 'docker', build_command: 'next build', output_dir: null });
+  });
+
+  test('the base is the folder to build in', async () => {
+    const files = {
+      'package.json': packageJson(['express'], { scripts }),
+      'web/package.json': bundled,
+      'netlify.toml': '[build]\n  base = "web/"\n  publish = "public"\n',
+    };
+    expect((await detect(files)).options[0]).toMatchObject({
+      dir: 'web',
+      deploy_method: 'static',
+      install_command: 'npm install',
+      output_dir: 'public',
+    });
+  });
+});
 
 test('HTML pages alone are served as a static site', async () => {
   expect((await detect({ 'index.html': '' })).options[0]).toMatchObject({

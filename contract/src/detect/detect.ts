@@ -3,6 +3,7 @@
  * executed.
  */
 import { detectJavaScript } from './javascript.ts';
+import { type HostSettings, hostBase, readHostSettings, withHostSettings } from './other-hosts.ts';
 import { detectOther } from './other-languages.ts';
 import { procfileCommand } from './procfile.ts';
 import { type BuildSettings, type Detected, isDeployable, unknownSettings } from './settings.ts';
@@ -14,10 +15,15 @@ const composeNames = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'doc
 
 /** At the root of a workspace, its apps are options too: each with its folder. */
 export async function detectSource(files: SourceFiles): Promise<Detected> {
+  const base = await hostBase(files);
+  if (base !== null) {
+    const { detected } = await detectFolder(files, base, below(files, base));
+    return { ...detected, options: detected.options.map((option) => ({ ...option, dir: base })) };
+  }
   const own = await detectProject(files);
   const apps: BuildSettings[] = [];
   for (const folder of await workspaceFolders(files)) {
-    const [best] = (await detectPackage(files, folder)).options;
+    const [best] = (await detectPackage(files, folder, { own: below(files, folder), hosts: [] })).options;
     if (best && isApp(best)) apps.push(best);
   }
   const isRootApp = own.options.some(isDeployable);
@@ -31,17 +37,22 @@ export async function detectFolder(
   own: SourceFiles,
 ): Promise<{ detected: Detected; files: SourceFiles }> {
   if (folder === '.') return { detected: await detectSource(own), files: own };
+  // The file in the root names the folder, and has the settings for it.
+  const hosts = (await hostBase(root)) === folder ? await readHostSettings(root) : [];
   if (!(await workspaceFolders(root)).includes(folder))
-    return { detected: await detectProject(own), files: own };
-  return { detected: await detectPackage(root, folder, own), files: withWorkspaceTools(root, own) };
+    return { detected: await detectProject(own, hosts), files: own };
+  return {
+    detected: await detectPackage(root, folder, { own, hosts }),
+    files: withWorkspaceTools(root, own),
+  };
 }
 
 async function detectPackage(
   root: SourceFiles,
   folder: string,
-  own = below(root, folder),
+  { own, hosts }: { own: SourceFiles; hosts: readonly HostSettings[] },
 ): Promise<Detected> {
-  const detected = await detectProject(withWorkspaceTools(root, own));
+  const detected = await detectProject(withWorkspaceTools(root, own), hosts);
   const options = detected.options.map((option) => ({
     ...option,
     dir: folder,
@@ -60,11 +71,12 @@ function isApp(option: BuildSettings): boolean {
   );
 }
 
-async function detectProject(files: SourceFiles): Promise<Detected> {
-  const project = withProcfile(
-    (await detectJavaScript(files)) ?? (await detectOther(files)),
-    await procfileCommand(files, 'web'),
-  );
+async function detectProject(files: SourceFiles, hosts: readonly HostSettings[] = []): Promise<Detected> {
+  const found = (await detectJavaScript(files)) ?? (await detectOther(files));
+  const project = withProcfile(withHostSettings(found, [...hosts, ...(await readHostSettings(files))]), {
+    web: await procfileCommand(files, 'web'),
+    release: await procfileCommand(files, 'release'),
+  });
   const best = project?.options[0] ?? unknownSettings;
   const containers: BuildSettings[] = [];
   const evidence = [...(project?.evidence ?? [])];
@@ -76,6 +88,7 @@ async function detectProject(files: SourceFiles): Promise<Detected> {
       deploy_method: 'docker',
       install_command: program.install_command,
       build_command: program.build_command,
+      release_command: program.release_command,
       start_command: program.start_command,
       output_dir: null,
       dockerfile,
@@ -105,21 +118,30 @@ async function detectProject(files: SourceFiles): Promise<Detected> {
 }
 
 /** A Procfile says what runs, whatever else was found. */
-function withProcfile(project: Detected | null, web: string | null): Detected | null {
-  if (web === null) return project;
+function withProcfile(
+  project: Detected | null,
+  { web, release }: { web: string | null; release: string | null },
+): Detected | null {
+  if (web === null && release === null) return project;
   const options = project?.options ?? [];
-  const [program = options[0] ?? unknownSettings] = options.filter(
-    ({ deploy_method: method }) => method === 'docker',
-  );
+  const [program] = options.filter(({ deploy_method: method }) => method === 'docker');
+  if (web === null && !program) return project;
   const started: BuildSettings = {
-    ...program,
+    ...(program ?? options[0] ?? unknownSettings),
     deploy_method: 'docker',
-    start_command: web,
-    output_dir: null,
+    ...(web !== null && { start_command: web, output_dir: null }),
+    release_command: release,
   };
+  const others = options.filter((option) => option.deploy_method !== 'docker');
+  const named = [
+    ...(web === null ? [] : ['names the web process']),
+    ...(release === null ? [] : ['names the release command']),
+  ];
   return {
-    options: [started, ...options.filter(({ deploy_method: method }) => method !== 'docker')],
+    // Without a web process, the order of what was found stays.
+    options:
+      web === null ? options.map((option) => (option === program ? started : option)) : [started, ...others],
     packageManager: project?.packageManager ?? null,
-    evidence: [{ file: 'Procfile', says: 'names the web process' }, ...(project?.evidence ?? [])],
+    evidence: [...named.map((says) => ({ file: 'Procfile', says })), ...(project?.evidence ?? [])],
   };
 }

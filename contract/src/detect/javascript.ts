@@ -64,12 +64,16 @@ const frameworks: readonly Framework[] = [
   },
   { package: '@docusaurus/core', name: 'docusaurus', result: serves('build') },
   { package: 'gatsby', name: 'gatsby', result: serves('public') },
-  { package: '@11ty/eleventy', name: 'eleventy', result: serves('_site') },
+  {
+    package: '@11ty/eleventy',
+    name: 'eleventy',
+    result: async (source) => ({ serves: (await eleventyOutput(source)) ?? '_site' }),
+  },
   {
     package: 'vitepress',
     name: 'vitepress',
     result: ({ found: { scripts } }) => {
-      const root = /\bvitepress build\s+([\w./-]+)/.exec(scripts.build ?? scripts['docs:build'] ?? '')?.[1];
+      const root = /\bvitepress build\s+([\w./-]+)/.exec(buildScript(scripts)?.text ?? '')?.[1];
       return { serves: inside(`${root ?? '.'}/.vitepress/dist`) ?? '.vitepress/dist' };
     },
   },
@@ -99,12 +103,13 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   const manager = await findManager(files, found);
   const source = { files, found };
   const match = await findFramework(source);
+  const script = buildScript(found.scripts);
   const common: BuildSettings = {
     ...unknownSettings,
     language: files.paths.has('tsconfig.json') ? 'typescript' : 'javascript',
     framework: match && frameworkName(match.framework, found),
     install_command: manager.install,
-    build_command: found.scripts.build === undefined ? null : `${manager.name} run build`,
+    build_command: script && `${manager.name} run ${script.name}`,
   };
   const says = match ? `depends on ${match.framework.package}` : 'declares a JavaScript package';
   const lockEvidence: Evidence[] = manager.file
@@ -130,6 +135,14 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   return { options: [site, ...program], packageManager, evidence: [pages.evidence, ...evidence] };
 }
 
+/** VitePress adds scripts of its own to a project. */
+function buildScript(scripts: Package['scripts']): { name: string; text: string } | null {
+  const text = scripts.build ?? null;
+  if (text !== null) return { name: 'build', text };
+  const docs = scripts['docs:build'];
+  return docs !== undefined && /\bvitepress build\b/.test(docs) ? { name: 'docs:build', text: docs } : null;
+}
+
 function orUnstarted(program: BuildSettings[], common: BuildSettings): BuildSettings[] {
   return program.length > 0 ? program : [common];
 }
@@ -148,7 +161,9 @@ function programOptions(
   { manager, common, result }: { manager: Manager; common: BuildSettings; result: Result },
 ): BuildSettings[] {
   const { scripts } = source.found;
-  const script = scripts.start === undefined ? null : `${manager.name} run start`;
+  // The start script of NestJS compiles the source once more, with the tools for development.
+  const name = common.framework === 'nestjs' && scripts['start:prod'] ? 'start:prod' : 'start';
+  const script = scripts[name] === undefined ? null : `${manager.name} run ${name}`;
   const command = 'runs' in result ? result.runs : null;
   const start = script ?? (command === null ? mainCommand(source) : inPackage(manager, command));
   return start === null ? [] : [{ ...common, deploy_method: 'docker', start_command: start }];
@@ -212,6 +227,15 @@ async function configText(files: SourceFiles, tool: string): Promise<string> {
 
 async function outDir(files: SourceFiles, tool: string): Promise<string | null> {
   const folder = /\boutDir\s*:\s*['"`]([^'"`$]+)['"`]/.exec(await configText(files, tool))?.[1];
+  return folder === undefined ? null : inside(folder);
+}
+
+async function eleventyOutput({ files, found }: Source): Promise<string | null> {
+  const config = (await files.read('.eleventy.js')) ?? (await configText(files, 'eleventy'));
+  const folder =
+    /\beleventy\b.*\s--output[= ]([\w./-]+)/.exec(found.scripts.build ?? '')?.[1] ??
+    /\boutput\s*:\s*['"`]([^'"`$]+)['"`]/.exec(config)?.[1] ??
+    /\bsetOutputDirectory\(\s*['"`]([^'"`$]+)['"`]/.exec(config)?.[1];
   return folder === undefined ? null : inside(folder);
 }
 

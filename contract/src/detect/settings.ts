@@ -20,6 +20,7 @@ export const unknownSettings: BuildSettings = {
   framework: null,
   install_command: null,
   build_command: null,
+  release_command: null,
   start_command: null,
   output_dir: null,
   dockerfile: null,

@@ -101,6 +101,18 @@ describe('a Procfile', () => {
     expect(evidence[0]).toEqual({ file: 'Procfile', says: 'names the web process' });
   });
 
+  test('names the release command, with and without a web process', async () => {
+    const detected = async (Procfile: string) =>
+      detectSource(filesOf({ 'package.json': { scripts: { start: 'a' } }, Procfile }));
+    const { options, evidence } = await detected('release: ./migrate --all\n');
+    expect(options[0]).toMatchObject({ start_command: 'npm run start', release_command: './migrate --all' });
+    expect(evidence[0]).toEqual({ file: 'Procfile', says: 'names the release command' });
+    expect((await detected('web: b\nrelease: c')).options[0]).toMatchObject({
+      start_command: 'b',
+      release_command: 'c',
+    });
+  });
+
   test('alone makes a program of a folder', async () => {
     expect((await detectSource(filesOf({ Procfile: 'web: ./run' }))).options[0]).toMatchObject({
       deploy_method: 'docker',

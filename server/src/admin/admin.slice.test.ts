@@ -239,6 +239,8 @@ describe('beside a running server', () => {
     const refusals: [string, string[], string?][] = [
       ['2 usage', ['tenants', 'mend']],
       ['2 usage', ['tokens', 'issue', '--user', ann, '--ttl', 'soon']],
+      ['2 usage', ['tokens', 'issue', '--user', ann, '--through', 'acme']],
+      ['5 not_found', ['tokens', 'issue', '--user', ann, '--through', 'acme/none']],
       ['2 usage', ['users', 'set-password', ann]],
       ['5 not_found', ['tenants', 'update', 'none', '--name', 'None']],
       ['5 not_found', ['users', 'suspend', 'no@one']],

@@ -114,6 +114,11 @@ const commands: readonly AdminCommand[] = [
     flags: {
       user: userFlag,
       ttl: { type: 'duration', summary: 'Lifetime, at most 24h, in whole seconds (1h)' },
+      through: {
+        type: 'string',
+        placeholder: 'tenant/app',
+        summary: 'Issue the token of a sign-in through this app, for its rows instead of the API',
+      },
     },
     load: async () => (await loadPeople()).runIssueToken,
   }),

@@ -1,3 +1,5 @@
+import { onAccess } from '../access/access-events.ts';
+import { saveRevocationsOf } from '../access/grants/end-grants.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import type { MailConfig } from '../drivers/mail/mail.ts';
@@ -5,18 +7,21 @@ import { openSmtpMail } from '../drivers/mail/smtp-mail.ts';
 import { under } from '../http/front.ts';
 import type { Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
+import { endRequestsOfUser } from './access-requests/access-requests.ts';
+import { accessRequestRoutes } from './access-requests/routes.ts';
 import { onApp } from './app-events.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import { createIcons, iconsPrefix, purgeIcons, removeIconObjects } from './icons/icons.ts';
 import { iconRoutes } from './icons/routes.ts';
 import { deleteOrphanedIconObjects, deleteUnusedIcons } from './icons/sweep-icons.ts';
 import { mailNotification } from './notifications/mail-notification.ts';
-import { deleteOldNotifications, notifyFormerAdmin } from './notifications/notifications.ts';
+import { deleteOldNotifications, notify, notifyFormerAdmin } from './notifications/notifications.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 import { mailTopic } from './notifications/rules.ts';
 import { createAppAccess } from './record/app-access.ts';
 import { warnAboutAppsAboveTier } from './record/apps.ts';
 import { detachCategory } from './record/detach-category.ts';
+import { findOwnedAppId } from './record/find-app.ts';
 import { removeGroupFromApps } from './record/member-groups.ts';
 import { deleteExpiredNames } from './record/names-store.ts';
 import { endRolesOfUser } from './record/people.ts';
@@ -24,9 +29,12 @@ import { purgeDueApps } from './record/purge.ts';
 import { createAppRoutes } from './record/routes.ts';
 
 import { resourcePresetRoutes } from './resource-presets/routes.ts';
+import { endAppRolesOfUser } from './roles/roles.ts';
+import { appRoleRoutes } from './roles/routes.ts';
 
 export interface AppsServices {
   appAccess: ReturnType<typeof createAppAccess>;
+  findOwnedAppId: typeof findOwnedAppId;
 }
 
 type AppsDeps = DriverDeps & { config: { mail: MailConfig | null } };
@@ -35,12 +43,15 @@ export const apps: Module = {
   name: 'apps',
   open: ({ db, invalidation }: DriverDeps): AppsServices => ({
     appAccess: createAppAccess({ db, cache: createTaggedCache(invalidation, { entriesMax: 10_000 }) }),
+    findOwnedAppId,
   }),
   routes: ({ config, urlKey }) => [
     ...notificationRoutes,
     ...createAppRoutes(config),
+    ...accessRequestRoutes,
     ...categoryRoutes(config),
     ...resourcePresetRoutes,
+    ...appRoleRoutes,
     ...iconRoutes({ baseUrl: config.baseUrl, key: urlKey }),
   ],
   handlers: (deps: DriverDeps) => [
@@ -76,7 +87,17 @@ export const apps: Module = {
     { name: 'names.forget', cron: '27 3 * * *', run: () => deleteExpiredNames(deps.db) },
   ],
   subscriptions: () => [
-    onApp({ purged: async (ctx, app) => ({ removed: await purgeIcons(ctx, app) }) }),
+    onApp({
+      purged: async (ctx, app) => {
+        const subject = { kind: 'app', id: app.appId } as const;
+        const reason = 'The app was deleted permanently.';
+        const changes = await saveRevocationsOf(ctx, { tenantId: app.tenantId, subject, reason });
+        return { removed: await purgeIcons(ctx, app), changes };
+      },
+    }),
+    onAccess({ notice: notify }),
+    onPerson({ leftTenant: endAppRolesOfUser, deactivated: endAppRolesOfUser }),
+    onPerson({ leftTenant: endRequestsOfUser, deactivated: endRequestsOfUser }),
     onPerson({
       roleChanged: notifyFormerAdmin,
       leftTenant: endRolesOfUser,

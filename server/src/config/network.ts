@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { ConfigError } from '../core/config-error.ts';
+import { type IpNetworks, parseNetworks } from '../core/ip-networks.ts';
 import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
@@ -154,6 +155,17 @@ export function readTrustedProxies(env: Environment): TrustedProxies {
   );
   // Only the proxy's group can open the socket.
   return { includes: (address) => address === socketPeer || listed.includes(address) };
+}
+
+/** Networks that connectors may connect to; null: the default of `drivers/connectors/networks.ts`. */
+export function readConnectorNetworks(env: Environment): IpNetworks | null {
+  const text = env.SVC_CONNECTOR_NETWORKS;
+  if (!text) return null;
+  return parseVariable(
+    'SVC_CONNECTOR_NETWORKS',
+    () => parseNetworks(text),
+    'must be networks, e.g. 10.20.0.0/16,127.0.0.0/8',
+  );
 }
 
 /** Requests to the API and to rows in 10 seconds. An app may use one token for all of its visitors. */

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { attributeNameFault, memberAttributesMax } from '@svc/contract/tenants.ts';
 import { ConfigError } from '../core/config-error.ts';
 import { masterKeyVariable } from '../core/master-key.ts';
 import type { GitHostConfig } from '../drivers/git/open-git-host.ts';
@@ -66,6 +67,20 @@ export function readMail(env: Environment): MailConfig | null {
   };
 }
 
+export function readTrustedIssuers(env: Environment): string[] {
+  const issuers = (env.SVC_TRUSTED_ISSUERS ?? '').split(',').map((issuer) => issuer.trim());
+  return issuers
+    .filter((issuer) => issuer !== '')
+    .map((issuer) =>
+      requireMatch(
+        'SVC_TRUSTED_ISSUERS',
+        issuer,
+        /^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*[^\s?#/])?$/,
+        'must be URLs of issuers, such as https://gitlab.example.com, separated by commas.',
+      ),
+    );
+}
+
 export function readUpstream(env: Environment) {
   const issuer = env.SVC_OIDC_ISSUER;
   if (!issuer) return undefined;
@@ -78,7 +93,25 @@ export function readUpstream(env: Environment) {
     clientSecret,
     name: env.SVC_OIDC_NAME || new URL(issuer).hostname,
     groupsClaim: env.SVC_OIDC_GROUPS_CLAIM || null,
+    attributeClaims: readAttributeClaims(env),
   };
+}
+
+/** `region=zoneinfo,department`: the attribute `region` follows the claim `zoneinfo`, `department` the claim of its name. */
+function readAttributeClaims(env: Environment): Record<string, string> {
+  const entries = (env.SVC_OIDC_ATTRIBUTE_CLAIMS ?? '').split(',').map((entry) => entry.trim());
+  const pairs = entries
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const [name = '', claim = name] = entry.split(/=(.*)/s);
+      const fault = claim === '' ? 'names no claim' : attributeNameFault(name);
+      if (fault !== null)
+        throw new ConfigError('SVC_OIDC_ATTRIBUTE_CLAIMS', `has "${entry}": ${name} ${fault}.`);
+      return [name, claim];
+    });
+  if (pairs.length > memberAttributesMax)
+    throw new ConfigError('SVC_OIDC_ATTRIBUTE_CLAIMS', `can name ${memberAttributesMax} attributes at most.`);
+  return Object.fromEntries(pairs);
 }
 
 /** Off: everybody signs in through the other provider. */

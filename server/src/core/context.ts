@@ -1,5 +1,6 @@
 import type { AppRelation } from '@svc/contract/endpoint.ts';
 import type { PatAction } from '@svc/contract/pat-actions.ts';
+import type { ServiceAccountAction } from '@svc/contract/service-accounts.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from './db.ts';
 import type { EventSource } from './events.ts';
@@ -45,23 +46,31 @@ export type AppMutationCtx = MutationCtx & AppCtx;
 export interface Caller {
   /**
    * `login`: an access token. `session`: a browser cookie. `pat`: what its actions allow. `scim`: the directory of a tenant,
-   * whose id is that of its token. `operator`: on the server machine. `anonymous`: only in the audit log, for a failed
+   * whose id is that of its token. `app`: an instance of an app, whose id is the app's. `service_account`: a program with a
+   * token of an app's service account. `operator`: on the server machine. `anonymous`: only in the audit log, for a failed
    * sign-in.
    */
-  kind: 'login' | 'session' | 'pat' | 'scim' | 'operator' | 'anonymous';
+  kind: 'login' | 'session' | 'pat' | 'scim' | 'app' | 'service_account' | 'operator' | 'anonymous';
   userId: string;
   email: string;
   name: string;
   credentialId: string;
   expiresAt: Date;
   scope?: TokenScope;
+  /** Of an app or a service account: the one app that it can use, as a co-owner within its scope. */
+  ownApp?: AppRef;
   /** The app that acts for the signed-in user; the control plane refuses such a caller. */
   throughApp?: string;
 }
 
+/** `rows` of a service account is `read` and `write`. */
+export type TokenAction = PatAction | Extract<ServiceAccountAction, 'tables' | 'storage'>;
+
 export interface TokenScope {
   tenantId: string;
-  actions: readonly PatAction[];
+  actions: readonly TokenAction[];
+  /** `storage` allows only reading then. */
+  isReadOnly?: true;
   /** Empty means every app of the issuer. */
   apps: readonly string[];
 }
@@ -82,6 +91,8 @@ export interface AppAccess {
   /** A deleted app is visible only to its owner and to admins, and only to endpoints that declare it. */
   record: 'active' | 'archived' | 'deleted';
   relation: 'owner' | 'co_owner' | 'member' | 'none';
+  /** The app whose branch this one shows. */
+  previewOf: string | null;
 }
 
 export interface AuditedChange {

@@ -21,8 +21,8 @@ test('secrets are redacted by field name at any depth', () => {
 test('tokens and passwords inside longer texts are redacted', () => {
   const line = logged(
     { err: new Error('connect to postgresql://svc_control:s3cr3tpw@/svc failed') },
-    'sent svcpat_0123456789abcdefghijABCDEFGHIJ012345 and Bearer abc.def-ghi to /cb?code=topsecret1&x=1',
+    'sent svcpat_0123456789abcdefghijABCDEFGHIJ012345 and Bearer abc.def-ghi to /cb?code=topsecret1&x=1, /app-token/svcren_0123456789',
   );
-  for (const secret of ['s3cr3tpw', 'svcpat_0123', 'abc.def-ghi', 'topsecret1'])
+  for (const secret of ['s3cr3tpw', 'svcpat_0123', 'svcren_0123', 'abc.def-ghi', 'topsecret1'])
     expect(line).not.toContain(secret);
 });

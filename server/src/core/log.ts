@@ -19,7 +19,7 @@ const secretNames = new Set([
 ]);
 const depthMax = 5;
 const secretTexts: readonly [RegExp, string][] = [
-  [/svcpat_[0-9A-Za-z]+/g, 'svcpat_[redacted]'],
+  [/(svc(?:pat|sat|app|ren)_)[0-9A-Za-z]+/g, '$1[redacted]'],
   [/(bearer\s+)[\w.~+/=-]+/gi, '$1[redacted]'],
   [/(:\/\/[^:/\s]+:)[^@/\s]+@/g, '$1[redacted]@'],
   [

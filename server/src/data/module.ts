@@ -1,8 +1,12 @@
-import { batchStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
+import { batchStatementMsMax, connectorStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
+import type { AccessServices } from '../access/module.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { MutationCtx } from '../core/context.ts';
+import type { IpNetworks } from '../core/ip-networks.ts';
+import { type ConnectorDatabases, createConnectorDatabases } from '../drivers/connectors/databases.ts';
+import { createConnectorNetworks } from '../drivers/connectors/networks.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import { createRowPool } from '../drivers/row-database/row-pool.ts';
@@ -12,7 +16,8 @@ import type { Module } from '../http/module.ts';
 import type { IdentityServices } from '../identity/module.ts';
 import type { PeopleServices } from '../people/module.ts';
 import { onPerson } from '../people/person-events.ts';
-
+import { createConnectorAccess } from './connectors/access.ts';
+import { connectorDataRoutes } from './connectors/routes.ts';
 import { inspectionRoutes } from './inspection/routes.ts';
 import { documentRoutes } from './openapi/routes.ts';
 import {
@@ -30,7 +35,7 @@ import { rawDbRoutes } from './raw-databases/routes.ts';
 import { createCursors, cursorKey } from './rows/cursor.ts';
 import { createRowsHandler } from './rows/handler.ts';
 import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
-import { createTableAccess } from './rows/table-access.ts';
+import { createTableAccess, maskKey } from './rows/table-access.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
 import { storageRoutes } from './storage/routes.ts';
 import { createIssuerAccess } from './storage/signed-urls.ts';
@@ -44,21 +49,24 @@ export interface DataServices {
   rawDatabases: RawDatabases;
   issuerAccess: ReturnType<typeof createIssuerAccess>;
   rowsFastPath: FastPathHandler;
+  connectorDatabases: ConnectorDatabases;
 }
 
 type DataDeps = DriverDeps &
+  AccessServices &
   PeopleServices &
   IdentityServices & {
     config: {
       dataDatabaseUrl: string | undefined;
       rawDatabaseUrl: string | undefined;
       databasePatience: number;
+      connectorNetworks: IpNetworks | null;
     };
   };
 
 export const data: Module = {
   name: 'data',
-  keys: [cursorKey, rawDatabaseKey],
+  keys: [cursorKey, maskKey, rawDatabaseKey],
   async open(deps: DataDeps): Promise<DataServices> {
     const { config, database, db, log, rows, invalidation, supervisor, onStop } = deps;
     await createDataSchema({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
@@ -75,14 +83,38 @@ export const data: Module = {
       transactionStatementMsMax: batchStatementMsMax,
     });
     onStop(() => rowDb.close());
-    const tableAccess = createTableAccess({
+    const accessDeps = {
       db,
-      cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
       tenantAccess: deps.tenantAccess,
+      now: deps.now,
+      maskKey: await deps.keys.follow(maskKey),
+    };
+    const tableAccess = createTableAccess({
+      ...accessDeps,
+      cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
     });
     const cursors = createCursors(await deps.keys.follow(cursorKey));
+    const { dataDatabaseUrl, rawDatabaseUrl, connectorNetworks } = config;
+    const own = [database.controlUrl, database.rowsUrl, dataDatabaseUrl, rawDatabaseUrl];
+    const connectorDatabases = createConnectorDatabases({
+      networks: createConnectorNetworks({
+        allowed: connectorNetworks,
+        ownDatabases: own.filter((url) => url !== undefined),
+      }),
+      statementMsMax: connectorStatementMsMax,
+      log,
+    });
+    onStop(connectorDatabases.close);
+    const connectorAccess = createConnectorAccess({
+      ...accessDeps,
+      cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+      connectorDatabases,
+    });
+    const accessTo = ({ schema }: { schema?: string }) =>
+      schema === undefined ? tableAccess : connectorAccess;
     return {
       rawDatabases,
+      connectorDatabases,
       issuerAccess: createIssuerAccess({
         db,
         cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
@@ -90,19 +122,24 @@ export const data: Module = {
       rowsFastPath: createRowsHandler({
         rowDb,
         findCredential: deps.findCredential,
-        tableAccess,
+        tableAccess: {
+          resolve: (caller, path) => accessTo(path).resolve(caller, path),
+          invalidate: (caller, path) => accessTo(path).invalidate(caller, path),
+        },
         cursors,
+        accessLog: deps.accessLog,
         now: deps.now,
         callerLimit: deps.callerLimit,
       }),
     };
   },
-  routes: ({ config, urlKey, rawDatabases }: DataDeps & DataServices) => [
+  routes: ({ config, urlKey, rawDatabases, connectorDatabases }: DataDeps & DataServices) => [
     ...inspectionRoutes,
     ...tableRoutes,
     ...storageRoutes({ baseUrl: config.baseUrl, urlKey }),
     ...rawDbRoutes({ raw: rawDatabases }),
     ...documentRoutes({ baseUrl: config.baseUrl }),
+    ...connectorDataRoutes({ connectorDatabases }),
   ],
   handlers: (deps: DataDeps & DataServices) => [
     { matches: under(objectsPrefix), handle: createObjectsHandler(deps) },

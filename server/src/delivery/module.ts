@@ -29,6 +29,7 @@ import {
   imageKey,
   removeUnusedToolchains,
 } from './deployments/artifacts.ts';
+import { deploymentEnvironment } from './deployments/build-deployment.ts';
 import { logRoutes } from './deployments/deployment-logs.ts';
 import { resumeDeployment } from './deployments/deployments.ts';
 import { releaseBecameActive } from './deployments/go-live.ts';
@@ -43,7 +44,7 @@ import { appEnvRoutes } from './env/routes.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
 import { createConnectedApps } from './git-connections/connected-apps.ts';
 import { purgeConnection } from './git-connections/connections.ts';
-import type { GitDeps } from './git-connections/deps.ts';
+import type { GitDeps, PushPreviews } from './git-connections/deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
 import { gitConnectionRoutes } from './git-connections/routes.ts';
 import { gitLinkKey } from './git-connections/user-tokens.ts';
@@ -63,6 +64,8 @@ import {
   deleteExpiredMetrics,
 } from './metrics/app-metrics.ts';
 import { appMetricsRoutes } from './metrics/routes.ts';
+import { createPushPreviews, removeExpiredPreviews, removePreviews } from './previews/previews.ts';
+import { previewRoutes } from './previews/routes.ts';
 import { requestDeploymentReview } from './review/deployment-reviews.ts';
 import {
   expirePublicationRequests,
@@ -73,6 +76,11 @@ import { isUnderReview } from './review/live-state.ts';
 import { countPublications } from './review/publications.ts';
 import { reviewRoutes } from './review/routes.ts';
 
+import { createCallTracker } from './runs/call-app.ts';
+import { startRuns } from './runs/open-runs.ts';
+import { runRoutes } from './runs/routes.ts';
+import { cancelOpenRuns, deleteExpiredRuns } from './runs/runs.ts';
+import { syncSchedules } from './runs/schedules.ts';
 import { createSourcesHandler } from './sources/receive-source.ts';
 import { sourceRoutes } from './sources/routes.ts';
 import { deleteAppSources, deleteExpiredSources, purgeSources } from './sources/sources.ts';
@@ -98,6 +106,7 @@ export interface DeliveryServices {
   git: GitDeps;
   gitClient: GitClient;
   gitHost: GitHostService;
+  previews: PushPreviews;
   bootstrap: BootstrapDeps;
   logWaits: LogWaits;
   appMetrics: AppMetrics;
@@ -135,7 +144,15 @@ export const delivery: Module = {
     await removeStaleGitFolders(workDir, now());
     const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
     const logWaits = createLogWaits(deps.invalidation);
-    const connected = { ...config, ...deps, gitHost: gitHostClient, pushDeployments, waits: logWaits };
+    const previews = createPushPreviews({ gitHost: gitHostClient, raw: deps.rawDatabases });
+    const connected = {
+      ...config,
+      ...deps,
+      gitHost: gitHostClient,
+      pushDeployments,
+      previews,
+      waits: logWaits,
+    };
     const gitHost = createGitHost({
       ...config,
       ...deps,
@@ -157,6 +174,7 @@ export const delivery: Module = {
       git,
       gitClient,
       gitHost,
+      previews,
       bootstrap: { ...config, ...deps, gitHost: gitHostClient, git: gitClient },
       logWaits,
       appMetrics,
@@ -179,20 +197,25 @@ export const delivery: Module = {
       ...staticSiteRoutes({ baseUrl, appsDomain, urlKey, objects, isUnderReview }),
       ...gitConnectionRoutes({ ...git, appsDomain, linkEvents, pushDeployments }),
       ...deploymentRoutes({ baseUrl, appsDomain, runtime }),
+      ...runRoutes({ runtime, waits: logWaits }),
+      ...previewRoutes({ baseUrl, appsDomain }),
       ...appEnvRoutes({ baseUrl, appsDomain, runtime, findLiveDeployment }),
       ...logRoutes({ waits: logWaits, now }),
       ...sourceRoutes({ baseUrl, urlKey }),
       ...detectRoutes(git),
       ...ownTemplateRoutes(git),
       ...bootstrapRoutes(bootstrap),
-      ...reviewRoutes(bootstrap),
+      ...reviewRoutes({ ...bootstrap, baseUrl, appsDomain, waits: logWaits, now }),
     ];
   },
   handlers: (deps: DeliveryDeps & DeliveryServices) => [
     { matches: under(uploadsPrefix), handle: createUploadsHandler(deps) },
     { matches: under(sourcesPrefix), handle: createSourcesHandler(deps) },
     { matches: under(gitPrefix), handle: deps.gitHost.handle },
-    { matches: at(gitWebhookPath), handle: createWebhookReceiver({ ...deps, ...deps.git, pushDeployments }) },
+    {
+      matches: at(gitWebhookPath),
+      handle: createWebhookReceiver({ ...deps, ...deps.git, pushDeployments }),
+    },
     { matches: at(gitSetupPath), handle: setupPage },
   ],
   effects: ({ config, db, objects, git, runtime }: DeliveryDeps & DeliveryServices) => ({
@@ -212,10 +235,12 @@ export const delivery: Module = {
       run: () => removeOrphanObjects({ ...deps, now: deps.now() }),
     },
     { name: 'logs.sweep', cron: '32 * * * *', run: () => deleteExpiredLogs(deps) },
+    { name: 'runs.sweep', cron: '37 * * * *', run: () => deleteExpiredRuns(deps.db, { now: deps.now() }) },
     { name: 'sources.sweep', cron: '42 * * * *', run: () => deleteExpiredSources(deps, { now: deps.now() }) },
     { name: 'deployments.artifacts', cron: '2 * * * *', run: () => deleteOrphanedArtifacts(deps) },
     { name: 'toolchains.sweep', cron: '7 5 * * *', run: () => removeUnusedToolchains(deps) },
     { name: 'publications.expire', cron: '*/10 * * * *', run: () => expirePublicationRequests(deps) },
+    { name: 'previews.expire', cron: '*/5 * * * *', run: () => removeExpiredPreviews(deps) },
     { name: 'metrics.sweep', cron: '52 * * * *', run: () => deleteExpiredMetrics(deps.db) },
     ...gitHostJobs(() => deps.gitHost.deps),
   ],
@@ -226,9 +251,12 @@ export const delivery: Module = {
       reviewRequired: requestDeploymentReview,
       changed: (ctx, { live = null, ...app }) => supersedeOpenRequest(ctx, app, { shown: live }),
     }),
+    onLive({ changed: syncSchedules }),
     onApp({
       archived: async (ctx, app) => {
         await stopDeployments(ctx, app);
+        await cancelOpenRuns(ctx, app);
+        await removePreviews(ctx, app);
         return mergePlanParts([
           await cancelPromotion(ctx, app),
           await withdrawOpenRequest(ctx, app, { why: 'archived' }),
@@ -236,6 +264,8 @@ export const delivery: Module = {
       },
       deleted: async (ctx, app) => {
         await stopDeployments(ctx, app);
+        await cancelOpenRuns(ctx, app);
+        await removePreviews(ctx, app);
         return mergePlanParts([
           await cancelPromotion(ctx, app),
           await withdrawOpenRequest(ctx, app, { why: 'deleted' }),
@@ -243,6 +273,8 @@ export const delivery: Module = {
       },
       suspended: async (ctx, app) => {
         const { canceled } = await stopDeployments(ctx, app);
+        await cancelOpenRuns(ctx, app);
+        await removePreviews(ctx, app);
         if (canceled.length === 0) return undefined;
         return {
           before: { resuming: canceled.map((seq) => `#${seq}`).join(', ') },
@@ -270,15 +302,20 @@ export const delivery: Module = {
     appMetrics.start();
     onStop(appMetrics.stop);
     deps.metrics.setAppTotals(appMetrics.totals);
+    const logs = createLogSink({ db, log });
+    const calls = createCallTracker();
     const deployments = await openDeployments({
       ...config,
       ...deps,
-      logs: createLogSink({ db, log }),
-      inFlight: deps.requestsInFlight,
+      logs,
+      inFlight: (address) => deps.requestsInFlight(address) + calls.count(address),
       sample: createUsageSampler({ db, runtime, metrics: appMetrics }).sample,
       processes: config.databaseUrl === undefined ? 'one' : 'many',
     });
     onStop(() => deployments.stop());
+    const environment = deploymentEnvironment(db, config);
+    const runs = startRuns({ ...deps, urls: config, logs, calls, environment }, invalidation);
+    onStop(() => runs.stop());
     const bootstraps = createBootstrapWorker(deps.bootstrap, { invalidation });
     bootstraps.start();
     onStop(() => bootstraps.stop());

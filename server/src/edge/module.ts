@@ -2,6 +2,7 @@ import { siteAuthPath } from '@svc/contract/identity.ts';
 import { userKeysPath } from '@svc/contract/user-keys.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
+import { appSleep } from '../delivery/deployments/processes.ts';
 import type { DeliveryServices } from '../delivery/module.ts';
 import { type HttpsServer, secureOrigin } from '../drivers/certificates/https-server.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
@@ -23,7 +24,8 @@ import { detachDomains } from './domains/domains.ts';
 import { findActiveHost } from './domains/hosts.ts';
 import { notifyLoss } from './domains/notify-owners.ts';
 import { domainRoutes } from './domains/routes.ts';
-import { downloadHandlers } from './downloads/handlers.ts';
+import { createSdkPackage, downloadHandlers } from './downloads/handlers.ts';
+import type { SdkPackage } from './downloads/sdk-package.ts';
 import { openEdge } from './sites/edge.ts';
 import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
@@ -44,6 +46,7 @@ export interface EdgeServices {
   certificates: CertificateService;
   challengeLookup: ChallengeLookup;
   userTokens: UserTokens;
+  sdkPackage: () => Promise<SdkPackage>;
 }
 
 type EdgeConfig = Pick<Parameters<typeof openEdge>[0], 'extraHosts' | 'edgeCacheBytes'> & {
@@ -81,6 +84,7 @@ export const edge: Module = {
       baseUrl: config.baseUrl,
       now,
     });
+    const sdkPackage = createSdkPackage();
     const opened = await openEdge({
       ...config,
       ...deps,
@@ -95,6 +99,8 @@ export const edge: Module = {
       count: metrics.siteRequest,
       countApp: deps.appMetrics.note,
       tokens: userTokens,
+      sleep: appSleep(db, deps.logWaits),
+      sdkModule: async () => (await sdkPackage()).module,
     });
     onStop(() => opened.stop());
     return {
@@ -106,6 +112,7 @@ export const edge: Module = {
       certificates,
       challengeLookup,
       userTokens,
+      sdkPackage,
     };
   },
   routes: ({ config, domains }: EdgeDeps & EdgeServices) => [
@@ -125,7 +132,7 @@ export const edge: Module = {
         return new Response(body as BodyInit | null, answer);
       },
     },
-    ...downloadHandlers(deps.config.baseUrl),
+    ...downloadHandlers(deps.config.baseUrl, deps.sdkPackage),
     documentAt(userKeysPath, async () =>
       Response.json(deps.userTokens.publicKeys(), { headers: { 'cache-control': 'public, max-age=300' } }),
     ),

@@ -1,4 +1,5 @@
 import { bodyBytesMaxDefault, idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
+import { previewOperations } from '@svc/contract/previews.ts';
 import {
   type AppAccess,
   type Caller,
@@ -80,6 +81,9 @@ async function handleRoute(
   let authorized: Authorized;
   try {
     authorized = await authorize(deps, endpoint.authority, rawParams, request);
+    requirePreviewOperation(endpoint.id, authorized);
+    if (endpoint.kind === 'mutate' && authorized.caller.scope?.isReadOnly)
+      throw fail('forbidden', { detail: 'The deployment of this instance is in review: it may only read.' });
   } catch (error) {
     const replay = await findReplay(deps, route, request, url, error);
     if (replay) return toResponse(replay);
@@ -138,6 +142,11 @@ async function handleRoute(
   );
   if (result.kind === 'done') return toResponse(result.response);
   return toResponse({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
+}
+
+function requirePreviewOperation(id: string, { app }: Authorized): void {
+  if (!app || app.previewOf === null || previewOperations.has(id)) return;
+  throw fail('forbidden', { detail: `${app.slug} is the preview of a branch. Change its app instead.` });
 }
 
 /** For a repeated request whose target is gone (the purge of an app): replay instead of `not_found`. */

@@ -43,9 +43,11 @@ export async function authenticateCaller(
 ): Promise<Caller> {
   const caller = await deps.authenticate(request);
   if (!caller) throw fail('unauthenticated');
-  if (caller.kind !== 'pat' || authority.credential === 'login_or_pat') return caller;
-  if (authority.token === undefined) throw fail('login_required');
-  if (!caller.scope?.actions.includes(authority.token))
-    throw fail('forbidden', { detail: `The token does not have the action ${authority.token}.` });
+  const isToken = caller.kind === 'pat' || caller.scope !== undefined;
+  if (!isToken || authority.credential === 'login_or_pat') return caller;
+  const required = authority.token ?? (caller.ownApp && authority.account);
+  if (required === undefined) throw fail('login_required');
+  if (!caller.scope?.actions.includes(required))
+    throw fail('forbidden', { detail: `The token does not have the action ${required}.` });
   return caller;
 }

@@ -4,7 +4,7 @@ import { Failure } from '../core/problem.ts';
 import { createCallerLimit } from './caller-limit.ts';
 
 const caller = (kind: Caller['kind'], userId: string, credentialId = '') =>
-  ({ kind, userId, credentialId }) as Caller;
+  ({ kind, userId, credentialId, scope: kind === 'pat' ? {} : undefined }) as Caller;
 
 function start(limits: Partial<Parameters<typeof createCallerLimit>[0]> = {}) {
   let at = 1_000_000;

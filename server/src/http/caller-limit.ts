@@ -56,7 +56,7 @@ export function createCallerLimit(limits: CallerLimits, now: () => number = Date
   }
 
   return (caller, address, when) => {
-    const kind = caller === null ? 'address' : caller.kind === 'pat' ? 'token' : 'person';
+    const kind = caller === null ? 'address' : caller.scope ? 'token' : 'person';
     const max = limits[kind];
     if (max === 0) return undefined;
     const key =

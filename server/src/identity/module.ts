@@ -1,14 +1,21 @@
+import { appTokenPrefix } from '@svc/contract/service-accounts.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { MailConfig } from '../drivers/mail/mail.ts';
 import { openSmtpMail } from '../drivers/mail/smtp-mail.ts';
-import { at } from '../http/front.ts';
+import { createIssuerKeys, type IssuerKeys } from '../drivers/oidc/issuer-keys.ts';
+import { at, under } from '../http/front.ts';
 import type { Deps, Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { findSeededAdmin } from '../people/seed.ts';
 import { mailResetLink, resetMailTopic } from './account/reset-mail.ts';
 import { accountRoutes } from './account/routes.ts';
 import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
+import { createAppTokenHandler } from './app-identity/app-tokens.ts';
+import { serviceAccountRoutes } from './app-identity/routes.ts';
+import { revokeGrantsOfAccounts } from './app-identity/service-accounts.ts';
+import { countServiceAccounts } from './app-identity/store.ts';
+import { deleteExpiredAppTokens } from './app-identity/tokens-store.ts';
 import {
   type CredentialDeps,
   createAuthenticate,
@@ -35,12 +42,14 @@ export interface IdentityServices {
   authenticate: ReturnType<typeof createAuthenticate>;
   findCredential: ReturnType<typeof createFindCredential>;
   provider: IdentityProvider;
+  issuers: IssuerKeys;
 }
 
 type IdentityDeps = Deps & {
   config: Pick<IdentityProviderOptions, 'upstream' | 'localPasswords'> & {
     seed: 'demo' | 'none';
     mail: MailConfig | null;
+    trustedIssuers: readonly string[];
   };
 };
 
@@ -53,6 +62,7 @@ export const identity: Module = {
     const { config, db, events, log, now, invalidation, keys, onStop } = deps;
     const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
     onStop(() => closeLocalLogin(config, localSecret));
+    const issuers = createIssuerKeys({ trusted: config.trustedIssuers, now: Date.now });
     const provider = await createLazyProvider({
       ...config,
       db,
@@ -62,6 +72,7 @@ export const identity: Module = {
         signing: await keys.follow(oauthSigningKey),
         cookies: await keys.follow(oauthCookieKey),
       },
+      issuers,
       localSecret,
       localUser: () => findSeededAdmin(db),
       canResetPassword: canResetPassword(deps),
@@ -78,15 +89,18 @@ export const identity: Module = {
       authenticate: createAuthenticate(credentials()),
       findCredential: createFindCredential(credentials()),
       provider,
+      issuers,
     };
   },
-  routes: ({ config }: IdentityDeps) => [
+  routes: ({ config, issuers }: IdentityDeps & IdentityServices) => [
     ...sessionRoutes,
     ...accountRoutes(config),
     ...factorRoutes(config),
     ...patRoutes,
+    ...serviceAccountRoutes({ baseUrl: config.baseUrl, issuers }),
   ],
   handlers: ({ provider, ...deps }: IdentityDeps & IdentityServices) => [
+    { matches: under(appTokenPrefix), handle: createAppTokenHandler(deps) },
     {
       matches: (path) => path === '/oauth' || path.startsWith('/oauth/'),
       route: 'oauth',
@@ -117,6 +131,7 @@ export const identity: Module = {
     }),
   }),
   jobs: ({ db }) => [
+    { name: 'appTokens.expire', cron: '*/10 * * * *', run: () => deleteExpiredAppTokens(db) },
     { name: 'oauth.expire', cron: '*/10 * * * *', run: () => deleteExpiredModels(db) },
     { name: 'attempts.forget', cron: '*/10 * * * *', run: () => deleteOldLoginAttempts(db) },
     { name: 'accounts.forget', cron: '23 * * * *', run: () => deleteOldAccountRows(db) },
@@ -146,8 +161,12 @@ export const identity: Module = {
         // The app signed everybody out when it was deleted; this ends a sign-in that was in progress then.
         await endSignInsToApp(ctx, app);
         return {
-          removed: { tokens_revoked: tokens.revoked, tokens_narrowed: tokens.narrowed },
-          changes: tokens.changes,
+          removed: {
+            tokens_revoked: tokens.revoked,
+            tokens_narrowed: tokens.narrowed,
+            service_accounts: await countServiceAccounts(ctx.db, app),
+          },
+          changes: [...tokens.changes, ...(await revokeGrantsOfAccounts(ctx, app))],
         };
       },
     }),

@@ -24,6 +24,7 @@ const shownFields = [
   'package_manager',
   'install_command',
   'build_command',
+  'release_command',
   'start_command',
   'output_dir',
   'dockerfile',

@@ -9,11 +9,14 @@ import {
   suspendApp,
 } from '@svc/contract/app-life.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
-import { restartApp } from '@svc/contract/deployments.ts';
+import { restartApp, scaleApp } from '@svc/contract/deployments.ts';
+import { instancesMax } from '@svc/contract/manifest.ts';
 import { lifecycleResult } from '../../apps/lifecycle.ts';
 import { defineCommand } from '../../command.ts';
+import { usageError } from '../../framework/errors.ts';
 import { sanitize } from '../../framework/text.ts';
 import { appPositional } from '../../inputs/common.ts';
+import { scaleView } from '../../views/delivery.ts';
 
 export const appsArchive = defineCommand({
   words: 'apps archive',
@@ -101,6 +104,39 @@ export const appsRestart = defineCommand({
     'pet-shop --execute': 'Restart it',
   },
 });
+
+export const appsScale = defineCommand({
+  words: 'apps scale',
+  summary: 'Set how many instances of each process of an app run',
+  description:
+    `From 1 to ${instancesMax} instances of web, from 0 of other processes; processes that are not named stay as they are. It ` +
+    'takes effect within seconds, without a build, and stays until a deployment whose svc.yaml says how many instances ' +
+    'run. Each instance has the memory and CPU of the resource preset.',
+  kind: 'mutate',
+  positionals: [appPositional, { name: 'counts', summary: 'process=instances', repeated: true }],
+  endpoint: scaleApp,
+  input: ({ positionals }) => ({ body: { instances: parseCounts(positionals.counts) } }),
+  present: (ctx, answer) => {
+    if (answer.changed === false) ctx.note('Nothing has changed: as many instances were set already.');
+    return answer;
+  },
+  view: scaleView,
+  examples: {
+    'pet-shop web=3': 'See what would change',
+    'pet-shop web=3 worker=2 --execute': 'Run three instances that answer requests, and two workers',
+  },
+});
+
+function parseCounts(counts: readonly string[]): Record<string, number> {
+  return Object.fromEntries(
+    counts.map((text) => {
+      const [, process, digits] = /^([A-Za-z0-9][A-Za-z0-9_-]{0,31})=(\d{1,3})$/.exec(text) ?? [];
+      if (process === undefined || digits === undefined)
+        throw usageError(`${sanitize(text)} is not a process and its number of instances, such as worker=2.`);
+      return [process, Number(digits)];
+    }),
+  );
+}
 
 export const appsDelete = defineCommand({
   words: 'apps delete',

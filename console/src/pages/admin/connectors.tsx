@@ -19,6 +19,7 @@ import { SmallLink } from '../../components/page-layout.tsx';
 import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { usePage } from '../../components/url-state.ts';
 import type { Form } from '../../components/use-form.ts';
+import { ConnectorAccess } from './connector-access.tsx';
 import { AdminItem, AdminList, AdminRoutes, adminPath, FormPage, useAdminForm } from './form-page.tsx';
 
 export default function ConnectorsTab() {
@@ -43,7 +44,12 @@ function ConnectorPage({ id }: { id: string }) {
   const answer = useEndpoint(getConnector, { params: { tenantID: tenant.id, connectorID: id } });
   return (
     <AdminItem tab="connectors" what="connector" answer={answer}>
-      {(connector) => <EditConnector connector={connector} />}
+      {(connector) => (
+        <Stack gap="md">
+          <EditConnector connector={connector} />
+          <ConnectorAccess connector={connector} />
+        </Stack>
+      )}
     </AdminItem>
   );
 }
@@ -176,6 +182,10 @@ const kindTexts: Record<ConnectorKind, { label: string; description: string }> =
   },
   postgres: {
     label: 'PostgreSQL',
+    description: 'An external database. A scope names a schema, or schema/table.',
+  },
+  mysql: {
+    label: 'MariaDB or MySQL',
     description: 'An external database. A scope names a schema, or schema/table.',
   },
   http: {

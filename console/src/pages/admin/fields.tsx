@@ -29,7 +29,9 @@ export function useTenantNames() {
     subjectName: ({ subject_kind, subject_id: id }: { subject_kind: string; subject_id: string }) =>
       subject_kind === 'group'
         ? `Group ${groups.find((one) => one.id === id)?.display_name ?? shortId(id)}`
-        : memberName(id),
+        : subject_kind === 'user'
+          ? memberName(id)
+          : `${subject_kind === 'app' ? 'App' : 'Service account'} ${shortId(id)}`,
     connectorName: (id: string) => nameById(connectors, id),
     presetName: (id: string) => nameById(presets, id),
     policyName: (id: string) => nameById(policies, id),

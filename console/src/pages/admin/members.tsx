@@ -1,8 +1,10 @@
-import { Select, TextInput } from '@mantine/core';
+import { Anchor, Select, Textarea, TextInput } from '@mantine/core';
+import type { Answer } from '@svc/contract/endpoint.ts';
 import { tenantRoles } from '@svc/contract/identity.ts';
 import { uuidPattern } from '@svc/contract/limits.ts';
-import { listMembers, removeMember, setMember } from '@svc/contract/tenants.ts';
+import { getMember, listMembers, removeMember, setMember, updateMember } from '@svc/contract/tenants.ts';
 import { IconSearch } from '@tabler/icons-react';
+import { Link } from 'wouter';
 import { useMe, useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { useChange } from '../../change/use-change.ts';
@@ -13,10 +15,10 @@ import { EmptyState } from '../../components/page-layout.tsx';
 import { ListHead, PagedList } from '../../components/paged-list.tsx';
 import { ProblemAlerts } from '../../components/problem-alert.tsx';
 import { usePage, useUrlText } from '../../components/url-state.ts';
-import { AdminRoutes, adminPath, FormPage, useAdminForm } from './form-page.tsx';
+import { AdminItem, AdminRoutes, adminPath, FormPage, useAdminForm } from './form-page.tsx';
 
 export default function MembersTab() {
-  return <AdminRoutes list={MemberList} create={AddMember} />;
+  return <AdminRoutes list={MemberList} create={AddMember} item={MemberPage} />;
 }
 
 function MemberList() {
@@ -91,6 +93,21 @@ function MemberList() {
                 ),
               },
               { head: 'State', cell: (member) => <StateBadge state={member.status} /> },
+              {
+                head: 'Attributes',
+                cell: (member) => (
+                  <Anchor
+                    component={Link}
+                    href={adminPath(tenant.slug, 'members', member.user_id)}
+                    aria-label={`Attributes of ${member.name}`}
+                    size="sm"
+                  >
+                    {Object.keys(member.attributes).length === 0
+                      ? 'none'
+                      : attributeLines(member.attributes).join(', ')}
+                  </Anchor>
+                ),
+              },
               { head: 'Since', cell: (member) => <TimeText value={member.since} /> },
               {
                 head: 'User id',
@@ -150,6 +167,61 @@ function AddMember() {
         data={roleData}
         allowDeselect={false}
         maw={460}
+      />
+    </FormPage>
+  );
+}
+
+function MemberPage({ id }: { id: string }) {
+  const tenant = useTenant();
+  const answer = useEndpoint(getMember, { params: { tenantID: tenant.id, userID: id } });
+  return (
+    <AdminItem tab="members" what="member" answer={answer}>
+      {(member) => <Attributes member={member} />}
+    </AdminItem>
+  );
+}
+
+type Member = Answer<NonNullable<typeof getMember.shape>>;
+
+const attributeLines = (attributes: Member['attributes']) =>
+  Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+
+/** Attributes that are no longer listed are removed. */
+function Attributes({ member }: { member: Member }) {
+  const tenant = useTenant();
+  const record = { attributes: attributeLines(member.attributes).join('\n') };
+  const lines = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+  const form = useAdminForm(updateMember, 'members', record, {
+    title: 'Change attributes',
+    done: 'Attributes changed.',
+    errors: ({ attributes }) => ({
+      attributes: lines(attributes).every((line) => line.includes('='))
+        ? null
+        : 'must be lines of name=value',
+    }),
+    input: ({ attributes }) => {
+      const removed = Object.keys(member.attributes).map((name) => [name, '']);
+      const set = lines(attributes).map((line) => {
+        const at = line.indexOf('=');
+        return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+      });
+      return {
+        params: { tenantID: tenant.id, userID: member.user_id },
+        body: { attributes: Object.fromEntries([...removed, ...set]) },
+      };
+    },
+  });
+  return (
+    <FormPage tab="members" title={`Attributes of ${member.name}`} submit="Change attributes" form={form}>
+      <Textarea
+        {...form.field('attributes')}
+        description="One name=value per line. Filters of rows use them: @me.region is the attribute region of the caller."
+        placeholder="region=eu"
+        autosize
+        minRows={4}
+        maw={460}
+        classNames={{ input: 'mono' }}
       />
     </FormPage>
   );

@@ -1,7 +1,13 @@
-import { Select, Stack, Switch, TextInput } from '@mantine/core';
+import { NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
-import { deploymentReviews, getTenant, tenantNameCharsMax, updateTenant } from '@svc/contract/tenants.ts';
+import {
+  deploymentReviews,
+  getTenant,
+  inviteOnlyPeopleMax,
+  tenantNameCharsMax,
+  updateTenant,
+} from '@svc/contract/tenants.ts';
 import { useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { CopyText } from '../../components/buttons.tsx';
@@ -25,13 +31,23 @@ export default function SettingsTab() {
 }
 
 function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.shape>> }) {
-  const { name, max_resource_tier, review_deployments, require_second_factor } = tenant;
-  const record = { name, max_resource_tier, review_deployments, require_second_factor };
+  const { name, max_resource_tier, review_deployments, invite_only_people_max } = tenant;
+  const record = {
+    name,
+    max_resource_tier,
+    review_deployments,
+    invite_only_people_max: String(invite_only_people_max),
+    access_requests: tenant.access_requests,
+    require_second_factor: tenant.require_second_factor,
+  };
   const form = useForm(updateTenant, record, {
     title: 'Update the tenant',
     verb: 'Save',
     done: 'Settings saved.',
-    input: (body) => ({ params: { tenantID: tenant.id }, body }),
+    input: ({ invite_only_people_max: people, ...body }) => ({
+      params: { tenantID: tenant.id },
+      body: { ...body, ...(people !== undefined && { invite_only_people_max: Number(people) }) },
+    }),
   });
   return (
     <Stack maw={720}>
@@ -55,6 +71,20 @@ function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.
           description="A new deployment of such an app goes live when an admin has approved it."
           data={deploymentReviews.map((value) => ({ value, label: reviewLabels[value] }))}
           allowDeselect={false}
+        />
+        <NumberInput
+          {...form.field('invite_only_people_max')}
+          label="Invited people without a review"
+          description="An app with at most this many invited people, and no groups, becomes invite only at once. 0: every request is reviewed."
+          min={0}
+          max={inviteOnlyPeopleMax}
+          allowDecimal={false}
+          required
+        />
+        <Switch
+          {...form.checkbox('access_requests')}
+          label="Requests for access"
+          description="Members who open an invite only app that they may not see learn that it exists, and can ask its owners for access."
         />
         <Switch
           {...form.checkbox('require_second_factor')}

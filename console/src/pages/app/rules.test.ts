@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { appMoveNames, appRecords, appRuntimes, moveApp } from '@svc/contract/app-states.ts';
 import {
+  appState,
   availableMove,
   whyNotActive,
   whyNotInUse,
@@ -104,4 +105,14 @@ test('invited people are removed by owners and admins', () => {
 test('the owner cannot be removed', () => {
   for (const one of [ownerCaller, adminCaller, coOwnerCaller])
     expect(whyNotRemove({ role: 'owner', user_id: 'olga' }, one)).toContain('transferring');
+});
+
+test('an app whose instances all sleep is asleep, not running', () => {
+  const running = { record: 'active', runtime: 'running' } as const;
+  const [asleep, ready] = [{ state: 'asleep' }, { state: 'ready' }];
+  expect(appState(running, [asleep, asleep])).toBe('asleep');
+  expect(appState(running, [asleep, ready])).toBe('running');
+  expect(appState(running, [])).toBe('running');
+  expect(appState({ record: 'active', runtime: 'suspended' }, [asleep])).toBe('suspended');
+  expect(appState({ record: 'archived', runtime: 'suspended' }, [])).toBe('archived');
 });

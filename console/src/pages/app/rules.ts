@@ -15,6 +15,11 @@ export function whyNotInUse(app: Pick<AppView, 'record' | 'runtime'>): string | 
   return whyNotActive(app) ?? (app.runtime === 'suspended' ? 'The app is suspended. Resume it first.' : null);
 }
 
+/** Uses the app and does not run it. */
+export function isVisitor({ relation }: Pick<AppView, 'relation'>, { role }: Pick<Caller, 'role'>): boolean {
+  return role !== 'tenant_admin' && (relation === 'none' || relation === 'member');
+}
+
 export function whyNotVisit({
   visibility,
   relation,
@@ -90,4 +95,14 @@ export function whyNotRemove(
   // The permission table has `self` for co-owners: they may remove only themselves.
   const others = { who: { ...removeCoOwner.who, C: 'n' } } as const;
   return whyNot(others, asker);
+}
+
+/** A sleeping app runs again with the next request, so to the server it is `running`. */
+export function appState(
+  { record, runtime }: Pick<AppView, 'record' | 'runtime'>,
+  instances: readonly { state: string }[],
+): string {
+  if (record !== 'active') return record;
+  const isAsleep = instances.length > 0 && instances.every(({ state }) => state === 'asleep');
+  return runtime === 'running' && isAsleep ? 'asleep' : runtime;
 }

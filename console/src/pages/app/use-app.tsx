@@ -25,6 +25,7 @@ export function useApp() {
     paths: {
       app: (tab?: AppTab) => consolePaths.app(tenant.slug, app.slug, tab),
       deployment: (id: string) => consolePaths.deployment(tenant.slug, app.slug, id),
+      run: (id: string) => consolePaths.run(tenant.slug, app.slug, id),
       release: (id: string) => consolePaths.release(tenant.slug, app.slug, id),
       table: (name: string) => consolePaths.table(tenant.slug, app.slug, name),
     },

@@ -22,7 +22,7 @@ import { useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { NewButton } from '../../components/buttons.tsx';
 import { AppIcon, StateBadge } from '../../components/display.tsx';
-import { EmptyState, LinkTo, PageHead } from '../../components/page-layout.tsx';
+import { EmptyState, ExternalLink, LinkTo, PageHead, SmallLink } from '../../components/page-layout.tsx';
 import { PagedList } from '../../components/paged-list.tsx';
 import { Hint, SecondaryButton } from '../../components/text.tsx';
 import { usePage, useUrlChoice, useUrlText, useUrlValue } from '../../components/url-state.ts';
@@ -185,6 +185,7 @@ function CategoryChips({
 
 type FoundApp = Answer<NonNullable<typeof discoverApps.shape>>['items'][number];
 
+/** The card opens the app; its page in the console is the second action. */
 function AppCard({ app, to, category }: { app: FoundApp; to: string; category: Category | undefined }) {
   return (
     <Paper withBorder p="md" component="article" className="covered">
@@ -193,9 +194,15 @@ function AppCard({ app, to, category }: { app: FoundApp; to: string; category: C
           <AppIcon app={app} size={44} />
           <Stack gap={0} miw={0}>
             <Title order={2} size="h5" lineClamp={2}>
-              <LinkTo to={to} inherit className="cover">
-                {app.name}
-              </LinkTo>
+              {app.url === null ? (
+                <LinkTo to={to} inherit className="cover">
+                  {app.name}
+                </LinkTo>
+              ) : (
+                <ExternalLink to={app.url} inherit className="cover">
+                  {app.name}
+                </ExternalLink>
+              )}
             </Title>
             {app.owner_name && <Hint lineClamp={1}>by {app.owner_name}</Hint>}
           </Stack>
@@ -215,6 +222,9 @@ function AppCard({ app, to, category }: { app: FoundApp; to: string; category: C
           {app.operating_status !== 'live' && (
             <StateBadge state={app.operating_status} label="not live yet" />
           )}
+          <SmallLink to={to} className="above-cover" aria-label={`Details of ${app.name}`}>
+            Details
+          </SmallLink>
         </Group>
       </Stack>
     </Paper>

@@ -1,11 +1,13 @@
-import { Code, Group, List, Paper, SimpleGrid, Spoiler, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, List, Paper, SimpleGrid, Spoiler, Stack, Text } from '@mantine/core';
+import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { getMyGrantTerms, listMyGrants } from '@svc/contract/grants.ts';
+import { Link } from 'wouter';
 import { useTenant } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { CopyText } from '../../components/buttons.tsx';
 import { ActionBadges, TimeText } from '../../components/display.tsx';
-import { EmptyState, PageHead } from '../../components/page-layout.tsx';
+import { EmptyState, PageHead, SmallLink } from '../../components/page-layout.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { BoldText, Heading, Hint } from '../../components/text.tsx';
 
@@ -16,13 +18,24 @@ export default function MyGrantsPage() {
   const terms = useEndpoint(getMyGrantTerms, { params }).data;
   return (
     <>
-      <PageHead title="My grants" lead="The data of the tenant that you have access to." />
+      <PageHead
+        title="My grants"
+        lead="The data of the tenant that you have access to."
+        actions={
+          <>
+            <SmallLink to={consolePaths.grantRequests(tenant.slug)}>Requests for access</SmallLink>
+            <Button component={Link} href={consolePaths.requestAccess(tenant.slug)}>
+              Request access
+            </Button>
+          </>
+        }
+      />
       <QueryView answer={answer}>
         {(grants) =>
           grants.length === 0 ? (
             <EmptyState title="No grants yet" command="svc grants mine">
-              A grant lets you use a connector: a database, a service, the tables of an app. Ask a tenant
-              admin, and say which data you need, why and for how long. Your own apps need no grant.
+              A grant lets you use a connector: a database, a service, the tables of an app. Request access,
+              and say which data you need, why and for how long. Your own apps need no grant.
             </EmptyState>
           ) : (
             <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }}>
@@ -33,6 +46,12 @@ export default function MyGrantsPage() {
                   connector={terms?.connectors.find(({ id }) => id === grant.connector_id)}
                   preset={terms?.presets.find(({ id }) => id === grant.preset_id)}
                   group={terms?.groups.find(({ id }) => id === grant.subject_id)}
+                  grantedBy={terms?.people.find(({ id }) => id === grant.granted_by)}
+                  tables={(terms?.tables ?? []).filter(({ connector_id, path }) => {
+                    const scope = grant.scope_resource_paths;
+                    const isInScope = scope.some((entry) => path === entry || path.startsWith(`${entry}/`));
+                    return connector_id === grant.connector_id && (scope.length === 0 || isInScope);
+                  })}
                 />
               ))}
             </SimpleGrid>
@@ -51,8 +70,12 @@ function GrantCard({
   connector,
   preset,
   group,
+  grantedBy,
+  tables,
 }: {
   grant: Grant;
+  grantedBy: Terms['people'][number] | undefined;
+  tables: Terms['tables'];
   connector: Terms['connectors'][number] | undefined;
   preset: Terms['presets'][number] | undefined;
   group: Terms['groups'][number] | undefined;
@@ -67,7 +90,7 @@ function GrantCard({
           {connector?.description && <Hint>{connector.description}</Hint>}
         </div>
         <div>
-          <BoldText>Actions</BoldText>
+          <BoldText>{preset ? `Preset ${preset.name}` : 'Preset'}</BoldText>
           <Group gap={6} mt={4}>
             <ActionBadges actions={preset?.actions ?? [grant.preset_id]} />
           </Group>
@@ -94,8 +117,23 @@ function GrantCard({
             </Text>
           )}
         </div>
+        {tables.length > 0 && (
+          <div>
+            <BoldText>Tables</BoldText>
+            <Spoiler maxHeight={110} showLabel={`Show all ${tables.length}`} hideLabel="Show fewer">
+              <List size="sm" listStyleType="none">
+                {tables.map(({ path }) => (
+                  <List.Item key={path}>
+                    <Code>{path}</Code>
+                  </List.Item>
+                ))}
+              </List>
+            </Spoiler>
+          </div>
+        )}
         <Hint>
           Granted <TimeText value={grant.granted_at} />
+          {grantedBy && ` by ${grantedBy.name} (${grantedBy.email})`}
           {group && ` to the group ${group.display_name}`};{' '}
           {grant.expires_at === '' ? (
             'does not expire'

@@ -1,9 +1,9 @@
 import { Group, SimpleGrid, Stack, Textarea } from '@mantine/core';
 import {
-  approvePublication,
+  approveReview,
   publicationTextCharsMax,
-  rejectPublication,
-  withdrawPublication,
+  rejectReview,
+  withdrawReview,
 } from '@svc/contract/review.ts';
 import { type Caller, useMe, useTenant, whyNot } from '../../api/me.ts';
 import { usePreviewError } from '../../api/use-endpoint.ts';
@@ -15,48 +15,47 @@ import { Section } from '../../components/page-layout.tsx';
 import { ProblemAlerts } from '../../components/problem-alert.tsx';
 import { Hint } from '../../components/text.tsx';
 import { useForm } from '../../components/use-form.ts';
-import type { PublicationRequest } from '../app/publication/publication-request.ts';
-import { whyNotApprove, whyNotReject, whyNotWithdraw } from './rules.ts';
+import { type Review, whyNotApprove, whyNotReject, whyNotWithdraw } from './rules.ts';
 
 export function Decision({
   request,
   relation,
 }: {
-  request: PublicationRequest;
+  request: Review;
   relation: NonNullable<Caller['relation']>;
 }) {
   const tenant = useTenant();
   const person = { id: useMe().id, role: tenant.role, relation };
   const params = { tenantID: tenant.id, request: request.id };
   const isOpen = request.status === 'pending';
-  const isDeployment = request.pinned === 'built';
-  const afterApproval = isDeployment
-    ? `After approval the deployment goes live. The app stays visible to ${visibleTo[request.visibility]}.`
-    : `After approval the app is at once visible to ${visibleTo[request.visibility]}.`;
+  const isPublication = request.kind === 'publication';
+  const afterApproval = isPublication
+    ? `After approval the app is at once visible to ${visibleTo[request.visibility]}.`
+    : `After approval the ${request.kind === 'promotion' ? 'release' : 'deployment'} goes live. The app stays visible to ${visibleTo[request.visibility]}.`;
   const refusal = usePreviewError(
-    approvePublication,
+    approveReview,
     { params, body: { note: '' } },
-    { enabled: isOpen && whyNot(approvePublication, person) === null },
+    { enabled: isOpen && whyNot(approveReview, person) === null },
   );
   const noApproval = whyNotApprove(request, person, refusal);
   const noRejection = whyNotReject(request, person);
   const approveRecord = { note: '' };
-  const approve = useForm(approvePublication, approveRecord, {
+  const approve = useForm(approveReview, approveRecord, {
     title: 'Approve the request',
-    done: isDeployment
-      ? 'Request approved. The deployment goes live now.'
-      : 'Request approved. The new visibility applies now.',
+    done: isPublication
+      ? 'Request approved. The new visibility applies now.'
+      : 'Request approved. It goes live now.',
     whyNot: () => noApproval,
     input: (body) => ({ params, body }),
   });
   const rejectRecord = { reason: '' };
-  const reject = useForm(rejectPublication, rejectRecord, {
+  const reject = useForm(rejectReview, rejectRecord, {
     title: 'Reject the request',
     done: 'Request rejected. The owners are notified of the reason.',
     whyNot: ({ reason }) => noRejection ?? (reason.trim() === '' ? 'Enter a reason first.' : null),
     input: (body) => ({ params, body }),
   });
-  const withdraw = useChange(withdrawPublication, {
+  const withdraw = useChange(withdrawReview, {
     title: 'Withdraw the request',
     done: 'Request withdrawn.',
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { reviewedState, whyNotApprove, whyNotReject, whyNotWithdraw } from './rules.ts';
+import { commitText, versionText, whyNotApprove, whyNotReject, whyNotWithdraw } from './rules.ts';
 
 const open = { status: 'pending', requested_by: 'olga' };
 const admin = { id: 'ada', role: 'tenant_admin', relation: 'none' } as const;
 const owner = { id: 'olga', role: 'tenant_member', relation: 'owner' } as const;
 const coOwner = { id: 'carl', role: 'tenant_member', relation: 'co_owner' } as const;
 
-describe('who decides on a publication request', () => {
+describe('who decides on a request', () => {
   test('another admin may approve or reject, not withdraw', () => {
     expect(whyNotApprove(open, admin, null)).toBeNull();
     expect(whyNotReject(open, admin)).toBeNull();
@@ -42,21 +42,26 @@ describe('who decides on a publication request', () => {
   });
 });
 
-describe('the state of the reviewed version', () => {
-  const site = { active_release: { id: 'one' }, staged_release: { id: 'two' } };
-  const release = (release_id: string) => ({ release_id, deployment_id: null });
+describe('the version under review', () => {
+  const version = {
+    deployment_id: 'd',
+    deployment: 7,
+    release_id: null,
+    release: null,
+    version: '',
+    commit_sha: 'b'.repeat(40),
+    commit_message: 'New prices',
+    created_at: '2026-11-17T00:00:00Z',
+  };
+  const diff = { audience: { before: 'public', after: 'public', invited: 0 }, files: null } as const;
 
-  test('a release is live, staged or gone by the pointers of the site', () => {
-    expect(reviewedState(release('one'), { site })).toBe('live');
-    expect(reviewedState(release('two'), { site })).toBe('staged');
-    expect(reviewedState(release('three'), { site })).toBe('gone');
-    expect(reviewedState(release('one'), {})).toBeNull();
-  });
-
-  test('a deployment is live by its state', () => {
-    const pinned = { release_id: null, deployment_id: 'd' };
-    expect(reviewedState(pinned, { deployment: { id: 'd', state: 'live' } })).toBe('live');
-    expect(reviewedState(pinned, { deployment: { id: 'd', state: 'superseded' } })).toBe('gone');
-    expect(reviewedState(pinned, {})).toBeNull();
+  test('is named by its numbers, and by the range of commits', () => {
+    expect(versionText(version)).toBe('deployment #7');
+    expect(versionText({ ...version, release: 3, version: 'v3' })).toBe('deployment #7, release #3, v3');
+    expect(versionText(null)).toBe('nothing');
+    const before = { ...version, commit_sha: 'a'.repeat(40) };
+    expect(commitText({ ...diff, before, after: version })).toBe('aaaaaaaaaaaa..bbbbbbbbbbbb');
+    expect(commitText({ ...diff, before: null, after: version })).toBe('bbbbbbbbbbbb');
+    expect(commitText({ ...diff, before, after: { ...version, commit_sha: null } })).toBeNull();
   });
 });

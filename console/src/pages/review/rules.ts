@@ -1,5 +1,14 @@
-import { approvePublication, rejectPublication, withdrawPublication } from '@svc/contract/review.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
+import { approveReview, type getReview, rejectReview, withdrawReview } from '@svc/contract/review.ts';
 import { type Caller, whyNot } from '../../api/me.ts';
+
+export type Review = Answer<NonNullable<typeof getReview.shape>>;
+
+export const reviewKindTexts: Readonly<Record<Review['kind'], string>> = {
+  publication: 'Publication',
+  promotion: 'Promotion',
+  deployment: 'Deployment',
+};
 
 interface ReviewRequest {
   status: string;
@@ -15,39 +24,39 @@ export function whyNotApprove(
   refusal: string | null,
 ): string | null {
   if (status !== 'pending') return closedReason(status);
-  const isAdmin = whyNot(approvePublication, person) === null;
+  const isAdmin = whyNot(approveReview, person) === null;
   if (!isAdmin && requested_by === person.id)
     return 'You made this request. A tenant admin other than you decides.';
-  return whyNot(approvePublication, person) ?? refusal;
+  return whyNot(approveReview, person) ?? refusal;
 }
 
 export function whyNotReject({ status, requested_by }: ReviewRequest, person: Reviewer): string | null {
   if (status !== 'pending') return closedReason(status);
   if (requested_by === person.id) return 'You made this request. Withdraw it instead.';
-  return whyNot(rejectPublication, person);
+  return whyNot(rejectReview, person);
 }
 
 export function whyNotWithdraw({ status, requested_by }: ReviewRequest, person: Reviewer): string | null {
   if (status !== 'pending') return closedReason(status);
   if (requested_by === person.id) return null;
-  const reason = whyNot(withdrawPublication, person);
+  const reason = whyNot(withdrawReview, person);
   return reason && `${reason} You can reject it instead.`;
 }
 
-export function reviewedState(
-  { release_id, deployment_id }: { release_id: string | null; deployment_id: string | null },
-  known: {
-    site?: { active_release: { id: string } | null; staged_release: { id: string } | null } | undefined;
-    deployment?: { id: string; state: string } | undefined;
-  },
-): 'live' | 'staged' | 'built' | 'gone' | null {
-  if (release_id !== null) {
-    if (!known.site) return null;
-    if (known.site.active_release?.id === release_id) return 'live';
-    return known.site.staged_release?.id === release_id ? 'staged' : 'gone';
-  }
-  if (deployment_id === null) return 'gone';
-  if (!known.deployment) return null;
-  const { state } = known.deployment;
-  return state === 'live' || state === 'built' ? state : 'gone';
+export function versionText(version: Review['diff']['after']): string {
+  if (version === null) return 'nothing';
+  const { deployment, release, version: label } = version;
+  const parts = [
+    deployment === null ? '' : `deployment #${deployment}`,
+    release === null ? '' : `release #${release}`,
+    label,
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+export function commitText({ before, after }: Review['diff']): string | null {
+  if (!after?.commit_sha) return null;
+  const to = after.commit_sha.slice(0, 12);
+  const from = before?.commit_sha?.slice(0, 12);
+  return from === undefined || from === to ? to : `${from}..${to}`;
 }

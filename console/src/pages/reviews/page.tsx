@@ -1,7 +1,7 @@
 import { Group, Select, Stack, VisuallyHidden } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
-import { listPublications, type publicationFilters } from '@svc/contract/review.ts';
+import { listReviews, type publicationFilters, reviewKinds } from '@svc/contract/review.ts';
 import { useTenant, whyNot } from '../../api/me.ts';
 import { useEndpoint } from '../../api/use-endpoint.ts';
 import { DataTable, NameCell } from '../../components/data-table.tsx';
@@ -10,6 +10,7 @@ import { visibilityNames } from '../../components/format.ts';
 import { EmptyState, PageHead, Restricted } from '../../components/page-layout.tsx';
 import { PagedList } from '../../components/paged-list.tsx';
 import { usePage, useUrlChoice } from '../../components/url-state.ts';
+import { reviewKindTexts } from '../review/rules.ts';
 
 const pollMs = 30_000;
 const statusTexts: Readonly<Record<(typeof publicationFilters)[number] | 'all', string>> = {
@@ -23,13 +24,23 @@ const statusTexts: Readonly<Record<(typeof publicationFilters)[number] | 'all', 
   all: 'All',
 };
 const choices = Object.keys(statusTexts) as (keyof typeof statusTexts)[];
+const kinds = ['all', ...reviewKinds] as const;
+const kindFilterTexts: Readonly<Record<(typeof kinds)[number], string>> = {
+  all: 'All kinds',
+  publication: 'Publications',
+  promotion: 'Promotions of sites',
+  deployment: 'Deployments',
+};
 
 export default function ReviewsPage() {
   const tenant = useTenant();
   return (
     <>
-      <PageHead title="Reviews" lead="Requests to publish apps." />
-      <Restricted why={whyNot(listPublications, tenant)} what="the reviews">
+      <PageHead
+        title="Reviews"
+        lead="Publications, promotions and deployments that somebody has to decide."
+      />
+      <Restricted why={whyNot(listReviews, tenant)} what="the reviews">
         <ReviewList />
       </Restricted>
     </>
@@ -40,9 +51,15 @@ function ReviewList() {
   const tenant = useTenant();
   const page = usePage();
   const [status, setStatus] = useUrlChoice('status', 'pending', choices);
+  const [kind, setKind] = useUrlChoice('kind', 'all', kinds);
+  const query = {
+    page,
+    status: status === 'all' ? undefined : status,
+    kind: kind === 'all' ? undefined : kind,
+  };
   const answer = useEndpoint(
-    listPublications,
-    { params: { tenantID: tenant.id }, query: { page, status: status === 'all' ? undefined : status } },
+    listReviews,
+    { params: { tenantID: tenant.id }, query },
     { refetchMs: status === 'pending' ? pollMs : false },
   );
   return (
@@ -54,7 +71,15 @@ function ReviewList() {
           value={status}
           onChange={(value) => setStatus(choices.find((one) => one === value) ?? 'pending')}
           allowDeselect={false}
-          w={{ base: '100%', xs: 320 }}
+          w={{ base: '100%', xs: 280 }}
+        />
+        <Select
+          label="Kind"
+          data={kinds.map((value) => ({ value, label: kindFilterTexts[value] }))}
+          value={kind}
+          onChange={(value) => setKind(kinds.find((one) => one === value) ?? 'all')}
+          allowDeselect={false}
+          w={{ base: '100%', xs: 220 }}
         />
       </Group>
       <PagedList
@@ -65,7 +90,7 @@ function ReviewList() {
             command={status === 'pending' ? 'svc review list' : 'svc review history'}
           >
             {status === 'pending'
-              ? 'Requests to publish an app appear here, and you are notified.'
+              ? 'Requests to publish or change a published app appear here, and you are notified.'
               : 'Choose another status to see other requests.'}
           </EmptyState>
         }
@@ -76,7 +101,7 @@ function ReviewList() {
   );
 }
 
-type Requests = Answer<NonNullable<typeof listPublications.shape>>['items'];
+type Requests = Answer<NonNullable<typeof listReviews.shape>>['items'];
 
 function RequestTable({ tenant, requests }: { tenant: string; requests: Requests }) {
   return (
@@ -96,11 +121,12 @@ function RequestTable({ tenant, requests }: { tenant: string; requests: Requests
             />
           ),
         },
+        { head: 'Kind', cell: ({ kind }) => reviewKindTexts[kind] },
         {
           head: 'Visibility',
           cell: (request) =>
-            request.pinned === 'built' ? (
-              `${visibilityNames[request.visibility]}, new deployment`
+            request.visibility === request.visibility_before ? (
+              visibilityNames[request.visibility]
             ) : (
               <>
                 {visibilityNames[request.visibility_before]}

@@ -2,6 +2,7 @@ import type {
   createConnector as shape,
   updateConnector as updateConnectorShape,
 } from '@svc/contract/connectors.shapes.ts';
+import { databasePorts, isDatabaseKind } from '@svc/contract/connectors.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
@@ -9,8 +10,14 @@ import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import type { ConnectorTarget } from '../../drivers/connectors/types.ts';
+import { publishAccessEvent } from '../access-events.ts';
 import { listPolicyNamesOfConnector, refuseWhileGranted } from '../usage.ts';
+import { accessSettingsOf, changeAccessSettings, defaultAccessSettings } from './access-settings.ts';
+import { sealPassword, unsealPassword } from './password.ts';
+import { needsPassword } from './rules.ts';
 import {
+  type ConnectionSettings,
   type ConnectorRow,
   connectorRecord,
   deleteConnectorRow,
@@ -22,15 +29,30 @@ import {
   updateConnectorRow,
 } from './store.ts';
 
-export { lockConnectorForShare } from './store.ts';
+export { findConnectorRow, listConnectorRows, lockConnectorForShare } from './store.ts';
+
+/** Apps belong to a later module. */
+export interface ConnectorDeps {
+  findOwnedAppId(db: Db, tenantId: string, app: { ref: string; userId: string }): Promise<string | null>;
+}
 
 const auditTarget = ({ id, slug }: ConnectorRow) => ({ kind: 'connector', id, name: slug });
-const auditedFields = ({ slug, name, kind, description }: ConnectorRow) => ({
+const describedFields = ({ slug, name, kind, description }: ConnectorRow) => ({
   slug,
   name,
   kind,
   description,
 });
+
+/** Without settings, as far as the kind has none: such connectors look the same as ever. */
+function auditedFields(row: ConnectorRow) {
+  return { ...describedFields(row), ...accessSettingsOf(row), ...auditedSettings(row) };
+}
+
+function auditedSettings({ kind, app_id, connection, writable }: ConnectorRow): Record<string, unknown> {
+  if (kind === 'tables') return app_id === null ? {} : { app_id, writable };
+  return connection === null ? {} : { connection, writable };
+}
 
 export async function listConnectors(ctx: TenantCtx, query: PageQuery) {
   const { rows, total } = await listConnectorRows(ctx.db, ctx.tenant.id, pageWindow(query));
@@ -41,18 +63,33 @@ export async function getConnector(ctx: TenantCtx, input: { connector: string })
   return connectorRecord(orNotFound(await findConnectorRow(ctx.db, ctx.tenant.id, input.connector)));
 }
 
-export async function createConnector(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
+export async function createConnector(
+  ctx: TenantMutationCtx,
+  input: z.output<typeof shape.body>,
+  deps: ConnectorDeps,
+) {
   const slug = input.slug ?? slugFromName(input.name);
   if (!slug) throw validationError('slug', 'cannot be derived from this name; specify one');
   if (await findConnectorRow(ctx.db, ctx.tenant.id, slug))
     throw fail('unique_violation', { detail: `A connector ${slug} already exists.` });
+  requireFittingSettings(input.kind, input);
+  const { password, ...connection } = input.connection ?? { password: '' };
+  const id = ctx.newId();
   const row: ConnectorRow = {
-    id: ctx.newId(),
+    id,
     tenant_id: ctx.tenant.id,
     slug,
     name: input.name,
     kind: input.kind,
     description: input.description,
+    ...(await changeAccessSettings(ctx, defaultAccessSettings, input)),
+    app_id: await findApp(ctx, input.app, deps),
+    connection:
+      'host' in connection ? { ...connection, port: connection.port ?? usualPort(input.kind) } : null,
+    password_sealed: await sealPassword(ctx.db, { id, password }),
+    writable: input.writable,
+    connection_version: 0,
+    schema_refreshed_at: null,
     created_by: ctx.caller.userId,
     created_at: ctx.now,
     updated_at: ctx.now,
@@ -63,17 +100,103 @@ export async function createConnector(ctx: TenantMutationCtx, input: z.output<ty
   return connectorRecord(row);
 }
 
+type Changes = z.output<typeof updateConnectorShape.body>;
+
 export async function updateConnector(
   ctx: TenantMutationCtx,
-  input: { connector: string; set: z.output<typeof updateConnectorShape.body> },
+  input: { connector: string; set: Changes },
+  deps: ConnectorDeps,
 ) {
   const row = orNotFound(await lockConnectorRow(ctx.db, ctx.tenant.id, input.connector));
-  const before = { name: row.name, description: row.description };
-  const after = { name: input.set.name ?? row.name, description: input.set.description ?? row.description };
+  const { set } = input;
+  requireFittingSettings(row.kind, set);
+  const password = set.connection?.password;
+  const changed: ConnectorRow = {
+    ...row,
+    name: set.name ?? row.name,
+    description: set.description ?? row.description,
+    app_id: set.app === undefined ? row.app_id : await findApp(ctx, set.app, deps),
+    connection: set.connection ? changedConnection(row, set.connection) : row.connection,
+    password_sealed:
+      password === undefined ? row.password_sealed : await sealPassword(ctx.db, { id: row.id, password }),
+    writable: set.writable ?? row.writable,
+    ...(await changeAccessSettings(ctx, row, set)),
+  };
+  const isReconnected = password !== undefined || !isDeepEqual(row.connection, changed.connection);
+  const before: Record<string, unknown> = auditedChanges(row);
+  const after: Record<string, unknown> = auditedChanges(changed);
+  // The plan and the audit log say that it changes, never to what.
+  if (password !== undefined) Object.assign(after, { password: 'replaced' });
   ctx.audit({ action: 'connectors.update', target: auditTarget(row), before, after });
   if (isDeepEqual(before, after)) return connectorRecord(row);
-  await updateConnectorRow(ctx.db, row.id, { ...after, updated_at: ctx.now });
-  return connectorRecord({ ...row, ...after, updated_at: ctx.now });
+  if (isReconnected) changed.connection_version++;
+  await updateConnectorRow(ctx.db, row.id, { ...changed, updated_at: ctx.now });
+  return connectorRecord({ ...changed, updated_at: ctx.now });
+}
+
+function auditedChanges(row: ConnectorRow) {
+  return { name: row.name, description: row.description, ...accessSettingsOf(row), ...auditedSettings(row) };
+}
+
+function changedConnection(row: ConnectorRow, set: NonNullable<Changes['connection']>): ConnectionSettings {
+  const { password, ...settings } = set;
+  const before = row.connection ?? {
+    port: usualPort(row.kind),
+    tls: 'verify-full' as const,
+    ca_certificate: '',
+  };
+  const { host, database, username, ...rest } = { ...before, ...settings } as Partial<ConnectionSettings> &
+    typeof before;
+  if (host === undefined) throw validationError('connection.host', 'is required');
+  if (database === undefined) throw validationError('connection.database', 'is required');
+  if (username === undefined) throw validationError('connection.username', 'is required');
+  const after = { host, database, username, ...rest };
+  if (row.connection && row.password_sealed && password === undefined && needsPassword(row.connection, after))
+    throw validationError(
+      'connection.password',
+      'is required with another host, port, tls or ca_certificate, so that nobody can send the stored one elsewhere',
+    );
+  return after;
+}
+
+function requireFittingSettings(
+  kind: ConnectorRow['kind'],
+  input: { app?: string | undefined; connection?: object | undefined; writable?: boolean | undefined },
+): void {
+  if (input.connection && !isDatabaseKind(kind))
+    throw validationError('connection', `does not apply to a connector of kind ${kind}`);
+  if (input.app !== undefined && kind !== 'tables')
+    throw validationError('app', `does not apply to a connector of kind ${kind}`);
+  if (input.writable && kind === 'http')
+    throw validationError('writable', 'does not apply to a connector of kind http');
+}
+
+async function findApp(ctx: TenantMutationCtx, ref: string | undefined, deps: ConnectorDeps) {
+  if (ref === undefined) return null;
+  const id = await deps.findOwnedAppId(ctx.db, ctx.tenant.id, { ref, userId: ctx.caller.userId });
+  // Admins manage apps without reading their rows, so they cannot open them to themselves.
+  if (id === null)
+    throw validationError('app', 'is not an app that you own; only its owners can open its tables');
+  return id;
+}
+
+const usualPort = (kind: ConnectorRow['kind']) => (isDatabaseKind(kind) ? databasePorts[kind] : 0);
+
+/** Null for a connector without settings of a database. */
+export async function connectorTarget(db: Db, row: ConnectorRow): Promise<ConnectorTarget | null> {
+  if (!row.connection || !isDatabaseKind(row.kind)) return null;
+  return {
+    id: row.id,
+    version: row.connection_version,
+    kind: row.kind,
+    settings: row.connection,
+    password: await unsealPassword(db, row),
+  };
+}
+
+/** For the slice that stores the tables. */
+export async function recordSchemaRefresh(ctx: TenantMutationCtx, row: ConnectorRow): Promise<void> {
+  await updateConnectorRow(ctx.db, row.id, { schema_refreshed_at: ctx.now });
 }
 
 export async function deleteConnector(
@@ -92,6 +215,7 @@ export async function deleteConnector(
     before: auditedFields(row),
     after: null,
   });
+  await publishAccessEvent(ctx, 'connectorDeleted', { tenantId: ctx.tenant.id, connectorId: row.id });
 }
 
 export async function findConnectorId(db: Db, tenantId: string, ref: string): Promise<string | null> {
@@ -100,5 +224,5 @@ export async function findConnectorId(db: Db, tenantId: string, ref: string): Pr
 
 export async function describeConnectors(db: Db, tenantId: string, ids: readonly string[]) {
   const rows = await findConnectorRows(db, tenantId, ids);
-  return rows.map((row) => ({ id: row.id, ...auditedFields(row) }));
+  return rows.map((row) => ({ id: row.id, ...describedFields(row) }));
 }

@@ -7,7 +7,16 @@ import { isUuid } from '../../core/values.ts';
 
 type ConnectorRecord = z.output<typeof Connector>;
 
-export interface ConnectorRow extends Omit<ConnectorRecord, 'created_at' | 'updated_at'> {
+export type ConnectionSettings = Omit<NonNullable<ConnectorRecord['connection']>, 'has_password'>;
+
+type ChangedTypes = 'app_id' | 'connection' | 'schema_refreshed_at' | 'created_at' | 'updated_at';
+
+export interface ConnectorRow extends Omit<ConnectorRecord, ChangedTypes> {
+  app_id: string | null;
+  connection: ConnectionSettings | null;
+  password_sealed: Buffer | null;
+  connection_version: number;
+  schema_refreshed_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -36,23 +45,49 @@ export async function lockConnectorForShare(tx: Tx, tenantId: string, ref: strin
 }
 
 export async function insertConnectorRow(tx: Tx, row: ConnectorRow): Promise<void> {
-  await tx.withTables<Tables>().insertInto('connectors').values(row).execute();
+  await tx
+    .withTables<Tables>()
+    .insertInto('connectors')
+    .values({ ...row, connection: json(row.connection) })
+    .execute();
 }
 
-export async function updateConnectorRow(
-  tx: Tx,
-  id: string,
-  set: Pick<ConnectorRow, 'name' | 'description' | 'updated_at'>,
-): Promise<void> {
-  await tx.withTables<Tables>().updateTable('connectors').set(set).where('id', '=', id).execute();
+export async function updateConnectorRow(tx: Tx, id: string, set: Partial<ConnectorRow>): Promise<void> {
+  const { connection, ...rest } = set;
+  const values = connection === undefined ? rest : { ...rest, connection: json(connection) };
+  await tx.withTables<Tables>().updateTable('connectors').set(values).where('id', '=', id).execute();
 }
+
+const json = (value: ConnectionSettings | null) =>
+  (value === null ? null : sql`${JSON.stringify(value)}::jsonb`) as ConnectionSettings | null;
 
 export async function deleteConnectorRow(tx: Tx, id: string): Promise<void> {
   await sql`delete from svc.connectors where id = ${id}`.execute(tx);
 }
 
+/** Returns the connectors that the user owned. */
+export async function removeOwner(
+  tx: Tx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<{ id: string; slug: string; owners: string[] }[]> {
+  const { rows } = await sql<{ id: string; slug: string; owners: string[] }>`
+    update svc.connectors set owners = array_remove(owners, ${userId}::uuid)
+    where tenant_id = ${tenantId} and owners @> array[${userId}::uuid] returning id, slug, owners`.execute(
+    tx,
+  );
+  return rows;
+}
+
 export function connectorRecord(row: ConnectorRow): ConnectorRecord {
-  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
+  const { password_sealed, connection_version: _, ...fields } = row;
+  return {
+    ...fields,
+    app_id: row.app_id ?? '',
+    connection: row.connection && { ...row.connection, has_password: password_sealed !== null },
+    schema_refreshed_at: row.schema_refreshed_at?.toISOString() ?? '',
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
 }
 
 function selectConnectors(db: Db, tenantId: string) {

@@ -1,4 +1,4 @@
-import type { MutationCtx, TenantMutationCtx } from '../../core/context.ts';
+import type { AuditedChange, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { canRevoke } from './rules.ts';
@@ -39,20 +39,33 @@ async function saveRevocation({ db, caller, now }: MutationCtx, { id }: GrantRow
   return set;
 }
 
-/** Called when a member leaves the tenant, so that a returning member starts without grants, or a group is deleted. */
-export async function revokeGrantsOf(
+/** Called when the subject is gone: a member who returns, for example, starts without grants. */
+export async function revokeGrantsOf(ctx: MutationCtx, input: RevocationOfSubject): Promise<void> {
+  for (const change of await saveRevocationsOf(ctx, input)) ctx.audit(change);
+}
+
+interface RevocationOfSubject {
+  tenantId: string;
+  subject: Subject;
+  reason: string;
+}
+
+/** Returns the changes for the publisher of an event, who audits them after its own. */
+export async function saveRevocationsOf(
   ctx: MutationCtx,
-  input: { tenantId: string; subject: Subject; reason: string },
-): Promise<void> {
-  for (const row of await lockActiveGrantRows(ctx.db, input.tenantId, input.subject)) {
+  { tenantId, subject, reason }: RevocationOfSubject,
+): Promise<AuditedChange[]> {
+  const changes: AuditedChange[] = [];
+  for (const row of await lockActiveGrantRows(ctx.db, tenantId, subject)) {
     const { status, revoked_by } = await saveRevocation(ctx, row);
-    ctx.audit({
+    changes.push({
       action: 'grants.revoke',
       target: auditTarget(row),
       before: { status: row.status, revoked_by: '', reason: '' },
-      after: { status, revoked_by, reason: input.reason },
+      after: { status, revoked_by, reason },
     });
   }
+  return changes;
 }
 
 const perRunMax = 500;

@@ -12,6 +12,8 @@ import { findGrantRow } from './store.ts';
 
 const database = useTestDatabase();
 
+const noApps = { findOwnedAppId: async () => null };
+
 async function change<T>(t: TestTenant, useCase: (ctx: TenantMutationCtx) => Promise<T>): Promise<T> {
   return (
     await testMutation<T, { tenant: TestTenant['tenant'] }>(database.db, t.admin, useCase, {
@@ -22,7 +24,11 @@ async function change<T>(t: TestTenant, useCase: (ctx: TenantMutationCtx) => Pro
 
 async function newConnector(t: TestTenant): Promise<string> {
   const name = `c ${Bun.randomUUIDv7().slice(-12)}`;
-  return (await change(t, (ctx) => createConnector(ctx, { name, kind: 'http', description: '' }))).id;
+  return (
+    await change(t, (ctx) =>
+      createConnector(ctx, { name, kind: 'http', description: '', writable: false }, noApps),
+    )
+  ).id;
 }
 
 const grantInput = { subject_kind: 'user', preset_id: 'reader', reason: '', source: 'manual' } as const;
@@ -56,6 +62,7 @@ async function newPolicy(t: TestTenant): Promise<string> {
       columns: { mode: 'all', names: [] },
       masks: [],
       enabled: true,
+      enforced: false,
     }),
   );
   return policy.id;

@@ -5,15 +5,17 @@ import type {
 } from '@svc/contract/grants.shapes.ts';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
 import { findGroup, findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
-import { findMember, lockMemberForShare } from '../../people/tenants/members.ts';
+import { describeMembers, findMember, lockMemberForShare } from '../../people/tenants/members.ts';
 import { describeConnectors, findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
+import { listKnownTables } from '../connectors/known-tables.ts';
 import { loadPolicyFacts, lockPoliciesForShare } from '../policies/policies.ts';
 import { actionsByPreset, describePresets, lockPresetForShare } from '../presets/presets.ts';
-import { canReplaceScope, decideAccess } from './rules.ts';
+import { canReplaceScope, decideAccess, isInScope } from './rules.ts';
 import {
   findGrantRow,
   type GrantRow,
@@ -21,7 +23,9 @@ import {
   insertGrantRow,
   listActiveGrantRows,
   listGrantRows,
+  lockAppForShare,
   lockGrantRow,
+  lockServiceAccountForShare,
   updateGrantRow,
 } from './store.ts';
 
@@ -50,11 +54,18 @@ export async function listMyGrants(ctx: TenantCtx) {
   return (await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId)).map(grantRecord);
 }
 
-/** Only connectors, presets and groups that the caller's own grants reference. */
+/** Only what the caller's own grants reference. */
 export async function getMyGrantTerms(ctx: TenantCtx) {
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId);
-  const ids = (column: 'connector_id' | 'preset_id') => [...new Set(rows.map((row) => row[column]))];
+  const ids = (column: 'connector_id' | 'preset_id' | 'granted_by') => [
+    ...new Set(rows.map((row) => row[column])),
+  ];
+  const known = await listKnownTables(ctx.db, ctx.tenant.id, ids('connector_id'));
   return {
+    people: await describeMembers(ctx.db, ctx.tenant.id, ids('granted_by')),
+    tables: known.filter(({ connector_id, path }) =>
+      rows.some((row) => row.connector_id === connector_id && isInScope(row.scope_resource_paths, path)),
+    ),
     connectors: await describeConnectors(ctx.db, ctx.tenant.id, ids('connector_id')),
     presets: await describePresets(ctx.db, ctx.tenant.id, ids('preset_id')),
     groups: (await findGroups(ctx.db, ctx.tenant.id, groupIdsOf(rows))).map(({ id, name, display_name }) => ({
@@ -73,7 +84,14 @@ export async function getGrant(ctx: TenantCtx, input: { grantId: string }) {
   return grantRecord(orNotFound(await findGrantRow(ctx.db, ctx.tenant.id, input.grantId)));
 }
 
-export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof createGrantShape.body>) {
+/** `duration_seconds` counts from now and replaces `expires_at`. */
+type NewGrant = z.output<typeof createGrantShape.body> & { duration_seconds?: number };
+
+export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
+  const expiresAt =
+    input.duration_seconds === undefined
+      ? parseExpiry(input.expires_at, ctx.now)
+      : new Date(ctx.now.getTime() + input.duration_seconds * 1000);
   const subject = await lockSubject(ctx, input);
   // Share locks: what the grant references cannot be deleted before the transaction ends.
   const connectorId = await lockConnectorForShare(ctx.db, ctx.tenant.id, input.connector_id);
@@ -99,7 +117,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
     source: input.source,
     granted_by: ctx.caller.userId,
     granted_at: ctx.now,
-    expires_at: parseExpiry(input.expires_at, ctx.now),
+    expires_at: expiresAt,
     revoked_by: '',
     revoked_at: null,
     created_at: ctx.now,
@@ -119,13 +137,18 @@ export async function createGrant(ctx: TenantMutationCtx, input: z.output<typeof
       scope_resource_paths: row.scope_resource_paths,
       reason: row.reason,
       source: row.source,
-      expires_at: row.expires_at?.toISOString() ?? '',
+      // A time that counts from the execution would make each plan another one.
+      ...(input.duration_seconds === undefined
+        ? { expires_at: row.expires_at?.toISOString() ?? '' }
+        : { duration_seconds: input.duration_seconds }),
     },
   });
   if (row.scope_resource_paths.length === 0)
     ctx.warn('The grant has no scope: it covers the whole connector.');
   return grantRecord(row);
 }
+
+const subjectNouns = { app: 'an app', service_account: 'a service account (an id, or app/name)' };
 
 async function lockSubject(
   ctx: TenantMutationCtx,
@@ -136,8 +159,17 @@ async function lockSubject(
     if (!group) throw validationError('subject_id', 'is not a group of this tenant', 'unknown_subject');
     return group;
   }
-  if (subject_kind !== 'user')
-    throw validationError('subject_kind', 'must be `user` or `group`; other kinds are reserved');
+  if (subject_kind === 'app' || subject_kind === 'service_account') {
+    const lock = subject_kind === 'app' ? lockAppForShare : lockServiceAccountForShare;
+    const subject = await lock(ctx.db, ctx.tenant.id, subject_id);
+    if (!subject)
+      throw validationError(
+        'subject_id',
+        `is not ${subjectNouns[subject_kind]} of this tenant`,
+        'unknown_subject',
+      );
+    return subject;
+  }
   const member = await lockMemberForShare(ctx.db, ctx.tenant.id, subject_id);
   if (!member || member.status === 'deactivated')
     throw validationError('subject_id', 'is not a member of this tenant', 'unknown_subject');
@@ -191,14 +223,7 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
     };
   }
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, subject.userId);
-  const actions = await actionsByPreset(ctx.db, ctx.tenant.id);
-  const grants = rows.map((row) => ({
-    id: row.id,
-    connectorId: row.connector_id,
-    actions: actions.get(row.preset_id) ?? [],
-    scope: row.scope_resource_paths,
-    policyIds: row.policy_ids,
-  }));
+  const grants = await grantFacts(ctx.db, ctx.tenant.id, rows);
   const policies = await loadPolicyFacts(ctx.db, ctx.tenant.id, [
     ...new Set(rows.flatMap((row) => row.policy_ids)),
   ]);
@@ -206,4 +231,21 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   const decision = decideAccess(request, grants, policies);
   const deciding = rows.filter(({ id }) => decision.grant_ids.includes(id));
   return { ...decision, group_ids: groupIdsOf(deciding) };
+}
+
+async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
+  const actions = await actionsByPreset(db, tenantId);
+  return rows.map((row) => ({
+    id: row.id,
+    connectorId: row.connector_id,
+    actions: actions.get(row.preset_id) ?? [],
+    scope: row.scope_resource_paths,
+    policyIds: row.policy_ids,
+    expiresAt: row.expires_at,
+  }));
+}
+
+/** Of a person and their groups. */
+export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {
+  return grantFacts(db, tenantId, await listActiveGrantRows(db, tenantId, userId));
 }

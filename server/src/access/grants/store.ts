@@ -4,6 +4,7 @@ import { type SelectQueryBuilder, sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow } from '../../core/paging.ts';
+import { isUuid } from '../../core/values.ts';
 import { currentGroupIds } from '../../people/groups/groups.ts';
 
 type GrantRecord = z.output<typeof Grant>;
@@ -19,7 +20,7 @@ export interface GrantRow extends Omit<GrantRecord, GrantTimes> {
 type Tables = { grants: GrantRow };
 
 export interface Subject {
-  kind: 'user' | 'group';
+  kind: GrantRecord['subject_kind'];
   id: string;
 }
 
@@ -61,6 +62,29 @@ export function findGrantRow(db: Db, tenantId: string, id: string): Promise<Gran
 export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promise<GrantRow | undefined> {
   await selectGrants(tx, tenantId).where('id', '=', id).forUpdate().execute();
   return findGrantRow(tx, tenantId, id);
+}
+
+/** For subjects other than users, who also have the grants of their groups. */
+export function listActiveGrantRowsOf(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
+  return newestFirst(selectActive(db, tenantId, subject)).execute();
+}
+
+/** By id or slug. The app cannot be purged before the transaction ends. The table belongs to a later module; read only. */
+export async function lockAppForShare(tx: Tx, tenantId: string, ref: string) {
+  const isNamed = isUuid(ref) ? sql`id = ${ref}` : sql`slug = ${ref}`;
+  const { rows } = await sql<{ id: string; name: string }>`select id, slug as name from svc.apps
+    where tenant_id = ${tenantId} and ${isNamed} and record <> 'deleted' for key share`.execute(tx);
+  return rows[0];
+}
+
+/** By id or as `app/name`, like `lockAppForShare`. */
+export async function lockServiceAccountForShare(tx: Tx, tenantId: string, ref: string) {
+  const [app = '', name = ''] = ref.split('/');
+  const isNamed = isUuid(ref) ? sql`s.id = ${ref}` : sql`a.slug = ${app} and s.name = ${name}`;
+  const { rows } = await sql<{ id: string; name: string }>`select s.id, a.slug || '/' || s.name as name
+    from svc.service_accounts s join svc.apps a on a.id = s.app_id
+    where s.tenant_id = ${tenantId} and ${isNamed} and a.record <> 'deleted' for key share of s`.execute(tx);
+  return rows[0];
 }
 
 /** Grants that ended while waiting for the lock are left out. */

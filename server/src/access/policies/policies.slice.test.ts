@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
+import type * as shapes from '@svc/contract/access-policies.shapes.ts';
 import { sql } from 'kysely';
+import type { z } from 'zod';
 import type { TenantMutationCtx } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import { newTenant, type TestTenant, testMutation, useTestDatabase } from '../../testing.ts';
@@ -19,7 +21,9 @@ async function change<T>(verb: (ctx: TenantMutationCtx) => Promise<T>): Promise<
   return (await testMutation<T, { tenant: TestTenant['tenant'] }>(database.db, t.admin, verb, options)).value;
 }
 
-const create = (fields: Partial<Omit<PolicyFields, 'connector_id' | 'masks'>>) =>
+type NewPolicy = z.output<typeof shapes.createPolicy.body>;
+
+const create = (fields: Partial<Omit<NewPolicy, 'connector_id'>>) =>
   change((ctx) =>
     createPolicy(ctx, {
       name: `p ${Bun.randomUUIDv7()}`,
@@ -31,6 +35,7 @@ const create = (fields: Partial<Omit<PolicyFields, 'connector_id' | 'masks'>>) =
       columns: { mode: 'all', names: [] },
       masks: [],
       enabled: true,
+      enforced: false,
       ...fields,
     }),
   );
@@ -113,4 +118,23 @@ test('duplicate columns are refused', async () => {
   );
   const made = await create({ columns: { mode: 'deny', names: ['a', 'A'] } });
   expect(made.columns.names).toEqual(['a', 'A']);
+});
+
+test('a mask with arguments that no column can use is refused when it is saved', async () => {
+  type Mask = NewPolicy['masks'][number];
+  const saved = (kind: Mask['kind'], args: Mask['args']) =>
+    readRefusal(create({ masks: [{ column: 'a', kind, args }] }));
+  for (const [kind, args] of [
+    ['round', {}],
+    ['round', { to: 0 }],
+    ['round', { to: 'ten' }],
+    ['truncate', {}],
+    ['truncate', { unit: 'week' }],
+    ['partial', { first: 1.5 }],
+    ['partial', { last: -1 }],
+  ] as const)
+    expect([kind, args, await saved(kind, args)]).toEqual([kind, args, wrong('masks')]);
+  expect(await saved('round', { to: 100 })).toEqual(['taken', null]);
+  expect(await saved('truncate', { unit: 'month' })).toEqual(['taken', null]);
+  expect(await saved('truncate', { to: 'day' })).toEqual(['taken', null]);
 });

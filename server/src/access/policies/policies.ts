@@ -13,7 +13,7 @@ import { isDeepEqual } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
-import { auditedFields, duplicates, hiddenMaskColumns } from './rules.ts';
+import { auditedFields, duplicates, hiddenMaskColumns, maskArgsProblem } from './rules.ts';
 import {
   deletePolicyRow,
   findPolicyRow,
@@ -122,6 +122,10 @@ async function checkPolicy(
     ['masks', 'duplicate', duplicates(masks)],
   ] as const)
     if (columns.length > 0) throw validationError(field, `${problem}: ${columns.join(', ')}`);
+  for (const mask of fields.masks) {
+    const problem = maskArgsProblem(mask);
+    if (problem) throw validationError('masks', `${mask.column}: ${problem}`);
+  }
   if (fields.name !== before?.name && (await isPolicyNameInUse(ctx.db, ctx.tenant.id, fields.name)))
     throw fail('unique_violation', { detail: `A policy named ${fields.name} already exists.` });
 }
@@ -162,3 +166,6 @@ export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly st
     enabled: row.enabled,
   }));
 }
+
+export type { PolicyRow } from './store.ts';
+export { findPolicyRows as loadPolicies, listEnforcedPolicyRows as loadEnforcedPolicies } from './store.ts';

@@ -1,8 +1,8 @@
+import { roundToMax, truncateUnits } from '@svc/contract/access-policies.ts';
 import type { PolicyFields } from './store.ts';
 
 export function auditedFields(fields: PolicyFields): Record<string, unknown> {
-  const { name, description, connector_id, resource_path, actions, row_filter, columns, masks, enabled } =
-    fields;
+  const { name, description, connector_id, resource_path, actions, row_filter, columns, masks } = fields;
   return {
     name,
     description,
@@ -12,7 +12,8 @@ export function auditedFields(fields: PolicyFields): Record<string, unknown> {
     row_filter,
     columns,
     masks,
-    enabled,
+    enabled: fields.enabled,
+    enforced: fields.enforced,
   };
 }
 
@@ -26,4 +27,23 @@ export function hiddenMaskColumns(fields: PolicyFields): string[] {
 
 export function duplicates(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}
+
+/** `to` as for `round`. */
+export const truncateUnit = ({ unit, to }: Record<string, unknown>) => unit ?? to;
+
+/** Why the arguments are wrong for any column. */
+export function maskArgsProblem({
+  kind,
+  args,
+}: Pick<PolicyFields['masks'][number], 'kind' | 'args'>): string | null {
+  const isCount = (value: unknown) =>
+    value === undefined || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000);
+  if (kind === 'partial' && !(isCount(args.first) && isCount(args.last)))
+    return 'first and last of partial must be whole numbers from 0 to 1000';
+  if (kind === 'round' && !(typeof args.to === 'number' && args.to > 0 && args.to <= roundToMax))
+    return 'round needs `to`, a number above 0';
+  if (kind === 'truncate' && !truncateUnits.some((unit) => unit === truncateUnit(args)))
+    return `truncate needs \`unit\`: ${truncateUnits.join(', ')}`;
+  return null;
 }

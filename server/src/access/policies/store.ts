@@ -41,6 +41,11 @@ export function findPolicyRows(db: Db, tenantId: string, ids: readonly string[])
   return selectByIds(db, tenantId, ids).execute();
 }
 
+/** Those that narrow everybody's access, with or without a grant that names them. */
+export function listEnforcedPolicyRows(db: Db, tenantId: string): Promise<PolicyRow[]> {
+  return selectPolicies(db, tenantId).where(sql<boolean>`enforced and enabled`).orderBy('id').execute();
+}
+
 /** Locks in id order to avoid deadlocks between grants with the same policies. */
 export function lockPolicyRowsForShare(tx: Tx, tenantId: string, ids: readonly string[]) {
   return selectByIds(tx, tenantId, ids).forKeyShare().execute();

@@ -88,11 +88,18 @@ export async function actionsByPreset(db: Db, tenantId: string): Promise<Map<str
   return new Map([...builtInRecords, ...rows].map((preset) => [preset.id, preset.actions]));
 }
 
-export async function describePresets(db: Db, tenantId: string, ids: readonly string[]) {
+export async function listPresetTerms(db: Db, tenantId: string) {
   const rows = await listPresetRows(db, tenantId);
-  return [...builtInRecords, ...rows]
-    .filter(({ id }) => ids.includes(id))
-    .map(({ id, name, actions, description }) => ({ id, name, actions, description }));
+  return [...builtInRecords, ...rows].map(({ id, name, actions, description }) => ({
+    id,
+    name,
+    actions,
+    description,
+  }));
+}
+
+export async function describePresets(db: Db, tenantId: string, ids: readonly string[]) {
+  return (await listPresetTerms(db, tenantId)).filter(({ id }) => ids.includes(id));
 }
 
 async function requireUnusedName(ctx: TenantMutationCtx, name: string): Promise<void> {

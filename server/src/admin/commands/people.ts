@@ -2,6 +2,8 @@ import { usageError } from '@svc/cli/framework/errors.ts';
 import { sanitize } from '@svc/cli/framework/text.ts';
 import type { tenantRoles } from '@svc/contract/identity.ts';
 import type { resourceTiers } from '@svc/contract/limits.ts';
+import { findAppRow } from '../../apps/record/find-app.ts';
+import { isAppRef } from '../../apps/record/rules.ts';
 import { type Ctx, platformTenantId } from '../../core/context.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
@@ -152,12 +154,18 @@ const ttlMsDefault = 3_600_000;
 
 export async function runIssueToken(
   ctx: AdminCtx,
-  { flags }: { flags: { user: string; ttl?: number } },
+  { flags }: { flags: { user: string; ttl?: number; through?: string } },
 ): Promise<Result> {
   const ttlSeconds = Math.ceil((flags.ttl ?? ttlMsDefault) / 1000);
-  const { token, expiresAt } = await changeUser(ctx, flags.user, 'tokens.issue', (operator, { userId }) =>
-    issueAccessToken(operator, { userId, ttlSeconds }),
-  );
+  const { token, expiresAt } = await withSystem(ctx, async (system) => {
+    const { id: userId } = await requireUser(system, flags.user);
+    const app = flags.through === undefined ? null : await requireApp(system, flags.through);
+    // The admins of the app's tenant see in their audit log who can act in it.
+    const operation = { name: 'tokens.issue', auditTenantId: app?.tenantId ?? platformTenantId };
+    return runAsOperator(system, operation, (operator) =>
+      issueAccessToken(operator, { userId, ttlSeconds, throughApp: app?.id }),
+    );
+  });
   return { json: { access_token: token, expires_at: expiresAt.toISOString() }, text: `${token}\n` };
 }
 
@@ -189,6 +197,16 @@ export async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
   const tenant = await findTenant(ctx, { ref });
   if (!tenant) throw fail('not_found', { detail: `There is no tenant ${sanitize(ref)}.` });
   return tenant;
+}
+
+async function requireApp(system: System, ref: string): Promise<{ id: string; tenantId: string }> {
+  const [tenantRef = '', appRef = '', ...rest] = ref.split('/');
+  if (tenantRef === '' || appRef === '' || rest.length > 0)
+    throw usageError('--through takes <tenant>/<app>, such as acme/lunch.');
+  const { id: tenantId } = await requireTenant(system, tenantRef);
+  const app = isAppRef(appRef) ? await findAppRow(system.db, tenantId, appRef) : undefined;
+  if (!app) throw fail('not_found', { detail: `There is no app ${sanitize(ref)}.` });
+  return { id: app.id, tenantId };
 }
 
 async function readPassword(ctx: AdminCtx): Promise<string> {

@@ -196,6 +196,23 @@ export const keys = databaseCheck('keys', async ({ config, control }) => {
   }
 });
 
+const namedMax = 5;
+
+export const openTables = databaseCheck('tables', async ({ control }) => {
+  const { rows } = await control.pool.query(
+    `select n.slug || '/' || a.slug || '/' || t.name as name, count(*) over ()::int as total
+     from svc.app_tables t join svc.apps a on a.id = t.app_id join svc.tenants n on n.id = t.tenant_id
+     where a.record <> 'deleted' and (t.rules->'update' ? 'any' or t.rules->'delete' ? 'any')
+     order by 1 limit ${namedMax}`,
+  );
+  const [first] = rows;
+  if (!first) return ok('No table lets every user of its app change every row.');
+  return warning(
+    `In ${first.total} tables every user of the app can change every row: ${rows.map(({ name }) => name).join(', ')}${first.total > rows.length ? ' …' : ''}`,
+    'Tell the owners to set rules: svc tables access set.',
+  );
+});
+
 export const outbox = databaseCheck('outbox', async ({ control }) => {
   const { rows } = await control.pool.query(
     `select count(*)::int as open, count(*) filter (where created_at < now() - interval '5 minutes')::int as late,

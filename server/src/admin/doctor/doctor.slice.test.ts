@@ -75,6 +75,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'keys',
     'audit chains',
     'outbox',
+    'tables',
   ]);
   for (const { status, detail, hint } of json.checks) {
     expect(detail).not.toBe('');

@@ -23,12 +23,15 @@ export const dataDir = configCheck('data dir', async ({ dataDir: folder }) => {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (!found) return warning(`${folder} does not exist yet.`, 'The first start of the server creates it.');
   if (!found.isDirectory()) return problem(`${folder} is not a folder.`, 'Set SVC_DATA_DIR to a folder.');
-  return checkMode(folder, found.mode) ?? checkSecrets(folder) ?? freeSpace(folder);
+  return checkMode(folder, found) ?? checkSecrets(folder) ?? freeSpace(folder);
 });
 
-function checkMode(folder: string, mode: number): Finding | null {
-  if (mode & 0o022) return problem(`Other users may write into ${folder}.`, `chmod go-w ${folder}`);
-  if (mode & 0o044) return warning(`Other users may list ${folder}.`, `chmod go-r ${folder}`);
+function checkMode(folder: string, { mode, uid }: { mode: number; uid: number }): Finding | null {
+  // The supervisor gives the folder of root to the group of the server, with the sticky bit.
+  const ownGroup = uid === 0 && (mode & 0o1000) !== 0 ? 0o070 : 0;
+  if (mode & ~ownGroup & 0o022)
+    return problem(`Other users may write into ${folder}.`, `chmod go-w ${folder}`);
+  if (mode & ~ownGroup & 0o044) return warning(`Other users may list ${folder}.`, `chmod go-r ${folder}`);
   return null;
 }
 

@@ -1,7 +1,15 @@
 import type { Config } from '../../config.ts';
 import type { AdminCtx } from '../command.ts';
 import { type Check, type DatabaseFacts, errorText, type Finding, ok, problem, warning } from './check.ts';
-import { auditChains, keys, migrations, outbox, rowsRole, withCheckedDatabase } from './database.ts';
+import {
+  auditChains,
+  keys,
+  migrations,
+  openTables,
+  outbox,
+  rowsRole,
+  withCheckedDatabase,
+} from './database.ts';
 import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
@@ -71,4 +79,5 @@ const checks: readonly Check[] = [
   keys,
   auditChains,
   outbox,
+  openTables,
 ];

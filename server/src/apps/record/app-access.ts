@@ -13,16 +13,16 @@ import { fail } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
-import { findApp, findAppOrDeleted } from './find-app.ts';
+import { findApp, findAppOrDeleted, findAppRowForCaller } from './find-app.ts';
 import { isVisibleTo } from './rules.ts';
-import { type AppRow, findAppRowForUser, lockAppRow } from './store.ts';
+import { type AppRow, lockAppRow } from './store.ts';
 
 /** Resolves an app and the caller's relation to it; null for a missing app and for one the caller cannot see. */
 export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppAccess> }) {
   return (
     tenant: Pick<TenantAccess, 'id' | 'role'>,
     ref: string,
-    caller: Pick<Caller, 'userId'>,
+    caller: Pick<Caller, 'userId' | 'ownApp'>,
   ): Promise<AppAccess | null> => {
     // The role is part of the key: an admin sees apps that a member does not.
     const key = `${tenant.id} ${tenant.role} ${caller.userId} ${isUuid(ref) ? ref.toLowerCase() : ref}`;
@@ -41,12 +41,23 @@ export async function recheckApp(
   { db, tenant: { id }, app: { id: ref }, caller }: Pick<AppCtx, 'db' | 'tenant' | 'app' | 'caller'>,
   { required }: { required: 'owners' | 'owners_or_admin' },
 ): Promise<AppAccess> {
-  const member = await findMember(db, id, caller.userId);
-  if (member?.status !== 'active') throw fail('not_found');
+  const member = await findCallerRole(db, id, caller);
+  if (!member) throw fail('not_found');
   const app = await findApp(db, { id, role: member.role }, { ref, caller });
   if (!app) throw fail('not_found');
   if (!satisfiesRelation(required, app, member)) throw fail('forbidden');
   return app;
+}
+
+/** Null for people who are not active members of the tenant. An app and a service account have no membership. */
+async function findCallerRole(
+  db: Db,
+  tenantId: string,
+  { userId, ownApp }: Caller,
+): Promise<Pick<TenantAccess, 'role'> | null> {
+  if (ownApp) return ownApp.tenantId === tenantId ? { role: 'tenant_member' } : null;
+  const member = await findMember(db, tenantId, userId);
+  return member?.status === 'active' ? member : null;
 }
 
 export type LockedApp = AppRow & { relation: AppAccess['relation']; callerRole: TenantAccess['role'] };
@@ -62,13 +73,12 @@ export async function lockAppFor(
 ): Promise<LockedApp> {
   const { db, tenant, caller } = ctx;
   if (!(await lockAppRow(db, tenant.id, ctx.app.id, records))) throw fail('not_found');
-  const app = await findAppRowForUser(db, tenant.id, caller.userId, ctx.app.id, records);
+  const app = await findAppRowForCaller(db, tenant.id, caller, ctx.app.id, records);
   if (!app) throw fail('not_found');
   let locked: LockedApp = { ...app, relation: ctx.app.relation, callerRole: tenant.role };
   if (caller.kind !== 'operator') {
-    const member = await findMember(db, tenant.id, caller.userId);
-    const isVisible = member?.status === 'active' && isVisibleTo(app.visibility, app.relation, member.role);
-    if (!isVisible) throw fail('not_found');
+    const member = await findCallerRole(db, tenant.id, caller);
+    if (!member || !isVisibleTo(app.access_visibility, app.relation, member.role)) throw fail('not_found');
     locked = { ...app, callerRole: member.role };
   }
   if (!satisfiesRelation(required, locked, { role: locked.callerRole })) throw fail('forbidden');

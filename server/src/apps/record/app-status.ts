@@ -1,6 +1,7 @@
 /** Columns of an app that other slices read and write. */
 export {
   assignRuntimeNumber,
+  findInvitedMax,
   findOrigin,
   listIconIdsInUse,
   markDeployed,

@@ -41,7 +41,13 @@ test('the creator owns the app, and it is private', async () => {
   for (const ref of [body.slug, body.id, body.id.toUpperCase()])
     expect(await server.call(logins.member, 'GET', `${path}/${ref}`)).toEqual({
       status: 200,
-      body: { ...body, url: null, relation: 'owner', owner_name: expect.stringMatching(/./) },
+      body: {
+        ...body,
+        url: null,
+        relation: 'owner',
+        owner_name: expect.stringMatching(/./),
+        owner_email: people.member.email,
+      },
     });
   const audit = await server.call(logins.admin, 'GET', `/api/v1/tenants/${tenant.slug}/audit`);
   expect(audit.body.items).toMatchObject([

@@ -12,7 +12,15 @@ import { publishAppEvent } from '../app-events.ts';
 import { lockCategoryForShare } from '../categories/categories.ts';
 import { candidateSubdomains } from './names.ts';
 import { claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names-store.ts';
-import { type AppRecord, appRecord, appSettings, appUrl, isWithinTier, type ResourceTier } from './rules.ts';
+import {
+  type AppRecord,
+  type AppUrls,
+  appRecord,
+  appSettings,
+  appUrl,
+  isWithinTier,
+  type ResourceTier,
+} from './rules.ts';
 import { type AppRow, countAppsWithTier, findAppRow, insertAppRow, type NewAppRow } from './store.ts';
 
 type Input = z.output<typeof shape.body>;
@@ -46,6 +54,7 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
     record: 'active',
     runtime: 'none',
     is_deployed: false,
+    preview_of: null,
     review_status: 'none',
     archived_at: null,
     deleted_at: null,
@@ -110,14 +119,12 @@ export async function getApp(ctx: AppCtx) {
   return appRecord(row);
 }
 
-/** Null when the server serves no apps. */
-export type AppUrls = { baseUrl: string; appsDomain: string } | null;
-
 export async function describeApp(ctx: AppCtx, urls: AppUrls): Promise<z.output<typeof getAppShape.answer>> {
   const app = await getApp(ctx);
   const url = urls === null || app.subdomain === null ? null : appUrl(urls, app.subdomain);
   const owner = (await findUsers(ctx, { ids: [app.owner_id] })).get(app.owner_id);
-  return { ...app, url, relation: ctx.app.relation, owner_name: owner?.name ?? '' };
+  const contact = { owner_name: owner?.name ?? '', owner_email: owner?.email ?? '' };
+  return { ...app, url, relation: ctx.app.relation, ...contact };
 }
 
 type Ctx = Pick<TenantMutationCtx, 'db' | 'tenant'>;

@@ -117,6 +117,7 @@ function conditions({ tenantId, visible, filter }: AppQuery): RawBuilder<unknown
   const all: RawBuilder<unknown>[] = [
     sql`apps.tenant_id = ${tenantId}`,
     sql`apps.record = any(${[...filter.record]})`,
+    sql`apps.preview_of is null`,
   ];
   if (visible !== 'all')
     all.push(sql`(apps.visibility = any(${[...visible.open]}) or apps.owner_id = ${visible.ownerId}

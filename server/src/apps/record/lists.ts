@@ -14,7 +14,7 @@ import { findUsers } from '../../people/users/users.ts';
 import { findCategory } from '../categories/categories.ts';
 import { formatCursor, readCursor } from './list-cursor.ts';
 import { type AppQuery, listAppRows, listAppsSharedWith, type VisibilityFilter } from './list-store.ts';
-import { appListItem, isVisibleTo } from './rules.ts';
+import { type AppUrls, appListItem, appUrl, isVisibleTo } from './rules.ts';
 import { searchWords } from './search-sql.ts';
 
 export async function listApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
@@ -97,7 +97,11 @@ function mergeFilterValues(one?: string, many?: readonly string[]): string[] | u
  * Active apps that are visible beyond their owners, and to the caller. An admin's right to see every app does
  * not count.
  */
-export async function discoverApps(ctx: TenantCtx, query: z.output<typeof discoverAppsShape.query>) {
+export async function discoverApps(
+  ctx: TenantCtx,
+  query: z.output<typeof discoverAppsShape.query>,
+  urls: AppUrls,
+) {
   const paged = { page: query.page, per_page: query.limit ?? query.per_page };
   const { created_within_days: days } = query;
   const listQuery: AppQuery = {
@@ -117,6 +121,10 @@ export async function discoverApps(ctx: TenantCtx, query: z.output<typeof discov
   const items = rows.map((row) => ({
     ...appListItem(row),
     owner_name: owners.get(row.owner_id)?.name ?? '',
+    url:
+      urls === null || row.subdomain === null || row.runtime !== 'running'
+        ? null
+        : appUrl(urls, row.subdomain),
   }));
   return { ...toPage(paged, items, total), capped: isCapped(listQuery, total) };
 }

@@ -1,8 +1,8 @@
 import { type AppMutationCtx, appRef, type MutationCtx } from '../../core/context.ts';
 import { fail, validationError } from '../../core/problem.ts';
-import { appTag } from '../../core/tags.ts';
 import { findGroup, lockGroupForShare } from '../../people/groups/groups.ts';
 import { deleteGroupRows, insertGroupRow, listAppPeople } from './people-store.ts';
+import { invalidateWithPreviews } from './preview-apps.ts';
 import type { AppRow } from './store.ts';
 
 type LockedApp = Pick<AppRow, 'id' | 'slug'>;
@@ -38,7 +38,7 @@ export async function addMemberGroup(
   const { userId: addedBy } = ctx.caller;
   await insertGroupRow(ctx.db, { appId: app.id, groupId: group.id, addedBy, now: ctx.now });
   auditGroup(ctx, app, { action: 'add', before: null, after: group });
-  ctx.invalidate(appTag(app.id));
+  await invalidateWithPreviews(ctx, app.id);
   return {
     ...groupRecord(group, { role: 'member' as const, since: ctx.now.toISOString() }),
     changed: undefined,
@@ -56,7 +56,7 @@ export async function removeMemberGroup(
   const removed = { tenantId: ctx.tenant.id, groupId: group.id, appId: app.id };
   if ((await deleteGroupRows(ctx.db, removed)).length === 0) return false;
   auditGroup(ctx, app, { action: 'remove', before: group, after: null });
-  ctx.invalidate(appTag(app.id));
+  await invalidateWithPreviews(ctx, app.id);
   return true;
 }
 
@@ -67,7 +67,7 @@ export async function removeGroupFromApps(
 ): Promise<void> {
   for (const app of await deleteGroupRows(ctx.db, { tenantId, groupId: group.id })) {
     auditGroup(ctx, app, { action: 'remove', before: group, after: null });
-    ctx.invalidate(appTag(app.id));
+    await invalidateWithPreviews(ctx, app.id);
   }
 }
 

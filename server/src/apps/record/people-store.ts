@@ -105,5 +105,5 @@ export async function saveOwner(
 ): Promise<void> {
   await sql`
     update svc.apps set owner_id = ${userId}, owner_since = ${now}, updated_at = ${now}
-    where tenant_id = ${tenantId} and id = ${appId}`.execute(tx);
+    where tenant_id = ${tenantId} and (id = ${appId} or preview_of = ${appId})`.execute(tx);
 }

@@ -1,7 +1,15 @@
 import { coOwnersMax } from '@svc/contract/apps.ts';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { appMembersMax } from '@svc/contract/owners.ts';
-import { type AppCtx, type AppMutationCtx, appRef, type MutationCtx, ownsApp } from '../../core/context.ts';
+import {
+  type AppCtx,
+  type AppMutationCtx,
+  type AppRef,
+  appRef,
+  type MutationCtx,
+  ownsApp,
+} from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
@@ -19,6 +27,7 @@ import {
   insertPersonRow,
   listAppPeople,
 } from './people-store.ts';
+import { findInvitedMax } from './status-store.ts';
 import { type AppRow, lockAppRow } from './store.ts';
 
 type LockedApp = Pick<AppRow, 'id' | 'slug'>;
@@ -95,6 +104,7 @@ export async function addAppMember(
   { user_id = '', group_id }: { user_id?: string; group_id?: string },
 ) {
   const app = await lockAppFor(ctx, { required: 'owners' });
+  await checkPolicyLimit(ctx, { user_id, group_id });
   const added =
     group_id === undefined
       ? { ...(await addPerson(ctx, app, { role: 'member', user: user_id })), group: null }
@@ -102,6 +112,21 @@ export async function addAppMember(
   if (added.changed !== false && app.visibility === 'private')
     ctx.warn('The app is private: members can see it once its visibility is `invite_only`.');
   return added;
+}
+
+/** An app that nobody has reviewed may invite as many people as the policy has approved. */
+async function checkPolicyLimit(
+  ctx: AppMutationCtx,
+  invited: { user_id: string; group_id: string | undefined },
+) {
+  const countMax = await findInvitedMax(ctx.db, appRef(ctx));
+  if (countMax === null) return;
+  const people = (await listAppPeople(ctx.db, appRef(ctx))).filter(({ role }) => role === 'member');
+  const isInvited = people.some(({ user_id }) => user_id === invited.user_id);
+  if (invited.group_id === undefined && (isInvited || people.length < countMax)) return;
+  throw fail('limit_reached', {
+    detail: `The app is invite_only by a policy that allows ${countMax} invited people and no groups. For more, request a review: svc publish --visibility invite_only.`,
+  });
 }
 
 async function addPerson<R extends InvitedRole>(
@@ -220,4 +245,10 @@ function auditPerson(
     before: audited(change.before),
     after: audited(change.after),
   });
+}
+
+export async function countInvited(db: Db, app: AppRef): Promise<{ people: number; groups: number }> {
+  const invited = (await listAppPeople(db, app)).filter(({ role }) => role === 'member');
+  const people = invited.filter(({ user_id }) => user_id !== null).length;
+  return { people, groups: invited.length - people };
 }

@@ -26,11 +26,16 @@ export async function purgeApp(ctx: AppMutationCtx): Promise<PurgedApp> {
 type PurgedApp = z.output<typeof shape.answer>;
 
 /** Removes a deleted app and all that belongs to it. Caller must hold the app's row lock. */
-export async function purgeLockedApp(ctx: MutationCtx, app: AppRow): Promise<PurgedApp> {
+export async function purgeLockedApp(
+  ctx: MutationCtx,
+  app: AppRow,
+  { action = 'apps.purge' }: { action?: string } = {},
+): Promise<PurgedApp> {
   const { id, slug, tenant_id: tenantId } = app;
   const people = await countPeople(ctx.db, tenantId, id);
   const parts = await publishAppEvent(ctx, 'purged', { tenantId, appId: id, slug });
-  if (app.subdomain !== null) {
+  // No other app can have the host of a preview.
+  if (app.subdomain !== null && app.preview_of === null) {
     const until = daysAfter(ctx.now, namesReservedDays);
     await reserveSubdomain(ctx.db, tenantId, { subdomain: app.subdomain, until });
   }
@@ -40,7 +45,7 @@ export async function purgeLockedApp(ctx: MutationCtx, app: AppRow): Promise<Pur
   const removed: PurgedApp['removed'] = Object.assign(none, people, ...parts.map((part) => part.removed));
   const { name, owner_id, subdomain, deleted_at, purge_after } = app;
   ctx.audit({
-    action: 'apps.purge',
+    action,
     appId: id,
     target: { kind: 'app', id, name: slug },
     before: { slug, name, owner_id, subdomain, deleted_at, purge_after, ...removed },

@@ -2,7 +2,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reservedSubdomains } from '@svc/contract/apps.ts';
 import { sql } from 'kysely';
 import { openControlDatabase } from '../../core/db.ts';
 import { migrate } from '../../core/migrate.ts';
@@ -37,7 +36,8 @@ test('the migration gives older apps their slug as subdomain, if it is valid and
   await add(one, 'shop', 1);
   await add(other, 'shop', 2);
   await add(one, 'shop--staging', 1);
-  for (const slug of reservedSubdomains) await add(one, slug, 1);
+  // Reserved when the migration was written; words reserved later keep the apps that have them.
+  for (const slug of ['www', 'console']) await add(one, slug, 1);
 
   await migrate({ url: fresh.controlUrl, directory: migrationsDirectory, log: () => {} });
   const { rows } = await sql<{ tenant_id: string; subdomain: string }>`

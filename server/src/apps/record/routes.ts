@@ -8,7 +8,7 @@ import * as ownerShapes from '@svc/contract/owners.shapes.ts';
 import * as owners from '@svc/contract/owners.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { requireUploadedIcon } from '../require-uploaded-icon.ts';
-import { type AppUrls, createApp, describeApp } from './apps.ts';
+import { createApp, describeApp } from './apps.ts';
 import { archiveApp, deleteApp, reactivateApp, restoreApp, resumeApp, suspendApp } from './lifecycle.ts';
 import { discoverApps, listApps, listOwnApps, searchApps } from './lists.ts';
 import { checkAvailability } from './names.ts';
@@ -22,12 +22,13 @@ import {
   removeCoOwner,
 } from './people.ts';
 import { purgeApp } from './purge.ts';
+import type { AppUrls } from './rules.ts';
 import { updateApp } from './update-app.ts';
 
 export const createAppRoutes = (urls: AppUrls): Route[] => [
   ...routes(lists, listShapes, {
     listApps: (ctx, { query }) => listApps(ctx, query),
-    discoverApps: (ctx, { query }) => discoverApps(ctx, query),
+    discoverApps: (ctx, { query }) => discoverApps(ctx, query, urls),
     searchApps: (ctx, { query }) => searchApps(ctx, query),
     checkAvailability: (ctx, { query }) => checkAvailability(ctx, query),
     listMyApps: (ctx, { query }) => listOwnApps(ctx, { relations: ['owner', 'co_owner'], query }),

@@ -91,6 +91,9 @@ export function appSettings(row: NewAppRow) {
   };
 }
 
+/** Null when the server serves no apps. */
+export type AppUrls = { baseUrl: string; appsDomain: string } | null;
+
 /** The URL of an app: its host on the apps domain, with the scheme and port of the platform. */
 export function appUrl(urls: { baseUrl: string; appsDomain: string }, subdomain: string): string {
   const { protocol, port } = new URL(urls.baseUrl);

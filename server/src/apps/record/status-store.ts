@@ -25,9 +25,22 @@ export function resetReviewStatus(ctx: MutationCtx, app: AppRef) {
   return update(ctx, app, status, sql`review_status in ('pending', 'approved')`);
 }
 
-/** The only way to widen an app's visibility. */
-export function widenApp(ctx: MutationCtx, app: AppRef, visibility: AppAccess['visibility']) {
-  return update(ctx, app, sql`visibility = ${visibility}, review_status = 'approved'`);
+/** The only way to widen an app's visibility. `invitedMax`: approved by policy, for so many invited people. */
+export function widenApp(
+  ctx: MutationCtx,
+  app: AppRef,
+  { visibility, invitedMax }: { visibility: AppAccess['visibility']; invitedMax: number | null },
+) {
+  const set = sql`visibility = ${visibility}, invited_people_max = ${invitedMax}, review_status = 'approved'`;
+  return update(ctx, app, set);
+}
+
+/** How many people the app may invite while it is `invite_only` by policy; null: no such limit. */
+export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promise<number | null> {
+  const { rows } = await sql<{ max: number | null }>`
+    select invited_people_max as max from svc.apps
+    where tenant_id = ${tenantId} and id = ${appId} and visibility = 'invite_only'`.execute(db);
+  return rows[0]?.max ?? null;
 }
 
 /** A suspended app stays suspended until it is resumed. */

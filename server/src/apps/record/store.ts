@@ -10,6 +10,8 @@ import { currentCategory } from '../categories/current-category.ts';
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
 export interface AppRow extends Omit<z.output<typeof App>, Times> {
   is_deployed: boolean;
+  /** The app whose branch this one shows. Null: an app of its own. */
+  preview_of: string | null;
   owner_since: Date;
   archived_at: Date | null;
   deleted_at: Date | null;
@@ -17,12 +19,19 @@ export interface AppRow extends Omit<z.output<typeof App>, Times> {
   created_at: Date;
   updated_at: Date;
 }
-export type AppRowForUser = AppRow & Pick<AppAccess, 'relation'>;
+export type AppRowForUser = AppRow &
+  Pick<AppAccess, 'relation'> & {
+    /** Of a preview: who sees it, by the visibility of its app. */
+    access_visibility: AppAccess['visibility'];
+  };
 /** Generated columns. */
 type Derived = 'deployment_status' | 'operating_status';
 export type NewAppRow = Omit<AppRow, Derived>;
 type AppTable = NewAppRow & { [K in Derived]: GeneratedAlways<AppRow[K]> };
 type Tables = { apps: AppTable };
+
+/** The people of a preview are those of its app. */
+const peopleId = sql`coalesce(apps.preview_of, apps.id)`;
 
 /** A deleted app keeps its slug and is found only by restore and purge. */
 const present = ['active', 'archived'] as const;
@@ -37,6 +46,7 @@ export const appColumns = [
   ...contractColumns,
   currentCategory.as('category_id'),
   'apps.is_deployed',
+  'apps.preview_of',
   'apps.owner_since',
   'apps.archived_at',
 ] as const;
@@ -62,11 +72,17 @@ export function findAppRowForUser(
     .select(
       sql<AppAccess['relation']>`case
         when apps.owner_id = ${userId} then 'owner'
-        when exists (select from svc.app_co_owners c where c.app_id = apps.id and c.user_id = ${userId}) then 'co_owner'
-        when exists (select from svc.app_members m where m.app_id = apps.id and m.user_id = ${userId}) then 'member'
-        when exists (select from svc.app_member_groups g where g.app_id = apps.id
+        when exists (select from svc.app_co_owners c where c.app_id = ${peopleId} and c.user_id = ${userId}) then 'co_owner'
+        when exists (select from svc.app_members m where m.app_id = ${peopleId} and m.user_id = ${userId}) then 'member'
+        when exists (select from svc.app_member_groups g where g.app_id = ${peopleId}
           and g.group_id in ${currentGroupIds(tenantId, userId)}) then 'member'
         else 'none' end`.as('relation'),
+    )
+    .select(
+      // Nobody sees more of an app by its previews than the review of the app itself allows.
+      sql<AppAccess['visibility']>`coalesce(
+        (select case p.visibility when 'private' then 'private' else 'invite_only' end
+          from svc.apps p where p.id = apps.preview_of), apps.visibility)`.as('access_visibility'),
     )
     .executeTakeFirst();
 }
@@ -81,12 +97,14 @@ interface AppById {
   visibility: AppAccess['visibility'];
   record: AppAccess['record'];
   runtime: AppRow['runtime'];
+  previewOf: string | null;
 }
 
 export async function findAppById({ db }: Pick<Ctx, 'db'>, { id }: { id: string }): Promise<AppById | null> {
   if (!isUuid(id)) return null;
   const { rows } = await sql<AppById>`
-    select id, tenant_id as "tenantId", slug, subdomain, name, owner_id as "ownerId", visibility, record, runtime
+    select id, tenant_id as "tenantId", slug, subdomain, name, owner_id as "ownerId", visibility, record, runtime,
+      preview_of as "previewOf"
     from svc.apps where id = ${id} and record in ('active', 'archived')`.execute(db);
   return rows[0] ?? null;
 }
@@ -100,7 +118,7 @@ export async function findAppBySubdomain({ db }: Pick<Ctx, 'db'>, { subdomain }:
 export async function listOwnedAppIds(db: Db, tenantId: string, { userId }: { userId: string }) {
   const { rows } = await sql<{ id: string }>`
     select id from svc.apps
-    where tenant_id = ${tenantId} and record in ('active', 'archived') and (owner_id = ${userId}
+    where tenant_id = ${tenantId} and record in ('active', 'archived') and preview_of is null and (owner_id = ${userId}
       or exists (select from svc.app_co_owners c where c.app_id = apps.id and c.user_id = ${userId}))`.execute(
     db,
   );
@@ -154,7 +172,7 @@ export async function countAppsWithTier(
 ): Promise<number> {
   const { rows } = await sql<{ total: number }>`
     select count(*) as total from svc.apps
-    where tenant_id = ${tenantId} and record <> 'purged' and resource_preset = any(${[...tiers]})`.execute(
+    where tenant_id = ${tenantId} and preview_of is null and resource_preset = any(${[...tiers]})`.execute(
     db,
   );
   return rows[0]?.total ?? 0;
@@ -180,4 +198,10 @@ function selectByRef(db: Db, tenantId: string, ref: string, records: Records) {
     .where('apps.tenant_id', '=', tenantId)
     .where('apps.record', 'in', records === 'any' ? any : present)
     .where(isUuid(ref) ? 'apps.id' : 'apps.slug', '=', ref);
+}
+
+/** Whether somebody has to decide about a publication, a promotion or a deployment of the app. */
+export async function isInReview(db: Db, appId: string): Promise<boolean> {
+  const { rows } = await sql<{ is: boolean }>`select svc.is_in_review(${appId}) as is`.execute(db);
+  return rows[0]?.is === true;
 }

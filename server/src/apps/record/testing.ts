@@ -32,7 +32,16 @@ export async function newApp(
   const { id, slug } = value;
   await sql`update svc.apps set visibility = ${visibility} where id = ${id}`.execute(db);
   const { userId: ownerId } = owner;
-  const app: AppAccess = { id, slug, name, ownerId, visibility, record: 'active', relation: 'owner' };
+  const app: AppAccess = {
+    id,
+    slug,
+    name,
+    ownerId,
+    visibility,
+    record: 'active',
+    relation: 'owner',
+    previewOf: null,
+  };
   for (const { userId: user } of coOwners)
     await testMutation(db, owner, (ctx) => addCoOwner(ctx, { user }), { context: { ...context, app } });
   return app;

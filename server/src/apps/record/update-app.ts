@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
 import { mergePlanParts, type PlanPart } from '../../core/events.ts';
 import { fail } from '../../core/problem.ts';
-import { appTag } from '../../core/tags.ts';
 import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { type LockedApp, lockAppFor } from './app-access.ts';
@@ -12,6 +11,7 @@ import { resetReviewStatus } from './app-status.ts';
 import { checkTier, conflictError, resolveCategory } from './apps.ts';
 import { toAppRef } from './lifecycle.ts';
 import { claimSubdomain, reserveSubdomain } from './names-store.ts';
+import { invalidateWithPreviews, movePreviewHosts } from './preview-apps.ts';
 import { type AppRecord, appRecord, appSettings, isWider } from './rules.ts';
 import { type AppRow, findAppRow, isSubdomainTaken, updateAppRow } from './store.ts';
 
@@ -41,7 +41,7 @@ export async function updateApp(ctx: AppMutationCtx, input: Input): Promise<AppR
   if (row.resource_preset !== app.resource_preset)
     await publishAppEvent(ctx, 'resized', { ...toAppRef(app), preset: row.resource_preset });
   if (!changes) return { ...appRecord(row), changed: false };
-  ctx.invalidate(appTag(app.id));
+  await invalidateWithPreviews(ctx, app.id);
   return appRecord(row);
 }
 
@@ -91,6 +91,7 @@ async function saveChanges(ctx: AppMutationCtx, app: LockedApp, set: Partial<App
     throw isSubdomainTaken(error) ? conflictError('subdomain', set.subdomain ?? '') : error;
   });
   if (row.subdomain === app.subdomain) return row;
+  await movePreviewHosts(ctx, row);
   if (row.subdomain !== null && !(await claimSubdomain(ctx.db, tenantId, row.subdomain)))
     throw conflictError('subdomain', row.subdomain);
   if (app.subdomain !== null) {

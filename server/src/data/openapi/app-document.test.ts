@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { rowContract } from '@svc/contract/all.ts';
 import { columnTypes } from '@svc/contract/columns.ts';
-import type { RowAccess } from '../rows/access-rules.ts';
+import { presetRules } from '@svc/contract/table-rules.ts';
+import { ownersAccess } from '../rows/decide.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { type AppDocument, appDocument, type DescribedTable } from './app-document.ts';
 
@@ -17,7 +18,8 @@ const column = (name: string, more: Partial<CatalogueColumn> = {}): CatalogueCol
 });
 
 const id = column('id', { type: 'uuid', role: 'id', default: { kind: 'uuid_v7' } });
-const own: RowAccess = { read: true, write: true, ownRowsOf: null };
+const readOnly = { ...ownersAccess, actions: new Set(['read', 'export'] as const) };
+const writeOnly = { ...ownersAccess, actions: new Set(['insert', 'update', 'delete'] as const) };
 
 function table(columns: CatalogueColumn[], more: Partial<DescribedTable> = {}): DescribedTable {
   const all = columns.some(({ role }) => role === 'id') ? columns : [id, ...columns];
@@ -33,8 +35,9 @@ function table(columns: CatalogueColumn[], more: Partial<DescribedTable> = {}): 
     idColumn: all.find(({ role }) => role === 'id')!,
     owner: all.find(({ role }) => role === 'owner') ?? null,
     unique: [],
+    rules: presetRules.own,
   };
-  return { catalogue, description: '', access: own, ...more };
+  return { catalogue, description: '', access: ownersAccess, readable: all, ...more };
 }
 
 const of = (...tables: DescribedTable[]) =>
@@ -74,8 +77,8 @@ describe('the document of an app', () => {
   const cases: [string, AppDocument][] = [
     ['without a table', of()],
     ['of every type', of(table(everyType))],
-    ['that may be read only', of(table(everyType, { access: { ...own, write: false } }))],
-    ['that may be written only', of(table(everyType, { access: { ...own, read: false } }))],
+    ['that may be read only', of(table(everyType, { access: readOnly }))],
+    ['that may be written only', of(table(everyType, { access: writeOnly }))],
     ['of a table with an id alone', of(table([]))],
     ['of two tables', of(table([column('a')]), named('toys', table([column('a', { type: 'int' })])))],
   ];
@@ -101,8 +104,8 @@ describe('the document of an app', () => {
 
   test('contains only permitted operations, and no row schema without read access', () => {
     const [read, write] = [
-      of(table([column('a')], { access: { ...own, write: false } })),
-      of(table([column('a')], { access: { ...own, read: false } })),
+      of(table([column('a')], { access: readOnly })),
+      of(table([column('a')], { access: writeOnly })),
     ];
     expect(new Set(operationsIn(read).map((line) => line.split(' ')[0]))).toEqual(new Set(['GET']));
     expect(new Set(operationsIn(write).map((line) => line.split(' ')[0]))).toEqual(
@@ -128,7 +131,7 @@ describe('the document of an app', () => {
       [table([column('b')])],
       [table([column('a', { nullable: true })])],
       [table([column('a')], { description: 'Pets.' })],
-      [table([column('a')], { access: { ...own, write: false } })],
+      [table([column('a')], { access: readOnly })],
     ])
       expect(version(...other)).not.toBe(one);
   });
@@ -184,7 +187,7 @@ describe('the schemas of a table', () => {
   });
 
   test('callers limited to their own rows cannot set the owner', () => {
-    const access: RowAccess = { ...own, ownRowsOf: 'somebody' };
+    const access = { ...ownersAccess, insertsOwn: true };
     const document = of(table([column('a'), column('whose', { role: 'owner' })], { access }));
     expect(Object.keys(schemaIn(document, 'petsInsert').properties)).toEqual(['id', 'a']);
     expect(Object.keys(schemaIn(document, 'petsRow').properties)).toEqual(['id', 'a', 'whose']);

@@ -9,14 +9,16 @@ import {
 } from '@svc/contract/openapi-parts.ts';
 import { batchSchema, operatorForms, type RowTerms, rowOperation } from '@svc/contract/openapi-rows.ts';
 import { sha256 } from '../../core/values.ts';
-import type { RowAccess } from '../rows/access-rules.ts';
+import { type Access, isWritable, type RowAction } from '../rows/access.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { columnExample, columnSchema, exampleCondition, inputColumnSchema } from './column-schema.ts';
 
 export interface DescribedTable {
   catalogue: TableCatalogue;
   description: string;
-  access: RowAccess;
+  access: Access;
+  /** The columns that the caller can read. */
+  readable: readonly CatalogueColumn[];
 }
 
 export type AppDocument = ReturnType<typeof appDocument>;
@@ -33,7 +35,7 @@ export function appDocument(
     const terms = rowTerms(table);
     for (const entry of rowContract) {
       const { id, path, method, kind, summary, authority } = entry.endpoint;
-      if (kind === 'read' ? !table.access.read : !table.access.write) continue;
+      if (!table.access.actions.has(actionOf(id, kind))) continue;
       const { name } = table.catalogue;
       const [, action = ''] = id.split('.');
       const own = path.includes('{id}') ? [idParameter(table.catalogue)] : [];
@@ -82,9 +84,16 @@ const documentDescription = [
 ].join('\n');
 
 function tableSummary({ description, access }: DescribedTable): string {
-  const rights = [access.read ? 'read' : '', access.write ? 'write' : ''].filter((right) => right !== '');
+  const rights = (['read', 'insert', 'update', 'delete'] as const).filter((action) =>
+    access.actions.has(action),
+  );
   return `${description === '' ? '' : `${description}\n\n`}You may ${rights.join(' and ')} rows.`;
 }
+
+const actionOf = (id: string, kind: 'read' | 'mutate'): RowAction => {
+  if (kind === 'read') return 'read';
+  return id.endsWith('update') ? 'update' : id.endsWith('delete') ? 'delete' : 'insert';
+};
 
 function shareErrorResponses(action: string, operation: Json, responses: Json): Json {
   const own = Object.entries(operation.responses as Record<string, Json>).map(([status, response]) => {
@@ -95,8 +104,8 @@ function shareErrorResponses(action: string, operation: Json, responses: Json): 
   return { ...operation, responses: Object.fromEntries(own) };
 }
 
-function rowTerms({ catalogue, access }: DescribedTable): Omit<RowTerms, 'params'> {
-  const { name, columns, idColumn } = catalogue;
+function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omit<RowTerms, 'params'> {
+  const { name, idColumn } = catalogue;
   const ref = (kind: string) => ({ $ref: `#/components/schemas/${name}${kind}` });
   const plain = columns.filter(({ role }) => role === 'plain');
   const [first = idColumn] = plain;
@@ -104,8 +113,8 @@ function rowTerms({ catalogue, access }: DescribedTable): Omit<RowTerms, 'params
     Object.fromEntries(chosen.map((column) => [column.name, columnExample(column)]));
   const names = [...new Set([idColumn.name, first.name])];
   return {
-    row: access.read ? ref('Row') : null,
-    selected: access.read ? ref('Selected') : null,
+    row: access.actions.has('read') ? ref('Row') : null,
+    selected: access.actions.has('read') ? ref('Selected') : null,
     insert: ref('Insert'),
     update: ref('Update'),
     columns: columns.map((column) => ({ $ref: `#/components/parameters/${name}.${column.name}` })),
@@ -123,18 +132,21 @@ function rowTerms({ catalogue, access }: DescribedTable): Omit<RowTerms, 'params
   };
 }
 
-function tableSchemas({ catalogue, access }: DescribedTable): Json {
-  const { name, columns } = catalogue;
+function tableSchemas({ catalogue, access, readable: columns }: DescribedTable): Json {
+  const { name } = catalogue;
   const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
     Object.fromEntries(chosen.map((column) => [column.name, schema(column)]));
-  const inserted = columns.filter(({ role }) => {
+  const inserted = catalogue.columns.filter(({ role, name }) => {
+    if (!isWritable(access, 'insert', name)) return false;
     if (role === 'created_at' || role === 'updated_at') return false;
     // Callers limited to their own rows cannot set another owner.
-    return role !== 'owner' || access.ownRowsOf === null;
+    return role !== 'owner' || !access.insertsOwn;
   });
-  const changeable = columns.filter(({ role }) => role === 'plain');
+  const changeable = catalogue.columns.filter(
+    ({ role, name }) => role === 'plain' && isWritable(access, 'update', name),
+  );
   const schemas: Json = {};
-  if (access.read) {
+  if (access.actions.has('read')) {
     const all = properties(columns, columnSchema);
     schemas[`${name}Row`] = {
       type: 'object',
@@ -147,13 +159,15 @@ function tableSchemas({ catalogue, access }: DescribedTable): Json {
       properties: all,
     };
   }
-  if (access.write) {
+  if (access.actions.has('insert')) {
     schemas[`${name}Insert`] = {
       type: 'object',
       required: inserted.filter(isRequired).map((column) => column.name),
       properties: properties(inserted, inputColumnSchema),
       additionalProperties: false,
     };
+  }
+  if (access.actions.has('update')) {
     schemas[`${name}Update`] = {
       type: 'object',
       properties: properties(changeable, columnSchema),
@@ -172,10 +186,10 @@ function idParameter({ idColumn }: TableCatalogue): Json {
   return { name: 'id', in: 'path', required: true, schema, example: columnExample(idColumn) };
 }
 
-function columnParameters({ catalogue, access }: DescribedTable): Json {
-  if (!access.read) return {};
+function columnParameters({ catalogue, access, readable }: DescribedTable): Json {
+  if (!access.actions.has('read')) return {};
   return Object.fromEntries(
-    catalogue.columns.map((column) => [
+    readable.map((column) => [
       `${catalogue.name}.${column.name}`,
       {
         name: column.name,

@@ -5,7 +5,7 @@ import { isVisibleTo } from '../../apps/record/rules.ts';
 import type { TenantCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { type Route, route } from '../../http/router.ts';
-import { prepareAccessDecision } from '../rows/table-access.ts';
+import { callerTables, prepareAccessDecision } from '../rows/table-access.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { type AppDocument, appDocument } from './app-document.ts';
 
@@ -30,8 +30,10 @@ export async function getAppDocument(
   const allGrants = all.flatMap(({ grants }) => grants);
   const { decide } = await prepareAccessDecision(db, { tenant, app, caller }, allGrants);
   const tables = all.flatMap(({ grants, ...table }) => {
-    const access = decide(grants);
-    return access ? [{ ...table, access }] : [];
+    const access = decide(table.catalogue, grants);
+    if (!access) return [];
+    const { table: seen } = callerTables(table.catalogue, access, '');
+    return [{ ...table, access, readable: [...seen.byName.values()] }];
   });
   if (tables.length === 0 && !isVisibleTo(app.visibility, app.relation, tenant.role)) throw fail('not_found');
   return appDocument(baseUrl, tenant, app, tables);

@@ -1,25 +1,36 @@
 import { rowBytesMax } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
+import { equals } from '../tables/conditions.ts';
+import { parseText } from '../tables/values.ts';
+import { changeable } from './access.ts';
 import { emptyResponse, jsonResponse, parsePreferences, type RowsCtx } from './context.ts';
 import {
   ifMatchVersions,
+  isNotModified,
   parseReturnedRow,
   queryIn,
   queryRow,
   type ReturnedRow,
   type RunQuery,
   rowEtag,
-  whereRowId,
 } from './get-row.ts';
 import { parseChanges } from './parse-row.ts';
-import type { PlannedCondition } from './plan.ts';
-import { deleteSql, type InsertedColumn, oneSql, type Statement, updateSql } from './sql.ts';
+import {
+  deleteSql,
+  existsSql,
+  type GuardedRow,
+  type InsertedColumn,
+  oneSql,
+  type Statement,
+  updateSql,
+} from './sql.ts';
 import { ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
 
 interface RowChange {
   id: string;
-  row: readonly PlannedCondition[];
+  action: 'update' | 'delete';
+  row: GuardedRow;
   dryRun: boolean;
   mayGrow?: boolean;
   operation: { id: string; irreversible: boolean };
@@ -38,7 +49,7 @@ async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathRespo
       return change.respond(changed);
     }
     const { all } = ctx.table;
-    const before = await queryRow(tx.query, oneSql(ctx.table, all, change.row), all, 1);
+    const before = await queryRow(tx.query, oneSql(ctx.table, all, change.row.where), all, 1);
     const after = await executeChange(ctx, change, tx.query);
     return previewResponse(ctx, change.operation, {
       id: change.id,
@@ -53,50 +64,96 @@ const storedBytesMax = 2 * rowBytesMax;
 
 async function executeChange(ctx: RowsCtx, change: RowChange, run: RunQuery): Promise<ReturnedRow> {
   const { all } = ctx.table;
-  const versions = ifMatchVersions(ctx.request.headers.get('if-match'));
+  const versions = await expectedVersions(ctx, change, run);
   for (const version of versions ?? [null]) {
-    const changed = await queryRow(run, change.statement(version), all, 2);
+    const changed = await queryRow(run, change.statement(version), all, 3);
     if (changed) return changed;
   }
-  if (versions === null) throw fail('not_found');
-  const existing = await queryRow(run, oneSql(ctx.table, all, change.row), all, 1);
-  throw fail(existing ? 'precondition_failed' : 'not_found');
+  const existing = await queryRow(run, oneSql(ctx.table, all, change.row.where), all, 1);
+  if (versions !== null) throw fail(existing ? 'precondition_failed' : 'not_found');
+  // A row that the caller sees, or may change in another way, is no secret to them.
+  const isKnown = existing !== null || (await mayChangeOtherwise(ctx, change, run));
+  throw isKnown
+    ? fail('forbidden', { detail: 'The rules of the table do not allow this change.' })
+    : fail('not_found');
+}
+
+async function expectedVersions(
+  ctx: RowsCtx,
+  { row }: RowChange,
+  run: RunQuery,
+): Promise<readonly string[] | null> {
+  const ifMatch = ctx.request.headers.get('if-match');
+  const { table } = ctx;
+  if (ifMatch === null || ifMatch.trim() === '*' || table.view.columns === null)
+    return ifMatchVersions(ifMatch);
+  const existing = await queryRow(run, oneSql(table, table.all, row.where), table.all, 1);
+  const version = existing?.rest[0];
+  return existing && version && isNotModified(ifMatch, rowEtag(table, existing, version)) ? [version] : [];
+}
+
+async function mayChangeOtherwise(ctx: RowsCtx, { action, row }: RowChange, run: RunQuery): Promise<boolean> {
+  const { text, values } = existsSql(ctx.table, [...row.where, changeable(ctx.access, action)]);
+  let found = false;
+  await run(text, values, () => {
+    found = true;
+  });
+  return found;
 }
 
 function visibleRow(ctx: RowsCtx, returned: ReturnedRow | null): Record<string, unknown> {
-  if (!ctx.access.read) return {};
+  if (returned?.rest.length === 3 && returned.rest[2] !== 'true') return {};
   const row = parseReturnedRow(returned);
   for (const { role, name } of ctx.table.catalogue.columns) if (role === 'updated_at') delete row[name];
   return row;
 }
 
+function guardedRow(
+  { table, access }: RowsCtx,
+  id: string,
+  action: RowChange['action'],
+  changes: readonly InsertedColumn[],
+): GuardedRow {
+  const { idColumn } = table.catalogue;
+  const value = parseText(idColumn.type, id);
+  // A masked or hidden id does not say which row is meant.
+  const isUnclear = access.actions.has('read') && table.key !== idColumn;
+  if (!value.ok || isUnclear) throw fail('not_found');
+  const columns = changes.map(({ column }) => column.name);
+  return { where: [equals(idColumn, value.value)], allowed: changeable(access, action, columns) };
+}
+
 const smallChangeChars = 4 * 1024;
 
 export async function updateRow(ctx: RowsCtx, id: string, body: string, dryRun: boolean) {
-  const row = whereRowId(ctx, id);
-  const changes: InsertedColumn[] = parseChanges(ctx.table, body);
+  const changes: InsertedColumn[] = parseChanges(ctx.table, ctx.access, body);
+  const row = guardedRow(ctx, id, 'update', changes);
   const updatedAt = ctx.table.catalogue.columns.find(({ role }) => role === 'updated_at');
   // An empty update changes neither `updated_at` nor the version.
   if (changes.length > 0 && updatedAt) changes.push({ column: updatedAt, value: { sql: 'now()' } });
-  const isMinimal = !ctx.access.read || parsePreferences(ctx.request).isMinimal;
+  const { isMinimal } = parsePreferences(ctx.request);
   return changeRow(ctx, {
     id,
+    action: 'update',
     row,
     dryRun,
     mayGrow: body.length > smallChangeChars,
     operation: { id: 'rows.update', irreversible: false },
     statement: (version) => updateSql(ctx.table, changes, row, version),
-    respond: ({ json, rest }) => {
-      const headers = { etag: rowEtag(ctx.table, rest[1] ?? '') };
-      return isMinimal ? emptyResponse(204, headers) : jsonResponse(200, json, headers);
+    respond: (changed) => {
+      const [, version = '', isVisible] = changed.rest;
+      if (isVisible !== 'true') return emptyResponse(204);
+      const headers = { etag: rowEtag(ctx.table, changed, version ?? '') };
+      return isMinimal ? emptyResponse(204, headers) : jsonResponse(200, changed.json, headers);
     },
   });
 }
 
 export async function deleteRow(ctx: RowsCtx, id: string, dryRun: boolean) {
-  const row = whereRowId(ctx, id);
+  const row = guardedRow(ctx, id, 'delete', []);
   return changeRow(ctx, {
     id,
+    action: 'delete',
     row,
     dryRun,
     operation: { id: 'rows.delete', irreversible: true },

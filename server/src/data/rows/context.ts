@@ -6,12 +6,15 @@ import type { FastPathResponse } from '../../http/handlers.ts';
 import type { CallCounter } from '../../http/rate-limit.ts';
 import type { Cursors } from './cursor.ts';
 import type { ExportLimit } from './export-rows.ts';
+import type { RecordRead } from './governed-read.ts';
 import type { RequestBody } from './request-body.ts';
 import type { TableAccess } from './table-access.ts';
 
-export interface RowsCtx extends TableAccess {
+export interface RowsCtx extends Omit<TableAccess, 'until'> {
   caller: Caller;
   rowDb: AppRows;
+  /** Of the platform, also where the rows are in another database. */
+  ownDb: AppRows;
   cursors: Cursors;
   body: RequestBody;
   exportLimit: ExportLimit;
@@ -21,6 +24,7 @@ export interface RowsCtx extends TableAccess {
   search: string;
   extendTimeout(): void;
   hasSameAccess(): Promise<boolean>;
+  recordRead: RecordRead;
 }
 
 export function jsonResponse(
@@ -39,8 +43,13 @@ export function emptyResponse(status: number, headers: Record<string, string> = 
   return { status, headers, body: null };
 }
 
+/** In place of an app: `/data/{tenant}/_connectors/{connector}/{schema}/{table}`. */
+const connectorsSegment = '_connectors';
+
 export interface RowsPath {
   tenant: string;
+  /** Set for a table of a connector, which then has the role of the app. */
+  schema?: string;
   app: string;
   table: string;
   tablePath: string;
@@ -48,6 +57,22 @@ export interface RowsPath {
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
+  if (path.includes(`/${connectorsSegment}/`)) return parseConnectorPath(path) ?? parseAppPath(path);
+  return parseAppPath(path);
+}
+
+function parseConnectorPath(path: string): RowsPath | 'malformed' | null {
+  const [, data, tenant = '', segment, connector = '', schema = '', table = '', ...rest] = path.split('/');
+  if (segment !== connectorsSegment || schema === '' || table === '') return null;
+  const schemaName = decodeSegment(schema);
+  if (!schemaName) return 'malformed';
+  const parsed = parseAppPath(['', data, tenant, connector, table, ...rest].join('/'));
+  if (parsed === null || parsed === 'malformed') return parsed;
+  const tablePath = `/data/${tenant}/${connectorsSegment}/${connector}/${schema}/${table}`;
+  return { ...parsed, schema: schemaName, tablePath };
+}
+
+function parseAppPath(path: string): RowsPath | 'malformed' | null {
   const [, , tenant = '', app = '', table = '', last, ...more] = path.split('/');
   if (tenant === '' || app === '' || table === '' || more.length > 0) return null;
   const names = [tenant, app, table].map(decodeSegment);

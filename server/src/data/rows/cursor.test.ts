@@ -9,8 +9,7 @@ import { testTable, typedColumns } from './testing.ts';
 
 const cursors = createCursors(fixedKey('a key of the server'));
 const table = testTable();
-const plan = (search: string, of = table): ListPlan =>
-  planList(of, null, parseQuery(search, 'list'), () => []);
+const plan = (search: string, of = table): ListPlan => planList(of, parseQuery(search, 'list'), () => []);
 const sorted = plan('sort=-int,text');
 
 function refusal(token: string, by: ListPlan = sorted, from = cursors): string {

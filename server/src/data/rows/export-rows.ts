@@ -35,11 +35,12 @@ export function createExportLimit() {
 
 /** A failed export aborts the stream, so that it never looks complete. Access is checked before every chunk. */
 export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
+  if (!ctx.access.actions.has('export')) throw fail('forbidden');
   const query = parseQuery(ctx.search, 'list');
   if (query.page !== null || query.perPage !== null || query.cursor !== null) {
     throw fail('validation_failed', { detail: 'An export has no pages. Remove page, per_page and cursor.' });
   }
-  const plan = planList(ctx.table, ctx.access.ownRowsOf, query, () => []);
+  const plan = planList(ctx.exportTable, query, () => []);
   const headers = { 'content-type': jsonLinesMediaType, 'cache-control': 'no-store' };
   // Without this header Bun would answer HEAD with content-length: 0.
   if (ctx.request.method === 'HEAD')
@@ -47,6 +48,7 @@ export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
   const release = ctx.exportLimit.acquire(ctx.app.id);
   ctx.extendTimeout();
   const deadline = performance.now() + exportMsMax;
+  let sent = 0;
   const started = Promise.withResolvers<void>();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(
     {},
@@ -55,9 +57,10 @@ export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
   );
   const writer = writable.getWriter();
   const work = ctx.rowDb.transaction(async (tx) => {
-    await sendRows(tx, plan, started.resolve, async (chunk) => {
+    await sendRows(tx, plan, started.resolve, async (chunk, count) => {
       await withStallTimeout(writer.ready);
       if (!(await ctx.hasSameAccess())) throw fail('not_found');
+      sent += count;
       if (performance.now() > deadline) throw fail('query_timeout');
       void writer.write(chunk).catch(() => {});
     });
@@ -70,7 +73,11 @@ export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
       (error: unknown) => writer.abort(error),
     )
     .catch(() => {})
-    .finally(release);
+    .finally(() => {
+      release();
+      const { table, output } = plan;
+      ctx.recordRead({ action: 'export', table, output, rows: sent });
+    });
   // Waits for the first rows, so that errors still get a status code.
   await Promise.race([started.promise, work]);
   return { status: 200, headers, body: readable };
@@ -80,21 +87,21 @@ async function sendRows(
   tx: Transaction,
   plan: ListPlan,
   onStarted: () => void,
-  send: (chunk: Uint8Array) => Promise<void>,
+  send: (chunk: Uint8Array, rows: number) => Promise<void>,
 ): Promise<void> {
   const { text, values } = exportSql(plan);
-  await tx.query(`declare exported no scroll cursor for ${text}`, values);
+  const cursor = await tx.cursor(text, values);
   let fetchSize = 50;
   for (;;) {
     const lines = new JsonRows(64 * 1024);
     let rows = 0;
-    await tx.query(`fetch ${fetchSize} from exported`, [], (bytes, start) => {
+    await cursor.fetch(fetchSize, (bytes, start) => {
       lines.row(plan.output.shape, bytes, start);
       lines.byte(newline);
       rows++;
     });
     onStarted();
-    if (rows > 0) await send(lines.written());
+    if (rows > 0) await send(lines.written(), rows);
     if (rows < fetchSize) return;
     fetchSize = rowsPerFetch(lines.end / rows);
   }

@@ -3,26 +3,27 @@ import { ifMatchVersions, isNotModified, rowEtag } from './get-row.ts';
 import { testTable } from './testing.ts';
 
 const table = testTable({ version: 3 });
+const row = { json: new Uint8Array() };
 const select = [{ column: 'name', alias: 'name' }];
 
 test('an ETag changes with the row, the table and the selected columns', () => {
-  expect(rowEtag(table, '170')).toBe('"170.3"');
+  expect(rowEtag(table, row, '170')).toBe('"170.3"');
   const tags = [
-    rowEtag(table, '170'),
-    rowEtag(table, '171'),
-    rowEtag(testTable({ version: 4 }), '170'),
-    rowEtag(table, '170', select),
-    rowEtag(table, '170', [{ column: 'name', alias: 'n' }]),
+    rowEtag(table, row, '170'),
+    rowEtag(table, row, '171'),
+    rowEtag(testTable({ version: 4 }), row, '170'),
+    rowEtag(table, row, '170', select),
+    rowEtag(table, row, '170', [{ column: 'name', alias: 'n' }]),
   ];
   expect(new Set(tags).size).toBe(tags.length);
-  expect(rowEtag(table, '170', select)).toBe(rowEtag(table, '170', [...select]));
+  expect(rowEtag(table, row, '170', select)).toBe(rowEtag(table, row, '170', [...select]));
 });
 
 test('If-Match compares row versions, whatever was selected', () => {
   expect(ifMatchVersions(null)).toBeNull();
   expect(ifMatchVersions(' * ')).toBeNull();
-  expect(ifMatchVersions(rowEtag(table, '170'))).toEqual(['170']);
-  expect(ifMatchVersions(rowEtag(testTable({ version: 9 }), '170', select))).toEqual(['170']);
+  expect(ifMatchVersions(rowEtag(table, row, '170'))).toEqual(['170']);
+  expect(ifMatchVersions(rowEtag(testTable({ version: 9 }), row, '170', select))).toEqual(['170']);
   expect(ifMatchVersions('"1.1" , "2.1","x"')).toEqual(['1', '2']);
 });
 

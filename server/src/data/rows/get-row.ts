@@ -1,10 +1,12 @@
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
+import type { ForeignSource } from '../tables/catalogue.ts';
+import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { emptyResponse, jsonResponse, type RowsCtx } from './context.ts';
 import { JsonRows, readValues } from './json-rows.ts';
 import { type ParsedQuery, parseQuery } from './parse-query.ts';
-import { type PlannedCondition, planSelect, whereOwnRows } from './plan.ts';
+import { planSelect } from './plan.ts';
 import type { Output, RowTable } from './row-table.ts';
 import { oneSql, type Statement } from './sql.ts';
 
@@ -18,20 +20,33 @@ export async function getRow(ctx: RowsCtx, id: string) {
     1,
   );
   if (!row) throw fail('not_found');
-  const etag = rowEtag(ctx.table, row.rest[0] ?? '', select);
+  ctx.recordRead({ action: 'read', table: ctx.table, output, rows: 1 });
+  const etag = rowEtag(ctx.table, row, row.rest[0] ?? '', select);
   if (isNotModified(ctx.request.headers.get('if-none-match'), etag)) return emptyResponse(304, { etag });
   return jsonResponse(200, row.json, { etag });
 }
 
-export function whereRowId(ctx: RowsCtx, id: string): PlannedCondition[] {
-  const { idColumn } = ctx.table.catalogue;
-  const value = parseText(idColumn.type, id);
-  if (!value.ok) throw fail('not_found');
-  return [
-    { kind: 'test', negated: false, column: idColumn, op: 'eq', value: value.value },
-    ...whereOwnRows(ctx.table, ctx.access.ownRowsOf),
-  ];
+export function whereRowId({ table }: Pick<RowsCtx, 'table'>, id: string): PlannedCondition[] {
+  const { key } = table;
+  if (table.catalogue.foreign) return whereForeignKey(table, table.catalogue.foreign, id);
+  const value = parseText(key.type, id);
+  if (!value.ok || key.name === '') throw fail('not_found');
+  return [equals(key, value.value)];
 }
+
+/** The parts of a composite key are separated by commas; a comma within a part is written `%2C`. */
+function whereForeignKey(table: RowTable, { keys }: ForeignSource, id: string): PlannedCondition[] {
+  const parts = keys.length === 1 ? [id] : id.split(',').map(decodeKeyPart);
+  if (keys.length === 0 || parts.length !== keys.length) throw fail('not_found');
+  return keys.map((key, at) => {
+    const value = parseText(key.type, parts[at] ?? '');
+    // A masked or hidden key does not say which row is meant.
+    if (!value.ok || table.byName.get(key.name) !== key) throw fail('not_found');
+    return equals(key, value.value);
+  });
+}
+
+const decodeKeyPart = (part: string) => part.replace(/%2C/gi, ',').replace(/%25/g, '%');
 
 export interface ReturnedRow {
   json: Uint8Array;
@@ -67,8 +82,17 @@ export function parseReturnedRow(row: ReturnedRow | null): Record<string, unknow
   return JSON.parse(row ? Buffer.from(row.json).toString('utf8') : '{}');
 }
 
-/** Row version, table version and selected columns: the representation changes with each of them. */
-export function rowEtag(table: RowTable, version: string, select: ParsedQuery['select'] = null): string {
+/**
+ * Row version, table version and selected columns: the representation changes with each of them. Where columns are hidden or
+ * masked, the representation itself, because the version says that a hidden value changed.
+ */
+export function rowEtag(
+  table: RowTable,
+  row: Pick<ReturnedRow, 'json'>,
+  version: string,
+  select: ParsedQuery['select'] = null,
+): string {
+  if (table.view.columns !== null || table.catalogue.foreign) return `"${sha256(row.json).slice(0, 32)}"`;
   const shape = select === null ? '' : `.${sha256(JSON.stringify(select)).slice(0, 8)}`;
   return `"${version}.${table.catalogue.version}${shape}"`;
 }

@@ -6,7 +6,7 @@ import { fixedKey } from '../../core/keys.ts';
 import { Failure } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import { silentLog, testCaller } from '../../testing.ts';
-import type { RowAccess } from './access-rules.ts';
+import type { RowAction } from './access.ts';
 import { createCursors } from './cursor.ts';
 import { createRowsHandler } from './handler.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
@@ -15,7 +15,7 @@ import { testTable } from './testing.ts';
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'] as const;
 
 /** The error of a call to an existing table with the given access. */
-async function callError(method: string, path: string, access: Partial<RowAccess> = {}): Promise<Failure> {
+async function callError(method: string, path: string, ...actions: RowAction[]): Promise<Failure> {
   const table = testTable();
   const rows = createRowsHandler({
     rowDb: {} as RowPool,
@@ -24,11 +24,14 @@ async function callError(method: string, path: string, access: Partial<RowAccess
       resolve: async () => ({
         app: { id: '', slug: 'app', record: 'active' },
         table,
-        access: { read: false, write: false, ownRowsOf: null, ...access },
+        exportTable: table,
+        access: { actions: new Set(actions), alternatives: [], insertsOwn: false },
+        until: Number.POSITIVE_INFINITY,
       }),
       invalidate: () => {},
     },
     cursors: createCursors(fixedKey('test')),
+    accessLog: { recordRead: () => {}, flush: async () => {}, stop: async () => {} },
     now: () => new Date(),
   });
   const request = new Request(`http://svc.example.test${path}`, { method });
@@ -60,8 +63,8 @@ test('every row endpoint of the contract requires the right of its kind', async 
     'rows.update',
   ]);
   for (const { endpoint } of rowContract) {
-    const others = endpoint.kind === 'read' ? { write: true } : { read: true };
-    const { code } = await callError(endpoint.method, at(endpoint), others);
+    const others: RowAction[] = endpoint.kind === 'read' ? ['insert', 'update', 'delete'] : ['read'];
+    const { code } = await callError(endpoint.method, at(endpoint), ...others);
     expect([endpoint.id, code]).toEqual([endpoint.id, 'forbidden']);
   }
 });

@@ -1,12 +1,16 @@
 import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/rows.ts';
+import type { AccessLog } from '../../access/log/access-log.ts';
 import type { Caller } from '../../core/context.ts';
+import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
+import { isDeepEqual } from '../../core/values.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { CallerLimit } from '../../http/caller-limit.ts';
 import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
 import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
+import type { ChangeAction } from './access.ts';
 import { deleteRow, updateRow } from './change-row.ts';
 import {
   parseIdempotencyKey,
@@ -17,7 +21,9 @@ import {
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
+import { writeForeignRow } from './foreign-write.ts';
 import { getRow } from './get-row.ts';
+import { createRecordRead } from './governed-read.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow, upsertRow } from './insert-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
@@ -33,8 +39,9 @@ import { planUpsert } from './upsert-rows.ts';
 export interface RowsDeps {
   rowDb: RowPool;
   findCredential: (request: Request) => Promise<Credential | null>;
-  tableAccess: TableAccessCache;
+  tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   cursors: Cursors;
+  accessLog: AccessLog;
   now: () => Date;
   callerLimit?: CallerLimit;
 }
@@ -79,9 +86,12 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
             {
               app: access.app,
               table: access.table,
+              exportTable: access.exportTable,
               access: access.access,
               caller,
-              rowDb: deps.rowDb.of(access.app.id),
+              rowDb: access.rowDb ?? deps.rowDb.of(access.app.id),
+              ownDb: deps.rowDb.of(access.app.id),
+              writeDb: access.writeDb,
               cursors,
               body,
               exportLimit,
@@ -90,6 +100,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
               path: rowsPath.tablePath,
               search,
               extendTimeout,
+              recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
               hasSameAccess: async () => {
                 const now =
                   (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, rowsPath));
@@ -133,6 +144,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         }
         const failure = rowError(error, access.table);
         if (failure) throw failure;
+        if (access.rowDb && isForeignTableOutdated(error)) throw outdatedSchemaError(error);
         if (isTableOutdated(error)) throw fail('unavailable', {}, { cause: error });
         throw error;
       }
@@ -140,28 +152,45 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   }
 }
 
+function isForeignTableOutdated(error: unknown): boolean {
+  return isTableOutdated(error) || sqlState(error) === '42501';
+}
+
+const outdatedSchemaError = (cause: unknown) =>
+  fail(
+    'connector_unavailable',
+    { detail: 'The data source has changed: an admin must refresh the schema of the connector.' },
+    { cause },
+  );
+
 function hasSameView(now: TableAccess, before: TableAccess): boolean {
   return (
-    now.access.read &&
-    now.access.ownRowsOf === before.access.ownRowsOf &&
-    now.table.catalogue.id === before.table.catalogue.id
+    now.access === before.access ||
+    (now.table.catalogue.id === before.table.catalogue.id && isDeepEqual(exportView(now), exportView(before)))
   );
 }
 
-function authorizeCall({ access, app }: TableAccess, method: string, { rest }: RowsPath): void {
+const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
+
+function authorizeCall({ access, app, isReadOnly }: TableAccess, method: string, { rest }: RowsPath): void {
   if (!allowedMethods[rest.kind].includes(method)) {
     throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
   }
   const isRead = method === 'GET' || method === 'HEAD';
+  const action = isRead ? 'read' : changeMethods[method];
   // Not 404: callers with some access may know that the table exists.
-  if (isRead ? !access.read : !access.write) throw fail('forbidden');
+  if (!action || !access.actions.has(action))
+    throw fail(isReadOnly && !isRead ? 'connector_read_only' : 'forbidden');
   if (!isRead && app.record === 'archived') throw fail('app_not_active');
 }
+
+const changeMethods: Record<string, ChangeAction> = { POST: 'insert', PATCH: 'update', DELETE: 'delete' };
 
 async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathResponse> {
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
+  if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
   if (rest.kind === 'table') {
     if (!isRead) return insertRows(ctx);
     return prefersJsonLines(ctx.request) ? exportRows(ctx) : listRows(ctx);

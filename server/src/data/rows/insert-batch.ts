@@ -4,6 +4,7 @@ import { ServerError } from '../../drivers/row-database/messages.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { versionColumn } from '../tables/catalogue.ts';
+import { isAlways } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { LineReader, type RowLine } from './json-lines.ts';
 import {
@@ -19,7 +20,9 @@ import {
 import type { ReceivedBody } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import type { RowTable } from './row-table.ts';
+import { violationSql } from './sql.ts';
 import { idJson, type Upsert, UpsertRows } from './upsert-rows.ts';
+import { insertCheck, presentColumns, refusedRow } from './write-checks.ts';
 import { countPreviewConflict, previewResponse, runWrite } from './write-transaction.ts';
 
 interface BatchRows {
@@ -32,15 +35,16 @@ export async function insertBatch(
   body: ReceivedBody,
   options: { dryRun: boolean; key: string | null; upsert: Upsert | null },
 ): Promise<FastPathResponse> {
-  const rows: BatchRows = options.upsert ? new UpsertRows(ctx, options.upsert) : new CopyRows(ctx.table);
+  const rows: BatchRows = options.upsert ? new UpsertRows(ctx, options.upsert) : new CopyRows(ctx);
   const highestId = await collectRows(ctx, body, rows);
   return runWrite(ctx, { ...options, bodyHash: () => body.sha256() }, async (tx, mode) => {
     await tx.query(`set local statement_timeout = ${batchStatementMsMax}`, []);
     const result = await rows.store(tx);
     if (highestId !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [highestId]);
     const { ids: _, ...counts } = result;
-    // Callers without read access do not learn the ids of existing rows.
-    if (mode === 'execute') return jsonResponse(201, JSON.stringify(ctx.access.read ? result : counts));
+    // Callers who do not see ids do not learn those of existing rows.
+    const showsIds = ctx.table.key === ctx.table.catalogue.idColumn;
+    if (mode === 'execute') return jsonResponse(201, JSON.stringify(showsIds ? result : counts));
     if (rows instanceof UpsertRows && result.ids.length < rows.size) countPreviewConflict(ctx);
     return previewResponse(ctx, insertOperation, { id: '', before: null, after: counts });
   });
@@ -96,20 +100,26 @@ export async function nextNumbers(ctx: RowsCtx, lines: readonly Pick<RowLine, 'r
 }
 
 class CopyRows {
+  readonly #ctx: RowsCtx;
   readonly #table: RowTable;
   readonly #idAt: number;
+  /** The ids of the rows with the same columns, which are checked together. */
+  readonly #groups = new Map<string, { columns: string[]; ids: string[] }>();
   readonly #version = newVersion();
   readonly #data = new CopyText();
   readonly #ids: (string | number | null)[] = [];
   readonly #lines: number[] = [];
 
-  constructor(table: RowTable) {
+  constructor(ctx: RowsCtx) {
+    const { table } = ctx;
+    this.#ctx = ctx;
     this.#table = table;
     this.#idAt = table.catalogue.columns.indexOf(table.catalogue.idColumn);
   }
 
-  add(line: number, values: (string | null)[]): void {
+  add(line: number, values: (string | null)[], input: RowInput): void {
     this.#lines.push(line);
+    this.#addToGroup(presentColumns(this.#ctx, input), values[this.#idAt] ?? '');
     this.#ids.push(idJson(this.#table.catalogue.idColumn.type, values[this.#idAt] ?? null));
     values.push(this.#version);
     this.#data.add(values);
@@ -123,7 +133,21 @@ class CopyRows {
     } catch (error) {
       throw rowError(error, this.#table, this.#failedLine(error)) ?? error;
     }
+    for (const { columns, ids } of this.#groups.values()) {
+      const { text, values } = violationSql(this.#table, ids, insertCheck(this.#ctx, columns));
+      if ((await tx.query(text, values)).rows.length > 0) throw refusedRow();
+    }
     return { inserted: this.#ids.length, ids: this.#ids };
+  }
+
+  #addToGroup(columns: string[], id: string): void {
+    const key = columns.join();
+    const group = this.#groups.get(key) ?? { columns, ids: [] };
+    if (group.ids.length === 0) {
+      if (isAlways(insertCheck(this.#ctx, columns))) return;
+      this.#groups.set(key, group);
+    }
+    group.ids.push(id);
   }
 
   /** PostgreSQL reports the row's number, starting at 1, in the error's context. */

@@ -5,8 +5,9 @@ import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
+import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { emptyResponse, jsonResponse, parsePreferences, type RowsCtx } from './context.ts';
-import { parseReturnedRow, queryIn, queryRow, type ReturnedRow, rowEtag, whereRowId } from './get-row.ts';
+import { parseReturnedRow, queryIn, queryRow, type ReturnedRow, rowEtag } from './get-row.ts';
 import { insertOperation, nextNumbers, textFillOptions } from './insert-batch.ts';
 import {
   advanceSequenceSql,
@@ -19,10 +20,10 @@ import {
   type RowInput,
   rowProblemsError,
 } from './parse-row.ts';
-import { type PlannedCondition, whereOwnRows } from './plan.ts';
 import { createOutput } from './row-table.ts';
 import { insertSql, oneSql } from './sql.ts';
 import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
+import { insertCheck, isAddressable, presentColumns, refusedRow } from './write-checks.ts';
 import { countPreviewConflict, ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
 
 export async function insertRow(
@@ -40,46 +41,55 @@ export async function insertRow(
     nextNumber: () => ({ sql: nextNumberSql(ctx.table) }),
   });
   if (isProblems(filled)) throw rowProblemsError(filled);
-  const isMinimal = parsePreferences(ctx.request).isMinimal || !ctx.access.read;
+  const { isMinimal } = parsePreferences(ctx.request);
   const isSingleStatement = !options.dryRun && options.key === null && ifPlanHeader(ctx.request) === null;
   const output = isMinimal && isSingleStatement ? createOutput([]) : ctx.table.all;
   const statement = insertSql(
     ctx.table,
     ctx.table.catalogue.columns.map((column, at) => ({ column, value: filled[at] ?? null })),
-    newVersion(),
-    output,
+    { version: newVersion(), returning: output, check: insertCheck(ctx, presentColumns(ctx, input)) },
   );
   const idAt = ctx.table.catalogue.columns.indexOf(ctx.table.catalogue.idColumn);
   const number = highestNumber(ctx.table, [input[idAt]]);
   if (isSingleStatement) {
-    const row = await queryRow(queryIn(ctx, 'write'), statement, output, 2);
+    const row = await queryRow(queryIn(ctx, 'write'), statement, output, 3);
+    if (!row) throw refusedRow();
     if (number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [number]);
     return insertResponse(ctx, row, isMinimal);
   }
   return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
-    const row = await queryRow(tx.query, statement, output, 2);
+    const row = await queryRow(tx.query, statement, output, 3);
+    if (!row) throw refusedRow();
     if (number !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [number]);
     return mode === 'preview' ? previewInsert(ctx, input, row) : insertResponse(ctx, row, isMinimal);
   });
 }
 
-function insertResponse(ctx: RowsCtx, row: ReturnedRow | null, isMinimal: boolean) {
-  const [id, version] = row?.rest ?? [];
-  if (!row || !id || !version) throw new Error('The insert returned no row.');
-  const headers = { location: `${ctx.path}/${rowSegment(id)}`, etag: rowEtag(ctx.table, version) };
+function insertResponse(ctx: RowsCtx, row: ReturnedRow, isMinimal: boolean) {
+  const [id, version, isVisible] = row.rest;
+  if (!id || !version) throw new Error('The insert returned no row.');
+  const headers: Record<string, string> = {};
+  if (isAddressable(ctx)) headers.location = `${ctx.path}/${rowSegment(id)}`;
+  if (isVisible !== 'true') return emptyResponse(201, headers);
+  // Of a minimal answer the representation is not known, of which the ETag may be made.
+  if (!isMinimal || ctx.table.view.columns === null) headers.etag = rowEtag(ctx.table, row, version);
   return isMinimal ? emptyResponse(201, headers) : jsonResponse(201, row.json, headers);
 }
 
 /** Generated values are replaced by placeholders, so that equal previews have equal fingerprints. */
-function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow | null) {
+function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow) {
+  if (ctx.access.actions.has('read') && row.rest[2] !== 'true')
+    return previewResponse(ctx, insertOperation, { id: '', before: null, after: {} });
   const after = parseReturnedRow(row);
   for (const [at, column] of ctx.table.catalogue.columns.entries()) {
+    if (!ctx.table.positions.has(column.name)) continue;
     if (input[at] !== undefined || !column.default) continue;
     if (column.default.kind === 'now') after[column.name] = timeOfExecution;
     else if (column.default.kind !== 'literal') after[column.name] = assignedOnExecution;
   }
   for (const { role, name } of ctx.table.catalogue.columns) {
-    if (role === 'created_at' || role === 'updated_at') after[name] = timeOfExecution;
+    if ((role === 'created_at' || role === 'updated_at') && ctx.table.byName.has(name))
+      after[name] = timeOfExecution;
   }
   return previewResponse(ctx, insertOperation, { id: '', before: null, after });
 }
@@ -106,36 +116,46 @@ export async function upsertRow(
       return previewResponse(ctx, insertOperation, { id: '', before: null, after: { inserted, updated } });
     }
     if (number !== null) await tx.query(advanceSequenceSql(ctx.table), [number]);
-    return upsertResponse(ctx, tx, stored, conflictKey(ctx, options.upsert, values));
+    return upsertResponse(ctx, tx, stored, keyTests(ctx, options.upsert, values, stored));
   });
 }
 
-function conflictKey({ table, access }: RowsCtx, { on }: Upsert, values: readonly (string | null)[]) {
-  const { columns } = table.catalogue;
-  const tests = on.map((column): PlannedCondition => {
-    const value = values[columns.indexOf(column)] ?? '';
-    return { kind: 'test', negated: false, column, op: 'eq', value };
-  });
-  return [...tests, ...whereOwnRows(table, access.ownRowsOf)];
+/** Finds the row by its id or by the key of the conflict; null where the caller may not read these columns. */
+function keyTests(
+  { table }: RowsCtx,
+  { on }: Upsert,
+  values: readonly (string | null)[],
+  { ids: [id] }: UpsertResult,
+): PlannedCondition[] | null {
+  const { columns, idColumn } = table.catalogue;
+  const tests =
+    id === undefined
+      ? on.map((column) => [column, values[columns.indexOf(column)] ?? ''] as const)
+      : [[idColumn, String(id)] as const];
+  if (!tests.every(([column]) => table.byName.get(column.name) === column)) return null;
+  return tests.map(([column, value]) => equals(column, value));
 }
 
 async function upsertResponse(
   ctx: RowsCtx,
   tx: Transaction,
   { inserted, ids }: UpsertResult,
-  key: readonly PlannedCondition[],
+  where: readonly PlannedCondition[] | null,
 ): Promise<FastPathResponse> {
   const [id] = ids;
   const { all, catalogue } = ctx.table;
-  const where = id === undefined ? key : whereRowId(ctx, String(id));
-  const row = await queryRow(tx.query, oneSql(ctx.table, all, where), all, 1);
+  const row = where && (await queryRow(tx.query, oneSql(ctx.table, all, where), all, 1));
   // Callers who may not see the existing row do not learn its id.
-  if (!row || (inserted === 0 && !ctx.access.read)) return emptyResponse(204);
-  const headers = {
-    location: `${ctx.path}/${rowSegment(String(id ?? parseReturnedRow(row)[catalogue.idColumn.name]))}`,
-    etag: rowEtag(ctx.table, row.rest[0] ?? ''),
-  };
-  if (parsePreferences(ctx.request).isMinimal || !ctx.access.read)
-    return emptyResponse(inserted > 0 ? 201 : 204, headers);
+  if (!row) {
+    if (inserted === 0) return emptyResponse(204);
+    return emptyResponse(
+      201,
+      isAddressable(ctx) ? { location: `${ctx.path}/${rowSegment(String(id))}` } : {},
+    );
+  }
+  const headers: Record<string, string> = { etag: rowEtag(ctx.table, row, row.rest[0] ?? '') };
+  if (ctx.table.key === catalogue.idColumn)
+    headers.location = `${ctx.path}/${rowSegment(String(id ?? parseReturnedRow(row)[catalogue.idColumn.name]))}`;
+  if (parsePreferences(ctx.request).isMinimal) return emptyResponse(inserted > 0 ? 201 : 204, headers);
   return jsonResponse(inserted > 0 ? 201 : 200, row.json, headers);
 }

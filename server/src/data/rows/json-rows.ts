@@ -10,8 +10,14 @@ export interface RowShape {
 export function rowShape(columns: readonly OutputColumn[]): RowShape {
   return {
     keys: columns.map(({ key }, at) => Buffer.from(`${at === 0 ? '{' : ','}${JSON.stringify(key)}:`)),
-    kinds: columns.map(({ column }) => describeColumnType(column.type).json),
+    kinds: columns.map(({ column }) => jsonKind(column)),
   };
+}
+
+/** A masked column may have another type than its own. */
+function jsonKind({ type, json }: OutputColumn['column']): JsonKind {
+  const usual = describeColumnType(type).json;
+  return usual === 'number' ? (json ?? usual) : usual;
 }
 
 const quote = 0x22;
@@ -73,21 +79,30 @@ export class JsonRows {
         this.#string(row, from, to);
         break;
       case 'number':
+        // `NaN` and `Infinity` of a connector.
+        if (isDigit(row[to - 1])) this.#put(row, from, to);
+        else this.#quoted(row, from, to);
+        break;
       case 'json':
         this.#put(row, from, to);
         break;
       case 'integer':
-        if (isSafeInteger(row, from, to)) this.#put(row, from, to);
+        if (isDigit(row[to - 1]) && isSafeNumber(row, from, to)) this.#put(row, from, to);
         else this.#quoted(row, from, to);
         break;
       case 'boolean':
-        if (row[from] === 0x74) this.#put(trueBytes, 0, 4);
+        if (row[from] === 0x74 || row[from] === 0x31) this.#put(trueBytes, 0, 4);
         else this.#put(falseBytes, 0, 5);
         break;
       case 'token':
         this.#quoted(row, from, to);
         break;
       case 'timestamp': {
+        // A year of five digits, before Christ or infinity, of a connector.
+        if (row[from + 10] !== 0x20) {
+          this.#quoted(row, from, to);
+          break;
+        }
         // `2026-01-02 03:04:05.6+00`: sessions use UTC.
         this.bytes[this.end++] = quote;
         const valueStart = this.end;
@@ -166,7 +181,9 @@ function countEscapes(row: Buffer, from: number, to: number): number {
   return count;
 }
 
-function isSafeInteger(row: Buffer, from: number, to: number): boolean {
+const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
+
+function isSafeNumber(row: Buffer, from: number, to: number): boolean {
   return to - from <= safeDigits || Number.isSafeInteger(Number(row.toString('latin1', from, to)));
 }
 

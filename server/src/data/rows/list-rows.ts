@@ -1,11 +1,11 @@
 import { type CountMode, countCap } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
+import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
-import { whereRowId } from './get-row.ts';
 import { JsonRows, readValues } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
-import { type AfterKey, type PlannedCondition, planList, planSelect, planWhere } from './plan.ts';
-import { createOutput, requireColumn } from './row-table.ts';
+import { type AfterKey, planList, planSelect, planWhere } from './plan.ts';
+import { createOutput, isWhole, requireColumn } from './row-table.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
 const comma = 0x2c;
@@ -16,9 +16,7 @@ const pageTooLarge = fail('payload_too_large', {
 
 export async function listRows(ctx: RowsCtx) {
   const query = parseQuery(ctx.search, 'list');
-  const plan = planList(ctx.table, ctx.access.ownRowsOf, query, (token, sort) =>
-    ctx.cursors.read(ctx.table, token, sort),
-  );
+  const plan = planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
   const { text, values } = listSql(plan);
   const page = new JsonRows(8 * 1024);
   let rows = 0;
@@ -39,34 +37,37 @@ export async function listRows(ctx: RowsCtx) {
   });
   if (rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const hasMore = rows > plan.perPage;
-  const cursor = hasMore ? `"${ctx.cursors.write(plan, lastKeys)}"` : 'null';
+  const { table, output, perPage } = plan;
+  ctx.recordRead({ action: 'read', table, output, rows: Math.min(rows, perPage) });
+  // Without a primary key, equal rows could not be told apart.
+  const hasCursor = hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
+  const cursor = hasCursor ? `"${ctx.cursors.write(plan, lastKeys)}"` : 'null';
   page.text(
     `],"page":${plan.page},"per_page":${plan.perPage},"has_more":${hasMore},"next_cursor":${cursor}}`,
   );
   return jsonResponse(200, page.written());
 }
 
-/** The cursor's keys are read from a row that may be deleted: an empty page would then look like the end. */
+/** The cursor's keys are read from a row that may be gone for the caller: an empty page would then look like the end. */
 async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promise<void> {
   for (const key of after) {
     if (typeof key !== 'object' || key === null) continue;
-    const row = whereRowId({ ...ctx, access: allRows }, key.rowId);
+    const row = [equals(ctx.table.key, key.rowId)];
     const { text, values } = oneSql(ctx.table, createOutput([]), row);
     const { rows } = await ctx.rowDb.run('point', text, values);
     if (rows.length === 0)
-      throw fail('invalid_cursor', { detail: 'The row that the cursor points to was deleted.' });
+      throw fail('invalid_cursor', { detail: 'The row that the cursor points to is no longer there.' });
     return;
   }
 }
-
-const allRows = { read: true, write: false, ownRowsOf: null };
 
 export async function countRows(ctx: RowsCtx) {
   const query = parseQuery(ctx.search, 'count');
   planSelect(ctx.table, query.select);
   for (const { column } of query.sort) requireColumn(ctx.table, column);
-  const planned = planWhere(ctx.table, ctx.access.ownRowsOf, query.where);
+  const planned = planWhere(ctx.table, query.where);
   const count = await countBy(query.count ?? 'exact', ctx, planned);
+  ctx.recordRead({ action: 'read', table: ctx.table, output: createOutput([]), rows: 0 });
   return jsonResponse(
     200,
     query.count === null ? `{"count":${count}}` : `{"count":${count},"mode":"${query.count}"}`,
@@ -83,8 +84,8 @@ async function countBy(mode: CountMode, ctx: RowsCtx, planned: readonly PlannedC
   const capped = await queryCount(ctx, cappedCountSql(ctx.table, planned));
   if (mode === 'capped') return Math.min(capped, countCap);
   if (capped <= countCap) return capped;
-  // Statistics cover all rows, so callers who see only their own get an exact count.
-  if (ctx.access.ownRowsOf !== null && ctx.table.catalogue.owner) {
+  // Statistics cover all rows and columns, so callers who do not see them all get an exact count.
+  if (!isWhole(ctx.table) || ctx.table.catalogue.foreign) {
     return queryCount(ctx, countSql(ctx.table, planned));
   }
   const { text, values } = estimateSql(ctx.table, planned);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { Failure } from '../../core/problem.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { ownersAccess } from './decide.ts';
 import { type FillOptions, fillDefaults, newVersion, parseChanges, parseRowObject } from './parse-row.ts';
-import { rowTable } from './row-table.ts';
-import { idColumn, testColumn, testTable } from './testing.ts';
+import { rowTable, wholeView } from './row-table.ts';
+import { idColumn, ownRowsAccess, testColumn, testTable } from './testing.ts';
 
 const created = testColumn('created_at', 20, { type: 'timestamptz', nullable: false, role: 'created_at' });
 const owner = testColumn('by', 9, { nullable: false, role: 'owner' });
@@ -20,12 +21,12 @@ const columns: CatalogueColumn[] = [
 const table = testTable({ columns, owner });
 const filling = (more: Partial<FillOptions<string>> = {}): FillOptions<string> => ({
   userId: 'u1',
-  access: { read: true, write: true, ownRowsOf: null },
+  access: ownersAccess,
   now: 'the time',
   nextNumber: () => '1',
   ...more,
 });
-const byGrant = filling({ access: { read: true, write: true, ownRowsOf: 'u1' } });
+const byGrant = filling({ access: ownRowsAccess('u1') });
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[47]/;
 
 const sent = (json: string, of = table) => {
@@ -82,14 +83,20 @@ describe('absent columns', () => {
 
   test('of a sequence id get the next number', () => {
     const id: CatalogueColumn = { ...idColumn, type: 'bigint', default: { kind: 'sequence' } };
-    const numbered = rowTable({ ...table.catalogue, columns: [id, ...columns.slice(1)], idColumn: id });
+    const numbered = rowTable(
+      { ...table.catalogue, columns: [id, ...columns.slice(1)], idColumn: id },
+      wholeView,
+    );
     expect(filled('{"must":"x"}', filling({ nextNumber: () => '41' }), numbered)).toMatchObject({ 0: '41' });
     expect(filled('{"must":"x","id":7}', filling(), numbered)).toMatchObject({ 0: '7' });
   });
 
   test('text ids are required and must be usable in a URL path', () => {
     const id: CatalogueColumn = { ...idColumn, type: 'text', default: null };
-    const named = rowTable({ ...table.catalogue, columns: [id, ...columns.slice(1)], idColumn: id });
+    const named = rowTable(
+      { ...table.catalogue, columns: [id, ...columns.slice(1)], idColumn: id },
+      wholeView,
+    );
     expect(filled('{"must":"x"}', filling(), named)).toMatchObject([{ column: 'id', code: 'required' }]);
     for (const text of ['', '.', '..']) {
       const row = JSON.stringify({ must: 'x', id: text });
@@ -118,7 +125,7 @@ describe('service columns', () => {
 describe('changes', () => {
   const changes = (json: string) => {
     try {
-      return parseChanges(table, json).map(({ column, value }) => [column.name, value]);
+      return parseChanges(table, ownersAccess, json).map(({ column, value }) => [column.name, value]);
     } catch (error) {
       if (error instanceof Failure) return error.errors?.map(({ column, code }) => [column, code]);
       throw error;

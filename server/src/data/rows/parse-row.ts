@@ -3,7 +3,7 @@ import type { ProblemItem } from '@svc/contract/problem.ts';
 import { fail } from '../../core/problem.ts';
 import { type CatalogueColumn, physicalSequenceName } from '../tables/catalogue.ts';
 import { parseJson } from '../tables/values.ts';
-import type { RowAccess } from './access-rules.ts';
+import { type Access, isWritable } from './access.ts';
 import type { RowTable } from './row-table.ts';
 
 export type RowInput = (string | null | undefined)[];
@@ -41,7 +41,7 @@ export function parseRowObject(
 
 export interface FillOptions<N> {
   userId: string;
-  access: RowAccess;
+  access: Access;
   now: N;
   nextNumber: () => N;
 }
@@ -54,12 +54,16 @@ export function fillDefaults<N extends string | { sql: string }>(
   const { columns } = table.catalogue;
   const filled: (string | null | N)[] = new Array(columns.length);
   let errors: RowProblem[] | null = null;
+  const { access } = options;
   for (let at = 0; at < columns.length; at++) {
     const column = columns[at];
     if (!column) continue;
     const value = input[at];
-    const problem = columnProblem(column, value, options);
+    const problem =
+      columnProblem(column, value, options) ??
+      (value !== undefined && !isWritable(access, 'insert', column.name) ? columnProblems.notYours : null);
     if (problem) {
+      if (!table.positions.has(column.name)) throw fail('forbidden', { detail: incomplete });
       errors ??= [];
       errors.push({ column: column.name, ...problem });
     } else filled[at] = value === undefined ? defaultValue(column, options) : value;
@@ -74,14 +78,17 @@ function columnProblem(
 ): Omit<RowProblem, 'column'> | null {
   if (value === undefined) return isOptional(column) ? null : columnProblems.required;
   if (column.role === 'created_at' || column.role === 'updated_at') return columnProblems.readOnly;
-  if (column.role === 'owner' && access.ownRowsOf !== null && value !== userId) return columnProblems.owner;
+  if (column.role === 'owner' && access.insertsOwn && value !== userId) return columnProblems.owner;
   if (value === null) return column.nullable ? null : columnProblems.notNull;
   // Not addressable: in a URL path these mean other resources.
   if (column.role === 'id' && value.length <= 2 && /^\.{0,2}$/.test(value)) return columnProblems.id;
   return null;
 }
 
+const incomplete = 'The row needs a value for a column that you cannot set.';
+
 const columnProblems = {
+  notYours: { code: 'read_only', detail: 'cannot be set by you' },
   required: { code: 'required', detail: 'is required' },
   readOnly: { code: 'read_only', detail: 'is set by the service' },
   owner: { code: 'read_only', detail: 'is set to the user who inserts the row' },
@@ -122,6 +129,7 @@ export function isProblems(row: readonly unknown[]): row is RowProblem[] {
 
 export function parseChanges(
   table: RowTable,
+  access: Access,
   text: string,
 ): { column: CatalogueColumn; value: string | null }[] {
   const input = parseRowObject(table, text, 0, text.length);
@@ -131,7 +139,7 @@ export function parseChanges(
   for (const [at, column] of table.catalogue.columns.entries()) {
     const value = input[at];
     if (value === undefined) continue;
-    if (column.role !== 'plain') {
+    if (column.role !== 'plain' || !isWritable(access, 'update', column.name)) {
       errors.push({ column: column.name, code: 'read_only', detail: 'cannot be changed' });
     } else if (value === null && !column.nullable) {
       errors.push({ column: column.name, code: 'not_null', detail: 'must not be null' });

@@ -2,12 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { columnTypes } from '@svc/contract/columns.ts';
 import { Failure } from '../../core/problem.ts';
 import { parseQuery } from './parse-query.ts';
-import { planList, planSelect, whereOwnRows } from './plan.ts';
-import { nameColumn, ownerColumn, testTable } from './testing.ts';
+import { planList, planSelect } from './plan.ts';
+import { nameColumn, testTable } from './testing.ts';
 
 const table = testTable();
-const plan = (search: string, ownRowsOf: string | null = null) =>
-  planList(table, ownRowsOf, parseQuery(search, 'list'), () => []);
+const plan = (search: string) => planList(table, parseQuery(search, 'list'), () => []);
 
 describe('a plan', () => {
   test('has the defaults of the contract', () => {
@@ -29,14 +28,6 @@ describe('a plan', () => {
       { op: 'eq', value: '0' },
       { op: 'in', values: ['b', 'c,d'] },
     ]);
-  });
-
-  test('limits callers to their own rows if the table has an owner column', () => {
-    expect(plan('', 'u1').where).toEqual([
-      { kind: 'test', negated: false, column: ownerColumn, op: 'eq', value: 'u1' },
-    ]);
-    expect(whereOwnRows(testTable({ owner: null }), 'u1')).toEqual([]);
-    expect(whereOwnRows(table, null)).toEqual([]);
   });
 
   test('selects columns under their aliases', () => {

@@ -2,14 +2,43 @@ import type { ColumnType } from '@svc/contract/columns.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { fail } from '../../core/problem.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
+import { always, isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { type RowShape, rowShape } from './json-rows.ts';
+import type { HashKeys, Mask } from './masks.ts';
 
+/** A table as one caller sees it. */
 export interface RowTable {
   catalogue: TableCatalogue;
+  /** The columns that the caller can read, with the types that they then have. */
   byName: ReadonlyMap<string, CatalogueColumn>;
+  /** The columns that the caller can name in a row that they send. */
   positions: ReadonlyMap<string, { at: number; type: ColumnType }>;
   from: string;
   all: Output;
+  /** Orders the rows; not in `byName` if the caller cannot read the id. */
+  key: CatalogueColumn;
+  view: TableView;
+}
+
+export interface TableView {
+  rows: PlannedCondition;
+  /** Null if every column is in the clear. */
+  columns: readonly ViewColumn[] | null;
+  keys: HashKeys;
+}
+
+export const wholeView: TableView = { rows: always, columns: null, keys: { inner: '', outer: '' } };
+
+export interface ViewColumn {
+  column: CatalogueColumn;
+  source: CatalogueColumn;
+  /** The first case that applies to a row gives the value, null if none does. */
+  cases: readonly ViewCase[];
+}
+
+export interface ViewCase {
+  when: PlannedCondition;
+  mask: Mask | null;
 }
 
 export interface Output {
@@ -23,14 +52,31 @@ export interface OutputColumn {
   key: string;
 }
 
-export function rowTable(catalogue: TableCatalogue): RowTable {
+export function rowTable(
+  catalogue: TableCatalogue,
+  view: TableView,
+  named: (column: CatalogueColumn) => boolean = () => true,
+): RowTable {
+  const seen = view.columns?.map(({ column }) => column) ?? catalogue.columns;
+  const readable = seen.filter(({ name }) => name !== '');
+  const key = seen.find(({ physical }) => physical === catalogue.idColumn.physical);
+  const positions = catalogue.columns.flatMap((column, at) =>
+    named(column) && column.name !== '' ? [[column.name, { at, type: column.type }] as const] : [],
+  );
   return {
     catalogue,
-    byName: new Map(catalogue.columns.map((column) => [column.name, column])),
-    positions: new Map(catalogue.columns.map(({ name, type }, at) => [name, { at, type }])),
-    from: `${ident(catalogue.schema)}.${ident(catalogue.table)}`,
-    all: createOutput(catalogue.columns.map((column) => ({ column, key: column.name }))),
+    byName: new Map(readable.map((column) => [column.name, column])),
+    positions: new Map(positions),
+    from: catalogue.foreign?.from ?? `${ident(catalogue.schema)}.${ident(catalogue.table)}`,
+    all: createOutput(readable.map((column) => ({ column, key: column.name }))),
+    key: key ?? catalogue.idColumn,
+    view,
   };
+}
+
+/** Whether the caller sees every row and column as it is stored. */
+export function isWhole({ view }: Pick<RowTable, 'view'>): boolean {
+  return view.columns === null && isAlways(view.rows);
 }
 
 export function createOutput(columns: readonly OutputColumn[]): Output {
@@ -52,9 +98,20 @@ export function columnRef(column: CatalogueColumn): string {
   return ref;
 }
 
-export function requireColumn(table: RowTable, name: string): CatalogueColumn {
-  const column = table.byName.get(name);
-  if (column) return column;
+export function requireColumn({ byName }: Pick<RowTable, 'byName'>, name: string): CatalogueColumn {
+  return byName.get(name) ?? failUnknown(name);
+}
+
+/** A column that the caller may name in what they send, as it is stored. */
+export function requireNamedColumn({ catalogue, positions }: RowTable, name: string): CatalogueColumn {
+  return catalogue.columns[positions.get(name)?.at ?? -1] ?? failUnknown(name);
+}
+
+export function requireCatalogueColumn({ columns }: TableCatalogue, name: string): CatalogueColumn {
+  return columns.find((column) => column.name === name) ?? failUnknown(name);
+}
+
+function failUnknown(name: string): never {
   // Names, unlike values, may be repeated in errors.
   const label = name.length > 63 ? 'with this name' : `\`${name}\``;
   throw fail('unknown_column', {

@@ -4,11 +4,12 @@ import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
 import { filterOps } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
+import { always, equals } from '../tables/conditions.ts';
+import { arrayText } from './condition-sql.ts';
 import { parseQuery } from './parse-query.ts';
-import { type AfterKey, planList, planWhere, whereOwnRows } from './plan.ts';
+import { type AfterKey, planList, planWhere } from './plan.ts';
 import { createOutput } from './row-table.ts';
 import {
-  arrayText,
   cappedCountSql,
   countSql,
   deleteSql,
@@ -19,14 +20,15 @@ import {
   oneSql,
   updateSql,
 } from './sql.ts';
-import { idColumn, nameColumn, testTable, typedColumns } from './testing.ts';
+import { idColumn, nameColumn, ownRowsTable, testTable, typedColumns } from './testing.ts';
 
 const table = testTable();
+const own = ownRowsTable('u1');
 
 const plan = (search: string, after: readonly AfterKey[] | null = null) =>
-  planList(table, null, parseQuery(search, 'list'), () => after ?? []);
-const where = (search: string, ownRowsOf: string | null = null) => {
-  const { text, values } = countSql(table, planWhere(table, ownRowsOf, parseQuery(search, 'count').where));
+  planList(table, parseQuery(search, 'list'), () => after ?? []);
+const where = (search: string, of = table) => {
+  const { text, values } = countSql(of, planWhere(of, parseQuery(search, 'count').where));
   return [text.replace('select count(*)::text from "app_1"."t_1" t', '').replace(' where ', ''), values];
 };
 const small = createOutput([{ column: nameColumn, key: 'name' }]);
@@ -120,13 +122,11 @@ describe('conditions', () => {
   });
 
   test('the owner condition comes first in lists, counts and single rows', () => {
-    expect(where('name=b', 'u1')).toEqual(['t."c9" = $1::text and t."c10" = $2::text', ['u1', 'b']]);
-    expect(where('', 'u1')).toEqual(['t."c9" = $1::text', ['u1']]);
-    const list = listSql(
-      planList(table, 'u1', parseQuery('or=(id.is.null,id.is.not_null)', 'list'), () => []),
-    );
+    expect(where('name=b', own)).toEqual(['t."c9" = $1::text and t."c10" = $2::text', ['u1', 'b']]);
+    expect(where('', own)).toEqual(['t."c9" = $1::text', ['u1']]);
+    const list = listSql(planList(own, parseQuery('or=(id.is.null,id.is.not_null)', 'list'), () => []));
     expect(list.text).toContain('where t."c9" = $1::text and (t."c1" is null or t."c1" is not null)');
-    expect(oneSql(table, small, whereOwnRows(table, 'u1')).text).toBe(
+    expect(oneSql(own, small, []).text).toBe(
       'select t."c10", t."v" from "app_1"."t_1" t where t."c9" = $1::text',
     );
   });
@@ -176,13 +176,13 @@ describe('statements', () => {
       plan('select=id&sort=name&cursor=x', [{ rowId: samples.uuid }, samples.uuid]),
     );
     expect(text).toContain(
-      '(t."c10", t."c1") > ((select k."c10" from "app_1"."t_1" k where k."c1" = $1::uuid), $2::uuid)',
+      '(t."c10", t."c1") > ((select t."c10" from "app_1"."t_1" t where t."c1" = $1::uuid), $2::uuid)',
     );
     expect(values).toEqual([samples.uuid, samples.uuid]);
   });
 
   test('counts, exports and estimates', () => {
-    const planned = planWhere(table, null, parseQuery('int=1', 'count').where);
+    const planned = planWhere(table, parseQuery('int=1', 'count').where);
     expect(cappedCountSql(table, planned).text).toBe(
       'select count(*)::text from (select from "app_1"."t_1" t where t."c12" = $1::int4 limit 10001) r',
     );
@@ -200,25 +200,25 @@ describe('statements', () => {
       { column: idColumn, value: null },
       { column: typedColumns[5] ?? idColumn, value: { sql: 'now()' } },
     ];
-    expect(insertSql(table, changes, '7', small)).toEqual({
+    expect(insertSql(table, changes, { version: '7', returning: small })).toEqual({
       text:
         'insert into "app_1"."t_1" as t ("c10", "c1", "c16", v) values ($1::text, $2::uuid, now(), $3::int8)' +
-        ' returning t."c10", t."c1", t."v"',
+        ' returning t."c10", t."c1", t."v", \'true\'',
       values: ["x'; drop table t", null, '7'],
     });
-    const row = [{ kind: 'test', negated: false, column: idColumn, op: 'eq', value: samples.uuid } as const];
+    const row = { where: [equals(idColumn, samples.uuid)], allowed: always };
     const silent = { ...table, all: createOutput([]) };
     expect(updateSql(silent, changes.slice(0, 1), row, '7')).toEqual({
       text:
         'update "app_1"."t_1" as t set "c10" = $1::text, v = t.v + 1' +
-        ' where t."c1" = $2::uuid and t.v = $3::int8 returning t."c1", t."v"',
+        ' where t."c1" = $2::uuid and t.v = $3::int8 returning t."c1", t."v", \'true\'',
       values: ["x'; drop table t", samples.uuid, '7'],
     });
     expect(updateSql(silent, [], row, null).text).toBe(
-      'update "app_1"."t_1" as t set v = t.v where t."c1" = $1::uuid returning t."c1", t."v"',
+      'update "app_1"."t_1" as t set v = t.v where t."c1" = $1::uuid returning t."c1", t."v", \'true\'',
     );
     expect(deleteSql(silent, row, null).text).toBe(
-      'delete from "app_1"."t_1" as t where t."c1" = $1::uuid returning t."c1", t."v"',
+      'delete from "app_1"."t_1" as t where t."c1" = $1::uuid returning t."c1", t."v", \'true\'',
     );
   });
 });

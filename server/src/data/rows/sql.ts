@@ -1,9 +1,21 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { countCap } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
-import type { AfterKey, ListPlan, PlannedCondition, PlannedSort, PlannedTest } from './plan.ts';
-import { columnRef, type Output, type RowTable } from './row-table.ts';
+import { equals, isAlways, type PlannedCondition } from '../tables/conditions.ts';
+import {
+  bind,
+  bindArray,
+  bindAs,
+  conditionSql,
+  dialectOf,
+  newRow,
+  storedRow,
+  type Values,
+  valuesFor,
+} from './condition-sql.ts';
+import { type Dialect, postgresDialect } from './dialect.ts';
+import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
+import { columnRef, type Output, type RowTable, type ViewColumn } from './row-table.ts';
 
 /** `text` contains names of the catalogue only; values are parameters. */
 export interface Statement {
@@ -11,55 +23,118 @@ export interface Statement {
   values: readonly (string | null)[];
 }
 
-type Values = (string | null)[];
 type Where = readonly PlannedCondition[];
 
 /** Returns the output columns, then the sort keys for the cursor. Reads one row more than the page, for `has_more`. */
 export function listSql(plan: ListPlan): Statement {
-  const values: Values = [];
-  const conditions = whereSql(plan.where, values);
-  if (plan.after) conditions.push(afterSql(plan, plan.after, values));
+  const values = valuesFor(plan.table);
+  const source = readFrom(plan.table, plan.where, values);
+  if (plan.after) source.conditions.push(afterSql(plan, plan.after, values));
   const keys = plan.sort.map(({ column }) => columnRef(column));
   let text =
-    `select ${columnsSql(plan.output, keys)} from ${plan.table.from} t${whereClause(conditions)}` +
-    ` order by ${orderSql(plan.sort)} limit ${plan.perPage + 1}`;
-  if (plan.page > 1) text += ` offset ${bind(values, String((plan.page - 1) * plan.perPage), 'bigint')}`;
+    `select ${columnsSql(plan.output, keys)} from ${fromClause(source)}` +
+    ` order by ${orderSql(plan.sort, values)} limit ${plan.perPage + 1}`;
+  if (plan.page > 1) {
+    values.push(String((plan.page - 1) * plan.perPage));
+    text += ` offset ${dialectOf(values).offset(`$${values.length}`)}`;
+  }
   return { text, values };
 }
 
 export function exportSql(plan: ListPlan): Statement {
-  const values: Values = [];
-  const conditions = whereSql(plan.where, values);
-  const text =
-    `select ${plan.output.sql} from ${plan.table.from} t` +
-    `${whereClause(conditions)} order by ${orderSql(plan.sort)}`;
-  return { text, values };
+  const values = valuesFor(plan.table);
+  const source = readFrom(plan.table, plan.where, values);
+  return {
+    text: `select ${plan.output.sql} from ${fromClause(source)} order by ${orderSql(plan.sort, values)}`,
+    values,
+  };
 }
 
 export function countSql(table: RowTable, planned: Where): Statement {
-  const values: Values = [];
+  const values = valuesFor(table);
   return {
-    text: `select count(*)::text from ${table.from} t${whereClause(whereSql(planned, values))}`,
+    text: `select ${dialectOf(values).count} from ${fromClause(readFrom(table, planned, values))}`,
     values,
   };
 }
 
 export function cappedCountSql(table: RowTable, planned: Where): Statement {
-  const values: Values = [];
-  const inner = `select from ${table.from} t${whereClause(whereSql(planned, values))} limit ${countCap + 1}`;
-  return { text: `select count(*)::text from (${inner}) r`, values };
+  const values = valuesFor(table);
+  const { count, nothing } = dialectOf(values);
+  const inner = `select ${nothing === '' ? '' : `${nothing} `}from ${fromClause(readFrom(table, planned, values))} limit ${countCap + 1}`;
+  return { text: `select ${count} from (${inner}) r`, values };
 }
 
 export function estimateSql(table: RowTable, planned: Where): Statement {
-  const values: Values = [];
-  const text = `explain (format json) select from ${table.from} t${whereClause(whereSql(planned, values))}`;
+  const values = valuesFor(table);
+  const text = `explain (format json) select from ${fromClause(readFrom(table, planned, values))}`;
   return { text, values };
 }
 
 export function oneSql(table: RowTable, output: Output, planned: Where): Statement {
-  const values: Values = [];
-  const text = `select ${columnsSql(output, [versionRef])} from ${table.from} t${whereClause(whereSql(planned, values))}`;
-  return { text, values };
+  const values = valuesFor(table);
+  const source = readFrom(table, planned, values);
+  return { text: `select ${columnsSql(output, [versionIn(table)])} from ${fromClause(source)}`, values };
+}
+
+/** Whether a row of the whole table meets conditions on its stored values. */
+export function existsSql(table: RowTable, planned: Where): Statement {
+  const values = valuesFor(table);
+  return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
+}
+
+/** Finds a stored row that does not meet the check. */
+export function violationSql(table: RowTable, ids: readonly string[], check: PlannedCondition): Statement {
+  const values = valuesFor(table);
+  const { idColumn } = table.catalogue;
+  const among = `${columnRef(idColumn)} = any(${bindArray(values, ids, idColumn)})`;
+  const isMet = conditionSql(check, values, newRow(columnRef));
+  return {
+    text: `select '1' from ${table.from} t where ${among} and (${isMet}) is not true limit 1`,
+    values,
+  };
+}
+
+interface Source {
+  from: string;
+  conditions: string[];
+}
+
+const fromClause = ({ from, conditions }: Source) => `${from}${whereClause(conditions)}`;
+
+/** The rows and columns that the caller sees, under the name `t`. Nothing outside it can refer to what it hides. */
+function readFrom(table: RowTable, planned: Where, values: Values): Source {
+  const { rows, columns } = table.view;
+  const visible = isAlways(rows) ? [] : [conditionSql(rows, values)];
+  if (columns === null)
+    return { from: `${table.from} t`, conditions: [...visible, ...whereSql(planned, values)] };
+  const items = columns.map(
+    (column) => `${viewColumnSql(table, column, values)} as ${ident(column.column.physical)}`,
+  );
+  const version = table.catalogue.foreign ? [] : [versionRef];
+  const inner = `select ${[...items, ...version].join(', ')} from ${table.from} t${whereClause(visible)}`;
+  return { from: `(${inner}) t`, conditions: whereSql(planned, values) };
+}
+
+function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, values: Values): string {
+  const plain = columnRef(source);
+  if (cases.length === 0) return plain;
+  const context = {
+    type: source.type,
+    keys: table.view.keys,
+    bind: (value: string, sqlType: string) => bindAs(values, value, sqlType),
+  };
+  const dialect = dialectOf(values);
+  const parts = cases.map(({ when, mask }) => ({
+    when: isAlways(when) ? 'true' : conditionSql(when, values),
+    value: dialect.cast(mask ? dialect.mask(mask, plain, context) : plain, column.type),
+  }));
+  const [first] = parts;
+  const text =
+    parts.length === 1 && first?.when === 'true'
+      ? first.value
+      : `case ${parts.map(({ when, value }) => `when ${when} then ${value}`).join(' ')} end`;
+  return column.type === 'text' && dialect === postgresDialect ? `(${text}) collate "C"` : text;
 }
 
 export interface InsertedColumn {
@@ -67,60 +142,96 @@ export interface InsertedColumn {
   value: string | null | { sql: string };
 }
 
+/** With a check the row is inserted only if its values meet it. */
 export function insertSql(
   table: RowTable,
   inserted: readonly InsertedColumn[],
-  version: string,
-  returning: Output,
+  { version, returning, check }: { version: string; returning: Output; check?: PlannedCondition },
 ): Statement {
-  const values: Values = [];
+  const values = valuesFor(table);
   const names = inserted.map(({ column }) => ident(column.physical));
   const items = inserted.map(({ column, value }) => valueSql(value, column, values));
   names.push(versionColumn);
-  items.push(bind(values, version, 'bigint'));
-  const text =
-    `insert into ${table.from} as t (${names.join(', ')}) values (${items.join(', ')})` +
-    returningSql(table, returning);
+  items.push(bindAs(values, version, 'int8'));
+  const row =
+    check === undefined || isAlways(check)
+      ? `values (${items.join(', ')})`
+      : `select x.* from (select ${items.map((item, at) => `${item} as ${names[at]}`).join(', ')}) x` +
+        ` where ${conditionSql(
+          check,
+          values,
+          newRow(({ physical }) => `x.${ident(physical)}`),
+        )}`;
+  const text = `insert into ${table.from} as t (${names.join(', ')}) ${row}${returningSql(table, returning, values)}`;
   return { text, values };
+}
+
+export interface GuardedRow {
+  where: Where;
+  /** What the row must meet before and after the change. */
+  allowed: PlannedCondition;
 }
 
 export function updateSql(
   table: RowTable,
   changed: readonly InsertedColumn[],
-  planned: Where,
+  row: GuardedRow,
   version: string | null,
 ): Statement {
-  const values: Values = [];
+  const values = valuesFor(table);
   const sets = changed.map(({ column, value }) => {
     return `${ident(column.physical)} = ${valueSql(value, column, values)}`;
   });
   // An empty update keeps the version.
   sets.push(`${versionColumn} = t.${versionColumn}${sets.length === 0 ? '' : ' + 1'}`);
-  const conditions = guardedWhere(planned, version, values);
-  const text = `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}${returningSql(table, table.all)}`;
+  const next = (column: CatalogueColumn) => {
+    const change = changed.find((each) => each.column === column);
+    return change ? valueSql(change.value, column, values) : columnRef(column);
+  };
+  const conditions = guardedWhere(row, version, values, next);
+  const text =
+    `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}` +
+    returningSql(table, table.all, values);
   return { text, values };
 }
 
-export function deleteSql(table: RowTable, planned: Where, version: string | null): Statement {
-  const values: Values = [];
-  const conditions = guardedWhere(planned, version, values);
-  const text = `delete from ${table.from} as t${whereClause(conditions)}${returningSql(table, table.all)}`;
+export function deleteSql(table: RowTable, row: GuardedRow, version: string | null): Statement {
+  const values = valuesFor(table);
+  const conditions = guardedWhere(row, version, values);
+  const text = `delete from ${table.from} as t${whereClause(conditions)}${returningSql(table, table.all, values)}`;
   return { text, values };
 }
 
-function valueSql(value: InsertedColumn['value'], { type }: CatalogueColumn, values: Values): string {
-  return typeof value === 'object' && value !== null ? value.sql : bind(values, value, type);
+function valueSql(value: InsertedColumn['value'], column: CatalogueColumn, values: Values): string {
+  return typeof value === 'object' && value !== null ? value.sql : bind(values, value, column);
 }
 
 /** Called after the `set` values are bound, because they come first in the text. */
-function guardedWhere(planned: Where, version: string | null, values: Values): string[] {
-  const conditions = whereSql(planned, values);
-  if (version !== null) conditions.push(`t.${versionColumn} = ${bind(values, version, 'bigint')}`);
+function guardedWhere(
+  { where, allowed }: GuardedRow,
+  version: string | null,
+  values: Values,
+  next?: (column: CatalogueColumn) => string,
+): string[] {
+  const conditions = whereSql(where, values);
+  if (!isAlways(allowed)) {
+    conditions.push(conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) }));
+    if (next) conditions.push(conditionSql(allowed, values, { column: next, old: columnRef, new: next }));
+  }
+  if (version !== null) conditions.push(`t.${versionColumn} = ${bindAs(values, version, 'int8')}`);
   return conditions;
 }
 
-function returningSql(table: RowTable, output: Output): string {
-  return ` returning ${columnsSql(output, [columnRef(table.catalogue.idColumn), versionRef])}`;
+/** The columns as the caller sees them, the id, the version, and whether they see the row at all. */
+function returningSql(table: RowTable, output: Output, values: Values): string {
+  const { rows, columns } = table.view;
+  const seen = (column: CatalogueColumn) => {
+    const view = columns?.find((each) => each.column === column);
+    return view ? viewColumnSql(table, view, values) : columnRef(column);
+  };
+  const items = columns === null ? output.sql : output.columns.map(({ column }) => seen(column)).join(', ');
+  const isVisible = isAlways(rows) ? `'true'` : `(${conditionSql(rows, values)})::text`;
+  return ` returning ${[...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible].join(', ')}`;
 }
 
 function columnsSql({ sql }: Output, more: readonly string[]): string {
@@ -128,79 +239,21 @@ function columnsSql({ sql }: Output, more: readonly string[]): string {
 }
 
 const versionRef = `t.${ident(versionColumn)}`;
+/** Rows of a connector have none. */
+const versionIn = ({ catalogue: { foreign } }: RowTable) => (foreign ? 'null' : versionRef);
 
 function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 
-function orderSql(sort: readonly PlannedSort[]): string {
-  return sort.map(({ column, descending }) => `${columnRef(column)}${descending ? ' desc' : ''}`).join(', ');
+function orderSql(sort: readonly PlannedSort[], values: Values): string {
+  const { orderBy } = dialectOf(values);
+  return sort.map(({ column, descending }) => orderBy(columnRef(column), column, descending)).join(', ');
 }
 
 function whereSql(planned: Where, values: Values): string[] {
   return planned.map((condition) => conditionSql(condition, values));
 }
-
-function conditionSql(condition: PlannedCondition, values: Values): string {
-  if (condition.kind === 'test') {
-    const text = testSql(condition, values);
-    return condition.negated ? `not (${text})` : text;
-  }
-  const parts = whereSql(condition.parts, values);
-  // An empty `and` is true, an empty `or` is false.
-  const text =
-    parts.length === 0 ? String(condition.kind === 'and') : `(${parts.join(` ${condition.kind} `)})`;
-  return condition.negated ? `not ${text}` : text;
-}
-
-const comparisons = { eq: '=', neq: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
-const containments = { cs: '@>', cd: '<@' } as const;
-
-function testSql(test: PlannedTest, values: Values): string {
-  const { type } = test.column;
-  const name = columnRef(test.column);
-  switch (test.op) {
-    case 'eq':
-    case 'neq':
-    case 'gt':
-    case 'gte':
-    case 'lt':
-    case 'lte':
-      return `${name} ${comparisons[test.op]} ${bind(values, test.value, type)}`;
-    case 'cs':
-    case 'cd':
-      return `${name} ${containments[test.op]} ${bind(values, test.value, type)}`;
-    case 'hk':
-      return `${name} ? ${bind(values, test.value, 'text')}`;
-    case 'in':
-      return `${name} = any(${bindArray(values, test.values, type)})`;
-    case 'between':
-      return `${name} between ${bind(values, test.from, type)} and ${bind(values, test.to, type)}`;
-    case 'is':
-      return `${name} is ${test.keyword === 'not_null' ? 'not null' : test.keyword}`;
-    case 'like':
-      return `${name} like ${bind(values, test.value, 'text')}`;
-    case 'ilike':
-      return `${caseInsensitive(name)} ilike ${bind(values, test.value, 'text')}`;
-    case 'sw':
-      return `${name} like ${bind(values, `${escapeLike(test.value)}%`, 'text')}`;
-    case 'ew':
-      return `${name} like ${bind(values, `%${escapeLike(test.value)}`, 'text')}`;
-    case 'has':
-      return `${name} like ${bind(values, `%${escapeLike(test.value)}%`, 'text')}`;
-    case 'isw':
-      return `${caseInsensitive(name)} ilike ${bind(values, `${escapeLike(test.value)}%`, 'text')}`;
-    case 'iew':
-      return `${caseInsensitive(name)} ilike ${bind(values, `%${escapeLike(test.value)}`, 'text')}`;
-    case 'ihas':
-      return `${caseInsensitive(name)} ilike ${bind(values, `%${escapeLike(test.value)}%`, 'text')}`;
-  }
-}
-
-/** Columns use the collation "C", which folds the case of ASCII only. */
-const caseInsensitive = (name: string) => `${name} collate "default"`;
-
-const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
 
 /**
  * Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use
@@ -210,14 +263,15 @@ function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values:
   const bounds = sort.map(({ column }, i) => keyBound(table, column, after[i] ?? null, values));
   const [first] = sort;
   const isPlain = sort.every((key) => !key.column.nullable && key.descending === first?.descending);
-  if (isPlain && first) {
+  const dialect = dialectOf(values);
+  if (isPlain && first && sort.every(({ column }) => dialect.sortKey('', column) === '')) {
     const names = sort.map(({ column }) => columnRef(column));
     return `(${names.join(', ')}) ${first.descending ? '<' : '>'} (${bounds.join(', ')})`;
   }
   const alternatives = sort.flatMap((key, i) => {
-    const beyond = beyondSql(key, bounds[i] ?? null);
+    const beyond = beyondSql(key, bounds[i] ?? null, dialect);
     if (beyond === null) return [];
-    const equal = sort.slice(0, i).map((before, j) => equalSql(before, bounds[j] ?? null));
+    const equal = sort.slice(0, i).map((before, j) => equalSql(before, bounds[j] ?? null, dialect));
     return [[...equal, beyond].join(' and ')];
   });
   return alternatives.length === 0 ? 'false' : `(${alternatives.map((text) => `(${text})`).join(' or ')})`;
@@ -225,33 +279,23 @@ function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values:
 
 function keyBound(table: RowTable, column: CatalogueColumn, key: AfterKey, values: Values): string | null {
   if (key === null) return null;
-  if (typeof key === 'string') return bind(values, key, column.type);
-  const { idColumn } = table.catalogue;
-  const id = bind(values, key.rowId, idColumn.type);
-  return `(select k.${ident(column.physical)} from ${table.from} k where k.${ident(idColumn.physical)} = ${id})`;
+  if (typeof key === 'string') return bind(values, key, column);
+  const row = readFrom(table, [equals(table.key, key.rowId)], values);
+  return `(select ${columnRef(column)} from ${fromClause(row)})`;
 }
 
-function beyondSql({ column, descending }: PlannedSort, bound: string | null): string | null {
+function beyondSql(
+  { column, descending }: PlannedSort,
+  bound: string | null,
+  { compare }: Dialect,
+): string | null {
   const name = columnRef(column);
   if (bound === null) return descending ? `${name} is not null` : null;
-  if (descending) return `${name} < ${bound}`;
-  return column.nullable ? `(${name} > ${bound} or ${name} is null)` : `${name} > ${bound}`;
+  if (descending) return compare(name, '<', bound, column);
+  const isAfter = compare(name, '>', bound, column);
+  return column.nullable ? `(${isAfter} or ${name} is null)` : isAfter;
 }
 
-function equalSql({ column }: PlannedSort, bound: string | null): string {
-  return bound === null ? `${columnRef(column)} is null` : `${columnRef(column)} = ${bound}`;
-}
-
-function bind(values: Values, value: string | null, type: ColumnType): string {
-  values.push(value);
-  return `$${values.length}::${describeColumnType(type).sql}`;
-}
-
-function bindArray(values: Values, items: readonly (string | null)[], type: ColumnType): string {
-  values.push(arrayText(items));
-  return `$${values.length}::${describeColumnType(type).sql}[]`;
-}
-
-export function arrayText(items: readonly (string | null)[]): string {
-  return `{${items.map((item) => (item === null ? 'NULL' : `"${item.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`;
+function equalSql({ column }: PlannedSort, bound: string | null, { compare }: Dialect): string {
+  return bound === null ? `${columnRef(column)} is null` : compare(columnRef(column), '=', bound, column);
 }

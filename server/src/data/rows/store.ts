@@ -2,7 +2,7 @@ import { idempotencyKeptHours } from '@svc/contract/limits.ts';
 import { batchRequestsPerMinuteMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import { escapeIdentifier as ident } from 'pg';
-import type { Db } from '../../core/db.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import {
   type IdempotentRequest,
   idempotencyKeyHash,
@@ -14,6 +14,7 @@ import { withSchemaLock } from '../../core/migrate.ts';
 import { fail } from '../../core/problem.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import type { RowPool, Transaction } from '../../drivers/row-database/row-pool.ts';
+import type { RowTable } from './row-table.ts';
 
 /** These tables (idempotency keys, batch times) need neither migrations nor backups. */
 export async function createDataSchema(options: { url: string; role: string | null }): Promise<void> {
@@ -110,3 +111,8 @@ const recordBatchSql = `
 const retryAfterSql = `
   select extract(epoch from min(t) + interval '1 minute' - clock_timestamp())::text
   from svc_data.batch_times b, unnest(b.times) t where b.app_id = $1::uuid and t > clock_timestamp() - interval '1 minute'`;
+
+export async function hasRows(tx: Tx, { from }: Pick<RowTable, 'from'>): Promise<boolean> {
+  const { rows } = await sql`select from ${sql.raw(from)} limit 1`.execute(tx);
+  return rows.length > 0;
+}

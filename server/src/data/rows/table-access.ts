@@ -1,28 +1,55 @@
 import { namePattern } from '@svc/contract/columns.ts';
 import { type AppOfTenant, findAppOfTenant } from '../../apps/record/find-app.ts';
 import { isVisibleTo } from '../../apps/record/rules.ts';
+import { listRolesOf } from '../../apps/roles/roles.ts';
 import type { TaggedCache } from '../../core/cache.ts';
 import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareKey, type LiveKey } from '../../core/keys.ts';
 import { appTag, credentialTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
+import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { listGroupIdsOf } from '../../people/groups/groups.ts';
+import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
+import type { Me } from '../tables/caller-values.ts';
+import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { listTableGrantEntries } from '../tables/grants-store.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
-import { type AccessFacts, decideRowAccess, type RowAccess } from './access-rules.ts';
+import { type Access, isWritable, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
+import { type AccessFacts, decideAccess } from './decide.ts';
+import type { GovernedTable } from './governed-read.ts';
+import { tenantHashKeys } from './masks.ts';
 import { type RowTable, rowTable } from './row-table.ts';
 
 export interface TableAccess {
   app: Pick<AppAccess, 'id' | 'slug' | 'record'>;
   table: RowTable;
-  access: RowAccess;
+  exportTable: RowTable;
+  access: Access;
+  /** When a grant ends that this access comes from. */
+  until: number;
+  /** Of a connector: the rows of another database, and the same for changes. */
+  rowDb?: AppRows | undefined;
+  writeDb?: AppRows | undefined;
+  /** Of a connector: grants allow changes, but the connector does not. */
+  isReadOnly?: boolean;
+  /** Set where grants open the table. */
+  governed?: GovernedTable;
 }
 
-type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table'>;
+export const maskKey = declareKey({
+  name: 'rows.mask_key',
+  protects: 'Hashes that stand for masked values',
+  acceptedSeconds: 0,
+});
+
+type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table' | 'schema'>;
 
 interface TableAccessDeps {
   db: Db;
+  now: () => Date;
+  maskKey: LiveKey<string>;
   cache: TaggedCache<TableAccess>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
 }
@@ -34,24 +61,31 @@ export function createTableAccess(deps: TableAccessDeps) {
     `${caller.credentialId} ${ref.tenant}/${ref.app}/${ref.table}`;
   return {
     /** Null both when the table does not exist and when the caller has no access. */
-    resolve: (caller: Caller, ref: TableRef): Promise<TableAccess | null> =>
-      deps.cache.get(cacheKey(caller, ref), () => resolveTableAccess(deps, caller, ref)),
+    async resolve(caller: Caller, ref: TableRef): Promise<TableAccess | null> {
+      const key = cacheKey(caller, ref);
+      const load = () => resolveTableAccess(deps, caller, ref);
+      const found = await deps.cache.get(key, load);
+      if (!found || found.until > deps.now().getTime()) return found;
+      deps.cache.delete(key);
+      return deps.cache.get(key, load);
+    },
     invalidate: (caller: Caller, ref: TableRef): void => deps.cache.delete(cacheKey(caller, ref)),
   };
 }
 
-async function resolveTableAccess({ db, tenantAccess }: TableAccessDeps, caller: Caller, ref: TableRef) {
+async function resolveTableAccess(deps: TableAccessDeps, caller: Caller, ref: TableRef) {
+  const { db, tenantAccess } = deps;
   if (!isTableRef(ref.table)) return null;
   const tenant = await tenantAccess(ref.tenant, caller);
   if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) return null;
-  const { userId } = caller;
-  const app = await findAppOfTenant(db, tenant.id, { ref: ref.app, userId });
+  const { userId, ownApp } = caller;
+  const app = await findAppOfTenant(db, tenant.id, { ref: ref.app, userId, ownApp });
   if (!app) return null;
   const catalogue = await loadCatalogue(db, appRef({ tenant, app }), ref.table);
   if (!catalogue) return null;
-  const grants = await listTableGrantEntries(db, catalogue.id);
-  const { decide, apps } = await prepareAccessDecision(db, { tenant, app, caller }, grants);
-  const access = decide(grants);
+  const tableGrants = await listTableGrantEntries(db, catalogue.id);
+  const { decide, apps } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
+  const access = decide(catalogue, tableGrants);
   if (!access) return null;
   const tags = [
     credentialTag(caller.credentialId),
@@ -59,7 +93,26 @@ async function resolveTableAccess({ db, tenantAccess }: TableAccessDeps, caller:
     tableTag(catalogue.id),
     ...apps.map(({ id }) => appTag(id)),
   ];
-  return { value: { app, table: rowTable(catalogue), access }, tags };
+  const value: TableAccess = {
+    app,
+    access,
+    until: Number.POSITIVE_INFINITY,
+    ...callerTables(catalogue, access, deps.maskKey.current()),
+  };
+  return { value, tags };
+}
+
+/** The table as the caller reads and as they export it. */
+export function callerTables(catalogue: TableCatalogue, access: Access, maskKey: string) {
+  const keys = tenantHashKeys(maskKey, catalogue.tenantId);
+  const view = viewOf(access, 'read', catalogue, keys);
+  const isSeen = (column: CatalogueColumn) => view.columns?.some(({ source }) => source === column) ?? true;
+  const isNamed = (column: CatalogueColumn) =>
+    isSeen(column) || isWritable(access, 'insert', column.name) || isWritable(access, 'update', column.name);
+  return {
+    table: rowTable(catalogue, view, isNamed),
+    exportTable: rowTable(catalogue, viewOf(access, 'export', catalogue, keys)),
+  };
 }
 
 /** Other texts are not looked up: PostgreSQL may reject them, and that error would reveal that the app exists. */
@@ -68,16 +121,24 @@ const isTableRef = (text: string) => isUuid(text) || namePattern.test(text);
 export async function prepareAccessDecision(
   db: Db,
   { tenant, app, caller }: { tenant: TenantAccess; app: AppOfTenant; caller: Caller },
-  grants: AccessFacts['grants'],
+  grants: AccessFacts['tableGrants'],
 ) {
   const { userId, throughApp } = caller;
   const relatedApps = await findRelatedApps(db, tenant.id, caller, grants);
-  const isGrantedToGroups = grants.some(({ principalType }) => principalType === 'group');
-  const groups = isGrantedToGroups ? await listGroupIdsOf(db, tenant.id, userId) : [];
+  const groups = await listGroupIdsOf(db, tenant.id, userId);
   const apps = [app, ...relatedApps];
   const through = apps.find(({ id }) => id === throughApp);
+  const me: Me = {
+    id: userId,
+    email: caller.email,
+    // A preview has the roles of its app.
+    roles: await listRolesOf(db, { tenantId: tenant.id, appId: app.previewOf ?? app.id }, userId),
+    groups,
+    attributes: await loadMemberAttributes(db, tenant.id, userId),
+  };
   const facts = {
-    userId,
+    me,
+    isApp: caller.kind === 'app' && caller.ownApp?.appId === app.id,
     role: tenant.role,
     // As a member: admins manage every app, but use only those that are visible to them.
     through:
@@ -92,14 +153,18 @@ export async function prepareAccessDecision(
     ownedApps: new Set(relatedApps.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
     groups: new Set(groups),
   };
-  return { decide: (grants: AccessFacts['grants']) => decideRowAccess({ ...facts, grants }), apps };
+  return {
+    decide: (catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']) =>
+      decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants: [], enforced: [] }),
+    apps,
+  };
 }
 
 async function findRelatedApps(
   db: Db,
   tenantId: string,
   { userId, throughApp }: Caller,
-  grants: AccessFacts['grants'],
+  grants: AccessFacts['tableGrants'],
 ): Promise<AppAccess[]> {
   const appGrants = grants.filter((grant) => grant.principalType === 'app');
   const ids = new Set(appGrants.map(({ principalId }) => principalId));

@@ -3,12 +3,15 @@ import { escapeIdentifier as ident } from 'pg';
 import { Failure, fail } from '../../core/problem.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
+import { isAlways } from '../tables/conditions.ts';
+import { changeable } from './access.ts';
+import { arrayText, conditionSql, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
 import { LineReader, linesError } from './json-lines.ts';
 import { newVersion, type RowInput } from './parse-row.ts';
 import { rowError } from './row-errors.ts';
-import { type RowTable, requireColumn } from './row-table.ts';
-import { arrayText } from './sql.ts';
+import { columnRef, type RowTable, requireNamedColumn } from './row-table.ts';
+import { insertCheck, refusedRow } from './write-checks.ts';
 
 export interface Upsert {
   on: readonly CatalogueColumn[];
@@ -24,7 +27,7 @@ export function planUpsert(
     if (resolution === null) return null;
     return { on: [table.catalogue.idColumn], resolution };
   }
-  const on = onConflict.split(',').map((name) => requireColumn(table, name));
+  const on = onConflict.split(',').map((name) => requireNamedColumn(table, name));
   const unique = [[table.catalogue.idColumn], ...table.catalogue.unique.map(({ columns }) => columns)];
   const isUnique = unique.some(
     (columns) => columns.length === on.length && columns.every((column) => on.includes(column)),
@@ -114,6 +117,8 @@ export class UpsertRows {
     const { table } = this.#ctx;
     const isMerge = this.#upsert.resolution === 'merge';
     const rows = members.map((member) => this.#rows[member] ?? []);
+    const check = checkSql(this.#ctx, present, rows);
+    if (check && (await tx.query(check.text, check.values)).rows.length > 0) throw refusedRow();
     const { text, values } = upsertSql(this.#ctx, this.#upsert, present, rows);
     await tx.query('savepoint slice', []);
     const result = await tx.query(text, values).catch((error: unknown) => {
@@ -171,36 +176,61 @@ export class UpsertRows {
 
 const sliceChars = 1024 * 1024;
 
-function upsertSql(
-  ctx: RowsCtx,
-  upsert: Upsert,
-  present: string,
-  rows: readonly (readonly (string | null)[])[],
-) {
-  const { columns, idColumn, owner } = ctx.table.catalogue;
+type SliceRows = readonly (readonly (string | null)[])[];
+
+/** The rows of a slice as `u`, of which `items` are the values. */
+function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
+  const { columns } = table.catalogue;
   const values: (string | null)[] = columns.map((_, at) => arrayText(rows.map((row) => row[at] ?? null)));
   // jsonb travels as text[]: in a jsonb[] literal it would need another level of escaping.
   const arrays = columns.map(
     ({ type }, at) => `$${at + 1}::${type === 'jsonb' ? 'text' : describeColumnType(type).sql}[]`,
   );
   const items = columns.map(({ type }, at) => (type === 'jsonb' ? `u.x${at}::jsonb` : `u.x${at}`));
+  const from = `unnest(${arrays.join(', ')}) as u (${columns.map((_, at) => `x${at}`).join(', ')})`;
+  return { values, items, from };
+}
+
+/** Finds a row that may not be inserted; null if all may be. Also of rows that then change an existing one. */
+function checkSql(ctx: RowsCtx, present: string, rows: SliceRows) {
+  const { columns } = ctx.table.catalogue;
+  const names = columns.filter((_, at) => present[at] === '1').map(({ name }) => name);
+  const check = insertCheck(ctx, names);
+  if (isAlways(check)) return null;
+  const { values, items, from } = sliceFrom(ctx, rows);
+  const refs = newRow((column) => items[columns.indexOf(column)] ?? 'null');
+  return {
+    text: `select '1' from ${from} where (${conditionSql(check, values, refs)}) is not true limit 1`,
+    values,
+  };
+}
+
+function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRows) {
+  const { columns, idColumn, owner } = ctx.table.catalogue;
+  const { values, items, from } = sliceFrom(ctx, rows);
   values.push(newVersion());
   const names = columns.map(({ physical }) => ident(physical));
-  const from = `unnest(${arrays.join(', ')}) as u (${columns.map((_, at) => `x${at}`).join(', ')})`;
   const target = upsert.on.map(({ physical }) => ident(physical)).join(', ');
   const fixed = [idColumn, owner, ...upsert.on];
-  const sets = columns
-    .filter((column, at) => present[at] === '1' && !fixed.includes(column))
-    .map(({ physical }) => `${ident(physical)} = excluded.${ident(physical)}`);
+  const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
+  const sets = changed.map(({ physical }) => `${ident(physical)} = excluded.${ident(physical)}`);
   const updatedAt = columns.find(({ role }) => role === 'updated_at');
   if (updatedAt) sets.push(`${ident(updatedAt.physical)} = now()`);
   sets.push(`${versionColumn} = t.${versionColumn} + 1`);
   let action = 'do nothing';
   if (upsert.resolution === 'merge') {
     action = `do update set ${sets.join(', ')}`;
-    if (owner && ctx.access.ownRowsOf !== null) {
-      values.push(ctx.access.ownRowsOf);
-      action += ` where t.${ident(owner.physical)} = $${values.length}::${describeColumnType(owner.type).sql}`;
+    const allowed = changeable(
+      ctx.access,
+      'update',
+      changed.map(({ name }) => name),
+    );
+    if (!isAlways(allowed)) {
+      const next = (column: CatalogueColumn) =>
+        changed.includes(column) ? `excluded.${ident(column.physical)}` : columnRef(column);
+      const before = conditionSql(allowed, values, { column: columnRef, old: columnRef, new: next });
+      const after = conditionSql(allowed, values, { column: next, old: columnRef, new: next });
+      action += ` where ${before} and ${after}`;
     }
   }
   const text =

@@ -6,6 +6,7 @@ import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
+import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
 
 type WriteMode = 'preview' | 'execute';
@@ -57,8 +58,8 @@ export function countPreviewConflict(ctx: RowsCtx): void {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.add(ctx.caller.userId);
 }
 
-function canHaveHiddenRows({ access }: RowsCtx): boolean {
-  return !access.read || access.ownRowsOf !== null;
+function canHaveHiddenRows({ table }: RowsCtx): boolean {
+  return !isWhole(table);
 }
 
 export function ifPlanHeader(request: Request): string | null {

@@ -15,6 +15,7 @@ import type { MutationBase } from '../../core/mutation.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { signUrlToken, type UrlClaims } from '../../http/signed-url.ts';
+import { findAppPrincipal } from '../../identity/app-identity/app-tokens.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { fileName } from './rules.ts';
@@ -70,34 +71,50 @@ export interface ObjectsDeps extends Pick<MutationBase, 'outbox' | 'onCommitted'
   objects: ObjectStore;
   urlKey: LiveKey<string>;
   now: () => Date;
-  issuerAccess: (claims: ObjectClaims) => Promise<Issuer | null>;
+  issuerAccess: (claims: IssuerClaims) => Promise<Issuer | null>;
 }
 
 export function createIssuerAccess({ db, cache }: { db: Db; cache: TaggedCache<Issuer> }) {
-  return ({ tenant, app, issuer }: Pick<ObjectClaims, 'tenant' | 'app' | 'issuer'>): Promise<Issuer | null> =>
-    cache.get(`${tenant} ${app} ${issuer}`, async () => {
-      const value = await findIssuer(db, { tenantId: tenant, appId: app, userId: issuer });
+  return ({ tenant, app, issuer, purpose }: IssuerClaims): Promise<Issuer | null> => {
+    const action = purpose.startsWith('object.') ? 'storage' : 'deploy';
+    return cache.get(`${tenant} ${app} ${issuer} ${action}`, async () => {
+      const value = await findIssuer(db, { tenantId: tenant, appId: app }, issuer, action);
       return value && { value, tags: [appTag(value.app.id), userTag(value.caller.userId)] };
     });
+  };
 }
+
+export type IssuerClaims = Pick<CommonClaims, 'tenant' | 'app' | 'issuer' | 'purpose'>;
 
 async function findIssuer(
   db: Db,
-  { tenantId, appId, userId }: AppRef & { userId: string },
+  ref: AppRef,
+  issuerId: string,
+  action: 'storage' | 'deploy',
 ): Promise<Issuer | null> {
-  const found = await findTenant({ db }, { ref: tenantId });
-  const member = found && (await findMember(db, found.id, userId));
-  if (!found || member?.status !== 'active') return null;
+  const found = await findTenant({ db }, { ref: ref.tenantId });
+  if (!found) return null;
   const { id, slug, name } = found;
-  const tenant: TenantAccess = { id, slug, name, role: member.role };
-  const caller: Caller = {
-    kind: 'login',
-    userId,
-    email: member.email,
-    name: member.email,
-    credentialId: '',
-    expiresAt: new Date(0),
-  };
-  const app = await findApp(db, tenant, { ref: appId, caller });
+  const issuer = await findIssuerCaller(db, ref, issuerId);
+  if (!issuer || (issuer.scope && !issuer.scope.actions.includes(action))) return null;
+  const { role, ...principal } = issuer;
+  const tenant: TenantAccess = { id, slug, name, role };
+  const caller: Caller = { ...principal, credentialId: '', expiresAt: new Date(0) };
+  const app = await findApp(db, tenant, { ref: ref.appId, caller });
   return app && satisfiesRelation('owners', app, tenant) ? { caller, tenant, app } : null;
+}
+
+/** A member, or else the app itself or one of its service accounts. */
+async function findIssuerCaller(
+  db: Db,
+  ref: AppRef,
+  id: string,
+): Promise<(Omit<Caller, 'credentialId' | 'expiresAt'> & Pick<TenantAccess, 'role'>) | null> {
+  const member = await findMember(db, ref.tenantId, id);
+  if (member) {
+    const { email, role } = member;
+    return member.status === 'active' ? { kind: 'login', userId: id, email, name: email, role } : null;
+  }
+  const principal = await findAppPrincipal(db, ref, id);
+  return principal && { ...principal, role: 'tenant_member' };
 }

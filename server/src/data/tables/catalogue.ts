@@ -1,4 +1,5 @@
-import type { ColumnType } from '@svc/contract/columns.ts';
+import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
+import type { TableRules } from '@svc/contract/table-rules.ts';
 
 export interface TableCatalogue {
   id: string;
@@ -12,6 +13,17 @@ export interface TableCatalogue {
   idColumn: CatalogueColumn;
   owner: CatalogueColumn | null;
   unique: readonly UniqueIndex[];
+  /** Set for a table of a connector. */
+  foreign?: ForeignSource;
+  rules: TableRules;
+}
+
+export interface ForeignSource {
+  kind: 'postgres' | 'mysql';
+  /** What is selected from, in place of schema and table. */
+  from: string;
+  /** The columns by which a row is addressed; none if the table has no primary key. */
+  keys: readonly CatalogueColumn[];
 }
 
 export interface UniqueIndex {
@@ -26,6 +38,12 @@ export interface CatalogueColumn {
   nullable: boolean;
   default: ColumnDefault | null;
   role: ColumnRole;
+  /** Of a connector: how the value is written, if not as usual for its type. */
+  json?: JsonKind;
+  /** Of a connector: the SQL type of values that it is compared with, if not the usual one. */
+  sqlType?: string;
+  /** Of a connector: a text whose order is not that of its bytes. */
+  hasOtherOrder?: true;
 }
 
 /** A declared column named `created_at` or `updated_at` has role `plain`. */

@@ -7,6 +7,7 @@ import type { AppMutationCtx } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import { isNamedByRules, renameInRules } from './access.ts';
 import {
   addColumnSql,
   copyTableSql,
@@ -78,7 +79,8 @@ export async function updateColumn(
   auditTable(ctx, 'columns.update', row, columnAudit(before), columnAudit(after));
   if (isDeepEqual(before, after)) return tableRecord(row);
   await updateColumnRow(ctx.db, row, after);
-  const saved = await saveTableChange(ctx, row);
+  const rename = (name: string) => (name === before.name ? after.name : name);
+  const saved = await saveTableChange(ctx, row, { rules: renameInRules(row.rules, rename) });
   if (after.nullable !== before.nullable) await alterTable(ctx, row, setNullableSql(row, after));
   const columns = row.columns.map((column) => (column === before ? after : column));
   return tableRecord({ ...row, ...saved, columns });
@@ -130,6 +132,8 @@ export async function dropColumn(
     throw fail('column_in_use', { detail: `Every table has the column ${column.name}.` });
   if (column.number === row.owner_column)
     throw fail('column_in_use', { detail: `${column.name} is the owner column.` });
+  if (isNamedByRules(row.rules, column.name))
+    throw fail('column_in_use', { detail: `The access rules of the table name ${column.name}.` });
   const indexes = row.indexes.filter((index) => index.columns.includes(column.number));
   const lost = {
     column: columnSpecText(columnSpec(column)),

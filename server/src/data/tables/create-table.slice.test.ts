@@ -43,7 +43,7 @@ describe('a new table', () => {
     for (const ref of ['people', body.id, body.id.toUpperCase()]) {
       expect((await t.call('GET', `/${ref}`)).body).toEqual(body);
     }
-    const items = [{ ...body, grants: 0 }];
+    const items = [{ ...body, grants: 0, access: 'own', open_to_changes: false }];
     expect((await t.call('GET', '')).body).toEqual({ items, page: 1, per_page: 50, total: 1 });
   });
 
@@ -290,8 +290,8 @@ describe('a new table', () => {
     const t = await newTestTables(database);
     await t.table('first');
     await sql`insert into svc.app_tables (id, tenant_id, app_id, name, columns_made, attributes_made, created_by,
-        created_at, updated_at)
-      select gen_random_uuid(), ${t.tenant.id}, ${t.app.id}, 'x' || n, 0, 0, ${t.owner.userId}, now(), now()
+        created_at, updated_at, rules)
+      select gen_random_uuid(), ${t.tenant.id}, ${t.app.id}, 'x' || n, 0, 0, ${t.owner.userId}, now(), now(), '{}'
       from generate_series(2, ${tablesPerAppMax}) n`.execute(database.db);
     const { status, body } = await t.call('POST', '', { name: 'one_more' });
     expect([status, body.code]).toEqual([409, 'limit_reached']);

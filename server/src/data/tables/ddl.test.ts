@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { presetRules } from '@svc/contract/table-rules.ts';
 import { addColumnSql, addIndexSql, createTableSql, dropTableSql } from './ddl.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
@@ -19,6 +20,7 @@ const table: TableRow = {
   name: hostile,
   description: hostile,
   owner_column: null,
+  rules: presetRules['read-only'],
   version: 1,
   columns_made: 2,
   attributes_made: 2,

@@ -1,9 +1,11 @@
 import type { ColumnSpec } from '@svc/contract/column-spec.ts';
 import type { InspectedTable } from '@svc/contract/inspection.shapes.ts';
+import type { TableRules } from '@svc/contract/table-rules.ts';
 import type * as shapes from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { renameInRules } from './access.ts';
 import { updateColumn } from './columns.ts';
 import { addIndex } from './indexes.ts';
 import { columnSpec, indexRecord, tableRecord } from './rules.ts';
@@ -18,11 +20,20 @@ export type TableDefinition = z.output<typeof shapes.createTable.body> & {
 export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDefinition[]> {
   return (await listAllTableRows(db, app)).map((row) => ({
     ...describeTable(row),
+    access: renamedRules(row),
     columns: row.columns.flatMap((column) => declaredColumns(row, column)),
     renames: row.columns
       .filter((column) => isRenamed(row, column))
       .map((column) => ({ from: column.role, to: column.name })),
   }));
+}
+
+/** A copy gets its times under their first names, and is renamed afterwards. */
+function renamedRules(row: TableRow): TableRules {
+  const first = new Map(
+    row.columns.filter((column) => isRenamed(row, column)).map(({ name, role }) => [name, role] as const),
+  );
+  return renameInRules(row.rules, (name) => first.get(name) ?? name);
 }
 
 function describeTable(row: TableRow): z.output<typeof InspectedTable> {

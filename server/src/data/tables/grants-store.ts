@@ -84,6 +84,7 @@ function grantsQuery(db: Db, tenantId: string) {
 }
 
 export interface TableGrantEntry {
+  id: string;
   principalType: TableGrantRow['principal_type'];
   principalId: string;
   actions: readonly TableGrantRow['actions'][number][];
@@ -93,7 +94,7 @@ export function listTableGrantEntries(db: Db, tableId: string): Promise<TableGra
   return db
     .withTables<Tables>()
     .selectFrom('table_grants')
-    .select(['principal_type as principalType', 'principal_id as principalId', 'actions'])
+    .select(['id', 'principal_type as principalType', 'principal_id as principalId', 'actions'])
     .where('table_id', '=', tableId)
     .execute();
 }
@@ -103,7 +104,8 @@ export function listAppGrantEntries(
   { tenantId, appId }: AppRef,
 ): Promise<(TableGrantEntry & { table_id: string })[]> {
   return grantsQuery(db, tenantId)
-    .select(['table_id', 'principal_type as principalType', 'principal_id as principalId', 'actions'])
+
+    .select(['id', 'table_id', 'principal_type as principalType', 'principal_id as principalId', 'actions'])
     .where('app_id', '=', appId)
     .execute();
 }

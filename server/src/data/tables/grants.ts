@@ -82,6 +82,8 @@ async function resolvePrincipalId(
       if (!app) throw validationError('principal_id', 'is not an app of the tenant that you can see');
       if (app.id === ctx.app.id)
         throw validationError('principal_id', 'is the app itself, which always has access to its tables');
+      // Nobody has reviewed the code of a branch.
+      if (app.previewOf !== null) throw validationError('principal_id', 'is the preview of a branch');
       return app.id;
     }
     case 'group': {

@@ -46,6 +46,7 @@ function tableCatalogue(row: TableRow): TableCatalogue {
     version: row.version,
     columns,
     idColumn,
+    rules: row.rules,
     owner: columns.find((column) => column.role === 'owner') ?? null,
     unique: row.indexes
       .filter((index) => index.is_unique)

@@ -1,6 +1,7 @@
 import * as shapes from '@svc/contract/tables.shapes.ts';
 import * as endpoints from '@svc/contract/tables.ts';
 import { type Route, routes } from '../../http/router.ts';
+import { getTableAccess, setTableAccess } from './access.ts';
 import { addColumn, dropColumn, updateColumn } from './columns.ts';
 import { issueTableGrant, listTableGrants, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex, listIndexes } from './indexes.ts';
@@ -10,6 +11,8 @@ export const tableRoutes: Route[] = routes(endpoints, shapes, {
   listTables: (ctx, { query }) => listTables(ctx, query),
   createTable: (ctx, { body }) => createTable(ctx, body),
   getTable: (ctx, { params: { table } }) => getTable(ctx, { table }),
+  getTableAccess: (ctx, { params: { table } }) => getTableAccess(ctx, { table }),
+  setTableAccess: (ctx, { params: { table }, body }) => setTableAccess(ctx, { table, set: body }),
   updateTable: (ctx, { params: { table }, body }) => updateTable(ctx, { table, set: body }),
   dropTable: (ctx, { params: { table } }) => dropTable(ctx, { table }),
   addColumn: (ctx, { params: { table }, body }) => addColumn(ctx, { table, column: body }),

@@ -1,4 +1,5 @@
 import type { ColumnType } from '@svc/contract/columns.ts';
+import type { TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
@@ -12,6 +13,7 @@ interface StoredTable {
   name: string;
   description: string;
   owner_column: number | null;
+  rules: TableRules;
   version: number;
   columns_made: number;
   attributes_made: number;

@@ -57,6 +57,7 @@ describe('a table grant', () => {
       ['b', 0],
     ]);
     expect(await listTableGrantEntries(database.db, t.tableId)).toContainEqual({
+      id: expect.any(String),
       principalType: 'app',
       principalId: third.id,
       actions: ['write'],

@@ -1,4 +1,5 @@
 import { tablesPerAppMax } from '@svc/contract/columns.ts';
+import { isOpenToChanges, presetOf } from '@svc/contract/table-rules.ts';
 import type { createTable as shape, updateTable as updateTableShape } from '@svc/contract/tables.shapes.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
@@ -9,6 +10,7 @@ import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import { newTableRules } from './access.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
@@ -35,7 +37,12 @@ import {
 export async function listTables(ctx: AppCtx, query: PageQuery) {
   const { rows, total } = await listTableRows(ctx.db, appRef(ctx), pageWindow(query));
   const grants = await countGrantsByTable(ctx.db, appRef(ctx));
-  const records = rows.map((row) => ({ ...tableRecord(row), grants: grants.get(row.id) ?? 0 }));
+  const records = rows.map((row) => ({
+    ...tableRecord(row),
+    grants: grants.get(row.id) ?? 0,
+    access: presetOf(row.rules) ?? ('custom' as const),
+    open_to_changes: isOpenToChanges(row.rules),
+  }));
   return toPage(query, records, total);
 }
 
@@ -59,6 +66,7 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     name: input.name,
     description: input.description,
     owner_column: ownerColumnNumber(columns, input.owner_column),
+    rules: newTableRules(columns, input),
     version: 1,
     columns_made: columns.length,
     attributes_made: columns.length,

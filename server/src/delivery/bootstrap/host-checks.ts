@@ -137,7 +137,7 @@ export interface ForkSource {
 export async function findForkSource(ctx: TenantCtx, { ref }: { ref: string }): Promise<ForkSource> {
   const tenant = await findSourceTenant(ctx, ref);
   const app = tenant && (await findApp(ctx.db, tenant, { ref, caller: ctx.caller }));
-  if (!app) throw fail('not_found', { detail: 'The app to fork does not exist.' });
+  if (!app || app.previewOf !== null) throw fail('not_found', { detail: 'The app to fork does not exist.' });
   return { tenant, app };
 }
 

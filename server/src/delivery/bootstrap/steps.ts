@@ -46,7 +46,10 @@ export async function reserveAppFor(
     origin: { templateId: run.template_id, forkedFromId: run.source_app_id },
   });
   const own = { id, slug, name, ownerId: app.owner_id, visibility: app.visibility } as const;
-  const inApp: AppMutationCtx = { ...ctx, app: { ...own, record: 'active', relation: 'owner' } };
+  const inApp: AppMutationCtx = {
+    ...ctx,
+    app: { ...own, record: 'active', relation: 'owner', previewOf: null },
+  };
   for (const table of tables) await createTableFromDefinition(inApp, table);
   if (siteConfig !== null) await setSite(inApp, siteConfig, urls);
   await updateRunRow(ctx.db, run, { app_id: id });

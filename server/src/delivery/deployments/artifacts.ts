@@ -8,6 +8,7 @@ import { fail } from '../../core/problem.ts';
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { expiredArtifacts, isArtifactUsed } from './rules.ts';
+import { deleteSourceFiles } from './sources-store.ts';
 import { type DeploymentRow, isOpen, listRowsWithArtifact, toAppRef, updateDeploymentRow } from './store.ts';
 
 export const discardTopic = 'deployments.discard';
@@ -21,6 +22,7 @@ export async function expireArtifacts(ctx: MutationCtx, appRef: AppRef): Promise
 export async function releaseArtifacts(ctx: MutationCtx, appRef: AppRef, rows: readonly DeploymentRow[]) {
   if (rows.length === 0) return;
   for (const row of rows) await updateDeploymentRow(ctx.db, row, { is_kept: false, env_sealed: null });
+  await deleteSourceFiles(ctx.db, rows);
   const remaining = await listRowsWithArtifact(ctx.db, appRef);
   for (const { artifact, runtime } of rows) {
     if (artifact && runtime && !isArtifactUsed(artifact, remaining))

@@ -1,14 +1,23 @@
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceBytesMax } from '@svc/contract/deployments.ts';
+import { previewSleepMinutes, seedBytesMax, seedRowsMax } from '@svc/contract/previews.ts';
 import { sql } from 'kysely';
-import { findActingOwner } from '../../apps/record/find-app.ts';
+import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
+import { seedTables } from '../../data/rows/seed-tables.ts';
 import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
-import type { Built } from '../../drivers/runtime/runtime.ts';
+import { BuildError, type Built } from '../../drivers/runtime/runtime.ts';
+import {
+  deleteCommandTokens,
+  issueCommandToken,
+  issueInstanceTokens,
+} from '../../identity/app-identity/app-tokens.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
+import type { SourcePlan } from '../detect/plan-source.ts';
 import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
 import { frameworkEnv } from '../env/framework-env.ts';
 import { platformEnv } from '../env/platform-env.ts';
@@ -29,7 +38,9 @@ import {
 } from './claimed-work.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
-
+import { isInReview, needsReview } from './rules.ts';
+import { recordSource } from './source-files.ts';
+import { copySourceFiles } from './sources-store.ts';
 import { type DeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 
@@ -37,6 +48,7 @@ import { updateClaimedRow } from './work-store.ts';
 export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) {
   const { deps, log, signal } = work;
   if (before.source === 'artifact') {
+    await copySourceFiles(deps.db, { id: before.id, of: before.rollback_of });
     const row = await advance(work, 'building', { state: 'built', step: null, built_at: new Date() });
     return { row, site: null };
   }
@@ -45,6 +57,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   let row = await advance(work, state, { step: 'fetch' });
   const fetched = await deps.source.fetch({ row, into, log: log.sink, signal });
   row = await advance(work, state, { ...fetched, step: 'detect' });
+  await recordSource(deps.db, { deploymentId: row.id, dir: into, signal });
   const app = await loadDeployedApp(deps.db, work.claimed);
   const source = await deps.source.plan(into, { method: app.method });
   const { plan, method, health, env, site: config, hosting } = source;
@@ -56,13 +69,16 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const refused = await deps.runtime.refuses({ method, plan });
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
   if (source.wantsStorage) await enableStorage(work);
+  const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
+  if (isPreview && source.seed !== null) await seedPreview(work, into, source.seed);
   row = await advance(work, state, { step: 'build' });
   const commands = [plan.installCommand, plan.buildCommand, plan.startCommand].filter((it) => it !== null);
   const required = commands.length > 0 ? source.tools : [];
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const given = await deps.environment.platform(row, 'build');
-  const { framework, firstByteMs } = source;
+  const { framework, firstByteMs, release } = source;
+  const { processes, sleepMs, schedules } = isPreview ? previewScale(source) : source;
   const built = await deps.runtime.build({
     ...toAppRef(row),
     deploymentId: row.id,
@@ -72,6 +88,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     plan,
     tools,
     sourceDir: into,
+    isReviewed,
     limits: app.limits,
     log: log.sink,
     signal,
@@ -84,7 +101,23 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     dir,
     config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
-  return { row: await saveBuilt(work, row, built, { health, env, framework, firstByteMs }), site };
+  const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules };
+  return { row: await saveBuilt(work, row, built, startWith), site };
+}
+
+/** Releases of a site that others see are always reviewed. */
+async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow['method']) {
+  const app = await findAppById({ db }, { id: row.app_id });
+  const tenant = await findTenant({ db }, { ref: row.tenant_id });
+  const visibility = app?.visibility ?? 'private';
+  const built = { method, reviewed_visibility: null };
+  return {
+    isPreview: app?.previewOf != null,
+    isReviewed:
+      method === 'static'
+        ? visibility !== 'private'
+        : needsReview(built, visibility, tenant?.review_deployments ?? 'all'),
+  };
 }
 
 function saveBuilt(
@@ -126,7 +159,8 @@ async function unpack(deps: FetchDeps, { row, into, log, signal }: Job): Promise
 }
 
 async function checkOut(deps: FetchDeps, { row, into, log, signal }: Job): Promise<FetchedSource> {
-  const connection = await findConnection(deps.db, toAppRef(row));
+  const previewOf = (await findAppById(deps, { id: row.app_id }))?.previewOf;
+  const connection = await findConnection(deps.db, { ...toAppRef(row), appId: previewOf ?? row.app_id });
   if (!connection) throw sourceError('The repository was disconnected.');
   const ref = row.ref ?? connection.branch;
   const repo = `${connection.repo.owner}/${connection.repo.name}`;
@@ -158,6 +192,15 @@ export function deploymentEnvironment(db: Db, urls: SiteUrls): DeploymentEnviron
       const target = { ...toAppRef(row), deploymentId: row.id, commit: row.commit_sha };
       return (await platformEnv(db, urls, target))[purpose];
     },
+    async identity(row, instanceId) {
+      const isReadOnly = isInReview(row);
+      const options = { instanceId, isReadOnly, baseUrl: urls.baseUrl, now: new Date() };
+      const tokens = await issueInstanceTokens(db, { ...toAppRef(row), ...options });
+      return isReadOnly ? { ...tokens, SVC_ENVIRONMENT: 'review' } : tokens;
+    },
+    commandIdentity: (row, command) =>
+      issueCommandToken(db, { ...toAppRef(row), ...command, now: new Date() }),
+    endCommandIdentity: (appId, commandId) => deleteCommandTokens(db, appId, commandId),
   };
 }
 
@@ -178,7 +221,7 @@ export function secretValues(env: Readonly<Record<string, string>>): string[] {
     .map(([, value]) => value);
 }
 
-const plainNames = /^(?:SVC_.*|NODE_ENV)$/;
+const plainNames = /^(?:SVC_(?!APP_TOKEN).*|NODE_ENV)$/;
 
 export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId }: { uploadId: string }) {
   const { rows } = await sql`
@@ -187,6 +230,56 @@ export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId
     db,
   );
   return rows.length > 0;
+}
+
+/** One instance of each process, which sleeps: many branches share the machine with the apps themselves. */
+function previewScale({
+  processes,
+  sleepMs,
+  method,
+}: SourcePlan): Pick<SourcePlan, 'processes' | 'sleepMs' | 'schedules'> {
+  return {
+    processes: Object.fromEntries(
+      Object.entries(processes).map(([name, { command, instances }]) => [
+        name,
+        { command, instances: instances === null ? null : Math.min(instances, 1) },
+      ]),
+    ),
+    sleepMs: method === 'static' ? null : (sleepMs ?? previewSleepMinutes * 60_000),
+    schedules: [],
+  };
+}
+
+async function seedPreview(
+  work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>,
+  folder: string,
+  path: string,
+): Promise<void> {
+  const text = await readSeed(folder, path);
+  if (text === null)
+    throw new BuildError('detect', `svc.yaml: previews.seed: ${path} is no file of at most ${seedMib} MiB.`);
+  try {
+    const rows = await withLease(work, 'previews.seed', async (ctx, { row }) => {
+      const app = await findAppById(ctx, { id: row.app_id });
+      const seed = { path, text, rowsMax: seedRowsMax };
+      return app ? seedTables(ctx, toAppRef(row), { file: seed, userId: app.ownerId }) : 0;
+    });
+    if (rows > 0) work.log.sink('platform', `${path}: ${rows} rows inserted.`);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new BuildError('detect', `svc.yaml: previews.seed: ${path}: ${error.detail ?? error.message}.`);
+  }
+}
+
+const seedMib = seedBytesMax / 1024 ** 2;
+
+/** A symbolic link could lead out of the source. */
+async function readSeed(folder: string, path: string): Promise<string | null> {
+  const root = await realpath(folder);
+  const file = await realpath(join(root, path)).catch(() => null);
+  const found = file?.startsWith(`${root}/`) ? await stat(file) : null;
+  if (!file || !found?.isFile() || found.size > seedBytesMax) return null;
+  return Bun.file(file).text();
 }
 
 /** For `svc.yaml` with a storage: people who may deploy may enable it. */

@@ -47,6 +47,31 @@ export async function checkHealth(check: HealthCheck): Promise<string> {
   }
 }
 
+/** A process without a port counts as started once it has run this long. */
+const steadyMs = 2_000;
+
+export async function waitUntilSteady({
+  process,
+  getState,
+  signal,
+}: Pick<HealthCheck, 'getState' | 'signal'> & { process: string }): Promise<void> {
+  let since = performance.now();
+  let restarts = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    const now = await getState();
+    if (now.state === 'gone') throw unhealthyError(`The process ${process} has exited.`);
+    if (now.state === 'failed' || now.restarts >= restartsMax)
+      throw unhealthyError(
+        `The process ${process} exits${now.state === 'running' ? ' again and again.' : `: ${now.detail}`}`,
+      );
+    if (now.state !== 'running' || now.restarts !== restarts) since = performance.now();
+    restarts = now.restarts;
+    if (performance.now() - since >= steadyMs) return;
+    await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
+  }
+}
+
 /** Null: no response. */
 export async function probe({ address, path, signal }: HealthCheck): Promise<'healthy' | string | null> {
   try {

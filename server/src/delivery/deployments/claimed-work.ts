@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { sql } from 'kysely';
 import { notify } from '../../apps/notifications/notifications.ts';
-import { listOwnerIds, lockApp } from '../../apps/record/find-app.ts';
+import { findAppById, listOwnerIds, lockApp } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { runAsOperator } from '../../core/mutation.ts';
@@ -192,6 +192,15 @@ export function toDeploymentFailure(error: unknown): DeploymentFailure | null {
   return null;
 }
 
+/** Of a preview, the person who pushed; otherwise all owners. */
+async function failureRecipients(ctx: MutationCtx, row: DeploymentRow): Promise<string[]> {
+  const previewOf = (await findAppById(ctx, { id: row.app_id }))?.previewOf ?? null;
+  if (previewOf === null) return listOwnerIds(ctx.db, toAppRef(row));
+  return row.created_by === null
+    ? listOwnerIds(ctx.db, { tenantId: row.tenant_id, appId: previewOf })
+    : [row.created_by];
+}
+
 /** Only for pushes: a person who deploys by hand sees the result. */
 async function notifyFailure(
   ctx: MutationCtx,
@@ -206,7 +215,7 @@ async function notifyFailure(
   await notify(ctx, {
     ...appRef,
     kind: 'deployment_failed',
-    userIds: await listOwnerIds(ctx.db, appRef),
+    userIds: await failureRecipients(ctx, row),
     title: `Deployment ${deploymentName(slug, row)} failed`,
     text: `The push${commit} did not go live; the previous deployment is still live.\n\n${failure.message}`,
     path: consolePaths.deployment(tenant.slug, slug, row.id),

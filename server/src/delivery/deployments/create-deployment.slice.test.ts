@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { newApp } from '../../apps/record/testing.ts';
 import { codeOf, testMutation, useTestDatabase } from '../../testing.ts';
 import {
   createDeployment,
@@ -39,6 +40,34 @@ test('a deployment needs a connected repository or source that was uploaded for 
   expect(await t.rows()).toEqual([]);
   const { value } = await create(t, { uploadId: await upload(t) });
   expect(value).toMatchObject({ seq: 1, state: 'queued', source: 'upload', created_by: t.owner.userId });
+});
+
+test('a queued deployment has a position, in the order in which deployments start', async () => {
+  const tenants = [await newWorld(database), await newWorld(database), await newWorld(database)] as const;
+  const [busy, second, third] = tenants;
+  // Tenants with fewer running deployments go first, so the oldest one starts last.
+  const running = await newApp(database.db, busy.tenant, busy.owner);
+  const rows = [
+    await busy.deploy('anywhere'),
+    await second.deploy('anywhere'),
+    await third.deploy('anywhere'),
+  ];
+  const order = async () => {
+    const found = await Promise.all(tenants.map((t, at) => getDeployment(reading(t), rows[at]!, testUrls)));
+    const positions = found.map(({ queue_position: position }) => position);
+    const queued = positions.filter((position) => position !== null).sort((a, b) => a - b);
+    return positions.map((position) => position && queued.indexOf(position));
+  };
+  expect(await order()).toEqual([0, 1, 2]);
+  await sql`insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, created_at)
+    values (${Bun.randomUUIDv7()}, ${busy.tenant.id}, ${running.id}, 1, 'deploy', 'person', 'building', 'docker', 'upload', now())`.execute(
+    database.db,
+  );
+  expect(await order()).toEqual([2, 0, 1]);
+  const { items } = await listDeployments(reading(third), { page: 1, per_page: 10 }, testUrls);
+  expect(items[0]?.queue_position).toBeGreaterThan(0);
+  await sql`update svc.deployments set state = 'building' where id = ${rows[1]!.id}`.execute(database.db);
+  expect(await order()).toEqual([1, null, 0]);
 });
 
 test('an archived or suspended app is reported before other errors', async () => {

@@ -2,7 +2,8 @@ import * as shapes from '@svc/contract/deployments.shapes.ts';
 import * as endpoints from '@svc/contract/deployments.ts';
 import { deploymentEndStates } from '@svc/contract/deployments.ts';
 import { recheckApp } from '../../apps/record/app-access.ts';
-import type { AppCtx } from '../../core/context.ts';
+import { type AppCtx, type AppRef, appRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/read-lines.ts';
@@ -11,35 +12,44 @@ import { type DeploymentRow, findDeploymentRow } from './store.ts';
 /** The log of an app never ends, because it can be deployed again; that of one deployment does. */
 async function readAppLog(
   ctx: AppCtx,
-  { deployment: id, ...query }: LogQuery & { deployment?: string | undefined },
+  {
+    deployment: id,
+    process,
+    ...query
+  }: LogQuery & { deployment?: string | undefined; process?: string | undefined },
   deps: LogDeps,
 ): Promise<LogPage> {
   return readLines(ctx.db, query, {
-    scope: { tenantId: ctx.tenant.id, appId: ctx.app.id, source: 'app', deploymentId: id ?? null },
+    scope: { tenantId: ctx.tenant.id, appId: ctx.app.id, source: 'app', deploymentId: id ?? null, process },
     tag: logTag(ctx.app.id),
-    isOver: async () => id !== undefined && isAppLogOver(await findRow(ctx, id), deps.now()),
+    isOver: async () => id !== undefined && isAppLogOver(await findRow(ctx.db, appRef(ctx), id), deps.now()),
     confirm: () => recheckApp(ctx, { required: 'owners' }),
     waits: deps.waits,
   });
 }
 
-async function findRow(ctx: AppCtx, id: string): Promise<DeploymentRow> {
-  const row = await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
+async function findRow(db: Db, app: AppRef, id: string): Promise<DeploymentRow> {
+  const row = await findDeploymentRow(db, app, id);
   if (!row) throw fail('not_found');
   return row;
 }
 
-interface LogDeps {
+export interface LogDeps {
   waits: LogWaits;
   now: () => Date;
 }
 
-async function readBuildLog(ctx: AppCtx, { id, query }: { id: string; query: LogQuery }, deps: LogDeps) {
-  return readLines(ctx.db, query, {
-    scope: { tenantId: ctx.tenant.id, appId: ctx.app.id, source: 'build', deploymentId: id },
+/** `confirm` throws if the caller lost the permission during a wait. */
+export async function readBuildLog(
+  db: Db,
+  { id, query, ...app }: AppRef & { id: string; query: LogQuery },
+  deps: LogDeps & { confirm: () => Promise<unknown> },
+): Promise<LogPage> {
+  return readLines(db, query, {
+    scope: { tenantId: app.tenantId, appId: app.appId, source: 'build', deploymentId: id },
     tag: logTag(id),
-    isOver: async () => isBuildLogOver(await findRow(ctx, id), deps.now()),
-    confirm: () => recheckApp(ctx, { required: 'owners' }),
+    isOver: async () => isBuildLogOver(await findRow(db, app, id), deps.now()),
+    confirm: deps.confirm,
     waits: deps.waits,
   });
 }
@@ -68,6 +78,11 @@ function isAppLogOver({ state, ended_at }: LogState, now: Date): boolean {
 
 export const logRoutes = (deps: LogDeps): Route[] =>
   routes(endpoints, shapes, {
-    readBuildLog: (ctx, { params, query }) => readBuildLog(ctx, { id: params.deployment, query }, deps),
+    readBuildLog: (ctx, { params, query }) =>
+      readBuildLog(
+        ctx.db,
+        { ...appRef(ctx), id: params.deployment, query },
+        { ...deps, confirm: () => recheckApp(ctx, { required: 'owners' }) },
+      ),
     readAppLog: (ctx, { query }) => readAppLog(ctx, query, deps),
   });

@@ -9,13 +9,47 @@ import type { AppRow } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
-import { type DeploymentRow, findDeploymentRow, listDeploymentRows } from './store.ts';
+import {
+  type DeploymentReview,
+  type DeploymentRow,
+  findDeploymentRow,
+  findQueuePositions,
+  findReviews,
+  listDeploymentRows,
+} from './store.ts';
 
 export type DeploymentRecord = z.output<typeof Deployment>;
 
-export function deploymentRecord(
+interface RecordOf {
+  subdomain: string | null;
+  urls: SiteUrls;
+}
+
+export async function deploymentRecord(db: Db, row: DeploymentRow, of: RecordOf): Promise<DeploymentRecord> {
+  const [record] = await deploymentRecords(db, [row], of);
+  return record as DeploymentRecord;
+}
+
+export async function deploymentRecords(
+  db: Db,
+  rows: readonly DeploymentRow[],
+  of: RecordOf,
+): Promise<DeploymentRecord[]> {
+  const positions = await findQueuePositions(db, rows);
+  const reviews = await findReviews(db, rows);
+  return rows.map((row) =>
+    toRecord(row, { ...of, position: positions.get(row.id), review: reviews.get(row.id) }),
+  );
+}
+
+function toRecord(
   row: DeploymentRow,
-  { subdomain, urls }: { subdomain: string | null; urls: SiteUrls },
+  {
+    subdomain,
+    urls,
+    position,
+    review,
+  }: RecordOf & { position: number | undefined; review: DeploymentReview | undefined },
 ): DeploymentRecord {
   const { failure_code: code, failure_step: step, failure_detail: detail } = row;
   return {
@@ -25,6 +59,7 @@ export function deploymentRecord(
     kind: row.kind,
     trigger: row.trigger,
     state: row.state,
+    queue_position: position ?? null,
     step: row.step,
     method: row.method,
     source: row.source,
@@ -36,6 +71,7 @@ export function deploymentRecord(
     rollback_of: row.rollback_of,
     release_id: row.release_id,
     failure: code && step ? { code, step, detail: detail ?? '', log_url: logUrl(row, urls) } : null,
+    review: review ?? null,
     kept: row.is_kept,
     url: siteUrl(urls, subdomain, 'active'),
     created_by: row.created_by,

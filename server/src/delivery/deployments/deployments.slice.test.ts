@@ -12,7 +12,7 @@ const { database, server, halts, newWorld, nodeApp } = useDeployments();
 const rollback = (t: DeployWorld, id: string) => t.mutate((ctx) => rollbackDeployment(ctx, { id }, testUrls));
 const cancel = (t: DeployWorld, id: string) => t.mutate((ctx) => cancelDeployment(ctx, { id }, testUrls));
 const setEnv = (t: DeployWorld, set: Record<string, string>) =>
-  t.mutate((ctx) => changeEnv(ctx, { set, unset: [] }, testUrls));
+  t.mutate((ctx) => changeEnv(ctx, { set, unset: [], environment: 'production' }, testUrls));
 const envOf = async (t: DeployWorld) =>
   JSON.parse((await t.responseText('/env')) ?? '{}') as Record<string, string>;
 const set = (t: DeployWorld, columns: { record?: string; runtime?: string }) =>

@@ -10,9 +10,8 @@ import { findReleaseRow } from '../static-sites/release-store.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import { endDeploymentRow, requireSameRuntime } from './artifacts.ts';
 import { isUploaded } from './build-deployment.ts';
-import { type DeploymentRecord, deploymentRecord } from './deployment-record.ts';
+import { type DeploymentRecord, deploymentRecord, deploymentRecords } from './deployment-record.ts';
 import type { DeploymentRequest } from './instances.ts';
-import { listAppInstances } from './instances-store.ts';
 import { queueDeployment } from './queue-deployment.ts';
 import { cancelOutcome, deploymentName, requireDeployable, rollbackObstacle, workTag } from './rules.ts';
 import {
@@ -38,22 +37,14 @@ export async function listDeployments(
     window: pageWindow(query),
   });
   const subdomain = (await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id))?.subdomain ?? null;
-  return toPage(
-    query,
-    rows.map((row) => deploymentRecord(row, { subdomain, urls })),
-    total,
-  );
+  return toPage(query, await deploymentRecords(ctx.db, rows, { subdomain, urls }), total);
 }
 
 export async function getDeployment(ctx: AppCtx, { id }: { id: string }, urls: SiteUrls) {
   const row = await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
   if (!row) throw fail('not_found');
-  return loadRecord(ctx, row, urls);
-}
-
-async function loadRecord(ctx: Pick<AppCtx, 'db' | 'tenant' | 'app'>, row: DeploymentRow, urls: SiteUrls) {
   const app = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
-  return deploymentRecord(row, { subdomain: app?.subdomain ?? null, urls });
+  return deploymentRecord(ctx.db, row, { subdomain: app?.subdomain ?? null, urls });
 }
 
 export async function createDeployment(
@@ -80,7 +71,7 @@ export async function createDeployment(
     uploadId: storedId,
     createdBy: ctx.caller.userId,
   });
-  return deploymentRecord(row, { subdomain: app.subdomain, urls });
+  return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
 
 export async function requireSupportedMethod(ctx: AppCtx, runtime: Pick<Runtime, 'refuses'>): Promise<void> {
@@ -122,14 +113,14 @@ export async function cancelDeployment(
   };
   if (outcome === 'same') {
     ctx.audit({ ...audit, before: {}, after: {} });
-    return { ...deploymentRecord(row, { subdomain: app.subdomain, urls }), changed: false };
+    return { ...(await deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls })), changed: false };
   }
   const set =
     outcome === 'ends' ? await endDeploymentRow(ctx, row, { state: 'canceled' }) : { cancel_asked: true };
   if (outcome === 'requested') await updateDeploymentRow(ctx.db, row, set);
   ctx.audit({ ...audit, before: { state: row.state }, after: { state: 'canceled' } });
   ctx.invalidate(workTag);
-  return deploymentRecord({ ...row, ...set }, { subdomain: app.subdomain, urls });
+  return deploymentRecord(ctx.db, { ...row, ...set }, { subdomain: app.subdomain, urls });
 }
 
 /** Starts the artifact of an earlier deployment again, with the variables of that deployment. */
@@ -161,7 +152,7 @@ export async function rollbackDeployment(
     const env_sealed = await sealEnv(ctx.db, { deploymentId: row.id, env });
     await updateDeploymentRow(ctx.db, row, { env_sealed });
   }
-  return deploymentRecord(row, { subdomain: app.subdomain, urls });
+  return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
 
 /** Starts the live build again, with the current variables. The instance before it answers until the new one is healthy. */
@@ -185,18 +176,7 @@ export async function restartApp(
     createdBy: ctx.caller.userId,
     reuse: builtFields(live),
   });
-  return deploymentRecord(row, { subdomain: app.subdomain, urls });
-}
-
-export async function listInstances(ctx: AppCtx, query: PageQuery) {
-  const appRef = { tenantId: ctx.tenant.id, appId: ctx.app.id };
-  const { rows, total } = await listAppInstances(ctx.db, appRef, pageWindow(query));
-  const items = rows.map(({ started_at, ...row }) => ({
-    ...row,
-    process: 'web',
-    started_at: started_at.toISOString(),
-  }));
-  return toPage(query, items, total);
+  return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
 
 /** Releases of a site have retention rules of their own. */

@@ -37,12 +37,22 @@ export interface DeploymentEnvironment {
   /** The app's variables from the deployment's snapshot. */
   own(row: DeploymentRow): Promise<Record<string, string>>;
   platform(row: DeploymentRow, purpose: 'build' | 'run'): Promise<Record<string, string>>;
+  /** With which an instance acts as the app until it ends. */
+  identity(row: DeploymentRow, instanceId: string): Promise<Record<string, string>>;
+  /** The same for one command. */
+  commandIdentity(
+    row: DeploymentRow,
+    command: { commandId: string; timeoutMs: number },
+  ): Promise<Record<string, string>>;
+  endCommandIdentity(appId: string, commandId: string): Promise<void>;
 }
 
 export interface DeploymentSites {
   /** Makes a release of a folder and activates it unless it needs a review. Repeatable for one deployment. */
   release(row: DeploymentRow, built: BuiltSite, signal: AbortSignal): Promise<FolderRelease>;
   reactivate(row: DeploymentRow, releaseId: string): Promise<FolderRelease>;
+  /** Stages the release and requests its promotion. */
+  submit(row: DeploymentRow, releaseId: string): Promise<'submitted' | 'overtaken'>;
 }
 
 export interface BuiltSite {

@@ -10,13 +10,15 @@ import {
   runAsOwner,
 } from '../static-sites/deployment-releases.ts';
 import { publishLiveChange } from '../static-sites/live-events.ts';
+import { submitForReview } from '../static-sites/promotions.ts';
 import { rollbackRelease } from '../static-sites/release-moves.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
 import { releaseDigest } from '../static-sites/rules.ts';
 import { expireArtifacts } from './artifacts.ts';
 import { DeploymentFailure } from './claimed-work.ts';
 import type { DeploymentSites } from './deps.ts';
-import { deploymentName, workTag } from './rules.ts';
+import { deleteScales, resetActivity } from './processes-store.ts';
+import { deploymentName, replacedScales, reviewNote, workTag } from './rules.ts';
 import {
   type DeploymentRow,
   findDeploymentOfRelease,
@@ -47,6 +49,8 @@ export async function goLive(
   await setLiveDeployment(ctx, appRef, row.id);
   await markDeployed(ctx, appRef);
   if (row.kind === 'resume') await markResumed(ctx, appRef);
+  await deleteScales(ctx.db, appRef, replacedScales(row));
+  await resetActivity(ctx.db, row.app_id, { canSleep: row.method !== 'static' && !!row.start_with?.sleepMs });
   await expireArtifacts(ctx, appRef);
   const publication = await publishLiveChange(ctx, appRef, {
     kind: releaseId === null ? 'deployment' : 'release',
@@ -108,6 +112,14 @@ export function deploymentSites(deps: FolderReleaseDeps): DeploymentSites {
         signal,
         config: config ?? {},
       }),
+    submit: (row, releaseId) =>
+      runAsOwner(deps, { ...toAppRef(row), createdBy: row.created_by }, 'releases.requestPromotion', (ctx) =>
+        submitForReview(ctx, {
+          id: releaseId,
+          note: reviewNote(row),
+          unless: row.source === 'artifact' ? 'never' : 'newer staged',
+        }),
+      ),
     async reactivate(row, releaseId) {
       const appRef = toAppRef(row);
       const release = await findReleaseRow(deps.db, appRef, releaseId);

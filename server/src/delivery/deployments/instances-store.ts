@@ -15,6 +15,9 @@ export interface InstanceRow {
   confirmed_at: Date;
   draining_at: Date | null;
   restarts: number;
+  process: string;
+  index: number;
+  memory_bytes: number | null;
 }
 type Tables = { app_instances: InstanceRow };
 
@@ -24,29 +27,28 @@ const lostSeconds = 60;
 
 export async function insertInstanceRow(
   db: Db,
-  row: Pick<InstanceRow, 'id' | 'tenant_id' | 'app_id' | 'deployment_id' | 'node'>,
+  row: Pick<InstanceRow, 'id' | 'tenant_id' | 'app_id' | 'deployment_id' | 'node' | 'process' | 'index'>,
 ): Promise<void> {
   await sql`
-    insert into svc.app_instances (id, tenant_id, app_id, deployment_id, node, state, started_at, confirmed_at)
-    values (${row.id}, ${row.tenant_id}, ${row.app_id}, ${row.deployment_id}, ${row.node}, 'starting', now(), now())
-  `.execute(db);
+    insert into svc.app_instances
+      (id, tenant_id, app_id, deployment_id, node, process, index, state, started_at, confirmed_at)
+    values (${row.id}, ${row.tenant_id}, ${row.app_id}, ${row.deployment_id}, ${row.node}, ${row.process}, ${row.index},
+      'starting', now(), now())`.execute(db);
 }
 
-type ListedInstance = Pick<InstanceRow, 'id' | 'state' | 'deployment_id' | 'restarts' | 'started_at'> & {
-  deployment_seq: number;
-};
+type ListedInstance = Pick<
+  InstanceRow,
+  'id' | 'process' | 'index' | 'state' | 'deployment_id' | 'restarts' | 'started_at' | 'memory_bytes'
+> & { deployment_seq: number };
 
-export async function listAppInstances(
-  db: Db,
-  { tenantId, appId }: AppRef,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ rows: ListedInstance[]; total: number }> {
+export async function listAppInstances(db: Db, { tenantId, appId }: AppRef): Promise<ListedInstance[]> {
   const { rows } = await sql<ListedInstance>`
-    select i.id, i.state, i.deployment_id, d.seq as deployment_seq, i.restarts, i.started_at
+    select i.id, i.process, i.index, i.state, i.memory_bytes::float8 as memory_bytes, i.restarts, i.deployment_id,
+      d.seq as deployment_seq, i.started_at
     from svc.app_instances i join svc.deployments d on d.id = i.deployment_id
     where i.tenant_id = ${tenantId} and i.app_id = ${appId}
-    order by i.started_at, i.id`.execute(db);
-  return { rows: rows.slice(offset, offset + limit), total: rows.length };
+    order by i.process <> 'web', i.process, d.seq, i.index, i.id`.execute(db);
+  return rows;
 }
 
 export async function saveStarted(
@@ -125,67 +127,11 @@ export async function abandonInstances(tx: Tx, deploymentId: string): Promise<vo
     where deployment_id = ${deploymentId}`.execute(tx);
 }
 
-/** Instances at the node that are not of a live deployment of a running app. */
-export async function drainObsoleteInstances(db: Db, node: string): Promise<string[]> {
-  const { rows } = await sql<{ appId: string }>`
-    update svc.app_instances i set state = 'draining', draining_at = now()
-    where i.node = ${node} and i.state = 'ready' and not exists (
-      select from svc.apps a where a.id = i.app_id and a.live_deployment_id = i.deployment_id
-        and a.record = 'active' and a.runtime = 'running')
-    returning i.app_id as "appId"`.execute(db);
-  return rows.map(({ appId }) => appId);
-}
-
 /** Instances of server processes that stopped responding. */
 export async function deleteLostInstances(db: Db): Promise<void> {
   await sql`
     delete from svc.app_instances
     where confirmed_at < now() - make_interval(secs => ${lostSeconds})`.execute(db);
-}
-
-export interface UnservedApp extends AppRef {
-  deploymentId: string;
-}
-
-/** Apps that should run and have no confirmed instance. */
-export async function listUnservedApps(db: Db, runtime: string): Promise<UnservedApp[]> {
-  const { rows } = await sql<UnservedApp>`
-    select a.tenant_id as "tenantId", a.id as "appId", d.id as "deploymentId"
-    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
-    where a.live_deployment_id is not null and a.record = 'active' and a.runtime = 'running'
-      and d.method <> 'static' and d.runtime = ${runtime}
-      and not exists (select from svc.app_instances i where i.deployment_id = d.id
-        and i.state in ('starting', 'ready')
-        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds}))
-    order by d.live_at limit 200`.execute(db);
-  return rows;
-}
-
-export async function hasAnythingToRun(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ is: boolean }>`
-    select exists (select from svc.app_instances) or exists (
-      select from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
-      where a.record = 'active' and a.runtime = 'running' and d.method <> 'static') as is`.execute(db);
-  return rows[0]?.is === true;
-}
-
-/** False if the app is served by now. Locks the app's row and deletes the rows of its lost instances. */
-export async function claimUnservedApp(tx: Db, { tenantId, appId, deploymentId }: UnservedApp) {
-  await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(
-    tx,
-  );
-  // A second statement: one that waits for a lock sees the other tables as they were before the wait.
-  const { rows } = await sql`
-    select from svc.apps a where a.tenant_id = ${tenantId} and a.id = ${appId}
-      and a.live_deployment_id = ${deploymentId} and a.record = 'active' and a.runtime = 'running'
-      and not exists (select from svc.app_instances i where i.deployment_id = ${deploymentId}
-        and i.state in ('starting', 'ready')
-        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds}))`.execute(tx);
-  if (rows.length === 0) return false;
-  await sql`delete from svc.app_instances where deployment_id = ${deploymentId} and state <> 'draining'`.execute(
-    tx,
-  );
-  return true;
 }
 
 export async function deleteNodeInstances(

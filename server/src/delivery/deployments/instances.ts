@@ -3,25 +3,25 @@ import type { Db } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import type { InstanceRef } from '../../drivers/runtime/runtime.ts';
 import type { RunMode } from '../../http/router.ts';
-import { frameworkEnv } from '../env/framework-env.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
 import { secretValues } from './build-deployment.ts';
-import { checkHealth } from './check-health.ts';
+import { checkHealth, waitUntilSteady } from './check-health.ts';
 import { DeploymentFailure, rejectOnAbort } from './claimed-work.ts';
-import { loadDeployedApp } from './deployment-record.ts';
 import type { DeploymentDeps } from './deps.ts';
 
 import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
-import { healthSettings } from './rules.ts';
+import { healthSettings, type InstanceSlot } from './rules.ts';
+import { loadRunSettings } from './run-settings.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
 
 /** The instances that this server process runs. */
-const serviceVariables = ['DATABASE_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
-
 export interface Instances {
   isStarting(id: string): boolean;
-  /** Starts an instance whose row is `starting` and waits until it is healthy. A failure deletes the row. */
-  start(id: string, row: DeploymentRow, signal: AbortSignal): Promise<void>;
+  /**
+   * Starts instances whose rows are `starting` and waits until all are healthy. A failure deletes the row of its instance and
+   * ends the starts of the others; those that are healthy stay.
+   */
+  start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
   /** Continues the log of an instance that an earlier server process has started. */
   resumeLog(instance: InstanceRow): Promise<void>;
   /** Stops the instance, if it exists, and deletes its row. */
@@ -30,7 +30,12 @@ export interface Instances {
   close(): Promise<void>;
 }
 
+export interface PlannedInstance extends InstanceSlot {
+  id: string;
+}
+
 const graceMs = 10_000;
+const concurrentStartsMax = 4;
 
 export function createInstances(
   deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime' | 'logs' | 'environment'>,
@@ -40,36 +45,24 @@ export function createInstances(
   const stopping = new Map<string, Promise<void>>();
   const logs = new Map<string, OpenLog>();
 
-  async function startInRuntime(id: string, row: DeploymentRow, signal: AbortSignal) {
-    const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
-    if (!artifact) throw new DeploymentFailure('internal', 'start', 'The artifact does not exist.');
-    if (row.runtime !== runtime.kind)
-      throw new DeploymentFailure(
-        'runtime_unsupported',
-        'start',
-        'It was built for another runtime: deploy again.',
-      );
-    const app = await loadDeployedApp(db, { tenantId, appId });
-    const own = await deps.environment.own(row);
-    const given = await deps.environment.platform(row, 'run');
-    const platform = runtime.adaptVariables?.(given) ?? given;
-    const secrets = secretValues({ ...own, ...platform });
+  async function startInRuntime(
+    { id, process, index }: PlannedInstance,
+    row: DeploymentRow,
+    signal: AbortSignal,
+  ) {
+    const identity = await deps.environment.identity(row, id);
+    const { secrets, env, ...settings } = await loadRunSettings(deps, row, identity);
     await logs.get(id)?.close();
-    const log = deps.logs.open({ appId, deploymentId, source: 'app', secrets });
+    const { appId, deploymentId } = settings;
+    const log = deps.logs.open({ appId, deploymentId, source: 'app', process, secrets });
     logs.set(id, log);
     return runtime.start({
+      ...settings,
       instanceId: id,
-      tenantId,
-      appId,
-      deploymentId,
-      number: app.number,
-      limits: app.limits,
-      method: row.method,
-      artifact,
+      command: row.start_with?.processes?.[process]?.command ?? undefined,
       log: log.sink,
       signal,
-      env: { ...frameworkEnv(start_with?.framework, given).run, ...start_with?.env, ...platform, ...own },
-      services: serviceVariables.flatMap((name) => platform[name] ?? []),
+      env: { ...env, SVC_PROCESS: process, SVC_INSTANCE: String(index) },
     });
   }
 
@@ -97,16 +90,44 @@ export function createInstances(
       await deleteInstanceRow(db, id);
     });
 
-  async function resumeLog({ id, handle, tenant_id: tenantId, app_id: appId, deployment_id }: InstanceRow) {
+  async function resumeLog(instance: InstanceRow) {
+    const { id, handle, tenant_id: tenantId, app_id: appId, deployment_id, process } = instance;
     if (!runtime.resumeLog || logs.has(id) || starting.has(id) || stopping.has(id)) return;
     const row = await findDeploymentRow(db, { tenantId, appId }, deployment_id);
     if (!row) return;
     const own = await deps.environment.own(row);
     const secrets = secretValues({ ...own, ...(await deps.environment.platform(row, 'run')) });
     if (logs.has(id)) return;
-    const log = deps.logs.open({ appId, deploymentId: deployment_id, source: 'app', secrets });
+    const log = deps.logs.open({ appId, deploymentId: deployment_id, source: 'app', process, secrets });
     logs.set(id, log);
     await runtime.resumeLog({ instanceId: id, handle: handle ?? {} }, log.sink);
+  }
+
+  async function startOne(instance: PlannedInstance, row: DeploymentRow, signal: AbortSignal) {
+    const { id, process } = instance;
+    let handle: InstanceRef['handle'] = {};
+    try {
+      const started = await rejectOnAbort(startInRuntime(instance, row, signal), signal);
+      handle = started.handle;
+      const hasPort = process === 'web';
+      if (!(await saveStarted(db, { id, handle, address: hasPort ? started.address : null })))
+        throw new DeploymentFailure('internal', 'start', 'The instance was stopped during its start.');
+      const getState = () => runtime.getState({ instanceId: id, handle });
+      if (!hasPort) return await waitUntilSteady({ process, getState, signal });
+      const address = await checkHealth({
+        address: started.address,
+        ...healthSettings(row),
+        getState,
+        signal,
+      });
+      if (address !== started.address) await saveStarted(db, { id, handle, address });
+    } catch (error) {
+      if (error instanceof DeploymentFailure) error.lines = logs.get(id)?.last() ?? [];
+      await stop({ id, handle }).catch((cause: unknown) =>
+        deps.log.warn({ err: cause, instance: id }, 'stop of an instance failed'),
+      );
+      throw error;
+    }
   }
 
   return {
@@ -114,31 +135,25 @@ export function createInstances(
     resumeLog,
     stop,
     stopOrphan: (instance) => once(instance.instanceId, () => stopInRuntime(instance)),
-    async start(id, row, signal) {
-      starting.add(id);
-      let handle: InstanceRef['handle'] = {};
-      try {
-        const started = await rejectOnAbort(startInRuntime(id, row, signal), signal);
-        handle = started.handle;
-        if (!(await saveStarted(db, { id, ...started })))
-          throw new DeploymentFailure('internal', 'start', 'The instance was stopped during its start.');
-        const getState = () => runtime.getState({ instanceId: id, handle });
-        const address = await checkHealth({
-          address: started.address,
-          ...healthSettings(row),
-          getState,
-          signal,
-        });
-        if (address !== started.address) await saveStarted(db, { id, handle, address });
-      } catch (error) {
-        if (error instanceof DeploymentFailure) error.lines = logs.get(id)?.last() ?? [];
-        await stop({ id, handle }).catch((cause: unknown) =>
-          deps.log.warn({ err: cause, instance: id }, 'stop of an instance failed'),
-        );
-        throw error;
-      } finally {
-        starting.delete(id);
-      }
+    async start(planned, row, signal) {
+      const others = new AbortController();
+      const whole = AbortSignal.any([signal, others.signal]);
+      const errors: unknown[] = [];
+      const queue = planned.values();
+      const startNext = async () => {
+        for (const instance of queue) {
+          if (errors.length > 0) return;
+          await startOne(instance, row, whole).catch((error: unknown) => {
+            errors.push(error);
+            others.abort(new Error('Another instance did not start.'));
+          });
+        }
+      };
+      // Until all have started, the reconciler confirms those that wait for others, too.
+      for (const { id } of planned) starting.add(id);
+      await Promise.all(Array.from({ length: concurrentStartsMax }, startNext));
+      for (const { id } of planned) starting.delete(id);
+      if (errors.length > 0) throw errors[0];
     },
     async close() {
       await Promise.allSettled([...stopping.values()]);
@@ -168,6 +183,7 @@ export function deploymentRequest(
 
 interface ClaimedSample extends InstanceRef {
   appId: string;
+  process: string;
   /** Identifies the sample: a result that arrives after a newer one began is ignored. */
   sample: string;
 }
@@ -183,7 +199,7 @@ export async function claimSamples(db: Db, node: string): Promise<ClaimedSample[
       where node = ${node} and handle is not null
         and (sampled_at is null or sampled_at < clock_timestamp() - make_interval(secs => ${sampleGapSeconds}))
       for update skip locked)
-    returning id as "instanceId", handle, app_id as "appId", sampled_at::text as sample`.execute(db);
+    returning id as "instanceId", handle, app_id as "appId", process, sampled_at::text as sample`.execute(db);
   return rows;
 }
 
@@ -191,10 +207,10 @@ export async function claimSamples(db: Db, node: string): Promise<ClaimedSample[
 export async function addCpuTime(
   db: Db,
   { instanceId, sample }: Pick<ClaimedSample, 'instanceId' | 'sample'>,
-  cpuMs: number,
+  { cpuMs, memoryBytes }: { cpuMs: number; memoryBytes: number },
 ): Promise<number | null> {
   const { rows } = await sql<{ more: number }>`
-    update svc.app_instances i set cpu_ms = ${Math.round(cpuMs)}
+    update svc.app_instances i set cpu_ms = ${Math.round(cpuMs)}, memory_bytes = ${Math.round(memoryBytes)}
     from (select id, cpu_ms from svc.app_instances
       where id = ${instanceId} and sampled_at = ${sample}::timestamptz for update) before
     where i.id = before.id

@@ -70,7 +70,8 @@ describe('resuming an app', () => {
     const first = await live(t, 'one');
     await t.mutate(suspendApp);
     await stopped(t);
-    await t.mutate((ctx) => changeEnv(ctx, { set: { GREETING: 'since then' }, unset: [] }, testUrls));
+    const change = { set: { GREETING: 'since then' }, unset: [], environment: 'production' as const };
+    await t.mutate((ctx) => changeEnv(ctx, change, testUrls));
     const halt = haltAt(halts, 'start', t);
     expect(await t.mutate(resume)).toMatchObject({ runtime: 'suspended' });
     expect(await t.mutate(resume)).toMatchObject({ runtime: 'suspended', changed: false });

@@ -35,6 +35,7 @@ export async function restoreAddress(
 /** For other slices, which must not import the store. */
 export const findLiveDeployment: typeof findLiveDeploymentRow = findLiveDeploymentRow;
 export const findReleaseDeployment: typeof findDeploymentOfRelease = findDeploymentOfRelease;
+export const findDeployment: typeof findDeploymentRow = findDeploymentRow;
 
 /** The live deployment that responds instead of the app's site. */
 export async function findLiveProcess(

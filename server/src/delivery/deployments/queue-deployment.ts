@@ -12,6 +12,7 @@ import {
   type DeploymentRow,
   findDeploymentRow,
   findNewestDeployment,
+  findReviews,
   insertDeploymentRow,
   listDeploymentRows,
   listRowsWithArtifact,
@@ -63,7 +64,8 @@ export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): P
     created_at: ctx.now,
   });
   const tenant = await findTenant(ctx, { ref: tenantId });
-  if (needsReview(row, app.visibility, tenant?.review_deployments ?? 'all'))
+  const isReviewedSite = row.method === 'static' && row.source !== 'artifact' && app.visibility !== 'private';
+  if (isReviewedSite || needsReview(row, app.visibility, tenant?.review_deployments ?? 'all'))
     ctx.warn('The deployment waits for a review before it goes live, because other people can see the app.');
   ctx.audit({
     action: 'deployments.create',
@@ -88,7 +90,10 @@ export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): P
 
 /** Passed to git-connections, which must not import this slice. */
 export const pushDeployments: PushDeployments = {
-  find: findDeploymentRow,
+  async find(db, app, id) {
+    const row = await findDeploymentRow(db, app, id);
+    return row && { ...row, review: (await findReviews(db, [row])).get(id)?.status ?? null };
+  },
   findNewest: findNewestDeployment,
   deploy: (ctx, push) => queueDeployment(ctx, { ...push, trigger: 'push', source: 'repository' }),
 };

@@ -7,21 +7,25 @@ import { type Draining, isDrained } from './check-health.ts';
 import type { DeploymentDeps } from './deps.ts';
 import type { Instances } from './instances.ts';
 import {
-  claimUnservedApp,
   clearAddress,
   confirmInstances,
   deleteInstanceRow,
   deleteLostInstances,
-  drainObsoleteInstances,
-  hasAnythingToRun,
   type InstanceRow,
   insertInstanceRow,
   listNodeInstances,
-  listUnservedApps,
   saveReady,
-  type UnservedApp,
 } from './instances-store.ts';
 import { restoreAddress } from './live-deployment.ts';
+import { putToSleep } from './processes-store.ts';
+import {
+  claimMissingInstance,
+  drainObsoleteInstances,
+  hasAnythingToRun,
+  listMissingInstances,
+  listMissingReviews,
+  type MissingInstance,
+} from './reconcile-store.ts';
 import { releaseMsMax } from './rules.ts';
 import { findDeploymentRow } from './store.ts';
 
@@ -37,6 +41,7 @@ const intervalMs = 2_000;
 const idleMs = 15_000;
 const confirmEveryMs = 5_000;
 const orphansEveryMs = 10_000;
+const sleepEveryMs = 5_000;
 const sampleEveryMs = 10_000;
 const concurrentStartsMax = 4;
 /** A start that takes longer no longer counts towards the limit. */
@@ -51,13 +56,14 @@ export function createReconciler(
   const { db, log, runtime } = deps;
   const stopping = new AbortController();
   const tasks = new Map<string, Promise<void>>();
-  /** By app, when its start began. */
+  /** By instance to start, when its start began. */
   const starts = new Map<string, number>();
   const backOff = new Map<string, { until: number; ms: number }>();
   const last = {
     confirmed: Number.NEGATIVE_INFINITY,
     orphans: Number.NEGATIVE_INFINITY,
     sampled: Number.NEGATIVE_INFINITY,
+    slept: Number.NEGATIVE_INFINITY,
   };
   let timer: Timer | undefined;
   let round: Promise<unknown> | null = null;
@@ -78,13 +84,15 @@ export function createReconciler(
   async function reconcile(): Promise<number> {
     isWoken = false;
     try {
+      if (isDue('slept', sleepEveryMs)) await sleep();
       for (const appId of await drainObsoleteInstances(db, runtime.node)) await invalidateApp(appId);
       const rows = await listNodeInstances(db, runtime.node);
       if (isDue('confirmed', confirmEveryMs)) await confirm(rows);
       if (isDue('orphans', orphansEveryMs)) await stopOrphans();
       if (isDue('sampled', sampleEveryMs)) background('sample', deps.sample);
       for (const row of rows) if (row.state === 'draining') drain(row);
-      for (const app of await listUnservedApps(db, runtime.kind)) serve(app);
+      for (const missing of await listMissingInstances(db, runtime.kind)) startMissing(missing);
+      for (const missing of await listMissingReviews(db, runtime.kind)) startMissing(missing);
       if (!(await hasAnythingToRun(db))) return idleMs;
     } catch (error) {
       if (!stopping.signal.aborted) log.warn({ err: error }, 'reconcile failed');
@@ -99,6 +107,13 @@ export function createReconciler(
     return true;
   }
 
+  async function sleep(): Promise<void> {
+    for (const appId of await putToSleep(db)) {
+      log.info({ app: appId }, 'app fell asleep');
+      await invalidateApp(appId);
+    }
+  }
+
   async function confirm(rows: readonly InstanceRow[]): Promise<void> {
     const seen: { id: string; restarts: number }[] = [];
     for (const row of rows) {
@@ -106,7 +121,7 @@ export function createReconciler(
       if (row.state === 'starting' && !instances.isStarting(row.id)) continue;
       const now = await runtime.getState({ instanceId: row.id, handle: row.handle ?? {} });
       if (now.state === 'running') await instances.resumeLog(row);
-      if (row.state === 'ready') await updateRouting(row, now);
+      if (row.state === 'ready' && row.process === 'web') await updateRouting(row, now);
       if (now.state === 'running' || now.state === 'restarting' || instances.isStarting(row.id))
         seen.push({ id: row.id, restarts: now.state === 'gone' ? 0 : now.restarts });
       // In the background: an instance that does not stop must not delay the others.
@@ -132,7 +147,7 @@ export function createReconciler(
       });
   }
 
-  /** Deletes the instance; the app is then listed as unserved and gets a new one. */
+  /** Deletes the instance; it is then listed as missing and gets a successor. */
   async function replace(row: InstanceRow, reason: string): Promise<void> {
     log.info({ app: row.app_id, instance: row.id, reason }, 'instance replaced');
     await instances.stop(row);
@@ -155,43 +170,52 @@ export function createReconciler(
       background(row.id, () => instances.stop(row));
   }
 
-  function serve(app: UnservedApp): void {
-    const wait = backOff.get(app.appId);
+  function startMissing(missing: MissingInstance): void {
+    const key = `${missing.deploymentId} ${missing.process} ${missing.index}`;
+    const wait = backOff.get(key);
     if (wait && performance.now() < wait.until) return;
     const now = performance.now();
     if ([...starts.values()].filter((at) => now - at < startMsMax).length >= concurrentStartsMax) return;
-    if (!starts.has(app.appId)) starts.set(app.appId, now);
-    background(`serve ${app.appId}`, () => startApp(app).finally(() => starts.delete(app.appId)));
+    if (!starts.has(key)) starts.set(key, now);
+    background(`start ${key}`, () => start(missing, key).finally(() => starts.delete(key)));
   }
 
-  async function startApp(app: UnservedApp): Promise<void> {
-    const row = await findDeploymentRow(db, app, app.deploymentId);
+  async function start(missing: MissingInstance, key: string): Promise<void> {
+    const { appId, process, index } = missing;
+    const row = await findDeploymentRow(db, missing, missing.deploymentId);
     if (!row) return;
-    const id = await claim(app);
+    const id = await claim(missing);
     if (id === null) return;
     try {
       const late = AbortSignal.timeout(releaseMsMax(row));
-      await instances.start(id, row, AbortSignal.any([stopping.signal, late]));
+      await instances.start([{ id, process, index }], row, AbortSignal.any([stopping.signal, late]));
       // False if the app was suspended or replaced meanwhile.
-      if (await saveReady(db, id)) await invalidateApp(app.appId);
+      if (await saveReady(db, id)) await invalidateApp(appId);
     } catch (error) {
       if (stopping.signal.aborted) return;
-      const ms = Math.min((backOff.get(app.appId)?.ms ?? backOffMs.first / 2) * 2, backOffMs.max);
-      backOff.set(app.appId, { until: performance.now() + ms, ms });
-      log.warn({ err: error, app: app.appId, retry_in_ms: ms }, 'start of an app failed');
+      const ms = Math.min((backOff.get(key)?.ms ?? backOffMs.first / 2) * 2, backOffMs.max);
+      backOff.set(key, { until: performance.now() + ms, ms });
+      log.warn({ err: error, app: appId, process, index, retry_in_ms: ms }, 'start of an app failed');
       return;
     }
-    backOff.delete(app.appId);
+    backOff.delete(key);
     wake();
   }
 
-  async function claim(app: UnservedApp): Promise<string | null> {
-    const { tenantId, appId, deploymentId } = app;
+  async function claim(missing: MissingInstance): Promise<string | null> {
+    const { tenantId, appId, deploymentId, process, index } = missing;
     const id = Bun.randomUUIDv7();
     const isClaimed = await db.transaction().execute(async (tx) => {
-      if (!(await claimUnservedApp(tx, app))) return false;
-      const row = { id, tenant_id: tenantId, app_id: appId, deployment_id: deploymentId, node: runtime.node };
-      await insertInstanceRow(tx, row);
+      if (!(await claimMissingInstance(tx, missing))) return false;
+      await insertInstanceRow(tx, {
+        id,
+        tenant_id: tenantId,
+        app_id: appId,
+        deployment_id: deploymentId,
+        node: runtime.node,
+        process,
+        index,
+      });
       return true;
     });
     return isClaimed ? id : null;

@@ -19,7 +19,17 @@ import {
   listDeploymentInstances,
   saveReady,
 } from './instances-store.ts';
-import { isOvertaken, needsReview, releaseMsMax } from './rules.ts';
+import { listScales } from './processes-store.ts';
+import {
+  type InstanceSlot,
+  instanceSlots,
+  isOvertaken,
+  needsReview,
+  processScales,
+  releaseMsMax,
+  replacedScales,
+} from './rules.ts';
+import { loadRunSettings } from './run-settings.ts';
 import {
   type DeploymentRow,
   findDeploymentRow,
@@ -30,9 +40,13 @@ import {
 
 /**
  * In the state `releasing` a deployment cannot be canceled, and its app cannot be archived or deleted. A site that needs a
- * review stays `built`, because its release replaces nothing. Answers `built` where the deployment must wait for a review.
+ * review stays `built`, because its release replaces nothing. Answers `built` where the deployment must wait for a review. With
+ * a release command the deployment stays `built` too, at the step `release`: it can be canceled while the command runs.
  */
-export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'canceled' | 'skipped' | 'built'> {
+export function beginRelease(
+  work: ClaimedWork,
+  { isReleaseCommandDone = false } = {},
+): Promise<DeploymentRow | 'canceled' | 'skipped' | 'built'> {
   return withLease(work, 'deployments.release', async (ctx, { row }) => {
     const appRef = toAppRef(row);
     const app = await lockApp(ctx.db, appRef.tenantId, appRef.appId);
@@ -41,6 +55,11 @@ export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'cancel
     if (isOvertaken(row, await findLiveDeploymentRow(ctx.db, appRef))) return 'skipped';
     const tenant = await findTenant(ctx, { ref: appRef.tenantId });
     if (needsReview(row, app.visibility, tenant?.review_deployments ?? 'all')) return 'built';
+    if (!isReleaseCommandDone && releaseCommand(row) !== null) {
+      const set = { step: 'release' } as const;
+      await updateDeploymentRow(ctx.db, row, set);
+      return { ...row, ...set };
+    }
     const isStatic = row.method === 'static';
     const planned = {
       ...appRef,
@@ -57,6 +76,32 @@ export function beginRelease(work: ClaimedWork): Promise<DeploymentRow | 'cancel
     return { ...row, ...set };
   });
 }
+
+/** Of a new build. A rollback, restart or resume has a build that was live before. */
+function releaseCommand({ kind, start_with }: DeploymentRow): string | null {
+  return kind === 'deploy' ? (start_with?.release ?? null) : null;
+}
+
+/** A deployment that another server resumes runs it again. */
+export async function runReleaseCommand(work: ClaimedWork, row: DeploymentRow): Promise<void> {
+  const { deps, log, signal } = work;
+  const command = releaseCommand(row);
+  if (command === null) return;
+  log.sink('platform', `$ ${command}`);
+  // Of an attempt that another server has lost.
+  await deps.runtime.stop({ instanceId: row.id, handle: {} }, { graceMs: 0 });
+  const timeoutMs = releaseCommandMinutesMax * 60_000;
+  await deps.environment.endCommandIdentity(row.app_id, row.id);
+  const identity = await deps.environment.commandIdentity(row, { commandId: row.id, timeoutMs });
+  const { secrets: _, ...settings } = await loadRunSettings(deps, row, identity);
+  const { exitCode, how } = await deps.runtime
+    .run({ ...settings, runId: row.id, command, timeoutMs, log: log.sink, signal })
+    .finally(() => deps.environment.endCommandIdentity(row.app_id, row.id));
+  if (exitCode !== 0)
+    throw new DeploymentFailure('release_failed', 'release', `The release command “${command}” ${how}.`);
+}
+
+const releaseCommandMinutesMax = 30;
 
 /** Needs a limit because a release can be neither canceled nor stopped. */
 export async function releaseWithTimeout(
@@ -96,11 +141,14 @@ export async function releaseStatic(work: ClaimedWork, row: DeploymentRow, site:
     log.sink('platform', 'Released and live.');
     return;
   }
-  const next =
-    released.outcome === 'staged'
-      ? 'It is staged: request its promotion with svc apps static releases promote-request; another person approves it.'
-      : 'Other people can see the app, so a review is required: enable staging, stage the release and request its promotion.';
-  log.sink('platform', `Release ${released.releaseId} is created, but not active yet. ${next}`);
+  if ((await deps.sites.submit(row, released.releaseId)) === 'overtaken') {
+    log.sink('platform', 'A newer release waits for a review already.');
+    return endDeployment(work, { state: 'skipped' });
+  }
+  log.sink(
+    'platform',
+    'Other people can see the app: the release is staged, and an admin must approve it first.',
+  );
   await endDeployment(work, { state: 'built', releaseId: released.releaseId });
 }
 
@@ -114,22 +162,40 @@ function makeRelease({ deps, signal }: ClaimedWork, row: DeploymentRow, site: Bu
   return deps.sites.release(row, site, signal);
 }
 
-/** Starts an instance beside the live one, waits until it is healthy and then switches to it. */
-export async function releaseInstance(work: ClaimedWork, row: DeploymentRow): Promise<void> {
+/** Starts its instances beside the live ones, waits until all are healthy and then switches to them. */
+export async function releaseInstances(work: ClaimedWork, row: DeploymentRow): Promise<void> {
   const { deps, instances, log, signal } = work;
   await stopLeftoverInstances(work);
-  const id = Bun.randomUUIDv7();
   const { tenant_id, app_id, id: deployment_id } = row;
-  await insertInstanceRow(deps.db, { id, tenant_id, app_id, deployment_id, node: deps.runtime.node });
-  log.sink('platform', 'Starting …');
-  await instances.start(id, row, signal);
+  const scales = await listScales(deps.db, toAppRef(row));
+  for (const process of replacedScales(row)) scales.delete(process);
+  const planned = instanceSlots(processScales(row, scales)).map((slot) => ({
+    ...slot,
+    id: Bun.randomUUIDv7(),
+  }));
+  for (const slot of planned)
+    await insertInstanceRow(deps.db, {
+      ...slot,
+      tenant_id,
+      app_id,
+      deployment_id,
+      node: deps.runtime.node,
+    });
+  log.sink('platform', planned.length > 1 ? `Starting ${describeSlots(planned)} …` : 'Starting …');
+  await instances.start(planned, row, signal);
   await advance(work, 'releasing', { step: 'switch' });
   await withLease(work, 'deployments.live', async (ctx, locked) => {
-    if (locked.row.state !== 'releasing' || !(await saveReady(ctx.db, id))) throw new LeaseLost();
+    if (locked.row.state !== 'releasing') throw new LeaseLost();
+    for (const { id } of planned) if (!(await saveReady(ctx.db, id))) throw new LeaseLost();
     await drainAppInstances(ctx.db, toAppRef(row), { except: deployment_id });
     await goLive(ctx, locked);
   });
   log.sink('platform', 'Healthy and live.');
+}
+
+function describeSlots(planned: readonly InstanceSlot[]): string {
+  const counts = Map.groupBy(planned, ({ process }) => process);
+  return [...counts].map(([process, { length }]) => `${length} × ${process}`).join(', ');
 }
 
 /** Instances of an earlier attempt. Those of other nodes are stopped there, because their row is gone. */

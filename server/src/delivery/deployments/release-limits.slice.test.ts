@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { patientMs } from '../../../../scripts/patience.ts';
 import { until } from '../testing.ts';
 import { type Halts, useDeployments } from './testing.ts';
 
@@ -23,7 +24,7 @@ test('apps that never become healthy do not block other deployments', async () =
 });
 
 test('a release that takes too long fails and unblocks the app', async () => {
-  const server = await start({ releaseMsMax: () => 1_500 });
+  const server = await start({ releaseMsMax: () => patientMs(500) });
   const t = await newWorld();
   const { id } = await t.deploy(unwell());
   expect(await t.reaches(id, 'failed', 'live')).toMatchObject({
@@ -37,7 +38,7 @@ test('a release that takes too long fails and unblocks the app', async () => {
 
 test('a runtime whose start never returns does not block the deployment forever', async () => {
   const halts: Halts = {};
-  await start({ halts, releaseMsMax: () => 1_500 });
+  await start({ halts, releaseMsMax: () => patientMs(500) });
   const t = await newWorld();
   const stuck = halt(halts, 'start', t, { onAbort: 'hangs' });
   const { id } = await t.deploy(nodeApp('one'));
@@ -50,7 +51,7 @@ test('a runtime whose start never returns does not block the deployment forever'
 });
 
 test('a runtime that cannot stop an instance does not keep the deployment open', async () => {
-  const server = await start({ releaseMsMax: () => 1_500 });
+  const server = await start({ releaseMsMax: () => patientMs(500) });
   const { stop } = server.deps.runtime;
   let refused = 0;
   server.deps.runtime.stop = async () => {
@@ -63,8 +64,10 @@ test('a runtime that cannot stop an instance does not keep the deployment open',
   expect(refused).toBeGreaterThan(0);
   server.deps.runtime.stop = stop;
   await until(async () => (await t.instances(server)).length === 0);
-  const { rows } = await sql`select from svc.app_instances where app_id = ${t.app.id}`.execute(database.db);
-  expect(rows).toEqual([]);
+  await until(async () => {
+    const { rows } = await sql`select from svc.app_instances where app_id = ${t.app.id}`.execute(database.db);
+    return rows.length === 0;
+  });
 });
 
 test('tenants without running deployments go first', async () => {

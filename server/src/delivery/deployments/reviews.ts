@@ -1,11 +1,23 @@
+import { CompiledQuery } from 'kysely';
 import type { AppAccess, AppRef, MutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { notifySql } from '../../core/invalidation.ts';
 import { fail } from '../../core/problem.ts';
 import { endDeploymentRow } from './artifacts.ts';
+import { abandonInstances } from './instances-store.ts';
+import { markOpened } from './reconcile-store.ts';
 import { deploymentName, workTag } from './rules.ts';
+import { listSourceChanges } from './sources-store.ts';
 import { findWaitingDeployment, lockDeploymentRow, lockOpenRows, updateDeploymentRow } from './store.ts';
 
 /** For other slices, which must not import the store. */
 export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
+export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
+
+/** Starts what a reviewer looks at, and lets it run a while longer. */
+export async function openForReview(db: Db, deploymentId: string): Promise<void> {
+  if (await markOpened(db, deploymentId)) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
+}
 
 /** Opens the deployment again: a worker releases exactly what was built. Caller must hold the app's row lock. */
 export async function startReviewedDeployment(
@@ -49,6 +61,7 @@ export async function endReviewedDeployment(
   const row = await lockDeploymentRow(ctx.db, app, id);
   if (row?.state !== 'built' || row.ended_at === null) return;
   await endDeploymentRow(ctx, row, { state });
+  await abandonInstances(ctx.db, id);
   ctx.audit({
     action: 'deployments.end',
     appId: app.appId,

@@ -8,12 +8,12 @@ import {
   createDeployment,
   getDeployment,
   listDeployments,
-  listInstances,
   requireSupportedMethod,
   restartApp,
   rollbackDeployment,
 } from './deployments.ts';
 import { type DeploymentRequest, deploymentRequest } from './instances.ts';
+import { listInstances, scaleApp } from './processes.ts';
 
 export const deploymentRoutes = ({
   runtime,
@@ -25,6 +25,7 @@ export const deploymentRoutes = ({
     cancelDeployment: (ctx, { params }) => cancelDeployment(ctx, { id: params.deployment }, urls),
     restartApp: (ctx) => restartApp(ctx, { ...urls, runtime }),
     listInstances: (ctx, { query }) => listInstances(ctx, query),
+    scaleApp: (ctx, { body }) => scaleApp(ctx, body),
     rollbackDeployment: (ctx, { params }) =>
       rollbackDeployment(ctx, { id: params.deployment }, { ...urls, runtime }),
   }),

@@ -9,9 +9,12 @@ import {
   drainMsMin,
   expiredArtifacts,
   healthSettings,
+  instanceSlots,
   isArtifactUsed,
   isOvertaken,
+  processScales,
   releaseMsMax,
+  replacedScales,
   rollbackObstacle,
 } from './rules.ts';
 
@@ -130,4 +133,42 @@ test('any response below 500 is healthy; a health path requires success', () => 
 
 test('values are hidden in logs, except those that everyone who sees the app knows', () => {
   expect(secretValues({ TOKEN: 'abcdef', SVC_APP: 'my-app-1', NODE_ENV: 'production' })).toEqual(['abcdef']);
+});
+
+describe('the number of instances', () => {
+  const start_with = {
+    health: { path: null, timeoutMs: 1 },
+    env: {},
+    processes: {
+      worker: { command: 'a', instances: null },
+      web: { command: null, instances: 2 },
+      clock: { command: 'b', instances: 0 },
+    },
+  };
+  const row = { method: 'docker', kind: 'deploy', start_with } as const;
+
+  test('is what was scaled, else what svc.yaml says, else 1, with web first', () => {
+    const scales = new Map([
+      ['clock', 3],
+      ['gone', 4],
+    ]);
+    expect(processScales(row, scales)).toEqual([
+      { process: 'web', instances: 2, set_by: 'manifest' },
+      { process: 'worker', instances: 1, set_by: 'default' },
+      { process: 'clock', instances: 3, set_by: 'scale' },
+    ]);
+    expect(processScales({ ...row, start_with: null }, scales)).toEqual([
+      { process: 'web', instances: 1, set_by: 'default' },
+    ]);
+    expect(processScales({ ...row, method: 'static' }, scales)).toEqual([]);
+    expect(
+      instanceSlots(processScales(row, new Map())).map((slot) => `${slot.process}${slot.index}`),
+    ).toEqual(['web1', 'web2', 'worker1']);
+  });
+
+  test('that was scaled gives way to a new svc.yaml, not to an earlier build', () => {
+    expect(replacedScales(row).sort()).toEqual(['clock', 'web']);
+    for (const kind of ['rollback', 'restart', 'resume'] as const)
+      expect(replacedScales({ ...row, kind })).toEqual([]);
+  });
 });

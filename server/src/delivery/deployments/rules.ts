@@ -2,6 +2,7 @@ import {
   artifactsKeptMax,
   deploymentLeaseSeconds,
   healthTimeoutSecondsDefault,
+  type scaleSources,
 } from '@svc/contract/deployments.ts';
 import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
 import type { AppRow } from '../../apps/record/find-app.ts';
@@ -111,11 +112,58 @@ export function releaseMsMax(row: Pick<DeploymentRow, 'start_with'>): number {
 }
 const releaseMs = { beside: 2 * 60_000, max: 15 * 60_000 };
 
+export interface ProcessScale {
+  process: string;
+  instances: number;
+  set_by: (typeof scaleSources)[number];
+}
+
+/** How many instances of each process run, `web` first. `reconcile-store.ts` says the same in SQL. */
+export function processScales(
+  { method, start_with }: Pick<DeploymentRow, 'method' | 'start_with'>,
+  scales: ReadonlyMap<string, number>,
+): ProcessScale[] {
+  if (method === 'static') return [];
+  const planned = Object.entries(start_with?.processes ?? { web: { instances: null } });
+  return planned
+    .map(([process, { instances }]): ProcessScale => {
+      const scaled = scales.get(process);
+      if (scaled !== undefined) return { process, instances: scaled, set_by: 'scale' };
+      return { process, instances: instances ?? 1, set_by: instances === null ? 'default' : 'manifest' };
+    })
+    .sort((one, other) => Number(other.process === 'web') - Number(one.process === 'web'));
+}
+
+/** A new svc.yaml that says how many instances run replaces what `svc apps scale` has set; an earlier build does not. */
+export function replacedScales({ kind, start_with }: Pick<DeploymentRow, 'kind' | 'start_with'>): string[] {
+  if (kind !== 'deploy') return [];
+  return Object.entries(start_with?.processes ?? {})
+    .filter(([, { instances }]) => instances !== null)
+    .map(([process]) => process);
+}
+
+export interface InstanceSlot {
+  process: string;
+  /** From 1. */
+  index: number;
+}
+
+export function instanceSlots(scales: readonly ProcessScale[]): InstanceSlot[] {
+  return scales.flatMap(({ process, instances }) =>
+    Array.from({ length: instances }, (_, at) => ({ process, index: at + 1 })),
+  );
+}
+
 /** Tenants that use half of the slots, so that the other half stays free for others. */
 export function busyTenants(claims: readonly { tenantId: string }[], slots: number): string[] {
   if (slots < 2) return [];
   const counts = Map.groupBy(claims, ({ tenantId }) => tenantId);
   return [...counts].filter(([, own]) => own.length >= slots / 2).map(([tenantId]) => tenantId);
+}
+
+/** A deployment that a reviewer opens runs beside the live one, on the same rows and objects. */
+export function isInReview({ state, ended_at }: Pick<DeploymentRow, 'state' | 'ended_at'>): boolean {
+  return state === 'built' && ended_at !== null;
 }
 
 /** Each server process that dies during a deployment uses one. */
@@ -126,8 +174,16 @@ export const drainMsMax = 30_000;
 /** Within this time every server process stops sending requests to a drained address. */
 export const drainMsMin = 1_500;
 
+/** Server processes write the time of the last request of an app this often. */
+export const activityEveryMs = 60_000;
+
 export const workTag = 'work:deployments';
 
 export function deploymentName(slug: string, { seq }: Pick<DeploymentRow, 'seq'>): string {
   return `${slug} #${seq}`;
+}
+
+/** What reviewers read of a deployment that submits itself. */
+export function reviewNote({ seq, commit_message }: Pick<DeploymentRow, 'seq' | 'commit_message'>): string {
+  return [`Deployment #${seq}`, commit_message].filter(Boolean).join(': ');
 }

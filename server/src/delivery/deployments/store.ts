@@ -7,11 +7,14 @@ import type {
   deploymentSteps,
   deploymentTriggers,
 } from '@svc/contract/deployments.ts';
+import type { publicationStatuses, reviewKinds } from '@svc/contract/review.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import type { Artifact } from '../../drivers/runtime/runtime.ts';
+import type { PlannedProcess } from '../detect/plan-source.ts';
+import type { PlannedSchedule } from '../detect/schedule-times.ts';
 
 export type DeploymentState = (typeof deploymentStates)[number];
 export type DeploymentStep = (typeof deploymentSteps)[number];
@@ -22,6 +25,11 @@ export interface StartWith {
   /** Absent in deployments of earlier versions. */
   framework?: string;
   firstByteMs?: number | null;
+  /** Absent: one instance of `web`. */
+  processes?: Readonly<Record<string, PlannedProcess>>;
+  sleepMs?: number | null;
+  release?: string | null;
+  schedules?: readonly PlannedSchedule[];
 }
 
 export interface DeploymentRow {
@@ -112,6 +120,30 @@ export function findWaitingDeployment(db: Db, app: AppRef): Promise<DeploymentRo
     .executeTakeFirst();
 }
 
+export interface DeploymentReview {
+  id: string;
+  kind: (typeof reviewKinds)[number];
+  status: (typeof publicationStatuses)[number];
+  reason: string;
+}
+
+/** By deployment: the latest request for it or its release, from the view of all reviews. */
+export async function findReviews(
+  db: Db,
+  rows: readonly Pick<DeploymentRow, 'id'>[],
+): Promise<ReadonlyMap<string, DeploymentReview>> {
+  if (rows.length === 0) return new Map();
+  const ids = rows.map(({ id }) => id);
+  const found = await sql<DeploymentReview & { deployment_id: string }>`
+    select d.id as deployment_id, r.id, r.kind, r.status, r.reason from svc.deployments d, lateral (
+      select id, kind, status, reason from svc.reviews
+      where app_id = d.app_id and kind <> 'publication' and requested_at >= d.created_at
+        and (deployment_id = d.id or release_id = d.release_id)
+      order by requested_at desc, id desc limit 1) r
+    where d.id = any(${ids}::uuid[])`.execute(db);
+  return new Map(found.rows.map(({ deployment_id, ...review }) => [deployment_id, review]));
+}
+
 /** The newest first. */
 export async function listDeploymentRows(
   db: Db,
@@ -132,6 +164,24 @@ export async function listDeploymentRows(
     .select(({ fn }) => fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return { rows, total };
+}
+
+/** In the order of `claimDeployment`: the position of each one that is queued. */
+export async function findQueuePositions(
+  db: Db,
+  rows: readonly Pick<DeploymentRow, 'id' | 'state'>[],
+): Promise<ReadonlyMap<string, number>> {
+  const ids = rows.filter(({ state }) => state === 'queued').map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const found = await sql<{ id: string; position: number }>`
+    select id, position from (
+      select d.id, row_number() over (order by (
+        select count(*) from svc.deployments o
+        where o.tenant_id = d.tenant_id and o.state in ('building', 'built', 'releasing') and o.ended_at is null),
+        d.created_at, d.id)::int as position
+      from svc.deployments d where d.state = 'queued' and d.ended_at is null) queue
+    where id = any(${ids}::uuid[])`.execute(db);
+  return new Map(found.rows.map(({ id, position }) => [id, position]));
 }
 
 /** Columns that are not set have defaults. */

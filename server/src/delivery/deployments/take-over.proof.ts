@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { until } from '../testing.ts';
 import { deleteOrphanedArtifacts } from './artifacts.ts';
+import { wakeApp } from './processes-store.ts';
 import { attemptsMax } from './rules.ts';
 import { type DeployWorld, dropLease, type Halts, type Phase, useDeployments } from './testing.ts';
 
@@ -189,4 +190,32 @@ test('two servers share the deployments of many apps, each carried out once', as
     expect(await t.responseText()).toBe(t.app.slug);
     expect(await t.instances(...both)).toHaveLength(1);
   }
+});
+
+describe('two servers', () => {
+  test('run the instances of an app together, start each once, and take over from each other', async () => {
+    const [one, other] = [await start(), await start()];
+    const t = await newWorld();
+    const yaml = 'start: node server.cjs\ninstances: 3\nsleep: 5m\n';
+    expect(await t.live(nodeApp('both', { 'svc.yaml': yaml }))).toMatchObject({ state: 'live' });
+    await sql`update svc.app_activity set last_active_at = now() - interval '1 day' where app_id = ${t.app.id}`.execute(
+      database.db,
+    );
+    await until(
+      () => t.instances(one, other),
+      (all) => all.length === 0,
+    );
+    await Promise.all([1, 2, 3, 4].map(() => wakeApp(database.db, t.app.id)));
+    await until(
+      () => ready(t),
+      (all) => all.length === 3,
+    );
+    expect(await t.instances(one, other)).toHaveLength(3);
+    await stop(one);
+    await until(
+      async () => [await t.instances(other), await ready(t)] as const,
+      ([running, rows]) => running.length === 3 && rows.length === 3,
+    );
+    expect(await t.responseText()).toBe('both');
+  });
 });

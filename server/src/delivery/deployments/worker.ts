@@ -15,7 +15,13 @@ import type { BuiltSite, DeploymentDeps } from './deps.ts';
 import { findAdvice } from './failure-advice.ts';
 
 import type { Instances } from './instances.ts';
-import { beginRelease, releaseInstance, releaseStatic, releaseWithTimeout } from './release-deployment.ts';
+import {
+  beginRelease,
+  releaseInstances,
+  releaseStatic,
+  releaseWithTimeout,
+  runReleaseCommand,
+} from './release-deployment.ts';
 import { attemptsMax, busyTenants, renewEveryMs } from './rules.ts';
 import type { DeploymentRow } from './store.ts';
 import {
@@ -32,7 +38,7 @@ import {
  *
  *   queued    → building             claimed by a worker (claimDeployment)
  *   building  → built                source fetched and built
- *   built     → releasing            the app is locked against cancelation and archiving
+ *   built     → releasing            after its release command; the app is locked against cancelation and archiving
  *   built     → canceled | skipped   requested meanwhile, or something newer is live
  *   releasing → live                 healthy, and in place of what was live before
  *
@@ -62,7 +68,11 @@ async function build(work: ClaimedWork, progress: Progress) {
 }
 
 async function prepareRelease(work: ClaimedWork, progress: Progress) {
-  const begun = await beginRelease(work);
+  let begun = await beginRelease(work);
+  if (typeof begun !== 'string' && begun.step === 'release') {
+    await runReleaseCommand(work, begun);
+    begun = await beginRelease(work, { isReleaseCommandDone: true });
+  }
   if (begun === 'built') {
     work.log.sink('platform', 'Other people can see the app: an admin must approve this deployment first.');
     await endDeployment(work, { state: 'built', releaseId: null });
@@ -78,7 +88,7 @@ async function prepareRelease(work: ClaimedWork, progress: Progress) {
 
 async function release(work: ClaimedWork, { row, site }: Progress) {
   await releaseWithTimeout(work, row, (limited) =>
-    row.method === 'static' ? releaseStatic(limited, row, site) : releaseInstance(limited, row),
+    row.method === 'static' ? releaseStatic(limited, row, site) : releaseInstances(limited, row),
   );
   return 'ended' as const;
 }
@@ -128,7 +138,7 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
       new DeploymentFailure('internal', step ?? 'build', 'An internal error; the server log has details.');
     if (failure.lines.length > 0) log.sink('platform', 'The last lines of the app:');
     for (const line of failure.lines) log.sink('stdout', line);
-    const advice = findAdvice(failure.step === 'build' ? log.last() : failure.lines);
+    const advice = findAdvice(isInLog(failure) ? log.last() : failure.lines);
     if (advice !== null) failure.message += ` ${advice}`;
     log.sink('platform', `Failed: ${failure.message}`);
     await endDeployment(work, { state: 'failed', failure });
@@ -136,6 +146,9 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
     await deleteWorkFolder(deps.workDir, claimed);
   }
 }
+
+/** The lines of the app's instances are in another log. */
+const isInLog = ({ step }: DeploymentFailure) => step === 'build' || step === 'release';
 
 interface DeploymentWorker extends LeasedWorker {
   /** Aborts the deployments of this process for which a cancelation was requested. */

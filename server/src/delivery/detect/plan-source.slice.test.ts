@@ -73,6 +73,32 @@ test('commands in svc.yaml run at the root of a workspace, as they are written',
   expect([plan.dir, plan.startCommand]).toEqual(['.', 'node apps/api/x.js']);
 });
 
+test('processes come from svc.yaml and the Procfile, without web and release', async () => {
+  const Procfile = 'web: ./web\nrelease: ./migrate\nworker: ./work\nclock: ./tick\nold: ./old\n';
+  const yaml =
+    'instances: 2\nsleep: 2h\nprocesses: {clock: {command: ./tock, instances: 0}, mail: ./mail, old: false}\n';
+  const { processes, sleepMs, plan } = await planSource(folderOf({ Procfile, 'svc.yaml': yaml }), {
+    method: 'docker',
+  });
+  expect(processes).toEqual({
+    web: { command: null, instances: 2 },
+    worker: { command: './work', instances: null },
+    clock: { command: './tock', instances: 0 },
+    mail: { command: './mail', instances: null },
+  });
+  expect([sleepMs, plan.startCommand]).toEqual([7_200_000, './web']);
+});
+
+test('a site has no processes, and a compose file has its own', async () => {
+  const yaml = { 'svc.yaml': 'instances: 2\nsleep: 5m\n' };
+  const site = await planSource(folderOf({ ...yaml, 'index.html': '' }), { method: 'static' });
+  expect([site.processes, site.sleepMs]).toEqual([{}, null]);
+  expect(site.notes).toContain('A site has no process: instances and sleep of svc.yaml are not used.');
+  const compose = folderOf({ ...yaml, 'compose.yaml': 'services: {}' });
+  const error = await planSource(compose, { method: 'compose' }).catch((caught: unknown) => caught);
+  expect(String(error)).toContain('not for a compose file');
+});
+
 test('a static app has an output folder and no start command', async () => {
   const folder = folderOf({
     'package.json': JSON.stringify({ dependencies: { vite: '1' }, scripts: { start: 'x' } }),

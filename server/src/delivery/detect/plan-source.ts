@@ -2,18 +2,26 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import { detectFolder, detectSource } from '@svc/contract/detect/detect.ts';
+import { procfileWorkers } from '@svc/contract/detect/procfile.ts';
 import { type BuildSettings, isDeployable, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
 import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.shapes.ts';
 import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
-import { durationMs, healthTimeoutMinutesMax, manifestFileNames } from '@svc/contract/manifest.ts';
+import {
+  durationMs,
+  healthTimeoutMinutesMax,
+  manifestFileNames,
+  processesMax,
+} from '@svc/contract/manifest.ts';
 import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
 import { faultText, ManifestFaults } from '@svc/contract/manifest-faults.ts';
+import { runTimeoutSecondsDefault } from '@svc/contract/runs.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import * as yaml from 'yaml';
 import { resolveFolder } from '../../drivers/runtime/process/trees.ts';
 import { BuildError, type BuildPlan, type DeployMethod } from '../../drivers/runtime/runtime.ts';
+import { findScheduleProblem, type PlannedSchedule } from './schedule-times.ts';
 
 export interface SourcePlan {
   /** `static` for a project that builds to files and has no server, whatever the method of the app. */
@@ -23,6 +31,13 @@ export interface SourcePlan {
   health: { path: string | null; timeoutMs: number };
   /** For the first byte of an answer. Null: the usual time. */
   firstByteMs: number | null;
+  /** What runs beside each other, by name; empty for a site. */
+  processes: Readonly<Record<string, PlannedProcess>>;
+  /** The app sleeps after this time without a request. Null: never. */
+  sleepMs: number | null;
+  /** Runs in the folder of the app, before the new version goes live. */
+  release: string | null;
+  schedules: readonly PlannedSchedule[];
   env: Readonly<Record<string, string>>;
   /** For variables that it reads; otherwise the language. */
   framework: string;
@@ -30,8 +45,17 @@ export interface SourcePlan {
   /** Files with rules for static hosts. */
   hosting: HostingFiles;
   wantsStorage: boolean;
+  /** The file with the first rows of a preview. */
+  seed: string | null;
   notes: string[];
   tools: RequiredTool[];
+}
+
+export interface PlannedProcess {
+  /** Null for `web`, whose command is that of the artifact. */
+  command: string | null;
+  /** Null: svc.yaml does not say. */
+  instances: number | null;
 }
 
 export async function planSource(folder: string, app: { method: DeployMethod }): Promise<SourcePlan> {
@@ -61,6 +85,9 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     language: best.language,
     install_command: best.install_command,
   };
+  const workers = method === 'docker' ? await plannedWorkers(manifest, own) : {};
+  if (method === 'compose') refuseProcesses(manifest);
+  const { release, schedules, ignored } = planCommands(manifest, settings, method);
   const inDir = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
   return {
     method,
@@ -84,17 +111,64 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     },
     firstByteMs:
       manifest.timeouts?.first_byte === undefined ? null : durationMs(manifest.timeouts.first_byte),
+    processes:
+      method === 'static'
+        ? {}
+        : { web: { command: null, instances: manifest.instances ?? null }, ...workers },
+    sleepMs: method === 'static' || manifest.sleep === undefined ? null : durationMs(manifest.sleep),
+    release,
+    schedules,
     env: manifest.env ?? {},
     framework: frameworkOf(settings),
     site: siteConfig(manifest, settings),
     hosting: await readHosting(files),
     wantsStorage: manifest.storage?.enabled === true,
+    seed: manifest.previews?.seed ?? null,
     tools: await requiredTools(files),
     notes: [
       ...detected.evidence.map(({ file, says }) => `${file} ${says}`),
+      ...unusedNotes(manifest, method),
+      ...Object.keys(workers).map((name) => `The process ${name} runs beside the app.`),
       ...(Object.keys(manifest).length > 0 ? ['svc.yaml sets how the app is built and run.'] : []),
+      ...ignored,
     ],
   };
+}
+
+/** A process of svc.yaml replaces the one of the Procfile with the same name. */
+async function plannedWorkers(
+  { processes = {} }: Manifest,
+  files: SourceFiles,
+): Promise<Record<string, PlannedProcess>> {
+  const planned = new Map<string, PlannedProcess>();
+  for (const [name, command] of Object.entries(await procfileWorkers(files)))
+    planned.set(name, { command, instances: null });
+  for (const [name, process] of Object.entries(processes)) {
+    if (process === false) planned.delete(name);
+    else if (typeof process === 'string') planned.set(name, { command: process, instances: null });
+    else planned.set(name, { command: process.command, instances: process.instances ?? null });
+  }
+  if (planned.size > processesMax)
+    throw new BuildError('detect', `The Procfile has more than ${processesMax} processes beside web.`);
+  return Object.fromEntries(planned);
+}
+
+function unusedNotes(manifest: Manifest, method: DeployMethod): string[] {
+  if (method !== 'static') return [];
+  const unused = (['instances', 'processes', 'sleep'] as const).filter((key) => manifest[key] !== undefined);
+  if (unused.length === 0) return [];
+  return [
+    `A site has no process: ${unused.join(' and ')} of svc.yaml ${unused.length > 1 ? 'are' : 'is'} not used.`,
+  ];
+}
+
+/** Containers of a compose file may share volumes, which only one of each can use. */
+function refuseProcesses({ processes, instances }: Manifest): void {
+  if (processes === undefined && instances === undefined) return;
+  throw new BuildError(
+    'detect',
+    'svc.yaml: processes and instances are not for a compose file, which itself says what runs.',
+  );
 }
 
 /** The folder of the app in a workspace whose root is none. */
@@ -112,6 +186,34 @@ async function onlyApp(root: SourceFiles): Promise<string | null> {
 
 function stepCommand(declared: string | false | undefined, found: string | null): string | null {
   return declared === false ? null : (declared ?? found);
+}
+
+/** A site runs nothing, and a compose app has no single build to run a command in. */
+function planCommands(manifest: Manifest, settings: BuildSettings, method: DeployMethod) {
+  const schedules = (manifest.schedules ?? []).map((each): PlannedSchedule => {
+    const { name, cron, timezone = 'UTC', run = null, path = null, timeout } = each;
+    const problem = findScheduleProblem({ cron, timezone });
+    if (problem !== null) throw new BuildError('detect', `svc.yaml: schedule ${name}: ${problem}`);
+    const timeoutSeconds = timeout === undefined ? runTimeoutSecondsDefault : durationMs(timeout) / 1_000;
+    return {
+      name,
+      cron,
+      timezone,
+      command: run,
+      path,
+      timeoutSeconds: Math.max(1, Math.ceil(timeoutSeconds)),
+    };
+  });
+  const release = stepCommand(manifest.release, settings.release_command);
+  if (method === 'docker') return { release, schedules, ignored: [] };
+  const possible = schedules.filter(({ path }) => method === 'compose' && path !== null);
+  const why = method === 'static' ? 'a site runs no commands' : 'a compose app runs no single commands';
+  const names = [
+    ...(release === null ? [] : ['the release command']),
+    ...schedules.filter((each) => !possible.includes(each)).map(({ name }) => `schedule ${name}`),
+  ];
+  const ignored = names.length === 0 ? [] : [`Ignored: ${names.join(', ')}; ${why}.`];
+  return { release: null, schedules: possible, ignored };
 }
 
 function isSite({ start, static: site, deploy }: Manifest, [best]: readonly BuildSettings[]): boolean {

@@ -1,6 +1,7 @@
 import type { EnvVariable } from '@svc/contract/deployments.shapes.ts';
 import { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
+import { findAppById } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
@@ -12,12 +13,25 @@ import { findConnection } from '../git-connections/connections.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import { platformEnvNames } from './platform-env.ts';
 import { auditChanges, checkVariableLimit, diffEnv, type EnvChangeInput, requireActiveApp } from './rules.ts';
-import { deleteEnvRow, type EnvRow, listEnvRows, putEnvRow } from './store.ts';
+import {
+  countEnvRows,
+  deleteEnvRow,
+  type Environment,
+  type EnvRow,
+  type EnvScope,
+  listEnvRows,
+  putEnvRow,
+} from './store.ts';
 
 type EnvRecord = z.output<typeof EnvVariable>;
 
-export async function listEnv(ctx: AppCtx, query: PageQuery, urls: EnvDeps) {
-  return paginate(query, await envRecords(ctx.db, urls, { tenantId: ctx.tenant.id, appId: ctx.app.id }));
+export async function listEnv(
+  ctx: AppCtx,
+  { environment, ...query }: PageQuery & { environment: Environment },
+  urls: EnvDeps,
+) {
+  const scope = { tenantId: ctx.tenant.id, appId: ctx.app.id, environment };
+  return paginate(query, await envRecords(ctx.db, urls, scope));
 }
 
 export type EnvDeps = SiteUrls & {
@@ -33,8 +47,9 @@ export type EnvDeps = SiteUrls & {
  * Each name once, with the source that wins in a running app: variables of the runtime, then of the owners, of the platform,
  * and of the `svc.yaml` of the live deployment.
  */
-async function envRecords(db: Db, urls: EnvDeps, appRef: AppRef): Promise<EnvRecord[]> {
-  const own = (await listEnvRows(db, appRef)).map(
+async function envRecords(db: Db, urls: EnvDeps, scope: EnvScope): Promise<EnvRecord[]> {
+  const appRef = { tenantId: scope.tenantId, appId: scope.appId };
+  const own = (await listEnvRows(db, scope)).map(
     ({ name, updated_by, updated_at }): EnvRecord => ({
       name,
       given_by: 'app',
@@ -42,6 +57,8 @@ async function envRecords(db: Db, urls: EnvDeps, appRef: AppRef): Promise<EnvRec
       updated_at: updated_at.toISOString(),
     }),
   );
+  // What a preview gets beside these depends on its branch.
+  if (scope.environment === 'preview') return own;
   const live = await urls.findLiveDeployment(db, appRef);
   const commit = live ? live.commit_sha : await nextCommit(db, appRef);
   const sources = new Map<string, EnvRecord['given_by']>();
@@ -65,64 +82,91 @@ async function nextCommit(db: Db, appRef: AppRef): Promise<string | null> {
 /** A running app keeps its variables; the next deployment uses the changed ones. */
 export async function changeEnv(
   ctx: AppMutationCtx,
-  input: EnvChangeInput,
+  input: EnvChangeInput & { environment: Environment },
   urls: EnvDeps,
 ): Promise<{ items: EnvRecord[]; changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   requireActiveApp(app);
-  const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const current = await openValues(ctx.db, await listEnvRows(ctx.db, appRef));
+  const { environment } = input;
+  const scope = { tenantId: ctx.tenant.id, appId: app.id, environment };
+  const current = await openValues(ctx.db, await listEnvRows(ctx.db, scope));
   const changes = diffEnv(current, input);
   checkVariableLimit(current, changes);
   for (const name of [...changes.added, ...changes.changed]) {
     await putEnvRow(ctx.db, {
       app_id: app.id,
-      tenant_id: appRef.tenantId,
+      tenant_id: scope.tenantId,
+      environment,
       name,
-      value_sealed: await sealValue(ctx.db, { appId: app.id, name, value: input.set[name] ?? '' }),
+      value_sealed: await sealValue(ctx.db, {
+        appId: app.id,
+        environment,
+        name,
+        value: input.set[name] ?? '',
+      }),
       updated_by: ctx.caller.userId,
       updated_at: ctx.now,
     });
   }
-  for (const name of changes.removed) await deleteEnvRow(ctx.db, appRef, name);
+  for (const name of changes.removed) await deleteEnvRow(ctx.db, scope, name);
   ctx.audit({
     action: 'env.change',
     appId: app.id,
     target: { kind: 'app', id: app.id, name: app.slug },
-    ...auditChanges(changes),
+    ...auditChanges(changes, environment),
   });
   const isChanged = Object.values(changes).some((names) => names.length > 0);
-  const items = await envRecords(ctx.db, urls, appRef);
+  const items = await envRecords(ctx.db, urls, scope);
   return isChanged ? { items } : { items, changed: false };
 }
 
 export async function countEnv(db: Db, appRef: AppRef): Promise<number> {
-  return (await listEnvRows(db, appRef)).length;
+  return countEnvRows(db, appRef);
 }
 
-/** Plain values: only for the app's processes, never for a response. */
-export async function loadEnv(db: Db, appRef: AppRef): Promise<Record<string, string>> {
-  return Object.fromEntries(await openValues(db, await listEnvRows(db, appRef)));
+/**
+ * Plain values: only for the app's processes, never for a response. A preview gets the variables that its app has for
+ * previews, and no others.
+ */
+export async function loadEnv(db: Db, { tenantId, appId }: AppRef): Promise<Record<string, string>> {
+  const previewOf = (await findAppById({ db }, { id: appId }))?.previewOf ?? null;
+  const scope: EnvScope =
+    previewOf === null
+      ? { tenantId, appId, environment: 'production' }
+      : { tenantId, appId: previewOf, environment: 'preview' };
+  return Object.fromEntries(await openValues(db, await listEnvRows(db, scope)));
 }
 
 export const envKey = declareSealingKey({
   name: 'app_env.sealing_key',
   protects: 'Environment variables of apps',
-  columns: { 'app_env.value_sealed': "app_id || ' ' || name" },
+  columns: {
+    'app_env.value_sealed':
+      "app_id || ' ' || name || case environment when 'production' then '' else ' ' || environment end",
+  },
 });
 
-/** Bound to app and name: a value that is copied to another row cannot be opened. */
-async function sealValue(db: Db, { appId, name, value }: { appId: string; name: string; value: string }) {
-  return seal(await sealingKey(db, envKey), { text: value, boundTo: `${appId} ${name}` });
+interface SealedName {
+  appId: string;
+  name: string;
+  environment: Environment;
+}
+
+/** A value that is copied to another row cannot be opened. */
+const boundTo = ({ appId, name, environment }: SealedName) =>
+  `${appId} ${name}${environment === 'production' ? '' : ` ${environment}`}`;
+
+async function sealValue(db: Db, { value, ...row }: SealedName & { value: string }) {
+  return seal(await sealingKey(db, envKey), { text: value, boundTo: boundTo(row) });
 }
 
 async function openValues(db: Db, rows: readonly EnvRow[]): Promise<Map<string, string>> {
   if (rows.length === 0) return new Map();
   const key = await sealingKey(db, envKey);
   return new Map(
-    rows.map(({ app_id: appId, name, value_sealed: sealed }) => [
+    rows.map(({ app_id: appId, name, environment, value_sealed: sealed }) => [
       name,
-      unseal(key, { sealed, boundTo: `${appId} ${name}` }),
+      unseal(key, { sealed, boundTo: boundTo({ appId, name, environment }) }),
     ]),
   );
 }

@@ -14,6 +14,9 @@ export interface EnvTarget extends AppRef {
   commit: string | null;
 }
 
+/** Different for each instance. */
+const identityVariables = ['SVC_APP_TOKEN', 'SVC_APP_TOKEN_URL'];
+
 export interface PlatformEnv {
   /** Without access to the app's database. */
   build: Record<string, string>;
@@ -35,6 +38,7 @@ export async function platformEnv(
     SVC_TENANT: tenant.slug,
     SVC_APP: app.slug,
     SVC_APP_ID: appId,
+    SVC_ENVIRONMENT: app.previewOf === null ? 'production' : 'preview',
     ...(app.subdomain === null ? {} : { SVC_APP_URL: appUrl({ baseUrl, appsDomain }, app.subdomain) }),
     SVC_DEPLOYMENT_ID: deploymentId,
     ...(commit === null ? {} : { SVC_COMMIT: commit }),
@@ -43,9 +47,17 @@ export async function platformEnv(
       ? { SVC_STORAGE_URL: `${baseUrl}/api/v1/tenants/${tenantId}/apps/${appId}/storage` }
       : {}),
   };
-  return { build, run: { ...(await rawDatabaseEnv(db, { tenantId, appId })), ...build } };
+  return {
+    build,
+    // Unlike SVC_BASE_URL, SVC_API_URL need not be what people type: the runtime replaces it where a sandbox requires that.
+    run: { ...(await rawDatabaseEnv(db, { tenantId, appId })), ...build, SVC_API_URL: baseUrl },
+  };
 }
 
+/** Which process of the app an instance is, and which instance of it. */
+export const instanceVariables = ['SVC_PROCESS', 'SVC_INSTANCE'] as const;
+
 export async function platformEnvNames(db: Db, urls: SiteUrls, target: Omit<EnvTarget, 'deploymentId'>) {
-  return Object.keys((await platformEnv(db, urls, { ...target, deploymentId: '' })).run);
+  const { run } = await platformEnv(db, urls, { ...target, deploymentId: '' });
+  return [...Object.keys(run), ...instanceVariables, ...identityVariables];
 }

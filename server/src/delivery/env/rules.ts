@@ -1,6 +1,7 @@
 import { envVariablesMax } from '@svc/contract/deployments.ts';
 import type { AppAccess } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
+import type { Environment } from './store.ts';
 
 export interface EnvChangeInput {
   set: Readonly<Record<string, string>>;
@@ -24,8 +25,10 @@ export function checkVariableLimit(current: ReadonlyMap<string, string>, { added
 }
 
 /** For plan and audit log: names only, never a value or its hash. */
-export function auditChanges({ added, changed, removed }: EnvChanges) {
-  const each = (names: readonly string[], word: string | null) => names.map((name) => [name, word] as const);
+export function auditChanges({ added, changed, removed }: EnvChanges, environment: Environment) {
+  const prefix = environment === 'production' ? '' : `${environment} `;
+  const each = (names: readonly string[], word: string | null) =>
+    names.map((name) => [`${prefix}${name}`, word] as const);
   return {
     before: Object.fromEntries([...each(added, null), ...each(changed, 'set'), ...each(removed, 'set')]),
     after: Object.fromEntries([...each(added, 'set'), ...each(changed, 'changed'), ...each(removed, null)]),

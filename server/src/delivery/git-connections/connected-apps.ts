@@ -11,15 +11,17 @@ import {
   listConnectionRowsOfRepo,
 } from './connection-store.ts';
 import { connectRepository } from './connections.ts';
-import type { GitDeps, PushDeployments, PushedDeployment } from './deps.ts';
+import type { GitDeps, PushDeployments, PushedDeployment, PushPreviews } from './deps.ts';
 import { findPushRow } from './push-store.ts';
 import {
   deploymentText,
+  findPushedApp,
   hasEnded,
   logPage,
   nextCommand,
   notDeployedAdvice,
   type PushFacts,
+  previewText,
   pushSummary,
   waitCommand,
 } from './push-texts.ts';
@@ -31,6 +33,7 @@ export interface ConnectedAppsDeps extends OperatorDeps {
   appsDomain: string;
   now: () => Date;
   pushDeployments: PushDeployments;
+  previews: PushPreviews;
   waits: Pick<LogWaits, 'wait' | 'isStopping'>;
 }
 
@@ -96,7 +99,7 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
   const started: Started[] = [];
   for (const connection of connections) {
     for (const facts of await recordBranches(deps, push, connection)) {
-      if (!ownIds.includes(facts.app.id)) continue;
+      if (!ownIds.includes(facts.app.preview_of ?? facts.app.id)) continue;
       const { app, deployment } = facts;
       const place = { tenant: owner.slug, app: app.slug };
       if (!deployment) {
@@ -105,6 +108,7 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
       }
       started.push({ app, deployment });
       lines.push(
+        app.preview_of === null ? '' : previewText(facts),
         `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { ...deps, ...facts })}`,
         `  id:  ${deployment.id}`,
         `  log: ${logPage(baseUrl, place, deployment.id)}`,
@@ -130,26 +134,26 @@ const joinLines = (lines: readonly string[]) =>
 async function recordBranches(
   deps: ConnectedAppsDeps,
   { owner, repo, accountId, branches, requestId }: ReceivedPush,
-  { tenant_id: tenantId, app_id: appId, branch: connectedBranch }: ConnectionRow,
+  connection: ConnectionRow,
 ): Promise<(PushFacts & { app: AppRow })[]> {
+  const { tenant_id: tenantId, app_id: appId, branch: connectedBranch } = connection;
   const ref = { tenantId, appId };
   const found: (PushFacts & { app: AppRow })[] = [];
   for (const { name, ...branch } of branches) {
     const change = { name: 'git.push', auditTenantId: tenantId, requestId };
-    const pushed = {
+    const received = {
       ...branch,
       branch: name,
       repoId: repo.id,
       repo: `${owner.slug}/${repo.name}`,
       accountId,
+      preview: branch.isDeleted ? null : await deps.previews.findSettings(connection, name),
     };
-    await runAsOperator(deps, change, (ctx) => recordPush(ctx, ref, pushed, deps));
+    await runAsOperator(deps, change, (ctx) => recordPush(ctx, ref, received, deps));
     const push = await findPushRow(deps.db, ref, branch.deliveryId);
-    const app = await findAppRow(deps.db, tenantId, appId);
-    if (!push || !app) continue;
-    const id = push.deployment_id;
-    const deployment = id === null ? undefined : await deps.pushDeployments.find(deps.db, ref, id);
-    found.push({ urls: deps, app, connectedBranch, push, deployment });
+    if (!push) continue;
+    const pushed = await findPushedApp(deps, ref, push);
+    if (pushed) found.push({ urls: deps, connectedBranch, push, ...pushed });
   }
   return found;
 }
@@ -191,13 +195,14 @@ async function* waitForEnd(
     for (const each of open) {
       const { app } = each;
       const ref = { tenantId: tenant.id, appId: app.id };
+      const ownId = app.preview_of ?? app.id;
       const deployment = await pushDeployments.find(db, ref, each.deployment.id);
       if (deployment && !hasEnded(deployment, now())) {
         left.push(each);
         continue;
       }
       // The person may have lost the app meanwhile.
-      if (!deployment || !(await listOwnedAppIds(db, tenant.id, { userId })).includes(app.id)) continue;
+      if (!deployment || !(await listOwnedAppIds(db, tenant.id, { userId })).includes(ownId)) continue;
       isFailed ||= failedStates.includes(deployment.state);
       const next = nextCommand(deployment, { tenant: tenant.slug, app: app.slug });
       const scope = { ...ref, source: 'build', deploymentId: deployment.id } as const;

@@ -24,7 +24,7 @@ import {
 import { type GitDeps, type PushDeployments, tenantUser } from './deps.ts';
 import { createHookTopic, hookRemoval, removeHookTopic } from './hooks.ts';
 import { findLastPushRow } from './push-store.ts';
-import { pushSummary } from './push-texts.ts';
+import { findPushedApp, pushSummary } from './push-texts.ts';
 import { type PreparedConnection, parseRepoName, prepareConnection } from './repositories.ts';
 import { type ConnectionRecord, connectionRecord, isSameName, pushRecord } from './rules.ts';
 
@@ -68,10 +68,9 @@ export async function getGitStatus(
   if (!app) throw fail('not_found');
   const row = await findConnectionRow(ctx.db, ref);
   const push = await findLastPushRow(ctx.db, ref);
-  const deployment = push?.deployment_id
-    ? await pushDeployments.find(ctx.db, ref, push.deployment_id)
-    : undefined;
-  const facts = { urls, app, connectedBranch: row?.branch ?? null, deployment };
+  const pushed = await findPushedApp({ db: ctx.db, pushDeployments }, ref, push);
+  const deployment = pushed?.deployment;
+  const facts = { urls, app: pushed?.app ?? app, connectedBranch: row?.branch ?? null, deployment };
   const canCreate = gitHost.isBuiltIn && app.record === 'active';
   const ownUrl = canCreate ? `${gitHost.webUrl}/${ctx.tenant.slug}/${app.slug}.git` : null;
   return {

@@ -11,6 +11,8 @@ export interface PushRow {
   commit_sha: string;
   outcome: (typeof pushOutcomes)[number];
   deployment_id: string | null;
+  /** The preview that the push has deployed instead of the app. */
+  preview_id: string | null;
   received_at: Date;
 }
 type Tables = { git_pushes: PushRow };

@@ -1,8 +1,11 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { deploymentEndStates } from '@svc/contract/deployments.ts';
-import type { AppRow } from '../../apps/record/find-app.ts';
+import { previewsMax } from '@svc/contract/previews.ts';
+import { type AppRow, findAppRow } from '../../apps/record/find-app.ts';
 import { appUrl } from '../../apps/record/rules.ts';
-import type { PushedDeployment } from './deps.ts';
+import type { AppRef } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import type { PushDeployments, PushedDeployment } from './deps.ts';
 import type { PushRow } from './push-store.ts';
 
 type PushedApp = Pick<AppRow, 'slug' | 'subdomain' | 'record' | 'runtime'>;
@@ -28,6 +31,14 @@ export function pushSummary(facts: PushFacts): string {
         : `Not deployed: ${app.slug} deploys pushes to ${facts.connectedBranch}, not to ${push.branch}.`;
     case 'repeated':
       return 'Not deployed again: this commit is deployed, or is being deployed.';
+    case 'preview':
+      return 'The preview no longer exists.';
+    case 'preview_removed':
+      return `The preview of ${push.branch} is removed.`;
+    case 'preview_limit':
+      return `Not deployed: ${app.slug} has ${previewsMax} previews, which is the maximum.`;
+    case 'preview_no_host':
+      return `Not deployed: ${app.slug} has no subdomain, or one that is too long for the host of a preview.`;
     case 'branch_deleted':
       return `Not deployed: ${push.branch} was deleted.`;
     case 'not_active': {
@@ -37,13 +48,29 @@ export function pushSummary(facts: PushFacts): string {
   }
 }
 
+export const previewText = ({ push, app, urls }: PushFacts) =>
+  `Preview of ${push.branch}: ${app.subdomain === null ? '' : appUrl(urls, app.subdomain)}`;
+
+/** The app of the push or, of a push to another branch, its preview. */
+export async function findPushedApp(
+  { db, pushDeployments }: { db: Db; pushDeployments: Pick<PushDeployments, 'find'> },
+  ref: AppRef,
+  push: PushRow | undefined,
+) {
+  const pushed = { ...ref, appId: push?.preview_id ?? ref.appId };
+  const app = await findAppRow(db, pushed.tenantId, pushed.appId);
+  if (!app) return null;
+  const id = push?.deployment_id ?? null;
+  return { app, deployment: id === null ? undefined : await pushDeployments.find(db, pushed, id) };
+}
+
 function inactiveState({ record, runtime }: PushedApp): string | null {
   if (record !== 'active') return record;
   return runtime === 'suspended' ? runtime : null;
 }
 
 export function deploymentText(
-  { state, ended_at, failure_step, failure_detail }: PushedDeployment,
+  { state, ended_at, failure_step, failure_detail, review }: PushedDeployment,
   { app, urls }: Pick<PushFacts, 'app' | 'urls'>,
 ): string {
   switch (state) {
@@ -54,7 +81,10 @@ export function deploymentText(
     case 'releasing':
       return 'built, going live';
     case 'built':
-      return ended_at === null ? 'building' : 'waiting for review';
+      if (ended_at === null) return 'building';
+      return review === null || review === 'pending'
+        ? 'waiting for review: visitors see it when an admin has approved it'
+        : `not live: its review is ${review}`;
     case 'live':
       return app.subdomain === null ? 'live' : `live at ${appUrl(urls, app.subdomain)}`;
     case 'superseded':
@@ -62,7 +92,7 @@ export function deploymentText(
     case 'failed':
       return `failed at ${failure_step ?? 'its start'}: ${failure_detail ?? 'unknown reason'}`;
     case 'canceled':
-      return 'canceled';
+      return review === 'rejected' ? 'not live: its review is rejected' : 'canceled';
     case 'skipped':
       return 'skipped because of a newer one';
   }
@@ -88,18 +118,18 @@ export const waitCommand = ({ tenant, app }: Place, id: string) =>
   `svc deployments wait ${id} --app ${app} --tenant ${tenant}`;
 
 /** The command that a person runs next, or null. */
-export function nextCommand({ id, state, release_id }: PushedDeployment, { tenant, app }: Place) {
+export function nextCommand({ id, state }: PushedDeployment, { tenant, app }: Place) {
   const of = `--app ${app} --tenant ${tenant}`;
   if (state === 'failed') return `svc deployments logs ${id} ${of}`;
-  if (state !== 'built') return null;
-  if (release_id === null) return `svc review history ${of}`;
-  return `svc apps static releases promote-request --release-id ${release_id} ${of} --execute`;
+  return state === 'built' ? `svc review history ${of}` : null;
 }
 
 export function notDeployedAdvice({ push, app }: PushFacts, { tenant }: Place): string | null {
   const of = `--app ${app.slug} --tenant ${tenant}`;
   if (push.outcome === 'other_branch')
     return `To deploy it instead: svc apps git update ${of} --branch ${push.branch} --execute`;
+  if (push.outcome === 'preview_limit')
+    return `Delete one: svc previews list ${of}, then svc previews delete <preview> ${of} --execute`;
   if (push.outcome === 'not_active' && app.record === 'active')
     return `Next: svc apps resume ${app.slug} --tenant ${tenant} --execute, then svc deploy ${of} --execute`;
   return null;

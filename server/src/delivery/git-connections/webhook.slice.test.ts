@@ -3,9 +3,11 @@ import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { silentLog, testEvents } from '../../testing.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { findOrCreateHostUser } from '../git-host/accounts-store.ts';
+import { createPushPreviews } from '../previews/previews.ts';
 import { setupPage } from './browser-connections.ts';
 import { insertConnectionRow } from './connection-store.ts';
 import { type GitTestEnv, newGitEnv, request, useGitHub } from './testing.ts';
@@ -74,7 +76,12 @@ function deliver(
   headers: Record<string, string>,
 ) {
   const outbox = rowsOnlyOutbox;
-  const base = { ...deps, pushDeployments, outbox, events: testEvents, log: silentLog };
+  // The repositories of these tests do not exist at the git host.
+  const previews = {
+    ...createPushPreviews({ ...deps, raw: {} as RawDatabases }),
+    findSettings: async () => null,
+  };
+  const base = { ...deps, pushDeployments, previews, outbox, events: testEvents, log: silentLog };
   return request(createWebhookReceiver(base), '/webhooks/git-host', { method: 'POST', body, headers });
 }
 

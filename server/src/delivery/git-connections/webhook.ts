@@ -1,6 +1,6 @@
 import { gitCommitPattern, gitRepoPattern } from '@svc/contract/git-names.ts';
 import { z } from 'zod';
-import { lockApp } from '../../apps/record/find-app.ts';
+import { type AppRow, lockApp } from '../../apps/record/find-app.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
@@ -17,7 +17,7 @@ import {
   lockConnectionRow,
   updateConnectionRow,
 } from './connection-store.ts';
-import type { GitDeps, PushDeployments } from './deps.ts';
+import type { GitDeps, PreviewSettings, PushDeployments, PushPreviews } from './deps.ts';
 import { listLinkedUserIds } from './link-store.ts';
 import {
   deletePushRowsBefore,
@@ -32,9 +32,7 @@ export const webhookBytesMax = 5 * 1024 * 1024;
 
 type PushHost = Pick<GitHost, 'isBuiltIn' | 'webUrl'>;
 
-export function createWebhookReceiver(
-  deps: GitDeps & OperatorDeps & { pushDeployments: PushDeployments },
-): RequestHandler {
+export function createWebhookReceiver(deps: GitDeps & OperatorDeps & PushDeps): RequestHandler {
   const { gitHost, db } = deps;
   return async (request, _url, info) => {
     info.setRoute('git.webhook');
@@ -53,12 +51,14 @@ export function createWebhookReceiver(
     let noted = 0;
     let failure: unknown;
     const rows = await listConnectionRowsOfRepo(db, { host: gitHost.webUrl, repoId: push.repoId });
-    for (const { tenant_id: tenantId, app_id: appId } of rows) {
+    for (const row of rows) {
+      const { tenant_id: tenantId, app_id: appId } = row;
       const change = { name: 'git.push', auditTenantId: tenantId, requestId: info.requestId };
       // A failure for one app must not stop the others: the host repeats the delivery, which the others ignore.
       try {
+        const preview = push.isDeleted ? null : await deps.previews.findSettings(row, push.branch);
         const outcome = await runAsOperator(deps, change, (ctx) =>
-          recordPush(ctx, { tenantId, appId }, push, deps),
+          recordPush(ctx, { tenantId, appId }, { ...push, preview }, deps),
         );
         if (outcome) noted++;
         info.log.info({ app: appId, delivery: deliveryId, outcome }, 'webhook received');
@@ -82,9 +82,10 @@ const retentionDays = 30;
 export async function recordPush(
   ctx: MutationCtx,
   ref: AppRef,
-  push: Push,
-  { gitHost, pushDeployments }: { gitHost: PushHost; pushDeployments: PushDeployments },
+  push: Push & { preview: PreviewSettings | null },
+  deps: PushDeps & { gitHost: PushHost },
 ): Promise<PushRow['outcome'] | null> {
+  const { gitHost, pushDeployments } = deps;
   const { webUrl } = gitHost;
   const app = await lockApp(ctx.db, ref.tenantId, ref.appId, 'any');
   const connection = await lockConnectionRow(ctx.db, ref);
@@ -92,21 +93,27 @@ export async function recordPush(
   if (connection.host !== webUrl || connection.repo_id !== push.repoId) return null;
   if (await findPushRow(ctx.db, ref, push.deliveryId)) return null;
   await updateRepoName(ctx, connection, push, webUrl);
-  const outcome = pushOutcome({
+  let outcome = pushOutcome({
     ...push,
     connectedBranch: connection.branch,
     app,
     isDeployed: await isDeployed(ctx, ref, push.commit, pushDeployments),
   });
-  const deployment =
-    outcome === 'deployed'
-      ? await pushDeployments.deploy(ctx, {
-          ...ref,
-          ref: push.branch,
-          repo: push.repo,
-          createdBy: await findPusher(ctx.db, gitHost, { ...ref, accountId: push.accountId }),
-        })
-      : null;
+  const createdBy = await findPusher(ctx.db, gitHost, { ...ref, accountId: push.accountId });
+  let deployed: { id: string | null; previewId: string | null } = { id: null, previewId: null };
+  if (outcome === 'deployed') {
+    const { id } = await pushDeployments.deploy(ctx, {
+      ...ref,
+      ref: push.branch,
+      repo: push.repo,
+      createdBy,
+    });
+    deployed = { id, previewId: null };
+  } else if (outcome === 'other_branch') {
+    const preview = await pushToPreview(ctx, app, { ...push, createdBy }, deps);
+    outcome = preview.outcome;
+    if (preview.outcome === 'preview') deployed = { id: preview.deploymentId, previewId: preview.previewId };
+  }
   await deletePushRowsBefore(ctx.db, ref, daysAfter(ctx.now, -retentionDays));
   await insertPushRow(ctx.db, {
     delivery_id: push.deliveryId,
@@ -115,10 +122,32 @@ export async function recordPush(
     branch: push.branch,
     commit_sha: push.commit,
     outcome,
-    deployment_id: deployment?.id ?? null,
+    deployment_id: deployed.id,
+    preview_id: deployed.previewId,
     received_at: ctx.now,
   });
   return outcome;
+}
+
+export interface PushDeps {
+  pushDeployments: PushDeployments;
+  previews: PushPreviews;
+}
+
+async function pushToPreview(
+  ctx: MutationCtx,
+  app: AppRow,
+  push: Push & { preview: PreviewSettings | null; createdBy: string | null },
+  { previews }: PushDeps,
+): Promise<Awaited<ReturnType<PushPreviews['push']>> | { outcome: Exclude<PushRow['outcome'], 'preview'> }> {
+  if (push.isDeleted) {
+    const isRemoved = await previews.remove(ctx, { tenantId: app.tenant_id, appId: app.id }, push.branch);
+    return { outcome: isRemoved ? 'preview_removed' : 'other_branch' };
+  }
+  if (push.preview === null) return { outcome: 'other_branch' };
+  if (app.record !== 'active' || app.runtime === 'suspended') return { outcome: 'not_active' };
+  const { branch, commit, repo, createdBy, preview: settings } = push;
+  return previews.push(ctx, { app, branch, commit, repo, createdBy, settings });
 }
 
 async function isDeployed(ctx: MutationCtx, app: AppRef, commit: string, pushDeployments: PushDeployments) {

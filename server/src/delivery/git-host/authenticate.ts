@@ -73,8 +73,8 @@ async function authenticatePlatform(
   headers: Record<string, string>,
 ): Promise<UserPrincipal | null> {
   const credential = await findCredential(new Request(baseUrl, { headers }));
-  // A token issued to an app gives access to that app's rows only.
-  if (!credential || credential.caller.throughApp !== undefined) return null;
+  // Tokens of apps and of service accounts give no access to code.
+  if (!credential || credential.caller.throughApp !== undefined || credential.caller.ownApp) return null;
   const { userId, email, name, scope } = credential.caller;
   return { kind: 'user', userId, email, name, scope: scope ?? null };
 }

@@ -13,6 +13,7 @@ import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { openGitHost } from '../../drivers/git/open-git-host.ts';
 import { gitText } from '../../drivers/git/testing/git-folder.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { parseTrustedProxies } from '../../http/client-address.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { serve } from '../../http/serve.ts';
@@ -23,6 +24,7 @@ import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } fro
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { createConnectedApps } from '../git-connections/connected-apps.ts';
 import { createLogWaits } from '../logs/read-lines.ts';
+import { createPushPreviews } from '../previews/previews.ts';
 import { useEnv } from '../testing.ts';
 import { getTenantInstallation } from './accounts-store.ts';
 import { builtInAppKey } from './deps.ts';
@@ -65,15 +67,17 @@ async function startTestGitHost({ db, url }: TestDatabase) {
   const port = Number(new URL(baseUrl).port);
   const address = { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port } as const;
   const base = { db, now, baseUrl, log: silentLog, outbox: rowsOnlyOutbox, events: testEvents };
+  const gitHost = await openGitHost(address, { builtIn: app });
   const host = createGitHost({
     ...base,
     app,
     dataDir,
     connectedApps: createConnectedApps({
       ...base,
-      gitHost: await openGitHost(address, { builtIn: app }),
+      gitHost,
       appsDomain: 'apps.example.test',
       pushDeployments,
+      previews: createPushPreviews({ gitHost, raw: {} as RawDatabases }),
       waits: createLogWaits(changes),
     }),
     findCredential: createFindCredential({ ...shared, cache: cache() }),

@@ -23,6 +23,7 @@ describe('a line of a log', () => {
     ['lone \ud800 half', 'lone \ufffd half'],
     [`cut ${esc}`, 'cut '],
     ['日本語 ✓', '日本語 ✓'],
+    [`token svcapp_${'a'.repeat(36)}!`, 'token ***!'],
   ])('contains only text and colors: %j', (line, kept) => {
     expect(clean(line)).toBe(kept);
   });

@@ -12,6 +12,9 @@ const cutCharsMax = 64 * 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches escape sequences.
 const colors = /(\u001b\[[0-9;:]*m)/;
 
+/** Tokens of the platform: an instance gets new ones while it runs. */
+const tokens = /svc(?:pat|sat|app|ren)_[0-9A-Za-z]{36}/g;
+
 /** Start and exclusive end. */
 type Range = readonly [number, number];
 
@@ -43,6 +46,8 @@ function createHideSecrets(
     const plain = parts.filter((_, at) => at % 2 === 0).join('');
     const joined = before + plain;
     const found = secrets.flatMap((secret) => findRanges(joined, secret));
+    if (joined.includes('svc'))
+      for (const { index, 0: token } of joined.matchAll(tokens)) found.push([index, index + token.length]);
     if (end === 'cut') for (const secret of cuttable) found.push(...findPartial(joined, secret));
     const hidden = found
       .filter(([, to]) => to > before.length)

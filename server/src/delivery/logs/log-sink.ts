@@ -4,7 +4,7 @@ import { type Db, sqlState } from '../../core/db.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
 import { createCleanLine } from './hide-secrets.ts';
 import { logTag } from './read-lines.ts';
-import { countBuildLines, deleteOldAppLines, insertLines, type LogSource, type NewLine } from './store.ts';
+import { countLines, deleteOldAppLines, insertLines, type LogSource, type NewLine } from './store.ts';
 
 const flushMs = 200;
 const flushLinesMax = 200;
@@ -20,8 +20,11 @@ const foreignKeyViolation = '23503';
 
 export interface LogTarget {
   appId: string;
+  /** Of a run: its ID. */
   deploymentId: string;
   source: LogSource;
+  /** Of the app that runs. */
+  process?: string;
   /** Values to mask. */
   secrets?: Iterable<string>;
 }
@@ -44,7 +47,7 @@ export function createLogSink(deps: { db: Db; log: Logger }): LogSinks {
 }
 
 function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenLog {
-  const { appId, deploymentId, source } = target;
+  const { appId, deploymentId, source, process = null } = target;
   const clean = createCleanLine(target.secrets ?? []);
   let buffer: NewLine[] = [];
   let last: string[] = [];
@@ -54,8 +57,8 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   let flushing: Promise<void> | null = null;
   let sinceTrim = 0;
   let notifiedAt = Number.NEGATIVE_INFINITY;
-  /** Lines left in the build log; null: not counted yet. A resumed build continues its log. */
-  let room: number | null = source === 'build' ? null : Number.POSITIVE_INFINITY;
+  /** Lines left in the log of a build or run; null: not counted yet. A resumed build continues its log. */
+  let room: number | null = source === 'app' ? Number.POSITIVE_INFINITY : null;
 
   const sink: LogSink = (stream, line) => {
     if (isEnded) return;
@@ -93,14 +96,14 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
 
   async function write(): Promise<void> {
     try {
-      room ??= Math.max(0, buildLogLinesMax - (await countBuildLines(db, deploymentId)));
+      room ??= Math.max(0, buildLogLinesMax - (await countLines(db, { deploymentId, source })));
       for (;;) {
         if (buffer.length === 0) reportLost();
         const batch = buffer.slice(0, flushLinesMax);
         if (batch.length === 0) return;
         const lines = limitToRoom(room, batch);
         if (lines.length > 0)
-          await insertLines(db, { appId, deploymentId, source }, { lines, tag: tagNow() });
+          await insertLines(db, { appId, deploymentId, source, process }, { lines, tag: tagNow() });
         buffer = buffer.slice(batch.length);
         room = Math.max(0, room - batch.length);
         await trim(lines.length);
@@ -116,7 +119,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   }
 
   function tagNow(): string | null {
-    if (source === 'build') return logTag(deploymentId);
+    if (source !== 'app') return logTag(deploymentId);
     if (performance.now() - notifiedAt < notifyAppMs) return null;
     notifiedAt = performance.now();
     return logTag(appId);

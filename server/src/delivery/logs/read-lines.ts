@@ -70,7 +70,7 @@ function page(
   { after, ended }: { after: number; ended: boolean },
 ): LogPage {
   return {
-    items: rows.map(({ at, stream, text }) => ({ time: at.toISOString(), stream, text })),
+    items: rows.map(({ at, stream, process, text }) => ({ time: at.toISOString(), stream, process, text })),
     next_cursor: logCursor(scope, rows.at(-1)?.id ?? after),
     ended,
   };
@@ -87,8 +87,8 @@ function readLogCursor(scope: LogScope, cursor: string): number {
   return Number(after);
 }
 
-function scopeName({ appId, source, deploymentId }: LogScope): string {
-  return `${source} ${deploymentId ?? appId}`;
+function scopeName({ appId, source, deploymentId, process }: LogScope): string {
+  return `${source} ${deploymentId ?? appId}${process === undefined ? '' : ` ${process}`}`;
 }
 
 export interface LogWaits {

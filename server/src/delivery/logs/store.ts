@@ -1,11 +1,12 @@
 import { appLogLinesKept, type logStreams } from '@svc/contract/deployments.ts';
+import { runLogsKept } from '@svc/contract/runs.ts';
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
 
 type LogStream = (typeof logStreams)[number];
-export type LogSource = 'build' | 'app';
+export type LogSource = 'build' | 'app' | 'run';
 
 export interface NewLine {
   stream: LogStream;
@@ -13,28 +14,41 @@ export interface NewLine {
   text: string;
 }
 
-/** The build log of a deployment, or the app log of one deployment or of all (`deploymentId` null). */
+/**
+ * The build log of a deployment, the app log of one deployment or of all (`deploymentId` null), or the log of a run, whose ID
+ * is the `deploymentId`.
+ */
 export interface LogScope {
   tenantId: string;
   appId: string;
   source: LogSource;
   deploymentId: string | null;
+  /** Only lines of this process of the app. */
+  process?: string | undefined;
 }
 
 export interface LogRow extends NewLine {
   id: number;
+  process: string | null;
+}
+
+interface LogWriter {
+  appId: string;
+  deploymentId: string;
+  source: LogSource;
+  process: string | null;
 }
 
 /** The lock makes lines of an app visible in the order of their ids: a cursor never skips a line. */
 export async function insertLines(
   db: Db,
-  { appId, deploymentId, source }: { appId: string; deploymentId: string; source: LogSource },
+  { appId, deploymentId, source, process }: LogWriter,
   { lines, tag }: { lines: readonly NewLine[]; tag: string | null },
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`logs ${appId}`}, 0))`.execute(tx);
-    await sql`insert into svc.log_lines (app_id, deployment_id, source, stream, at, text)
-      select ${appId}::uuid, ${deploymentId}::uuid, ${source}, l.stream, l.at, l.text
+    await sql`insert into svc.log_lines (app_id, deployment_id, source, process, stream, at, text)
+      select ${appId}::uuid, ${deploymentId}::uuid, ${source}, ${process}, l.stream, l.at, l.text
       from unnest(${lines.map(({ stream }) => stream)}::text[], ${lines.map(({ at }) => at)}::timestamptz[],
         ${lines.map(({ text }) => text)}::text[]) with ordinality as l (stream, at, text, place)
       order by l.place`.execute(tx);
@@ -42,10 +56,13 @@ export async function insertLines(
   });
 }
 
-export async function countBuildLines(db: Db, deploymentId: string): Promise<number> {
+export async function countLines(
+  db: Db,
+  { deploymentId, source }: { deploymentId: string; source: LogSource },
+): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from svc.log_lines
-    where deployment_id = ${deploymentId} and source = 'build'`.execute(db);
+    where deployment_id = ${deploymentId} and source = ${source}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
@@ -55,23 +72,25 @@ export async function listLinesAfter(
   { after, limit }: { after: number; limit: number },
 ): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, at, text from svc.log_lines
+    select id, stream, process, at, text from svc.log_lines
     where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
   return rows;
 }
 
 export async function listLastLines(db: Db, scope: LogScope, count: number): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, at, text from svc.log_lines
+    select id, stream, process, at, text from svc.log_lines
     where ${ofScope(scope)} order by id desc limit ${count}`.execute(db);
   return rows.reverse();
 }
 
-function ofScope({ tenantId, appId, source, deploymentId }: LogScope) {
+function ofScope({ tenantId, appId, source, deploymentId, process }: LogScope) {
   const isOfTenant = sql`exists (select from svc.apps a where a.id = ${appId} and a.tenant_id = ${tenantId})`;
+  const isOfProcess = process === undefined ? sql`true` : sql`coalesce(process, 'web') = ${process}`;
   return deploymentId === null
-    ? sql`app_id = ${appId} and source = ${source} and ${isOfTenant}`
-    : sql`app_id = ${appId} and deployment_id = ${deploymentId} and source = ${source} and ${isOfTenant}`;
+    ? sql`app_id = ${appId} and source = ${source} and ${isOfProcess} and ${isOfTenant}`
+    : sql`app_id = ${appId} and deployment_id = ${deploymentId} and source = ${source} and ${isOfProcess}
+        and ${isOfTenant}`;
 }
 
 /** Deletes a batch of the lines beyond the newest; true while there may be more. */
@@ -100,17 +119,17 @@ async function listAppsWithLines(db: Db): Promise<string[]> {
   return rows.map(({ app_id }) => app_id);
 }
 
-/** Deletes a batch of the build logs of old deployments, whose ids are in order of creation; true while there may be more. */
-async function deleteOldBuildLines(
+/** Deletes a batch of the logs of old builds or runs, whose ids are in order of creation; true while there may be more. */
+async function deleteOldLogs(
   db: Db,
   appId: string,
-  { deploymentsKept, atOnce }: { deploymentsKept: number; atOnce: number },
+  { source, kept, atOnce }: { source: 'build' | 'run'; kept: number; atOnce: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from svc.log_lines where id in (
-      select id from svc.log_lines where app_id = ${appId} and source = 'build' and deployment_id <= (
-        select distinct deployment_id from svc.log_lines where app_id = ${appId} and source = 'build'
-        order by deployment_id desc offset ${deploymentsKept} limit 1)
+      select id from svc.log_lines where app_id = ${appId} and source = ${source} and deployment_id <= (
+        select distinct deployment_id from svc.log_lines where app_id = ${appId} and source = ${source}
+        order by deployment_id desc offset ${kept} limit 1)
       limit ${atOnce})`.execute(db);
   return Number(numAffectedRows ?? 0) === atOnce;
 }
@@ -130,6 +149,9 @@ export async function deleteExpiredLogs({ db, log }: { db: Db; log: Logger }): P
 async function deleteExpiredAppLogs(db: Db, appId: string): Promise<void> {
   const app = { kept: appLogLinesKept, atOnce: linesAtOnce };
   while (await deleteOldAppLines(db, appId, app));
-  const build = { deploymentsKept: buildLogsKept, atOnce: linesAtOnce };
-  while (await deleteOldBuildLines(db, appId, build));
+  for (const [source, kept] of [
+    ['build', buildLogsKept],
+    ['run', runLogsKept],
+  ] as const)
+    while (await deleteOldLogs(db, appId, { source, kept, atOnce: linesAtOnce }));
 }

@@ -9,26 +9,27 @@ import { getAppMetrics, percentile } from './get-app-metrics.ts';
 
 const database = useTestDatabase();
 
-async function newPlace() {
+async function openMetrics() {
   const { db } = database;
   const { tenant, member } = await newTenant(db);
   const app = await newApp(db, tenant, member);
   const now = new Date();
   const copy = () => createAppMetrics({ db, log: silentLog, now: () => now });
   const ctx = { db, now, tenant, app, caller: member } as unknown as AppCtx;
-  const read = (range: '1h' | '24h' | '7d' = '1h') => getAppMetrics(ctx, { range });
+  const read = (range: '1h' | '24h' | '7d' = '1h', process?: string) =>
+    getAppMetrics(ctx, { range, process });
   return { appId: app.id, copy, read, now };
 }
 
 describe('metrics of an app', () => {
   test('of several servers and flushes add up in the minute', async () => {
-    const { appId, copy, read } = await newPlace();
+    const { appId, copy, read } = await openMetrics();
     const [one, two] = [copy(), copy()];
     one.note(appId, 200, 100, 3);
     one.note(appId, 404, 10, -1);
     two.note(appId, 502, 0, 20_000);
-    one.noteUsage(appId, { cpuMs: 30, memoryBytes: 500 });
-    two.noteUsage(appId, { cpuMs: 5, memoryBytes: 700 });
+    one.noteUsage({ appId, process: 'web' }, { cpuMs: 30, memoryBytes: 500 });
+    two.noteUsage({ appId, process: 'web' }, { cpuMs: 5, memoryBytes: 700 });
     await Promise.all([one.flush(), two.flush()]);
     one.note(appId, 301, 1, 40);
     await one.stop();
@@ -45,8 +46,24 @@ describe('metrics of an app', () => {
     expect(one.totals()).toEqual({ requests: 3, bytesOut: 111 });
   });
 
+  test('of its processes add up, and are read for each', async () => {
+    const { appId, copy, read } = await openMetrics();
+    const one = copy();
+    one.note(appId, 200, 100, 3);
+    one.noteUsage({ appId, process: 'web' }, { cpuMs: 30, memoryBytes: 500 });
+    one.noteUsage({ appId, process: 'worker' }, { cpuMs: 5, memoryBytes: 700 });
+    await one.stop();
+    const { total, processes } = await read();
+    expect(total).toMatchObject({ requests: 1, cpu_ms: 35, memory_bytes: 1200 });
+    expect(processes).toEqual([
+      { process: 'web', cpu_ms: 30, memory_bytes: 500 },
+      { process: 'worker', cpu_ms: 5, memory_bytes: 700 },
+    ]);
+    expect((await read('1h', 'worker')).total).toMatchObject({ requests: 0, cpu_ms: 5, memory_bytes: 700 });
+  });
+
   test('belong to the minute in which they were counted, and stopping waits for writes', async () => {
-    const { appId, read, now } = await newPlace();
+    const { appId, read, now } = await openMetrics();
     let minutesAgo = 2;
     const at = () => new Date(now.getTime() - minutesAgo * 60_000);
     const metrics = createAppMetrics({ db: database.db, log: silentLog, now: at });
@@ -60,7 +77,7 @@ describe('metrics of an app', () => {
   });
 
   test('are in the point of their time, and not counted outside the range', async () => {
-    const { appId, read, now } = await newPlace();
+    const { appId, read, now } = await openMetrics();
     for (const minutes of [0, 90, 60 * 30, 60 * 24 * 8]) {
       await sql`insert into svc.app_metrics (app_id, minute, requests)
         values (${appId}, date_trunc('minute', ${now}::timestamptz) - make_interval(mins => ${minutes}), 1)`.execute(
@@ -80,7 +97,7 @@ describe('metrics of an app', () => {
   });
 
   test('of a deleted app are dropped without blocking others', async () => {
-    const { appId, copy, read } = await newPlace();
+    const { appId, copy, read } = await openMetrics();
     const metrics = copy();
     metrics.note(Bun.randomUUIDv7(), 200, 1, 1);
     metrics.note(appId, 200, 1, 1);
@@ -115,10 +132,10 @@ describe('usage of instances', () => {
       values (${deployment}, ${tenant.id}, ${app.id}, 1, 'live', 'deploy', 'person', 'upload', 'docker', ${member.userId}, now())`.execute(
       db,
     );
-    for (const id of ids) {
+    for (const [at, id] of ids.entries()) {
       await sql`insert into svc.app_instances
-          (id, tenant_id, app_id, deployment_id, node, handle, state, started_at, confirmed_at)
-        values (${id}, ${tenant.id}, ${app.id}, ${deployment}, ${node}, '{}', 'ready', now(), now())`.execute(
+          (id, tenant_id, app_id, deployment_id, index, node, handle, state, started_at, confirmed_at)
+        values (${id}, ${tenant.id}, ${app.id}, ${deployment}, ${at + 1}, ${node}, '{}', 'ready', now(), now())`.execute(
         db,
       );
     }

@@ -9,7 +9,7 @@ import { addMinute, deleteOldMinutes, type MinuteRow } from './store.ts';
 export interface AppMetrics {
   /** `ms`: time to first byte, negative if not measured. */
   note(appId: string, status: number, bytes: number, ms: number): void;
-  noteUsage(appId: string, used: { cpuMs: number; memoryBytes: number }): void;
+  noteUsage(process: AppProcess, used: { cpuMs: number; memoryBytes: number }): void;
   /** Of all apps, for `/metrics`. */
   totals(): { requests: number; bytesOut: number };
   start(): void;
@@ -17,10 +17,17 @@ export interface AppMetrics {
   stop(): Promise<void>;
 }
 
-export type Counts = Omit<MinuteRow, 'appId' | 'minute'> & { byStatus: number[]; latency: number[] };
-
-interface MinuteCounts {
+interface AppProcess {
   appId: string;
+  process: string;
+}
+
+export type Counts = Omit<MinuteRow, 'appId' | 'process' | 'minute'> & {
+  byStatus: number[];
+  latency: number[];
+};
+
+interface MinuteCounts extends AppProcess {
   minute: number;
   counts: Counts;
 }
@@ -33,11 +40,11 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
   const total = { requests: 0, bytesOut: 0 };
   let timer: Timer | undefined;
 
-  function countsFor(appId: string, minute = minuteOf(now())): Counts {
-    const key = `${appId} ${minute}`;
+  function countsFor({ appId, process }: AppProcess, minute = minuteOf(now())): Counts {
+    const key = `${appId} ${process} ${minute}`;
     let entry = counted.get(key);
     if (entry === undefined) {
-      entry = { appId, minute, counts: emptyCounts() };
+      entry = { appId, process, minute, counts: emptyCounts() };
       counted.set(key, entry);
     }
     return entry.counts;
@@ -46,11 +53,11 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
   async function write(): Promise<void> {
     const batch = counted;
     counted = new Map();
-    for (const { appId, minute, counts } of batch.values()) {
-      await addMinute(db, { appId, minute: new Date(minute), ...counts }).catch((error: unknown) => {
+    for (const { appId, process, minute, counts } of batch.values()) {
+      await addMinute(db, { appId, process, minute: new Date(minute), ...counts }).catch((error: unknown) => {
         // Retried with the next flush, up to a limit.
         log.warn({ err: error, app: appId }, 'write of app metrics failed');
-        if (counted.size < bufferedMinutesMax) addCounts(countsFor(appId, minute), counts);
+        if (counted.size < bufferedMinutesMax) addCounts(countsFor({ appId, process }, minute), counts);
       });
     }
   }
@@ -63,7 +70,7 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
 
   return {
     note(appId, status, bytes, ms) {
-      const counts = countsFor(appId);
+      const counts = countsFor({ appId, process: 'web' });
       counts.requests++;
       counts.bytesOut += bytes;
       const at = status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3;
@@ -75,8 +82,8 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
       total.requests++;
       total.bytesOut += bytes;
     },
-    noteUsage(appId, { cpuMs, memoryBytes }) {
-      const counts = countsFor(appId);
+    noteUsage(process, { cpuMs, memoryBytes }) {
+      const counts = countsFor(process);
       counts.cpuMs += Math.max(0, Math.round(cpuMs));
       counts.memoryBytes = Math.max(counts.memoryBytes, Math.round(memoryBytes));
     },
@@ -107,7 +114,7 @@ export function emptyCounts(): Counts {
   };
 }
 
-export function addCounts(to: Counts, more: Omit<MinuteRow, 'appId' | 'minute'>): void {
+export function addCounts(to: Counts, more: Omit<MinuteRow, 'appId' | 'process' | 'minute'>): void {
   to.requests += more.requests;
   to.bytesOut += more.bytesOut;
   to.cpuMs += more.cpuMs;
@@ -133,17 +140,19 @@ export function createUsageSampler({
 }): { sample(): Promise<void> } {
   return {
     async sample() {
-      const byApp = new Map<string, { cpuMs: number; memoryBytes: number }>();
+      const sums = new Map<string, AppProcess & { cpuMs: number; memoryBytes: number }>();
       for (const instance of await claimSamples(db, runtime.node)) {
         const used = await runtime.usage(instance).catch(() => null);
-        const cpuMs = used && (await addCpuTime(db, instance, used.cpuMs));
+        const cpuMs = used && (await addCpuTime(db, instance, used));
         if (used === null || cpuMs === null) continue;
-        const sum = byApp.get(instance.appId) ?? { cpuMs: 0, memoryBytes: 0 };
+        const { appId, process } = instance;
+        const key = `${appId} ${process}`;
+        const sum = sums.get(key) ?? { appId, process, cpuMs: 0, memoryBytes: 0 };
         sum.cpuMs += cpuMs;
         sum.memoryBytes += used.memoryBytes;
-        byApp.set(instance.appId, sum);
+        sums.set(key, sum);
       }
-      for (const [appId, used] of byApp) metrics.noteUsage(appId, used);
+      for (const sum of sums.values()) metrics.noteUsage(sum, sum);
     },
   };
 }

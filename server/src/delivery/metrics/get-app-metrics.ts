@@ -1,25 +1,34 @@
 import { latencyBoundsMs, type metricsRanges, metricsSeconds } from '@svc/contract/app-metrics.ts';
 import type { AppCtx } from '../../core/context.ts';
 import { addCounts, type Counts, emptyCounts } from './app-metrics.ts';
-import { listMinutes } from './store.ts';
+import { listMinutes, type MinuteRow } from './store.ts';
 
 /** One point for each step of the range, also without requests. */
-export async function getAppMetrics(ctx: AppCtx, { range }: { range: (typeof metricsRanges)[number] }) {
+export async function getAppMetrics(
+  ctx: AppCtx,
+  { range, process }: { range: (typeof metricsRanges)[number]; process?: string | undefined },
+) {
   const { range: seconds, step } = metricsSeconds[range];
   const stepMs = step * 1000;
   const to = (Math.floor(ctx.now.getTime() / stepMs) + 1) * stepMs;
   const from = to - seconds * 1000;
-  const rows = await listMinutes(ctx.db, {
-    tenantId: ctx.tenant.id,
-    appId: ctx.app.id,
-    from: new Date(from),
-  });
+  const minutes = Map.groupBy(
+    await listMinutes(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id, from: new Date(from) }),
+    ({ minute }) => minute.getTime(),
+  );
   const points = Array.from({ length: seconds / step }, emptyCounts);
   const total = emptyCounts();
-  for (const row of rows) {
-    const point = points[Math.floor((row.minute.getTime() - from) / stepMs)];
-    if (point) addCounts(point, row);
-    addCounts(total, row);
+  const byProcess = new Map<string, Counts>();
+  for (const [minute, rows] of minutes) {
+    const shown = sumProcesses(rows.filter((row) => process === undefined || row.process === process));
+    const point = points[Math.floor((minute - from) / stepMs)];
+    if (point) addCounts(point, shown);
+    addCounts(total, shown);
+    for (const row of rows) {
+      const counts = byProcess.get(row.process) ?? emptyCounts();
+      addCounts(counts, row);
+      byProcess.set(row.process, counts);
+    }
   }
   return {
     range,
@@ -27,11 +36,24 @@ export async function getAppMetrics(ctx: AppCtx, { range }: { range: (typeof met
     to: new Date(to).toISOString(),
     step_seconds: step,
     total: toFigures(total),
+    processes: [...byProcess].map(([name, { cpuMs, memoryBytes }]) => ({
+      process: name,
+      cpu_ms: cpuMs,
+      memory_bytes: memoryBytes,
+    })),
     points: points.map((counts, at) => ({
       at: new Date(from + at * stepMs).toISOString(),
       ...toFigures(counts),
     })),
   };
+}
+
+/** Of the same minute: its processes use memory at the same time. */
+function sumProcesses(rows: readonly Omit<MinuteRow, 'appId'>[]): Counts {
+  const sum = emptyCounts();
+  for (const row of rows) addCounts(sum, row);
+  sum.memoryBytes = rows.reduce((bytes, row) => bytes + row.memoryBytes, 0);
+  return sum;
 }
 
 function toFigures(counts: Counts) {

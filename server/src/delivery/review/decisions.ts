@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
 import { markReviewed, resetReviewStatus, widenApp } from '../../apps/record/app-status.ts';
 import { findAppOfTenant, lockApp } from '../../apps/record/find-app.ts';
-import { isWider } from '../../apps/record/rules.ts';
 import {
   type AppMutationCtx,
   type MutationCtx,
@@ -15,11 +14,11 @@ import {
 import { fail } from '../../core/problem.ts';
 import { daysAfter } from '../../core/values.ts';
 import { authorizeApprover, findMember } from '../../people/tenants/members.ts';
-import { markDeploymentReviewed, startReviewedDeployment } from '../deployments/reviews.ts';
-import { publishRelease } from '../static-sites/release-moves.ts';
+import { startReviewedDeployment } from '../deployments/reviews.ts';
 import { endDeploymentOf, endOverdueRequest, endRequest } from './end-requests.ts';
+import { approveByPolicy, findInvitePolicy, needsApproval, publishPinned } from './invite-policy.ts';
 import { findDeployed } from './live-state.ts';
-import { notifyOwners, notifyReviewers } from './notifications.ts';
+import { notifyOwners, notifyRequested } from './notifications.ts';
 import { publicationRecord } from './publications.ts';
 import {
   canSeeRequest,
@@ -44,16 +43,21 @@ type Input = z.output<typeof shape.body>;
 export async function requestPublication(ctx: AppMutationCtx, input: Input) {
   const app = await lockAppFor(ctx, { required: 'owners' });
   requirePublishable(app);
-  if (!isWider(app.visibility, input.visibility))
+  const ref = { tenantId: ctx.tenant.id, appId: app.id };
+  if (!(await needsApproval(ctx, app, input.visibility)))
     throw fail('not_wider', {
       detail: `The app is already ${app.visibility}. To make it less visible, update the app.`,
     });
-  const ref = { tenantId: ctx.tenant.id, appId: app.id };
   const deployed = await findDeployed(ctx.db, ref);
   const pin = choosePin(input.deployment_id, deployed);
   const open = await findOpenPublicationRow(ctx.db, ref);
   if (open && !isOver(open, ctx.now, deployed)) return repeatRequest(ctx, app, { waiting: open, input, pin });
   const row = buildRow(ctx, app, { input, pin });
+  const policy = await findInvitePolicy(ctx, ref, input);
+  if (policy) {
+    if (open) await endOverdueRequest(ctx, open);
+    return approveByPolicy(ctx, app, { row, policy });
+  }
   // Audited first, so that the plan starts with the new request and not with the one it ends.
   ctx.audit({
     ...requestEntry('publications.request', app, row.id),
@@ -70,7 +74,7 @@ export async function requestPublication(ctx: AppMutationCtx, input: Input) {
   if (open) await endOverdueRequest(ctx, open);
   await insertPublicationRow(ctx.db, row);
   await markReviewed(ctx, ref, 'pending');
-  await notifyReviewers(ctx, row);
+  await notifyRequested(ctx, row);
   return publicationRecord(ctx, row);
 }
 
@@ -150,18 +154,14 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
   });
   if (!isStillDeployed(request, await findDeployed(ctx.db, ref))) throw fail('stale_deployment');
   if (request.pinned === 'built') return approveDeployment(ctx, { app, ref, request, note, approval });
-  if (!isWider(app.visibility, request.visibility)) throw fail('not_wider');
+  if (!(await needsApproval(ctx, app, request.visibility))) throw fail('not_wider');
 
-  const { visibility, digest, release_id, deployment_id } = request;
+  const { visibility, digest } = request;
   const decided_by = ctx.caller.userId;
   const set = { status: 'approved', decided_by, decided_at: ctx.now, reason: note } as const;
   const approved = await closePublicationRow(ctx.db, request, set);
-  const shown =
-    release_id === null
-      ? { before: {}, after: {} }
-      : await publishRelease(ctx, app, { id: release_id, visibility, note });
-  if (deployment_id !== null) await markDeploymentReviewed(ctx, ref, { id: deployment_id, visibility });
-  await widenApp(ctx, ref, visibility);
+  const shown = await publishPinned(ctx, app, { ...approved, note });
+  await widenApp(ctx, ref, { visibility, invitedMax: null });
   ctx.audit({
     ...entry,
     before: { status: 'pending', visibility: app.visibility, ...shown.before },

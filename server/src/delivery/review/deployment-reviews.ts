@@ -4,8 +4,9 @@ import { findActingOwner, findAppRow } from '../../apps/record/find-app.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { daysAfter } from '../../core/values.ts';
 import { findDeploymentInReview } from '../deployments/reviews.ts';
+import { reviewNote } from '../deployments/rules.ts';
 import { endRequest } from './end-requests.ts';
-import { notifyReviewers } from './notifications.ts';
+import { notifyRequested } from './notifications.ts';
 import { findOpenPublicationRow, insertPublicationRow, type PublicationRow } from './store.ts';
 
 /** Replaces an open request, which refers to an earlier deployment. Caller must hold the app's row lock. */
@@ -31,7 +32,7 @@ export async function requestDeploymentReview(
     deployment_id: deploymentId,
     release_id: null,
     digest: deployment.digest ?? '',
-    note: [`Deployment #${deployment.seq}`, deployment.commit_message].filter(Boolean).join(': '),
+    note: reviewNote(deployment),
     requested_by: await findActingOwner(ctx.db, ref, { requestedBy: deployment.created_by }),
     requested_at: ctx.now,
     expires_at: daysAfter(ctx.now, publicationDaysMax),
@@ -49,5 +50,5 @@ export async function requestDeploymentReview(
     before: null,
     after: { status: 'pending', visibility, pinned, deployment_id, digest, note },
   });
-  await notifyReviewers(ctx, row);
+  await notifyRequested(ctx, row);
 }

@@ -9,11 +9,15 @@ import { listActiveAdminIds } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { PublicationRow } from './store.ts';
 
-export async function notifyReviewers(ctx: MutationCtx, request: PublicationRow): Promise<void> {
+/** Admins decide, and owners know of it. A deployment makes its request by itself: its requester is notified too. */
+export async function notifyRequested(ctx: MutationCtx, request: PublicationRow): Promise<void> {
   const admins = await listActiveAdminIds(ctx.db, request.tenant_id);
+  const owners = await listOwnerIds(ctx.db, { tenantId: request.tenant_id, appId: request.app_id });
   await notifyAbout(ctx, request, {
     kind: 'publication_requested',
-    userIds: admins.filter((id) => id !== request.requested_by),
+    userIds: [...new Set([...admins, ...owners])].filter(
+      (id) => id !== request.requested_by || (isDeployment(request) && owners.includes(id)),
+    ),
     title: (app) =>
       isDeployment(request)
         ? `A new deployment of ${app} needs a review`
@@ -35,7 +39,10 @@ export async function notifyOwners(ctx: MutationCtx, request: PublicationRow & {
       isDeployment(request)
         ? deploymentTitles[request.status](app)
         : titles[request.status](app, request.visibility),
-    text: texts[request.status](ctx.caller.email, request.reason),
+    text:
+      request.status === 'approved' && request.decided_by === null
+        ? request.reason
+        : texts[request.status](ctx.caller.email, request.reason),
   });
 }
 

@@ -42,7 +42,7 @@ describe('a request to publish', () => {
     expect(await world.appNow()).toEqual({ visibility: 'private', review_status: 'pending' });
     const sent = (await notificationsOf(world)).filter(({ kind }) => kind !== 'co_owner_added');
     expect(sent.map(({ user_id }) => user_id).sort()).toEqual(
-      [world.people.admin.userId, world.people.otherAdmin.userId].sort(),
+      [world.people.admin.userId, world.people.otherAdmin.userId, world.people.coOwner.userId].sort(),
     );
     expect(sent[0]).toMatchObject({
       kind: 'publication_requested',

@@ -7,7 +7,7 @@ import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { canSeeRequest, currentStatus } from './rules.ts';
-import { findPublicationRow, listPublicationRows, type PublicationRow } from './store.ts';
+import { findPublicationRow, listReviewRows, type PublicationRow, type ReviewRow } from './store.ts';
 
 type Query = z.output<typeof shape.query>;
 
@@ -24,9 +24,9 @@ export function listAppPublications(ctx: AppCtx, query: Omit<Query, 'app'>) {
 
 async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, appId?: string) {
   const { status, visibility } = query;
-  const wanted = { appId, status, visibility, now: ctx.now };
-  const { rows, total } = await listPublicationRows(ctx.db, ctx.tenant.id, wanted, pageWindow(query));
-  return toPage(query, await publicationRecords(ctx, ctx.tenant.id, rows), total);
+  const filter = { kinds: publicationKinds, appId, status, visibility, now: ctx.now };
+  const { rows, total } = await listReviewRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
+  return toPage(query, await publicationRecords(ctx, ctx.tenant.id, rows as PublicationRow[]), total);
 }
 
 export async function getPublication(ctx: TenantCtx, { id }: { id: string }): Promise<PublicationRecord> {
@@ -43,16 +43,28 @@ export async function countPublications(
   { tenantId, appId }: AppRef,
 ): Promise<number> {
   const window = { limit: 1, offset: 0 };
-  return (await listPublicationRows(db, tenantId, { appId, now }, window)).total;
+  return (await listReviewRows(db, tenantId, { kinds: publicationKinds, appId, now }, window)).total;
 }
+
+/** The kinds that are stored as publication requests. */
+const publicationKinds = ['publication', 'deployment'] as const;
 
 type PublicationRecord = z.output<typeof PublicationRequest>;
 
-async function publicationRecords(
+function publicationRecords(
   ctx: Pick<Ctx, 'db' | 'now'>,
   tenantId: string,
   rows: readonly PublicationRow[],
 ): Promise<PublicationRecord[]> {
+  return requestRecords(ctx, tenantId, rows);
+}
+
+/** The fields that all kinds of requests have, in the order of the rows. */
+export async function requestRecords<R extends PublicationRow | ReviewRow>(
+  ctx: Pick<Ctx, 'db' | 'now'>,
+  tenantId: string,
+  rows: readonly R[],
+) {
   const apps = await loadAppNames(ctx.db, tenantId, [...new Set(rows.map(({ app_id }) => app_id))]);
   const ids = rows.flatMap(({ requested_by, decided_by }) => [requested_by, decided_by ?? requested_by]);
   const users = await findUsers(ctx, { ids: [...new Set(ids)] });
@@ -63,7 +75,7 @@ async function publicationRecords(
     app_slug: apps.get(row.app_id)?.slug ?? '',
     app_name: apps.get(row.app_id)?.name ?? '',
     status: currentStatus(row, ctx.now),
-    visibility: row.visibility,
+    visibility: row.visibility as R['visibility'],
     visibility_before: row.visibility_before,
     pinned: row.pinned,
     deployment_id: row.deployment_id,
@@ -73,7 +85,9 @@ async function publicationRecords(
     requested_by: row.requested_by,
     requested_by_email: email(row.requested_by),
     requested_at: row.requested_at.toISOString(),
-    expires_at: row.expires_at.toISOString(),
+    expires_at: (row.expires_at?.toISOString() ?? null) as R['expires_at'] extends Date
+      ? string
+      : string | null,
     decided_by: row.decided_by,
     decided_by_email: email(row.decided_by),
     decided_at: row.decided_at?.toISOString() ?? null,

@@ -12,8 +12,11 @@ export interface Deployed {
 }
 
 /** An overdue request counts as expired before the job has recorded it. */
-export function currentStatus(row: Pick<PublicationRow, 'status' | 'expires_at'>, now: Date) {
-  return row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status;
+export function currentStatus(
+  { status, expires_at }: { status: PublicationRow['status']; expires_at: Date | null },
+  now: Date,
+) {
+  return status === 'pending' && expires_at !== null && expires_at <= now ? 'expired' : status;
 }
 
 export function isStillDeployed(pin: Pin, { live, staged, built }: Deployed): boolean {

@@ -1,4 +1,9 @@
-import type { publicationPins, publicationStatuses, publishedVisibilities } from '@svc/contract/review.ts';
+import type {
+  publicationPins,
+  publicationStatuses,
+  publishedVisibilities,
+  reviewKinds,
+} from '@svc/contract/review.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
@@ -57,21 +62,35 @@ export function closePublicationRow(
     .executeTakeFirstOrThrow();
 }
 
-export interface PublicationFilter {
+/** A publication or deployment as it is stored, or a promotion of a site, from the view of all reviews. */
+export interface ReviewRow extends Omit<PublicationRow, 'visibility' | 'expires_at'> {
+  kind: (typeof reviewKinds)[number];
+  visibility: AppAccess['visibility'];
+  expires_at: Date | null;
+}
+type ReviewTables = { reviews: ReviewRow };
+
+export function findReviewRow(db: Db, tenantId: string, id: string): Promise<ReviewRow | undefined> {
+  return selectReviews(db, tenantId).selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export interface ReviewFilter {
+  kinds?: readonly ReviewRow['kind'][] | undefined;
   appId?: string | undefined;
   status?: PublicationStatus | 'settled' | undefined;
   visibility?: PublicationRow['visibility'] | undefined;
   now: Date;
 }
 
-export async function listPublicationRows(
+export async function listReviewRows(
   db: Db,
   tenantId: string,
-  { appId, status, visibility, now }: PublicationFilter,
+  { kinds, appId, status, visibility, now }: ReviewFilter,
   window: PageWindow,
-): Promise<{ rows: PublicationRow[]; total: number }> {
-  const isWaiting = sql<boolean>`(status = 'pending' and expires_at > ${now})`;
-  let matching = selectRequests(db, tenantId);
+): Promise<{ rows: ReviewRow[]; total: number }> {
+  const isWaiting = sql<boolean>`(status = 'pending' and (expires_at is null or expires_at > ${now}))`;
+  let matching = selectReviews(db, tenantId);
+  if (kinds !== undefined) matching = matching.where('kind', 'in', kinds);
   if (appId !== undefined) matching = matching.where('app_id', '=', appId);
   if (visibility !== undefined) matching = matching.where('visibility', '=', visibility);
   if (status === 'pending') matching = matching.where(isWaiting);
@@ -103,4 +122,8 @@ export async function listOverduePublications(db: Db): Promise<Pick<PublicationR
 
 function selectRequests(db: Db, tenantId: string) {
   return db.withTables<Tables>().selectFrom('publication_requests').where('tenant_id', '=', tenantId);
+}
+
+function selectReviews(db: Db, tenantId: string) {
+  return db.withTables<ReviewTables>().selectFrom('reviews').where('tenant_id', '=', tenantId);
 }

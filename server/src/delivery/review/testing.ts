@@ -4,7 +4,7 @@ import type { OperatorDeps } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { loginHeaders } from '../../identity/provider/testing.ts';
 import { silentLog, type TestDatabase, testEvents } from '../../testing.ts';
-import { newSiteEnv, useSiteServer, type Who } from '../static-sites/testing.ts';
+import { newSiteEnv, testSiteDeps, useSiteServer, type Who } from '../static-sites/testing.ts';
 import { reviewRoutes } from './routes.ts';
 
 export const operatorDeps = ({ db }: TestDatabase): OperatorDeps => ({
@@ -15,7 +15,15 @@ export const operatorDeps = ({ db }: TestDatabase): OperatorDeps => ({
 });
 
 export const useReviewServer = () =>
-  useSiteServer({ routes: (database) => reviewRoutes(operatorDeps(database)) });
+  useSiteServer({
+    routes: (database) =>
+      reviewRoutes({
+        ...operatorDeps(database),
+        ...testSiteDeps,
+        now: () => new Date(),
+        waits: { wait: async () => {}, isStopping: () => true, stop() {} },
+      }),
+  });
 
 export type ReviewEnv = Awaited<ReturnType<typeof newReviewEnv>>;
 

@@ -5,7 +5,7 @@ import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { bodyChunks } from '../../data/storage/body-chunks.ts';
-import type { Issuer } from '../../data/storage/signed-urls.ts';
+import type { Issuer, IssuerClaims } from '../../data/storage/signed-urls.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
@@ -92,7 +92,7 @@ export interface UploadDeps {
   objects: ObjectStore;
   urlKey: LiveKey<string>;
   now: () => Date;
-  issuerAccess: (claims: Pick<SourceClaims, 'tenant' | 'app' | 'issuer'>) => Promise<Issuer | null>;
+  issuerAccess: (claims: IssuerClaims) => Promise<Issuer | null>;
 }
 
 /** Handles `/sources/<token>`: the URL itself is the permission to send one archive, while its issuer has it. */

@@ -14,16 +14,16 @@ async function staged() {
   return { ...world, id, listNotifications };
 }
 
-test('admins are notified of a request, owners of the decision; never the actor', async () => {
-  const { id, move, listNotifications, tenant, app } = await staged();
-  await move(id, 'promote-request', 'coOwner', { note: 'the new prices' });
-  expect(await listNotifications()).toEqual(['promotion_requested: admin, otherAdmin']);
+test('admins and other owners are notified of a request, owners of the decision; never the actor', async () => {
+  const { id, move, listNotifications, tenant } = await staged();
+  const requested = await move(id, 'promote-request', 'coOwner', { note: 'the new prices' });
+  expect(await listNotifications()).toEqual(['promotion_requested: admin, otherAdmin, owner']);
   const [asked] = await listSent(shared.database.db, tenant);
   expect(asked?.text).toContain('the new prices');
-  expect(asked?.path).toBe(`/t/${tenant.slug}/apps/${app.slug}/releases/${id}`);
+  expect(asked?.path).toBe(`/t/${tenant.slug}/reviews/${requested.body.id}`);
   expect((await move(id, 'promote-approve', 'admin', { note: 'fine' })).status).toBe(200);
   expect(await listNotifications()).toEqual([
-    'promotion_requested: admin, otherAdmin',
+    'promotion_requested: admin, otherAdmin, owner',
     'promotion_approved: coOwner, owner',
   ]);
 });
@@ -34,7 +34,7 @@ test('a rejection gives the reason; a repeated request notifies nobody again', a
   for (let twice = 0; twice < 2; twice++)
     await move(id, 'promote-reject', 'coOwner', { reason: 'a typing error' });
   expect(await listNotifications()).toEqual([
-    'promotion_requested: admin, otherAdmin',
+    'promotion_requested: admin, coOwner, otherAdmin',
     'promotion_rejected: owner',
   ]);
   expect((await listSent(shared.database.db, tenant)).at(-1)?.text).toContain('a typing error');

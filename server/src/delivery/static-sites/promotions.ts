@@ -2,13 +2,14 @@ import { consolePaths } from '@svc/contract/console-paths.ts';
 import { notify } from '../../apps/notifications/notifications.ts';
 import { appendMessage } from '../../apps/notifications/rules.ts';
 import { listOwnerIds } from '../../apps/record/find-app.ts';
-import type { AppMutationCtx } from '../../core/context.ts';
+import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
 import { authorizeApprover, listActiveAdminIds } from '../../people/tenants/members.ts';
 import { type LockedRelease, lockRelease } from './locks.ts';
-import { activateLocked, isPublished } from './pointers.ts';
+import { activateLocked, isPublished, stageLocked } from './pointers.ts';
 import { movedReleaseRecord, promotionRecord, unchangedReleaseRecord } from './records.ts';
-import { updateReleaseRow } from './release-store.ts';
+import { findReleaseRow, updateReleaseRow } from './release-store.ts';
 import {
   isUnchangedSinceRequest,
   releaseDigest,
@@ -21,8 +22,10 @@ import {
 import {
   closePromotionRow,
   findLatestPromotionRow,
+  findOpenPromotionRow,
   insertPromotionRow,
   type PromotionRow,
+  updateSiteRow,
 } from './site-store.ts';
 
 export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: string; note: string }) {
@@ -59,8 +62,37 @@ export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: 
     before: { promotion: null },
     after: { promotion: 'pending', promotion_id: promotion.id, digest: promotion.digest, note },
   });
-  await notifyReviewers(ctx, locked, { note });
+  await notifyRequested(ctx, locked, promotion);
   return promotionRecord(promotion);
+}
+
+/**
+ * Stages the release of a deployment and requests its promotion. Of two deployments the one that started last wins, so a
+ * newer release that is staged stays, but not for a rollback. Repeatable.
+ */
+export async function submitForReview(
+  ctx: AppMutationCtx,
+  { id, note, unless }: { id: string; note: string; unless: 'newer staged' | 'never' },
+): Promise<'submitted' | 'overtaken'> {
+  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const { ref, site, release } = locked;
+  requireFinalized(release);
+  const staged =
+    site.staged_release_id === null ? undefined : await findReleaseRow(ctx.db, ref, site.staged_release_id);
+  if (unless === 'newer staged' && staged && staged.number > release.number) return 'overtaken';
+  if (staged?.id !== release.id) {
+    if (!site.staging_enabled)
+      await updateSiteRow(ctx.db, ref, { staging_enabled: true, updated_at: ctx.now });
+    const change = await stageLocked(ctx, locked);
+    ctx.audit({
+      ...releaseEntry('releases.stage', release),
+      before: { staging_enabled: site.staging_enabled, ...change.before },
+      after: { staging_enabled: true, ...change.after },
+    });
+  }
+  const open = await findOpenPromotionRow(ctx.db, ref);
+  if (open?.release_id !== release.id) await requestPromotion(ctx, { id, note });
+  return 'submitted';
 }
 
 export async function approvePromotion(
@@ -109,7 +141,7 @@ export async function approvePromotion(
       ...change.after,
     },
   });
-  await notifyOwners(ctx, locked, { outcome: 'approved', message: note });
+  await notifyOwners(ctx, locked, { open, outcome: 'approved', message: note });
   return movedReleaseRecord(ctx, locked, { pointer: 'active', urls });
 }
 
@@ -140,20 +172,48 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
     before: { promotion: 'pending' },
     after: { promotion: 'rejected', promotion_id: open.id, reason },
   });
-  await notifyOwners(ctx, locked, { outcome: 'rejected', message: reason });
+  // Reviewers may open the app only while they have to decide.
+  ctx.invalidate(appTag(ref.appId));
+  await notifyOwners(ctx, locked, { open, outcome: 'rejected', message: reason });
   return promotionRecord({ ...open, ...decided });
 }
 
-async function notifyReviewers(ctx: AppMutationCtx, locked: LockedRelease, { note }: { note: string }) {
+/** The release stays staged. */
+export async function withdrawPromotion(ctx: AppMutationCtx, { id }: { id: string }): Promise<void> {
+  const locked = await lockRelease(ctx, { id, wanted: 'visible', archived: 'allowed' });
+  const { app, ref, release, open } = locked;
+  if (open?.release_id !== release.id) throw fail('not_pending');
+  if (open.requested_by !== ctx.caller.userId && !ownsApp(app.relation))
+    throw fail('forbidden', {
+      detail: 'Only the requester or an owner of the app can withdraw the request. You can reject it.',
+    });
+  const decided = { status: 'canceled', decided_by: ctx.caller.userId, decided_at: ctx.now } as const;
+  await closePromotionRow(ctx.db, ref, decided);
+  ctx.audit({
+    ...releaseEntry('releases.withdrawPromotion', release),
+    before: { promotion: 'pending' },
+    after: { promotion: 'canceled', promotion_id: open.id },
+  });
+  ctx.invalidate(appTag(app.id));
+}
+
+/** A request that a deployment made by itself is news to its owners too. */
+async function notifyRequested(ctx: AppMutationCtx, locked: LockedRelease, promotion: PromotionRow) {
   const admins = await listActiveAdminIds(ctx.db, ctx.tenant.id);
+  const owners = await listOwnerIds(ctx.db, locked.ref);
+  const isByPlatform = ctx.caller.kind === 'operator';
   await notify(ctx, {
-    ...notificationTarget(ctx, locked),
+    ...notificationTarget(ctx, locked, promotion),
     kind: 'promotion_requested',
-    userIds: admins.filter((id) => id !== ctx.caller.userId),
+    userIds: [...new Set([...admins, ...owners])].filter(
+      (id) => id !== ctx.caller.userId || (isByPlatform && owners.includes(id)),
+    ),
     title: `${locked.app.name}: release ${releaseName(locked.release)} is waiting for review`,
     text: appendMessage(
-      `${ctx.caller.email} requested the promotion. You can see the release on the staging host.`,
-      note,
+      isByPlatform
+        ? 'A deployment of the published app needs a review. You can see the release on the staging host.'
+        : `${ctx.caller.email} requested the promotion. You can see the release on the staging host.`,
+      promotion.note,
     ),
   });
 }
@@ -161,12 +221,12 @@ async function notifyReviewers(ctx: AppMutationCtx, locked: LockedRelease, { not
 async function notifyOwners(
   ctx: AppMutationCtx,
   locked: LockedRelease,
-  { outcome, message }: { outcome: 'approved' | 'rejected'; message: string },
+  { open, outcome, message }: { open: PromotionRow; outcome: 'approved' | 'rejected'; message: string },
 ): Promise<void> {
   const owners = await listOwnerIds(ctx.db, locked.ref);
   const release = `${locked.app.name}: release ${releaseName(locked.release)}`;
   await notify(ctx, {
-    ...notificationTarget(ctx, locked),
+    ...notificationTarget(ctx, locked, open),
     kind: outcome === 'approved' ? 'promotion_approved' : 'promotion_rejected',
     userIds: owners.filter((id) => id !== ctx.caller.userId),
     title: outcome === 'approved' ? `${release} was approved and is live` : `${release} was rejected`,
@@ -179,10 +239,6 @@ async function notifyOwners(
   });
 }
 
-function notificationTarget({ tenant }: AppMutationCtx, { app, release }: LockedRelease) {
-  return {
-    tenantId: tenant.id,
-    appId: app.id,
-    path: consolePaths.release(tenant.slug, app.slug, release.id),
-  };
+function notificationTarget({ tenant }: AppMutationCtx, { app }: LockedRelease, { id }: PromotionRow) {
+  return { tenantId: tenant.id, appId: app.id, path: consolePaths.review(tenant.slug, id) };
 }

@@ -124,3 +124,16 @@ export async function findPointedReleases(db: Db, ref: AppRef) {
     staged: site.staging_enabled ? await at('staged') : null,
   };
 }
+
+/** For other slices, which must not import the store. */
+export const findRelease: typeof findReleaseRow = findReleaseRow;
+
+export async function compareReleases(
+  db: Db,
+  ref: AppRef,
+  { limit, ...pair }: { release: string; against: string | null; limit: number },
+) {
+  const counts = await countFileChanges(db, ref, pair);
+  const items = await listFileChanges(db, ref, { ...pair, change: 'different', limit, offset: 0 });
+  return { counts, items };
+}

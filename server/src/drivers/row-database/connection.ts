@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import { BackendMessages, FrontendMessages, rowValues, type ServerError, serverError } from './messages.ts';
 
@@ -20,11 +21,15 @@ export interface Connection {
   readonly pending: number;
   headMs(): number;
   readonly isOpen: boolean;
+  /** Such as `TLSv1.3`; empty if the connection is not encrypted. */
+  readonly tls: string;
   close(): void;
 }
 
 export interface ConnectOptions {
-  url: string;
+  url?: string;
+  /** In place of a URL. */
+  client?: pg.ClientConfig;
   settings: Readonly<Record<string, string>>;
   /** Longer than the server's own timeouts: detects a network that drops packets silently. */
   answerMsMax: number;
@@ -245,6 +250,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     get isOpen() {
       return open;
     },
+    tls: socket instanceof TLSSocket ? (socket.getProtocol() ?? 'TLS') : '',
     close: onLost,
   };
 }
@@ -253,12 +259,13 @@ function isStaleStatement(error: Error): boolean {
   return 'code' in error && (error.code === '26000' || error.code === '0A000');
 }
 
-async function openSocket({ url, settings }: ConnectOptions): Promise<Socket> {
+async function openSocket({ url, client: config, settings }: ConnectOptions): Promise<Socket> {
   const client = new pg.Client({
-    connectionString: url,
+    ...(url === undefined ? {} : { connectionString: url }),
     application_name: 'svc rows',
     connectionTimeoutMillis: 4_000,
     keepAlive: true,
+    ...config,
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),

@@ -1,5 +1,6 @@
 import { sqlState } from '../../core/db.ts';
 import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
+import { createPool } from './connection-pool.ts';
 
 export interface RowPool {
   of(app: string): AppRows;
@@ -17,6 +18,12 @@ export type StatementKind = 'point' | 'read' | 'write';
 export interface Transaction {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
   copy(text: string, data: readonly Uint8Array[]): Promise<void>;
+  /** Reads a large result in pieces; one at a time. */
+  cursor(text: string, values: Values): Promise<Cursor>;
+}
+
+export interface Cursor {
+  fetch(rowsMax: number, onRow: OnRow): Promise<void>;
 }
 
 export interface RowPoolOptions {
@@ -111,7 +118,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
       await connection.query('begin', []);
       let isFinished = false;
       try {
-        const { end, value } = await work(connection);
+        const { end, value } = await work(withCursor(connection));
         await connection.query(end, []);
         isFinished = true;
         return value;
@@ -130,6 +137,21 @@ export function createRowPool(options: RowPoolOptions): RowPool {
       reads.close();
       writes.close();
       pool.close();
+    },
+  };
+}
+
+/** A cursor of SQL, which ends with the transaction. */
+export function withCursor(connection: Pick<Connection, 'query' | 'copy'>): Transaction {
+  return {
+    query: connection.query,
+    copy: connection.copy,
+    async cursor(text, values) {
+      await connection.query(`declare fetched no scroll cursor for ${text}`, values);
+      return {
+        fetch: async (rowsMax, onRow) =>
+          void (await connection.query(`fetch ${rowsMax} from fetched`, [], onRow)),
+      };
     },
   };
 }
@@ -203,90 +225,6 @@ function createSharedConnections(options: {
     close() {
       closed = true;
       for (const slot of slots) slot.connection?.close();
-    },
-  };
-}
-
-interface Waiter {
-  app: string;
-  take: (connection: Connection | null) => void;
-}
-
-function createPool(options: {
-  connectionsMax: number;
-  perAppMax: number;
-  waitMsMax: number;
-  open: (onClose: () => void) => Promise<Connection>;
-}) {
-  const idle: Connection[] = [];
-  const waiting: Waiter[] = [];
-  const inUse = new Map<string, number>();
-  let openCount = 0;
-  let closed = false;
-
-  const hasRoom = (app: string) => (inUse.get(app) ?? 0) < options.perAppMax;
-  const count = (app: string, by: 1 | -1) => {
-    const now = (inUse.get(app) ?? 0) + by;
-    if (now === 0) inUse.delete(app);
-    else inUse.set(app, now);
-  };
-
-  async function acquire(app: string): Promise<Connection> {
-    if (hasRoom(app)) {
-      count(app, 1);
-      const connection = idle.findLast((each) => each.isOpen);
-      idle.splice(0, idle.length, ...idle.filter((each) => each !== connection && each.isOpen));
-      if (connection) return connection;
-      if (openCount < options.connectionsMax) return openOne(app);
-      count(app, -1);
-    }
-    const { promise, resolve } = Promise.withResolvers<Connection | null>();
-    const waiter: Waiter = { app, take: resolve };
-    waiting.push(waiter);
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(waiter), 1);
-      resolve(null);
-    }, options.waitMsMax);
-    const connection = await promise;
-    clearTimeout(timer);
-    if (connection === null) throw new Error('timeout exceeded when trying to connect');
-    return connection.isOpen ? connection : openOne(app);
-  }
-
-  async function openOne(app: string): Promise<Connection> {
-    openCount++;
-    try {
-      return await options.open(() => void openCount--);
-    } catch (error) {
-      openCount--;
-      count(app, -1);
-      throw error;
-    }
-  }
-
-  function release(app: string, connection: Connection): void {
-    count(app, -1);
-    const at = waiting.findIndex((waiter) => hasRoom(waiter.app));
-    const [next] = at < 0 ? [] : waiting.splice(at, 1);
-    if (closed) connection.close();
-    else if (next) {
-      count(next.app, 1);
-      next.take(connection);
-    } else if (connection.isOpen) idle.push(connection);
-  }
-
-  return {
-    async use<T>(app: string, work: (connection: Connection) => Promise<T>): Promise<T> {
-      const connection = await acquire(app);
-      try {
-        return await work(connection);
-      } finally {
-        release(app, connection);
-      }
-    },
-    close() {
-      closed = true;
-      for (const connection of idle) connection.close();
     },
   };
 }

@@ -148,6 +148,21 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         await instance.stop();
       });
 
+      test('runs another command of the build beside the app, without a port', async () => {
+        const app = bench.app('web');
+        const built = await app.build();
+        const beside = await app.start(built, crypto.randomUUID(), 'node -e "console.log(6 * 7)"; sleep 100');
+        await bench.until(() => app.lines().includes('42'));
+        expect(await beside.getState()).toMatchObject({ state: 'running', restarts: 0 });
+        expect(await bench.isSilent(beside.address)).toBe(true);
+        const web = await app.start(built);
+        expect(await bench.answer(web.address, '/env')).toContain('PORT=');
+        await web.stop();
+        expect(await beside.getState()).toMatchObject({ state: 'running', restarts: 0 });
+        await beside.stop();
+        expect(await beside.getState()).toEqual({ state: 'gone' });
+      });
+
       test('that is started twice with one ID runs once', async () => {
         const app = bench.app('web');
         const built = await app.build();
@@ -245,6 +260,74 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect(long.join('')).toBe('x'.repeat(20_000));
         expect(Math.max(...long.map((line) => line.length))).toBeLessThanOrEqual(logLineBytesMax);
         expect(lines).toContain('half');
+      });
+    });
+
+    describe('a command', () => {
+      test('runs in the build with its variables, and returns its exit code; both streams are kept apart', async () => {
+        const app = bench.app('web', { OF_THE_APP: "it's $HOME" });
+        const built = await app.build();
+        const script = 'echo "$OF_THE_APP"; ls app.js; echo aside >&2; exit 3';
+        expect(await app.command(built, script)).toEqual({
+          exitCode: 3,
+          how: expect.stringContaining('exit code 3'),
+        });
+        expect(app.lines('stdout')).toEqual(["it's $HOME", 'app.js']);
+        expect(app.lines('stderr')).toEqual(['aside']);
+        expect(await app.command(built, 'env')).toMatchObject({ exitCode: 0 });
+        expect(app.lines().join('\n')).not.toContain(serverSecret);
+      });
+
+      test('writes into a copy of the build, which is gone with it, and is no instance', async () => {
+        const app = bench.app('web');
+        const built = await app.build();
+        const running = app.command(built, 'echo changed >app.js && cat app.js && sleep 1');
+        await bench.until(() => app.lines().includes('changed'));
+        expect((await bench.runtime.list()).filter(({ appId }) => appId === app.appId)).toEqual([]);
+        expect(await running).toMatchObject({ exitCode: 0 });
+        await app.command(built, 'grep -c changed app.js');
+        expect(app.lines('stdout').at(-1)).toBe('0');
+      });
+
+      test('that takes too long, or too much memory, is ended', async () => {
+        const text = `78${Math.floor(Math.random() * 1e6)}`;
+        const app = bench.app('web');
+        const built = await app.build();
+        expect(await app.command(built, `sleep ${text}`, { timeoutMs: 1_500 })).toEqual({
+          exitCode: null,
+          how: expect.stringContaining('1.5 seconds'),
+        });
+        const hungry = 'node -e "const all = []; setInterval(() => all.push(Buffer.alloc(8e6, 1)), 20)"';
+        expect(await app.command(built, hungry)).toEqual({
+          exitCode: null,
+          how: expect.stringContaining('out of memory'),
+        });
+        expect(processesWith(text)).toBe(0);
+      });
+
+      test('can be stopped by its ID, as after the loss of the server that ran it', async () => {
+        const text = `76${Math.floor(Math.random() * 1e6)}`;
+        const app = bench.app('web');
+        const built = await app.build();
+        const runId = crypto.randomUUID();
+        const running = app.command(built, `echo hanging; sleep ${text}`, { runId }).catch(() => null);
+        await bench.until(() => app.lines().includes('hanging'));
+        await bench.runtime.stop({ instanceId: runId, handle: {} }, { graceMs: 0 });
+        expect(processesWith(text)).toBe(0);
+        expect((await running)?.exitCode).not.toBe(0);
+      });
+
+      test('that is aborted gets SIGTERM and ends with all its processes', async () => {
+        const text = `79${Math.floor(Math.random() * 1e6)}`;
+        const app = bench.app('web');
+        const built = await app.build();
+        const script = `trap 'echo bye; exit 0' TERM; echo hanging; sleep ${text} & wait`;
+        const running = app.command(built, script).catch((thrown: unknown) => thrown);
+        await bench.until(() => app.lines().includes('hanging'));
+        app.abort(new Error('not wanted'));
+        expect(String(await running)).toContain('not wanted');
+        expect(app.lines()).toContain('bye');
+        expect(processesWith(text)).toBe(0);
       });
     });
 

@@ -9,7 +9,10 @@ export interface Runtime {
   build(job: BuildJob): Promise<Built>;
   /** Does not wait until the app is healthy; `address` is where it will listen. Idempotent for an instance ID. */
   start(job: StartJob): Promise<StartedInstance>;
+  /** Also ends a run with this ID, and what a lost server has left of it. */
   stop(instance: InstanceRef, options: { graceMs: number }): Promise<void>;
+  /** Runs one command in a private copy of the build until it ends. Throws if it is aborted, or cannot start. */
+  run(job: RunJob): Promise<RunResult>;
   getState(instance: InstanceRef): Promise<InstanceState>;
   onStateChange?(listener: (instanceId: string) => void): void;
   list(): Promise<RunningInstance[]>;
@@ -52,6 +55,8 @@ export interface BuildJob {
   /** Folders in the toolchain dir, in the order of `PATH`. */
   tools?: string[];
   sourceDir: string;
+  /** Nothing of earlier builds may get into this one, because somebody reviews it by its source. */
+  isReviewed?: boolean;
   env: Readonly<Record<string, string>>;
   limits: Limits;
   log: LogSink;
@@ -89,12 +94,29 @@ export interface StartJob {
   number: number;
   method: DeployMethod;
   artifact: Artifact;
+  /** Of a process beside the app, which has no port. Without it the app's own command runs. */
+  command?: string | undefined;
   env: Readonly<Record<string, string>>;
   /** URLs of the platform that the app can use, whatever else it is kept from. */
   services?: readonly string[];
   limits: Limits;
   log: LogSink;
   signal?: AbortSignal | undefined;
+}
+
+export interface RunJob extends Omit<StartJob, 'instanceId' | 'signal'> {
+  runId: string;
+  /** For `/bin/sh -c`. */
+  command: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface RunResult {
+  /** Null: the platform ended the command. */
+  exitCode: number | null;
+  /** Follows a subject: “ended with exit code 3”, “took longer than 1 minute”. */
+  how: string;
 }
 
 export interface InstanceRef {
@@ -138,3 +160,7 @@ export class BuildError extends Error {
 export function isToolchainName(name: unknown): name is string {
   return typeof name === 'string' && /^(?:node|npm|pnpm|yarn|bun)-\d+\.\d+\.\d+$/.test(name);
 }
+
+export const composeRunsNoCommands =
+  'A compose app has several images, and nothing says in which one a command runs. Put the command into a service of the ' +
+  'compose file, or call the app with a schedule that has a path.';

@@ -2,18 +2,31 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { patientMs } from '../../../../scripts/patience.ts';
 import type { RuntimeWorld, SampleName } from './conformance.ts';
-import type { BuildPlan, Built, DeployMethod, InstanceState, LogSink, Runtime } from './runtime.ts';
+import type {
+  BuildPlan,
+  Built,
+  DeployMethod,
+  InstanceState,
+  LogSink,
+  RunResult,
+  Runtime,
+} from './runtime.ts';
 
 export interface SampleApp {
   appId: string;
   deploymentId: string;
   number: number;
   sourceDir: string;
-  sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string> };
+  sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string>; isReviewed?: boolean };
   build(): Promise<Built>;
   abort(reason: Error): void;
-  start(built: Built, instanceId?: string): Promise<SampleInstance>;
+  start(built: Built, instanceId?: string, command?: string): Promise<SampleInstance>;
   run(): Promise<SampleInstance>;
+  command(
+    built: Built,
+    command: string,
+    options?: { timeoutMs?: number; runId?: string },
+  ): Promise<RunResult>;
   lines(stream?: 'stdout' | 'stderr' | 'platform'): string[];
   log: LogSink;
   /** URLs of the platform that the instances may use. */
@@ -47,7 +60,11 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
     runtime: opened,
     app(name, env = {}, text = '') {
       const source = world.sample(name, text);
-      const sample = { method: source.method, plan: { ...source.plan }, files: { ...source.files } };
+      const sample: SampleApp['sample'] = {
+        method: source.method,
+        plan: { ...source.plan },
+        files: { ...source.files },
+      };
       const ids = {
         tenantId: crypto.randomUUID(),
         appId: crypto.randomUUID(),
@@ -66,23 +83,25 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         log,
         build() {
           writeFiles(app.sourceDir, sample.files);
-          const { plan, method } = sample;
+          const { plan, method, isReviewed } = sample;
           return bench.runtime.build({
             ...common,
             buildId: crypto.randomUUID(),
             method,
             plan,
             sourceDir: app.sourceDir,
+            isReviewed,
             signal: stopping.signal,
           });
         },
         abort: (reason) => stopping.abort(reason),
-        async start(built, instanceId = crypto.randomUUID()) {
+        async start(built, instanceId = crypto.randomUUID(), command = undefined) {
           const { handle, address } = await bench.runtime.start({
             ...common,
             method: sample.method,
             instanceId,
             artifact: built.artifact,
+            command,
             services: app.services,
           });
           const ref = { instanceId, handle };
@@ -99,6 +118,17 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
           await bench.answer(instance.address, '/env');
           return instance;
         },
+        command: (built, command, { timeoutMs = 60_000, runId = crypto.randomUUID() } = {}) =>
+          bench.runtime.run({
+            ...common,
+            runId,
+            method: sample.method,
+            artifact: built.artifact,
+            services: app.services,
+            command,
+            timeoutMs,
+            signal: stopping.signal,
+          }),
         lines: (stream) => output.filter(([of]) => !stream || of === stream).map(([, line]) => line),
       };
       return app;

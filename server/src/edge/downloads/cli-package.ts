@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
-import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import { Glob } from 'bun';
 import cli from '../../../../cli/package.json' with { type: 'json' };
 import contract from '../../../../contract/package.json' with { type: 'json' };
 import platform from '../../../../package.json' with { type: 'json' };
+import { type PackedFiles, packTarball } from './tarball.ts';
 
 const repository = resolve(import.meta.dir, '..', '..', '..', '..');
 const encoder = new TextEncoder();
@@ -12,9 +12,8 @@ const bundled = ['@svc/contract', '@svc/sdk'] as const;
 
 /** The command line as an npm package: sources, which Bun runs as they are. */
 export async function packCli(): Promise<Uint8Array<ArrayBuffer>> {
-  const files = new Map<string, { bytes: Uint8Array; mode: number }>();
-  const add = (name: string, bytes: Uint8Array, mode = 0o644) =>
-    files.set(`package/${name}`, { bytes, mode });
+  const files: PackedFiles = new Map();
+  const add = (name: string, bytes: Uint8Array, mode = 0o644) => files.set(name, { bytes, mode });
   const addSources = async (from: string, to: string) => {
     const sources = [...new Glob('src/**/*.ts').scanSync(join(repository, from))].sort();
     for (const path of sources.filter((path) => !/\.test\.ts$|\/testing\.ts$/.test(path)))
@@ -27,12 +26,7 @@ export async function packCli(): Promise<Uint8Array<ArrayBuffer>> {
   add('svc', encoder.encode(launcher), 0o755);
   await addSources('cli', 'cli');
   for (const name of bundled) await addSources(name.replace('@svc/', ''), `node_modules/${name}`);
-  const parts = [...files].flatMap(([name, { bytes, mode }]) => [
-    ...tarHeaderBlocks({ name, type: '0', size: bytes.byteLength, mode }),
-    bytes,
-    tarPadding(bytes.byteLength),
-  ]);
-  return Bun.gzipSync(Buffer.concat([...parts, tarEnd()]));
+  return packTarball(files);
 }
 
 const manifest = {

@@ -1,8 +1,20 @@
 import { documentAt, type PathHandler } from '../../http/front.ts';
 import { installScript, packCli } from './cli-package.ts';
+import { packSdk, type SdkPackage } from './sdk-package.ts';
 
-/** The command line that matches this server, for other machines. */
-export function downloadHandlers(baseUrl: string): PathHandler[] {
+const archiveHeaders = { 'content-type': 'application/gzip', 'cache-control': 'no-cache' };
+
+/** Packed once, at the first request. */
+export function createSdkPackage(): () => Promise<SdkPackage> {
+  let sdk: Promise<SdkPackage> | undefined;
+  return () => {
+    sdk ??= packSdk();
+    return sdk;
+  };
+}
+
+/** The command line and the SDK that match this server, for other machines. */
+export function downloadHandlers(baseUrl: string, sdk: () => Promise<SdkPackage>): PathHandler[] {
   let cli: ReturnType<typeof packCli> | undefined;
   return [
     documentAt('/install', async () => {
@@ -11,9 +23,8 @@ export function downloadHandlers(baseUrl: string): PathHandler[] {
     }),
     documentAt('/cli.tgz', async () => {
       cli ??= packCli();
-      return new Response(await cli, {
-        headers: { 'content-type': 'application/gzip', 'cache-control': 'no-cache' },
-      });
+      return new Response(await cli, { headers: archiveHeaders });
     }),
+    documentAt('/sdk.tgz', async () => new Response((await sdk()).tarball, { headers: archiveHeaders })),
   ];
 }

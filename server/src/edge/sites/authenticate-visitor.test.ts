@@ -21,6 +21,7 @@ function asking({ isOpen }: { isOpen: boolean }, authMode: RunningApp['authMode'
     deploymentId: 'd1',
     addresses: [],
     firstByteMs: null,
+    wakeMs: null,
     authMode,
     tenantSlug: 'acme',
   };

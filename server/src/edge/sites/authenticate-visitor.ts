@@ -7,7 +7,7 @@ import { appTag, userTag } from '../../core/tags.ts';
 import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import { findUser } from '../../people/users/users.ts';
-import { canVisit } from '../visitors/can-visit.ts';
+import { canVisit, type Visit } from '../visitors/can-visit.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import type { Visitors } from '../visitors/visitors.ts';
 import type { RunningApp, SiteSnapshot } from './site-cache.ts';
@@ -20,7 +20,7 @@ export interface VisitorAuthDeps {
   visitors: Pick<Visitors, 'findVisitor' | 'redirectToSignIn'>;
   /** Receives a request with one credential header only. */
   findCredential: (request: Request) => Promise<Credential | null>;
-  findPerson: (visit: { appId: string; userId: string }) => Promise<Person | null>;
+  findPerson: (visit: Visit) => Promise<Person | null>;
   cache: TaggedCache<Person>;
 }
 
@@ -38,9 +38,13 @@ export function createVisitorAuth(deps: VisitorAuthDeps) {
   };
 }
 
-function cachedPerson({ cache, findPerson }: VisitorAuthDeps, { appId }: SiteSnapshot, userId: string) {
-  return cache.get(`${appId} ${userId}`, async () => {
-    const person = await findPerson({ appId, userId });
+function cachedPerson(
+  { cache, findPerson }: VisitorAuthDeps,
+  { appId, hostKind }: SiteSnapshot,
+  userId: string,
+) {
+  return cache.get(`${hostKind} ${appId} ${userId}`, async () => {
+    const person = await findPerson({ appId, userId, hostKind });
     return person && { value: person, tags: [appTag(appId), userTag(userId)] };
   });
 }
@@ -77,8 +81,9 @@ const credentialHeaders = {
   api_key: { name: 'x-api-key', challenge: 'ApiKey realm="app"' },
 } as const;
 
-/** A credential issued through another app is valid for that app only. */
+/** A credential issued through another app is valid for that app only; programs with an identity of an app are no visitors. */
 function isFor(caller: Caller, { appId }: SiteSnapshot): boolean {
+  if (caller.ownApp) return false;
   return caller.throughApp === undefined || caller.throughApp === appId;
 }
 
@@ -93,11 +98,9 @@ function isInScope(
   return isIts && actions.includes(reads ? 'read' : 'write');
 }
 
-export async function findPerson(
-  db: Db,
-  { appId, userId }: { appId: string; userId: string },
-): Promise<Person | null> {
-  if (!(await canVisit({ db }, { appId, userId, hostKind: 'app' }))) return null;
+export async function findPerson(db: Db, visit: Visit): Promise<Person | null> {
+  const { appId, userId } = visit;
+  if (!(await canVisit({ db }, visit))) return null;
   const user = await findUser({ db }, { ref: userId });
   if (user?.status !== 'active') return null;
   const app = await findAppForSignIn({ db }, { appId, userId });

@@ -40,6 +40,7 @@ function edgeWith(
     source: any?.source ?? testSite({}).source,
     visitors: set.visitors ?? visitorsBy(() => false),
     challengeLookup: async (token) => (token === 'known' ? 'known.print' : null),
+    sdkModule: async () => new Uint8Array(),
     secureOrigin: set.secureOrigin ?? (() => null),
     count: (method, status) => counts.push(`${method} ${status}`),
     proxy: { pass: async () => undefined, stop: () => {} },

@@ -1,5 +1,5 @@
 import { urlBytesMax } from '@svc/contract/limits.ts';
-import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
+import { sitePlatformPrefix, siteSdkPath } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
 import { createTaggedCache } from '../../core/cache.ts';
 import { type Db, databaseError } from '../../core/db.ts';
@@ -23,6 +23,7 @@ import { createVisitorAuth, findPerson, type VisitorAuthDeps } from './authentic
 import { createBlobCache } from './blob-cache.ts';
 import { noIndex, robotsResponse } from './compile-config.ts';
 import { createReleaseContents, loadSite } from './load-site.ts';
+import { createOpenedReviews } from './opened-reviews.ts';
 import {
   challengeResponse,
   faultPage,
@@ -51,6 +52,7 @@ interface EdgeOptions {
   challengeLookup: ChallengeLookup;
   /** The HTTPS origin of a custom domain, to redirect plain HTTP; null if there is none. */
   secureOrigin: (host: string) => string | null;
+  sdkModule: () => Promise<Uint8Array>;
   log: Logger;
   count(method: string, status: number): void;
 }
@@ -103,12 +105,10 @@ export function createEdge(deps: EdgeDeps): Edge {
   }
 
   function respondAt(site: SiteSnapshot, request: EdgeRequest): Answering {
-    if (site.hostKind !== 'staging') {
-      if (site.app !== null) return platformPath(site, request) ?? proxyResponse(site, request);
-      return respondToVisitor(site, request);
-    }
     // The same at every staging host, also at those without an app.
-    if (request.path === '/robots.txt') return robotsResponse(request.method);
+    if (site.hostKind === 'staging' && request.path === '/robots.txt') return robotsResponse(request.method);
+    if (site.app !== null) return platformPath(site, request) ?? proxyResponse(site, request);
+    if (site.hostKind !== 'staging') return respondToVisitor(site, request);
     const answering = respondToVisitor(site, request);
     return answering instanceof Promise ? answering.then(noIndex) : noIndex(answering);
   }
@@ -125,7 +125,19 @@ export function createEdge(deps: EdgeDeps): Edge {
 
   function platformPath(site: SiteSnapshot | null, request: EdgeRequest): EdgeResult | null {
     if (!request.path.startsWith(sitePlatformPrefix)) return null;
+    if (request.path === siteSdkPath) return sdkResponse(request);
     return visitors.platformPath(site, request) ?? pageResponse(notFoundPage, request.method);
+  }
+
+  async function sdkResponse({ method }: EdgeRequest): Promise<EdgeResponse> {
+    if (method !== 'GET' && method !== 'HEAD') return pageResponse(methodPage, method);
+    const module = await deps.sdkModule();
+    const headers = {
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-length': String(module.byteLength),
+      'cache-control': 'public, max-age=300',
+    };
+    return { status: 200, headers, body: method === 'HEAD' ? null : module };
   }
 
   function respondToVisitor(site: SiteSnapshot, request: EdgeRequest): EdgeResult {
@@ -207,7 +219,7 @@ const peopleMax = 20_000;
 /** Creates the caches and loads the custom domains before the first request. */
 export async function openEdge(
   options: EdgeOptions &
-    Pick<ProxyDeps, 'countApp' | 'tokens' | 'limits'> &
+    Pick<ProxyDeps, 'countApp' | 'tokens' | 'limits' | 'sleep'> &
     Pick<VisitorAuthDeps, 'findCredential'> & {
       extraHosts: readonly string[];
       edgeCacheBytes: number;
@@ -237,7 +249,8 @@ export async function openEdge(
     findPerson: (place) => findPerson(db, place),
     cache: createTaggedCache(invalidation, { entriesMax: peopleMax }),
   });
-  const proxy = createProxy({ ...options, authenticateVisitor, inFlight });
+  const onVisit = createOpenedReviews({ db, log });
+  const proxy = createProxy({ ...options, authenticateVisitor, inFlight, onVisit });
   const edge = createEdge({
     ...options,
     countApp: (appId, status, bytes) => options.countApp(appId, status, bytes, -1),

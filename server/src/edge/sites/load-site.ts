@@ -1,3 +1,4 @@
+import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import type { SiteHost } from '../domains/host-names.ts';
@@ -55,12 +56,19 @@ function servedReleaseId(row: SiteRow, { kind }: SiteHost): string | null {
   return isShown ? row.releaseId : null;
 }
 
-/** A running deployment takes precedence over a release. Staging hosts have releases only. */
+/** For the start of a process or container, before the time for its first healthy response begins. */
+const startMsMax = 30_000;
+
+/** A running deployment takes precedence over a release. At a staging host it is the one that waits for its review. */
 function runningApp(row: SiteRow, { kind }: SiteHost): RunningApp | null {
-  const { deploymentId, addresses, firstByteMs, authMode, tenantSlug } = row;
-  if (kind === 'staging' || deploymentId === null) return null;
+  const { deploymentId, addresses, firstByteMs, authMode, tenantSlug, sleepMs, healthMs } = row;
+  if (deploymentId === null) return null;
   if (row.record !== 'active' || row.runtime !== 'running') return null;
-  return { deploymentId, addresses, firstByteMs, authMode, tenantSlug };
+  const wakeMs =
+    sleepMs === null || kind === 'staging'
+      ? null
+      : (healthMs ?? healthTimeoutSecondsDefault * 1_000) + startMsMax;
+  return { deploymentId, addresses, firstByteMs, wakeMs, authMode, tenantSlug };
 }
 
 async function serveContent(

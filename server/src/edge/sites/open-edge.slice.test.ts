@@ -314,10 +314,10 @@ describe('a running app', () => {
       values (${id}, ${tenantId}, ${appId}, 1, 'deploy', 'person', 'live', ${method}, 'artifact', now())`.execute(
       db,
     );
-    for (const { address, state = 'ready', secondsAgo = 0 } of instances) {
-      await sql`insert into svc.app_instances (id, tenant_id, app_id, deployment_id, node, address, state, started_at,
+    for (const [at, { address, state = 'ready', secondsAgo = 0 }] of instances.entries()) {
+      await sql`insert into svc.app_instances (id, tenant_id, app_id, deployment_id, index, node, address, state, started_at,
           confirmed_at)
-        values (${Bun.randomUUIDv7()}, ${tenantId}, ${appId}, ${id}, 'here', ${address}, ${state}, now(),
+        values (${Bun.randomUUIDv7()}, ${tenantId}, ${appId}, ${id}, ${at + 1}, 'here', ${address}, ${state}, now(),
           now() - make_interval(secs => ${secondsAgo}))`.execute(db);
     }
     await change(site, 'update svc.apps set live_deployment_id = $1 where id = $app', [id]);

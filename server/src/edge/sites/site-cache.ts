@@ -174,6 +174,8 @@ export interface RunningApp {
   addresses: readonly string[];
   /** Null: the usual limit. */
   firstByteMs: number | null;
+  /** How long a request may wait until an app that sleeps has started. Null: the app does not sleep. */
+  wakeMs: number | null;
   authMode: (typeof authModes)[number];
   tenantSlug: string;
 }

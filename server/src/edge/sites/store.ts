@@ -19,10 +19,13 @@ export interface SiteRow {
   config: SiteConfig | null;
   tenantSlug: string;
   authMode: RunningApp['authMode'];
-  /** The live deployment; null for static ones. */
+  /** The live deployment, or at a staging host the one that waits for its review; null for static ones. */
   deploymentId: string | null;
   addresses: string[];
   firstByteMs: number | null;
+  /** Null: the app does not sleep. */
+  sleepMs: number | null;
+  healthMs: number | null;
 }
 
 /** Instances not confirmed for this long get no requests. */
@@ -40,6 +43,8 @@ export async function findSiteRow(
       r.id as "releaseId", r.state as "releaseState", r.files, r.served_config as config,
       t.slug as "tenantSlug", a.auth_mode as "authMode", d.id as "deploymentId",
       (d.start_with->>'firstByteMs')::int as "firstByteMs",
+      (d.start_with->>'sleepMs')::int as "sleepMs",
+      (d.start_with->'health'->>'timeoutMs')::int as "healthMs",
       array(
         select i.address from svc.app_instances i
         where i.app_id = a.id and i.deployment_id = d.id and i.state = 'ready' and i.address is not null
@@ -48,7 +53,10 @@ export async function findSiteRow(
       ) as addresses
     from svc.apps a
     join svc.tenants t on t.id = a.tenant_id
-    left join svc.deployments d on d.id = a.live_deployment_id and d.method <> 'static'
+    left join svc.publication_requests p on ${pointer === 'staged'} and p.app_id = a.id
+      and p.status = 'pending' and p.pinned = 'built'
+    left join svc.deployments d on d.method <> 'static'
+      and d.id = ${pointer === 'staged' ? sql`p.deployment_id` : sql`a.live_deployment_id`}
     left join svc.static_sites s on s.app_id = a.id and s.tenant_id = a.tenant_id
     left join svc.static_releases r on r.app_id = s.app_id
       and r.id = ${sql.ref(`s.${pointer}_release_id`)}

@@ -23,9 +23,16 @@ export const edgeDefaults = {
   domains: { has: (_host: string) => false },
   challengeLookup: async () => null,
   secureOrigin: () => null,
+  sdkModule: async () => new Uint8Array(),
   log: silentLog,
   count: () => {},
   countApp: () => {},
+  sleep: {
+    wake: async (_appId: string) => {},
+    waitForChange: (_appId: string, ms: number) => Bun.sleep(Math.min(ms, 20)),
+    recordActivity: async (_appIds: readonly string[]) => {},
+    activityEveryMs: 20,
+  },
 };
 
 export type TestSite = ReturnType<typeof testSite>;

@@ -1,11 +1,9 @@
-import { findAppById, findAppForSignIn } from '../../apps/record/find-app.ts';
+import { findAppById, findAppForSignIn, isReviewerOf } from '../../apps/record/find-app.ts';
 import { type Ctx, ownsApp } from '../../core/context.ts';
-import { nilUuid } from '../../core/values.ts';
-import { findMember } from '../../people/tenants/members.ts';
 import { findUser } from '../../people/users/users.ts';
 import type { CodeRow } from './store.ts';
 
-interface Visit {
+export interface Visit {
   appId: string;
   userId: string;
   hostKind: 'app' | 'staging' | 'domain';
@@ -14,8 +12,10 @@ interface Visit {
 /** An app that does not exist takes the same lookups, so that the time does not reveal it. */
 export async function canVisit(ctx: Pick<Ctx, 'db'>, visit: Visit): Promise<boolean> {
   const seen = await findAppForSignIn(ctx, visit);
-  if (visit.hostKind !== 'staging') return seen !== null || isOpenToAll(ctx, visit);
-  return (seen !== null && ownsApp(seen.relation)) || isReviewer(ctx, visit);
+  if (visit.hostKind === 'staging')
+    return (seen !== null && ownsApp(seen.relation)) || isReviewerOf(ctx, visit);
+  if (seen !== null) return true;
+  return isOpenToAll(ctx, visit);
 }
 
 /** People outside the tenant see an app only while it runs and is open to the internet. */
@@ -23,12 +23,6 @@ async function isOpenToAll(ctx: Pick<Ctx, 'db'>, { appId, userId }: Visit): Prom
   const app = await findAppById(ctx, { id: appId });
   if (app?.visibility !== 'internet' || app.record !== 'active' || app.runtime !== 'running') return false;
   return (await findUser(ctx, { ref: userId }))?.status === 'active';
-}
-
-async function isReviewer(ctx: Pick<Ctx, 'db'>, { appId, userId }: Visit): Promise<boolean> {
-  const app = await findAppById(ctx, { id: appId });
-  const member = await findMember(ctx.db, app?.tenantId ?? nilUuid, userId);
-  return member?.status === 'active' && member.role === 'tenant_admin';
 }
 
 export function isCodeValid(code: CodeRow, { origin, now }: { origin: string; now: Date }): boolean {

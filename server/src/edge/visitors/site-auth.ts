@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { consolePaths } from '@svc/contract/console-paths.ts';
 import { siteAuthPath } from '@svc/contract/identity.ts';
 import type { startSiteAuth as shape } from '@svc/contract/static-sites.shapes.ts';
 import type { z } from 'zod';
@@ -18,6 +19,7 @@ import { isCodeValid } from './can-visit.ts';
 import { secretPattern } from './site-responses.ts';
 import {
   type FindAppAtDomain,
+  findRequestableSite,
   findSiteFor,
   parseSiteTarget,
   type SiteOriginConfig,
@@ -56,8 +58,13 @@ export function createSiteAuth(deps: SiteAuthDeps): RequestHandler {
       return seeOther(`${baseUrl}${signIn(again('login'))}`);
     }
     rateLimit(caller.userId, perMinuteMax);
-    const appId = target === 'elsewhere' ? null : await findSiteFor(deps, { target, userId: caller.userId });
-    if (target === 'elsewhere' || appId === null) return nothingHere(info.requestId);
+    if (target === 'elsewhere') return nothingHere(info.requestId);
+    const visitor = { target, userId: caller.userId };
+    const appId = await findSiteFor(deps, visitor);
+    if (appId === null) {
+      const app = await findRequestableSite(deps, visitor);
+      return app === null ? nothingHere(info.requestId) : invitedOnly(info.requestId, target.host, app);
+    }
     const made = await createCode({ db: deps.db, now: deps.now() }, { appId, target, caller, state });
     return seeOther(made.redirectUrl);
   };
@@ -81,6 +88,16 @@ function continuePage(href: string): Response {
 function nothingHere(requestId: string): Response {
   const text = 'There is no site at this address, or you may not see it.';
   return pageResponse(messagePage({ title: 'Nothing here', text, requestId }), { status: 404 });
+}
+
+function invitedOnly(
+  requestId: string,
+  host: string,
+  { tenantSlug, appSlug }: { tenantSlug: string; appSlug: string },
+): Response {
+  const text = `Only invited people may open ${host}. You can ask the owners for access.`;
+  const link = { href: consolePaths.requestAppAccess(tenantSlug, appSlug), label: 'Request access' };
+  return pageResponse(messagePage({ title: 'By invitation only', text, requestId, link }), { status: 403 });
 }
 
 function notSignedIn(requestId: string, again: string): Response {

@@ -1,6 +1,8 @@
 import { slugPattern } from '@svc/contract/limits.ts';
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
+import { findRequestableApp } from '../../apps/access-requests/access-requests.ts';
 import { findAppBySubdomain } from '../../apps/record/find-app.ts';
+import { previewSeparator } from '../../apps/record/preview-apps.ts';
 import type { Db } from '../../core/db.ts';
 import { nilUuid } from '../../core/values.ts';
 import type { SiteUrls } from '../../delivery/static-sites/rules.ts';
@@ -54,11 +56,18 @@ export function parseSiteHost(host: string, config: SiteUrls): SiteHost | null {
   const isDomain = () => host !== config.appsDomain && host.includes('.') && !ipLike.test(host);
   const read = createHostReader({ ...config, isDomain })(host);
   if (read.kind === 'platform') return null;
-  return read.kind === 'domain' || isSubdomain(read.subdomain) ? read : null;
+  if (read.kind === 'domain' || isSubdomain(read.subdomain)) return read;
+  return read.kind === 'app' && isPreviewLabel(read.subdomain) ? read : null;
 }
 
 function isSubdomain(text: string): boolean {
   return slugPattern.test(text) && !text.includes('--');
+}
+
+/** `<branch>--<subdomain of the app>` */
+function isPreviewLabel(text: string): boolean {
+  const [branch = '', subdomain = '', ...more] = text.split(previewSeparator);
+  return slugPattern.test(text) && branch !== '' && isSubdomain(subdomain) && more.length === 0;
 }
 
 function isAppsHost(host: string, { appsDomain }: Pick<SiteUrls, 'appsDomain'>): boolean {
@@ -83,14 +92,29 @@ const ipLike = /(?:^|\.)\d+$/;
 
 export type FindAppAtDomain = (db: Db, host: string) => Promise<string | null>;
 
+function findAppAt(
+  { db, findAppAtDomain }: { db: Db; findAppAtDomain: FindAppAtDomain },
+  { siteHost, host }: SiteTarget,
+): Promise<string | null> {
+  return siteHost.kind === 'domain' ? findAppAtDomain(db, host) : findAppBySubdomain({ db }, siteHost);
+}
+
+/** For somebody who may not visit the site; never at a staging host, which is for owners and reviewers. */
+export async function findRequestableSite(
+  deps: { db: Db; findAppAtDomain: FindAppAtDomain },
+  { target, userId }: { target: SiteTarget; userId: string },
+) {
+  const appId = target.siteHost.kind === 'staging' ? null : await findAppAt(deps, target);
+  return findRequestableApp(deps, { appId, userId });
+}
+
 /** Null both for a missing site and for one that the person may not see. */
 export async function findSiteFor(
   { db, findAppAtDomain }: { db: Db; findAppAtDomain: FindAppAtDomain },
   { target, userId }: { target: SiteTarget; userId: string },
 ): Promise<string | null> {
-  const { siteHost, host } = target;
-  const appId =
-    siteHost.kind === 'domain' ? await findAppAtDomain(db, host) : await findAppBySubdomain({ db }, siteHost);
+  const { siteHost } = target;
+  const appId = await findAppAt({ db, findAppAtDomain }, target);
   // Also checked without an app, so that the time does not reveal whether there is one.
   const isFor = await canVisit({ db }, { appId: appId ?? nilUuid, userId, hostKind: siteHost.kind });
   return isFor ? appId : null;

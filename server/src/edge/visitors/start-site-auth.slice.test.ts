@@ -81,7 +81,7 @@ test('a person who may not see the site gets 404', async () => {
     expect(answer.body).toEqual((await start(login, absent)).body);
   }
   const login = await loginHeaders(database, world.people.admin);
-  expect((await start(login, { target: `${world.staging}/` })).status).toBe(200);
+  expect((await start(login, { target: `${world.staging}/` })).status).toBe(404);
   const open = await newVisitedApp(database, 'internet');
   expect(
     (await start(await loginHeaders(database, world.people.stranger), { target: open.origin })).status,

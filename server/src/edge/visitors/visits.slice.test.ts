@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { sha256 } from '../../core/values.ts';
+import { rejectPublication } from '../../delivery/review/decisions.ts';
+import { until } from '../../delivery/testing.ts';
 import { browserHeaders, loginHeaders, msUntilRefused, operator } from '../../identity/provider/testing.ts';
 import { deleteModel } from '../../identity/sessions/models-store.ts';
 import { setMember } from '../../people/tenants/members.ts';
@@ -22,6 +24,21 @@ import {
 } from './testing.ts';
 
 const { database, one, other, clock, walk } = useVisitors();
+
+/** A request that the tenant's admins have to decide. */
+async function requestReview({ tenant, app, people }: World): Promise<string> {
+  const id = Bun.randomUUIDv7();
+  await sql`insert into svc.publication_requests (id, tenant_id, app_id, status, visibility, visibility_before, pinned,
+      release_id, digest, requested_by, requested_at, expires_at)
+    values (${id}, ${tenant.id}, ${app.id}, 'pending', 'internet', 'private', 'live', ${Bun.randomUUIDv7()}, 'x',
+      ${people.owner.userId}, now(), now() + interval '1 day')`.execute(database.db);
+  return id;
+}
+
+const rejectReview = ({ tenant, people }: World, id: string) =>
+  testMutation(database.db, people.admin, (ctx) => rejectPublication(ctx, { id, reason: 'no' }), {
+    context: { tenant: { id: tenant.id, slug: tenant.slug, name: tenant.slug, role: 'tenant_admin' } },
+  });
 
 describe('a visit', () => {
   test('is valid for its own host and app only', async () => {
@@ -55,9 +72,10 @@ describe('a visit', () => {
       expect([name, (await walk.setOut(world, world.people[name])).status]).toEqual([name, 404]);
   });
 
-  test('of a staging host is for owners and tenant admins, whatever the visibility', async () => {
+  test('of a staging host is for owners and, during a review, for tenant admins, whatever the visibility', async () => {
     const world = await newVisitedApp(database, 'internet');
     const page = `${world.staging}/x`;
+    const id = await requestReview(world);
     for (const name of ['owner', 'coOwner', 'admin'] as const)
       expect([
         name,
@@ -65,6 +83,19 @@ describe('a visit', () => {
       ]).toEqual([name, true]);
     for (const name of ['member', 'stranger'] as const)
       expect([name, (await walk.setOut(world, world.people[name], page)).status]).toEqual([name, 404]);
+    await rejectReview(world, id);
+    expect((await walk.setOut(world, world.people.admin, page)).status).toBe(404);
+  });
+
+  test('of a private app is for tenant admins while they have to review it', async () => {
+    const world = await newVisitedApp(database, 'private');
+    expect((await walk.setOut(world, world.people.admin)).status).toBe(404);
+    const id = await requestReview(world);
+    const cookie = await walk.visitOf(world, world.people.admin);
+    expect(await walk.sees(world, cookie)).toBe(true);
+    expect((await walk.setOut(world, world.people.member)).status).toBe(404);
+    await rejectReview(world, id);
+    await until(async () => !(await walk.sees(world, cookie)));
   });
 
   test('of an outsider to an internet site that does not run is refused', async () => {

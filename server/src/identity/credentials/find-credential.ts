@@ -7,18 +7,16 @@ import { fail } from '../../core/problem.ts';
 import { appTag, credentialTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { findUser } from '../../people/users/users.ts';
-import {
-  createPatUseRecorder,
-  findPatByHash,
-  isWellFormedPat,
-  type PatCredential,
-} from '../pats/find-pat.ts';
+import { findAppTokenCaller } from '../app-identity/app-tokens.ts';
+import { markAppTokenUsed } from '../app-identity/tokens-store.ts';
+import { createUseRecorder, findPatByHash, type PatCredential, parseTokenPrefix } from '../pats/find-pat.ts';
 import { findSignIn } from '../sessions/sessions.ts';
 
-/** `pat` is set for a personal access token. */
+/** `pat` is set for a personal access token, `appToken` for a token of an app or a service account. */
 export interface Credential {
   caller: Caller;
   pat: PatCredential | null;
+  appToken?: { id: string; tenantId: string };
 }
 
 export interface CredentialDeps {
@@ -35,21 +33,26 @@ export interface CredentialDeps {
  * has access to rows only.
  */
 export function createFindCredential(deps: CredentialDeps): (request: Request) => Promise<Credential | null> {
-  const recordPatUse = createPatUseRecorder(deps);
+  const recordPatUse = createUseRecorder(deps);
+  const recordAppTokenUse = createUseRecorder(deps, markAppTokenUsed);
   return async (request) => {
     const presented = presentedCredential(request, deps.origin);
     if (!presented) return null;
     // Rejects made-up tokens without a query.
-    if (presented.kind === 'pat' && !isWellFormedPat(presented.secret)) return null;
+    if (presented.kind === 'pat' && parseTokenPrefix(presented.secret) !== 'svcpat_') return null;
     const hash = sha256(presented.secret);
     const { kind } = presented;
-    const credential = await deps.cache.get(`${kind} ${hash}`, () =>
-      kind === 'pat' ? loadPat(deps.db, hash) : loadSignIn(deps.db, kind, hash),
-    );
+    const credential = await deps.cache.get(`${kind} ${hash}`, () => load(deps.db, kind, hash));
     if (!credential || credential.caller.expiresAt <= deps.now()) return null;
     if (credential.pat) recordPatUse(credential.pat);
+    if (credential.appToken) recordAppTokenUse(credential.appToken);
     return credential;
   };
+}
+
+function load(db: Db, kind: PresentedCredential['kind'], hash: string) {
+  if (kind === 'pat') return loadPat(db, hash);
+  return kind === 'app_token' ? findAppTokenCaller(db, hash) : loadSignIn(db, kind, hash);
 }
 
 async function loadSignIn(db: Db, kind: 'login' | 'session', hash: string) {
@@ -97,7 +100,7 @@ export function createAuthenticate(deps: CredentialDeps): (request: Request) => 
 }
 
 interface PresentedCredential {
-  kind: 'login' | 'session' | 'pat';
+  kind: 'login' | 'session' | 'pat' | 'app_token';
   secret: string;
 }
 
@@ -123,14 +126,20 @@ export function presentedCredential(request: Request, origin: string): Presented
   if (authorization !== null && apiKey !== null) throw fail('ambiguous_credentials');
   if (authorization !== null) {
     const token = bearerPattern.exec(authorization)?.[1];
-    return token === undefined ? null : { kind: 'login', secret: token };
+    return token === undefined ? null : { kind: isAppToken(token) ? 'app_token' : 'login', secret: token };
   }
-  if (apiKey !== null) return { kind: 'pat', secret: apiKey };
+  if (apiKey !== null) return { kind: isAppToken(apiKey) ? 'app_token' : 'pat', secret: apiKey };
 
   const session = readCookie(request.headers.get('cookie') ?? '', sessionCookieName(origin));
   if (session === null) return null;
   if (!safeMethods.has(request.method) && !isSameOrigin(request, origin)) throw fail('cross_site_request');
   return { kind: 'session', secret: session };
+}
+
+/** Of an app or a service account, in either header. Rejects made-up tokens without a query. */
+function isAppToken(secret: string): boolean {
+  const prefix = parseTokenPrefix(secret);
+  return prefix === 'svcapp_' || prefix === 'svcsat_';
 }
 
 const bearerPattern = /^bearer +([\w.~+/-]{1,512}=*)$/i;

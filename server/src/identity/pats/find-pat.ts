@@ -13,12 +13,22 @@ export async function findPatByHash(db: Db, hash: string) {
   return { id, tenantId: tenant_id, userId: user_id, actions, apps, expiresAt: expires_at };
 }
 
-/** Updates `last_used_at` at most once a minute, without delaying the request. */
-export function createPatUseRecorder(deps: {
+interface UsedToken {
+  id: string;
+  tenantId: string;
+}
+
+interface UseRecorderDeps {
   db: Db;
   now: () => Date;
   log: Logger;
-}): (pat: Pick<PatCredential, 'id' | 'tenantId'>) => void {
+}
+
+/** Updates `last_used_at` at most once a minute, without delaying the request. */
+export function createUseRecorder(
+  deps: UseRecorderDeps,
+  save: typeof markUsed = markUsed,
+): (token: UsedToken) => void {
   const recordedAt = new Map<string, number>();
   return ({ id, tenantId }) => {
     const at = deps.now();
@@ -27,8 +37,8 @@ export function createPatUseRecorder(deps: {
     if (recordedAt.size >= entriesMax) recordedAt.clear();
     recordedAt.set(id, at.getTime());
     const ifBefore = new Date(at.getTime() - recordIntervalMs);
-    markUsed(deps.db, tenantId, id, { at, ifBefore }).catch((error: unknown) => {
-      deps.log.warn({ err: error, pat: id }, 'recording the last use of a token failed');
+    save(deps.db, tenantId, id, { at, ifBefore }).catch((error: unknown) => {
+      deps.log.warn({ err: error, token: id }, 'recording the last use of a token failed');
     });
   };
 }
@@ -36,26 +46,33 @@ export function createPatUseRecorder(deps: {
 const recordIntervalMs = 60_000;
 const entriesMax = 10_000;
 
+/** Of a person, of a service account, of an instance of an app, and for the renewal of the latter. */
+export type TokenPrefix = 'svcpat_' | 'svcsat_' | 'svcapp_' | 'svcren_';
+
 /**
- * `svcpat_`, 30 random base62 characters, 6 checksum characters. The prefix lets scanners find leaked tokens;
+ * A prefix, 30 random base62 characters, 6 checksum characters. The prefix lets scanners find leaked tokens;
  * the checksum rejects mistyped ones without a query.
  */
-export function makePat(): string {
+export function makeToken(prefix: TokenPrefix): string {
   const random = randomBase62(randomChars);
   return prefix + random + checksum(random);
 }
 
-export function isWellFormedPat(text: string): boolean {
-  if (!pattern.test(text)) return false;
-  const random = text.slice(prefix.length, prefix.length + randomChars);
-  return text.endsWith(checksum(random));
+/** Null for other texts and for a wrong checksum. */
+export function parseTokenPrefix(text: string): TokenPrefix | null {
+  const [, prefix, random = ''] = pattern.exec(text) ?? [];
+  return prefix !== undefined && text.endsWith(checksum(random)) ? (prefix as TokenPrefix) : null;
 }
 
-const prefix = 'svcpat_';
+export const makePat = () => makeToken('svcpat_');
+export const isWellFormedPat = (text: string) => parseTokenPrefix(text) === 'svcpat_';
+
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomChars = 30;
 const checksumChars = 6;
-const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${randomChars + checksumChars}}$`);
+const pattern = new RegExp(
+  `^(svc(?:pat|sat|app|ren)_)([0-9A-Za-z]{${randomChars}})[0-9A-Za-z]{${checksumChars}}$`,
+);
 /** The largest multiple of 62 below 256: higher bytes would favour the first letters. */
 const fairBelow = 256 - (256 % alphabet.length);
 

@@ -4,9 +4,9 @@ import { isWellFormedPat, makePat } from './find-pat.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-test('a million generated tokens all pass their own check', () => {
+test('generated tokens pass their own check', () => {
   let failed = 0;
-  for (let n = 0; n < 1_000_000; n++) if (!isWellFormedPat(makePat())) failed++;
+  for (let n = 0; n < 50_000; n++) if (!isWellFormedPat(makePat())) failed++;
   expect(failed).toBe(0);
 });
 

@@ -23,6 +23,7 @@ const absent = Bun.randomUUIDv7();
 
 const bodies: Readonly<Record<string, object>> = {
   'members.set': { role: 'tenant_member' },
+  'members.update': { attributes: { region: 'eu' } },
   'pats.create': { name: 'x' },
   'tenants.update': { name: 'Another' },
 };

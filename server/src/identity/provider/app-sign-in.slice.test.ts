@@ -19,9 +19,14 @@ const setApp = (id: string, change: { visibility?: string; record?: string }) =>
   sql`update svc.apps set visibility = coalesce(${change.visibility ?? null}, visibility),
     record = coalesce(${change.record ?? null}, record) where id = ${id}`.execute(database.db);
 
-test('a member signs in to an app: the consent page shows app, user and rights, once', async () => {
-  const app = await newSignInApp(database, provider);
-  const user = await newMemberOf(database, app);
+/** An app that nobody has reviewed, with its owner. */
+async function newUnreviewed() {
+  const app = await newSignInApp(database, provider, { visibility: 'private' });
+  return { app, user: { id: app.ownerId, email: app.ownerEmail } };
+}
+
+test('a person signs in to an app that is not reviewed: the consent page shows app, user and rights, once', async () => {
+  const { app, user } = await newUnreviewed();
   const browser = provider.browser();
   const begun = await startSignIn(browser, app);
   expect(begun.page.html).toContain('to continue to <strong>Shop &#60;b&#62;</strong>');
@@ -50,9 +55,36 @@ test('a member signs in to an app: the consent page shows app, user and rights, 
   expect(callbackParams((await startSignIn(elsewhere, app)).page).code).toBeTruthy();
 });
 
-test('denying consent gives access_denied, and consent is requested again', async () => {
-  const app = await newSignInApp(database, provider);
+test('a reviewed app of the own tenant needs no consent, but its staging host does, each time', async () => {
+  const app = await newSignInApp(database, provider, { visibility: 'public' });
   const user = await newMemberOf(database, app);
+  const browser = await signedInBrowser(provider, user.email);
+  expect(callbackParams((await startSignIn(browser, app)).page).code).toBeTruthy();
+  const name = new URL(app.home).hostname.split('.')[0] ?? '';
+  const redirectUri = app.home.replace(name, `${name}--staging`);
+  for (let twice = 0; twice < 2; twice++) {
+    const begun = await startSignIn(browser, app, { redirectUri });
+    expect(begun.page.html).toContain('wants to sign you in');
+    const { code = '' } = callbackParams(await begun.press(begun.page, 'confirm'));
+    const { verifier } = begun;
+    const answer = await redeem(provider, { clientId: app.id, code, verifier, redirectUri });
+    expect(answer.status).toBe(200);
+  }
+  // The host of a preview belongs to another client.
+  for (const label of [
+    `fix-prices--${name}`,
+    `${name}--other`,
+    `--${name}`,
+    `${name}--staging--x`,
+    `x--y.${name}`,
+  ]) {
+    const { page } = await startSignIn(browser, app, { redirectUri: app.home.replace(name, label) });
+    expect([label, page.status]).toEqual([label, 400]);
+  }
+});
+
+test('denying consent gives access_denied, and consent is requested again', async () => {
+  const { app, user } = await newUnreviewed();
   const browser = await signedInBrowser(provider, user.email);
   const begun = await startSignIn(browser, app);
   expect(callbackParams(await begun.press(begun.page, 'abort'))).toMatchObject({
@@ -72,7 +104,7 @@ test('a redirect URI of another host is refused on our own page', async () => {
     expect(page.html).toContain('This request is not valid');
   }
   const deep = await startSignIn(browser, app, { redirectUri: `${app.home}signed/in` });
-  expect(callbackParams(await deep.press(deep.page, 'confirm')).code).toBeTruthy();
+  expect(callbackParams(deep.page).code).toBeTruthy();
 });
 
 test('a loopback redirect asks for consent each time', async () => {
@@ -115,7 +147,8 @@ test('only tenant members to whom the app is visible can sign in', async () => {
     await setApp(app.id, { visibility });
     const { page } = await startSignIn(await signedInBrowser(provider, email), app);
     if (page.location === null) return page.html.includes('wants to sign you in') ? 'open' : page.html;
-    return callbackParams(page).error;
+    const { code, error } = callbackParams(page);
+    return code === undefined ? error : 'open';
   };
   const owner = app.ownerEmail;
   for (const visibility of ['private', 'invite_only']) {
@@ -130,20 +163,30 @@ test('only tenant members to whom the app is visible can sign in', async () => {
   }
 });
 
-test('a tenant admin who is no owner cannot sign in to a private app', async () => {
+test('a tenant admin who is no owner signs in to a private app only while it is in review', async () => {
   const app = await newSignInApp(database, provider, { visibility: 'private' });
   const admin = await newMemberOf(database, app);
   await sql`update svc.memberships set role = 'tenant_admin' where user_id = ${admin.id}`.execute(
     database.db,
   );
-  const { page } = await startSignIn(await signedInBrowser(provider, admin.email), app);
-  expect(callbackParams(page).error).toBe('access_denied');
+  const browser = await signedInBrowser(provider, admin.email);
+  const outcome = async () => (await startSignIn(browser, app)).page;
+  expect(callbackParams(await outcome()).error).toBe('access_denied');
+  await sql`insert into svc.publication_requests (id, tenant_id, app_id, status, visibility, visibility_before, pinned,
+      release_id, digest, requested_by, requested_at, expires_at)
+    select ${Bun.randomUUIDv7()}, tenant_id, id, 'pending', 'public', 'private', 'live', id, 'x', owner_id, now(),
+      now() + interval '1 day' from svc.apps where id = ${app.id}`.execute(database.db);
+  expect((await outcome()).html).toContain('wants to sign you in');
+  await sql`update svc.publication_requests set status = 'rejected', decided_at = now()
+    where app_id = ${app.id}`.execute(database.db);
+  expect(callbackParams(await outcome()).error).toBe('access_denied');
 });
 
 test('an app that is hidden while consent is requested gets no code', async () => {
   const app = await newSignInApp(database, provider);
   const user = await newMemberOf(database, app);
-  const begun = await startSignIn(await signedInBrowser(provider, user.email), app);
+  const redirectUri = app.home.replace('.apps.', '--staging.apps.');
+  const begun = await startSignIn(await signedInBrowser(provider, user.email), app, { redirectUri });
   await setApp(app.id, { visibility: 'private' });
   expect(callbackParams(await begun.press(begun.page, 'confirm')).error).toBe('access_denied');
 });

@@ -8,8 +8,17 @@ import { appTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
-import { silentLog, type TestDatabase, testCaller, testDatabase, testMutation } from '../../testing.ts';
+import {
+  codeOf,
+  newUser,
+  silentLog,
+  type TestDatabase,
+  testCaller,
+  testDatabase,
+  testMutation,
+} from '../../testing.ts';
 import { type Credential, createFindCredential } from '../credentials/find-credential.ts';
+import { issueAccessToken } from '../sessions/issue-token.ts';
 import type { TestBrowser } from './browser-testing.ts';
 import {
   type AppTokens,
@@ -102,6 +111,25 @@ test("an app's token identifies the user for rows, and is refused by the control
   expect(await server.authenticate(requestWith(headers))).toBeNull();
   for (const path of ['/api/v1/me', `/api/v1/tenants/${app.tenantId}`])
     expect((await server.call(headers, 'GET', path)).status).toBe(401);
+});
+
+test('an operator issues the token of a sign-in through an app, for people who may sign in to it', async () => {
+  const app = await newSignInApp(database, provider);
+  const user = await newMemberOf(database, app);
+  const stranger = await newUser(database.db, null);
+  const issue = (userId: string) =>
+    testMutation(database.db, operator, (ctx) =>
+      issueAccessToken(ctx, { userId, ttlSeconds: 60, throughApp: app.id }),
+    );
+  const { token } = (await issue(user.id)).value;
+  expect((await findCredential(bearer(token)))?.caller).toMatchObject({
+    userId: user.id,
+    throughApp: app.id,
+  });
+  expect(await provider.userOf(token)).toBe(user.id);
+  expect(await codeOf(issue(stranger.userId))).toBe('forbidden');
+  await changeApp(app, { record: 'archived' });
+  expect(await codeOf(issue(user.id))).toBe('forbidden');
 });
 
 test('a refresh token works once; using it again later revokes all tokens', async () => {
@@ -201,7 +229,7 @@ test('an archived app signs nobody in and refreshes nothing; existing access tok
 
 function moveApp({ app }: SignedIn, change: typeof deleteApp, mode: 'preview' | 'execute' = 'execute') {
   const { id, slug, tenantId, ownerId } = app;
-  const state = { visibility: 'public', record: 'active', relation: 'owner' } as const;
+  const state = { visibility: 'public', record: 'active', relation: 'owner', previewOf: null } as const;
   const context = {
     app: { id, slug, ownerId, name: slug, ...state },
     tenant: { id: tenantId, slug: tenantId, name: tenantId, role: 'tenant_member' as const },

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { accessTokenSeconds, cliClientId } from '@svc/contract/identity.ts';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Adapter, Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { findAppForSignIn } from '../../apps/record/find-app.ts';
+import { findInvitedMax } from '../../apps/record/app-status.ts';
+import { findAppById, findAppForSignIn } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, declareSigningKey, type LiveKey, randomText } from '../../core/keys.ts';
 import { isUuid } from '../../core/values.ts';
@@ -10,10 +11,12 @@ import { findUser } from '../../people/users/users.ts';
 import type { SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
 import {
+  clientHome,
   cliScope,
   consoleClientId,
   isClientOrigin,
   isLoopback,
+  isUnreviewedHost,
   ownClientIds,
   parseAppClientId,
 } from '../sessions/clients.ts';
@@ -129,8 +132,8 @@ export function providerConfig(deps: ConfigDeps): Configuration {
 }
 
 /**
- * Own clients need no consent; apps get what the user has consented to in any browser. Each device and browser
- * has its own grant, so that it can be revoked separately.
+ * Own clients need no consent, nor do apps that the user's tenant has reviewed; other apps get what the user has consented
+ * to in any browser. Each device and browser has its own grant, so that it can be revoked separately.
  */
 async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
   const { client, session, account, result, provider } = ctx.oidc;
@@ -142,7 +145,9 @@ async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant
   if (!ownClientIds.includes(client.clientId)) {
     if (existing || parseAppClientId(client.clientId) === null) return existing;
     const allowed = await listGrantedScopes(db, { userId: accountId, clientId: client.clientId });
-    if (![...ctx.oidc.requestParamScopes].every((scope) => allowed.has(scope))) return undefined;
+    const hasConsented = [...ctx.oidc.requestParamScopes].every((scope) => allowed.has(scope));
+    if (!hasConsented && !(await isReviewedApp(db, { appId: client.clientId, userId: accountId })))
+      return undefined;
   }
   const grant = existing ?? new provider.Grant({ accountId, clientId: client.clientId });
   grant.addOIDCScope(ctx.oidc.requestParamScopes);
@@ -150,9 +155,18 @@ async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant
   return grant;
 }
 
+/** Published within the user's own tenant by a review, not by a policy. */
+async function isReviewedApp(db: Db, visit: { appId: string; userId: string }): Promise<boolean> {
+  const seen = await findAppForSignIn({ db }, visit);
+  const app = await findAppById({ db }, { id: visit.appId });
+  if (seen === null || app === null || app.previewOf !== null || app.visibility === 'private') return false;
+  return (await findInvitedMax(db, { tenantId: app.tenantId, appId: app.id })) === null;
+}
+
 /**
  * A user who was suspended or deleted since the sign-in must sign in again. An app requires that it is visible
- * to the user; a loopback redirect always requires confirmation (RFC 8252 §8.6).
+ * to the user. A loopback redirect always requires confirmation (RFC 8252 §8.6), and so does a host of the app whose code
+ * nobody has reviewed yet.
  */
 function createInteractionPolicy({ db, accessDenied, interactionPolicy: { base, Check } }: ConfigDeps) {
   const policy = base();
@@ -167,13 +181,12 @@ function createInteractionPolicy({ db, accessDenied, interactionPolicy: { base, 
     }),
   );
   checks?.add(
-    new Check('app_on_loopback', 'consent is required', 'consent_required', (ctx) =>
-      Boolean(
-        parseAppClientId(ctx.oidc.client?.clientId) !== null &&
-          isLoopback(String(ctx.oidc.params?.redirect_uri)) &&
-          !ctx.oidc.result?.consent,
-      ),
-    ),
+    new Check('app_not_reviewed', 'consent is required', 'consent_required', ({ oidc }) => {
+      if (!oidc.client || parseAppClientId(oidc.client.clientId) === null || oidc.result?.consent)
+        return false;
+      const target = String(oidc.params?.redirect_uri);
+      return isLoopback(target) || isUnreviewedHost(target, clientHome(oidc.client));
+    }),
   );
   policy
     .get('login')

@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { loadKey } from '../../core/keys.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
+import { createIssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import {
   newTenant,
@@ -69,6 +70,7 @@ export async function startTestProvider(
     dataDir,
     log: silentLog,
     keys: { signing: await loadKey(db, oauthSigningKey), cookies: await loadKey(db, oauthCookieKey) },
+    issuers: createIssuerKeys({ trusted: [], now: Date.now }),
     localSecret: null,
     localUser: async () => null,
     localPasswords: 'on',

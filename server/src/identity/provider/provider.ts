@@ -3,6 +3,7 @@ import type { ClientMetadata, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import type { EventSource } from '../../core/events.ts';
+import type { IssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { allowAppRedirects, findAppClient, ownClients } from '../sessions/clients.ts';
 import { createDevicePolling, createOauthAdapter } from '../sessions/oauth-adapter.ts';
@@ -13,6 +14,7 @@ import { createInteractions, createLogout } from './interactions.ts';
 import { registerLocalGrant } from './local-login.ts';
 import { deviceCodeSeconds, listSigningKeys, type ProviderKeys, providerConfig } from './provider-config.ts';
 import { forwardTo, listenOnSocket } from './provider-socket.ts';
+import { registerTokenExchange } from './token-exchange.ts';
 import { createUpstream } from './upstream.ts';
 import type { UpstreamSettings } from './upstream-client.ts';
 
@@ -25,6 +27,7 @@ export interface IdentityProviderOptions {
   log: Logger;
   keys: ProviderKeys;
   upstream?: UpstreamSettings;
+  issuers: IssuerKeys;
   /** Null: local login is disabled. */
   localSecret: string | null;
   localUser: () => Promise<string | null>;
@@ -87,6 +90,7 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
     allowAppRedirects(provider);
     addPages(provider, options);
     listenForFaults(provider, log);
+    registerTokenExchange({ ...options, provider, errors });
     if (localSecret !== null)
       registerLocalGrant({ ...options, provider, errors, secret: localSecret, localUser });
     return provider;

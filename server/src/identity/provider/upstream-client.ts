@@ -1,4 +1,5 @@
 import { groupNameCharsMax } from '@svc/contract/groups.ts';
+import { memberAttributeCharsMax } from '@svc/contract/tenants.ts';
 import * as client from 'openid-client';
 import { isLoopback } from './local-login.ts';
 
@@ -9,6 +10,8 @@ export interface UpstreamSettings {
   name: string;
   /** The claim that lists the groups of a person; null where groups do not follow a claim. */
   groupsClaim: string | null;
+  /** Member attributes that follow claims: name of the attribute to name of the claim. */
+  attributeClaims: Readonly<Record<string, string>>;
 }
 
 export interface UpstreamIdentity {
@@ -20,6 +23,8 @@ export interface UpstreamIdentity {
   name: string | null;
   /** Null where groups do not follow a claim, or the provider could not list them. */
   groups: string[] | null;
+  /** Attributes that follow claims; empty where the provider sends no value. */
+  attributes: Record<string, string>;
 }
 
 export interface UpstreamChecks {
@@ -38,6 +43,10 @@ const scopes = ['openid', 'email', 'profile'];
 
 /** Discovery runs at the first sign-in, not at start: an unavailable upstream must not stop the server. */
 export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient {
+  const { groupsClaim } = settings;
+  const ownClaims = [
+    ...new Set([...(groupsClaim === null ? [] : [groupsClaim]), ...Object.values(settings.attributeClaims)]),
+  ];
   let discovered: Promise<client.Configuration> | undefined;
 
   function configuration(): Promise<client.Configuration> {
@@ -58,8 +67,7 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
       const config = await configuration();
       // Some providers send the claim only with a scope of its name.
       const { scopes_supported: supported = [] } = config.serverMetadata();
-      const { groupsClaim } = settings;
-      const more = groupsClaim !== null && supported.includes(groupsClaim) ? [groupsClaim] : [];
+      const more = ownClaims.filter((claim) => supported.includes(claim) && !scopes.includes(claim));
       const location = client.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
         scope: [...scopes, ...more].join(' '),
@@ -81,9 +89,7 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
       });
       const claims = tokens.claims();
       if (!claims) throw new Error('upstream provider sent no ID token');
-      const { groupsClaim } = settings;
-      const isMissing =
-        claims.email === undefined || (groupsClaim !== null && claims[groupsClaim] === undefined);
+      const isMissing = ['email', ...ownClaims].some((claim) => claims[claim] === undefined);
       const canFetch = config.serverMetadata().userinfo_endpoint !== undefined;
       const more =
         isMissing && canFetch ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : {};
@@ -95,6 +101,7 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
         emailVerified: typeof profile.email_verified === 'boolean' ? profile.email_verified : null,
         name: typeof profile.name === 'string' ? profile.name : null,
         groups: groupsClaim === null ? null : readGroups(profile, groupsClaim),
+        attributes: readAttributes(profile, settings.attributeClaims),
       };
     },
   };
@@ -114,6 +121,20 @@ export function readGroups(profile: Record<string, unknown>, claim: string): str
     (each): each is string =>
       typeof each === 'string' && each.length <= groupNameCharsMax && /^(?!\s*$)[^\p{Cc}]+$/u.test(each),
   );
+}
+
+/** Texts, numbers and booleans; a list and a value that is too long count as absent, so that no filter matches part of it. */
+export function readAttributes(
+  profile: Record<string, unknown>,
+  claims: UpstreamSettings['attributeClaims'],
+): Record<string, string> {
+  const value = (claim: string) => {
+    const sent = profile[claim];
+    const text = ['string', 'number', 'boolean'].includes(typeof sent) ? String(sent) : '';
+    const isValid = [...text].length <= memberAttributeCharsMax && /^[^\p{Cc}\p{Cs}]*$/u.test(text);
+    return isValid ? text : '';
+  };
+  return Object.fromEntries(Object.entries(claims).map(([name, claim]) => [name, value(claim)]));
 }
 
 function discover({ issuer, clientId, clientSecret }: UpstreamSettings): Promise<client.Configuration> {

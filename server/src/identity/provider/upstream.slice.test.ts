@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../../core/audit-verify.ts';
+import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import type { UserRecord } from '../../people/users/rules.ts';
 import { createUser } from '../../people/users/users.ts';
 import { newTenant, type TestDatabase, testCaller, testDatabase, testMutation } from '../../testing.ts';
@@ -12,7 +13,7 @@ import {
   type TestProvider,
   testPassword,
 } from './provider-testing.ts';
-import { readGroups } from './upstream-client.ts';
+import { readAttributes, readGroups } from './upstream-client.ts';
 
 // Two of our own providers: accounts exist at `outside`, and users sign in to `inside` with them. Different
 // host names, because cookies are separated by host.
@@ -47,6 +48,7 @@ beforeAll(async () => {
     name: 'Outside Inc.',
     // A claim that this provider sends: the person's name stands for their group.
     groupsClaim: 'name',
+    attributeClaims: { mail: 'email', region: 'no_such_claim' },
   };
   inside = await startTestProvider(insideDb, { upstream }, insideServer);
 });
@@ -194,6 +196,7 @@ test('an unavailable upstream provider gives an error page and is retried on the
     clientSecret: 'y',
     name: 'Away Ltd',
     groupsClaim: null,
+    attributeClaims: {},
   };
   await awayServer.stop();
   const lonely = await startTestProvider(insideDb, { upstream });
@@ -282,6 +285,25 @@ describe('groups that follow a claim', () => {
     expect(readGroups({}, 'groups')).toEqual([]);
     expect(readGroups({ _claim_names: { groups: 'src1' } }, 'groups')).toBeNull();
   });
+});
+
+test('attributes of members follow claims at each sign-in; others stay', async () => {
+  const person = await newUser(outsideDb);
+  await signInOutside(inside.browser(), person);
+  const userId = (await linksOf(person.id))[0]?.user_id ?? '';
+  const { tenant } = await newTenant(insideDb.db);
+  await sql`insert into svc.memberships (tenant_id, user_id, role, created_at, attributes)
+    values (${tenant.id}, ${userId}, 'tenant_member', now(), '{"region": "eu", "team": "blue"}')`.execute(
+    insideDb.db,
+  );
+  await signInOutside(inside.browser(), person);
+  expect(await loadMemberAttributes(insideDb.db, tenant.id, userId)).toEqual({
+    mail: person.email,
+    team: 'blue',
+  });
+  const claims = { a: 'text', b: 'number', c: 'list', d: 'long', e: 'none' };
+  const profile = { text: 'eu', number: 7, list: ['eu'], long: 'x'.repeat(257) };
+  expect(readAttributes(profile, claims)).toEqual({ a: 'eu', b: '7', c: '', d: '', e: '' });
 });
 
 describe('a user whom a directory created', () => {

@@ -8,6 +8,7 @@ import { runAsOperator } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { Failure } from '../../core/problem.ts';
 import { followClaim } from '../../people/groups/members.ts';
+import { loadMemberAttributes, setMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import { listTenantsOf } from '../../people/tenants/tenants.ts';
 import { userNameCharsMax } from '../../people/users/rules.ts';
 import { createUser, findUser } from '../../people/users/users.ts';
@@ -96,6 +97,7 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     const user = userId === null ? null : await findUser(deps, { ref: userId });
     if (user?.status === 'active') {
       await followGroups(ctx, user.id, identity.groups);
+      await followAttributes(ctx, user.id, identity.attributes);
       await finishLogin(deps, ctx, interaction, { user, method: 'upstream' });
     } else if (user) {
       showMessage(ctx, 403, 'This account is suspended', 'Ask your administrator.', back);
@@ -118,6 +120,19 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
       await runAsOperator({ ...deps, outbox: rowsOnlyOutbox }, signInChange(ctx, tenant.id), (operator) =>
         followClaim(operator, { tenantId: tenant.id, userId, values: groups }),
       );
+  }
+
+  /** Like groups: a person whose attribute changed must not keep the rows of the previous value. */
+  async function followAttributes(ctx: WebContext, userId: string, sent: Record<string, string>) {
+    for (const tenant of await listTenantsOf(deps, { userId })) {
+      const stored = await loadMemberAttributes(deps.db, tenant.id, userId);
+      const changed = Object.entries(sent).filter(([name, value]) => value !== (stored[name] ?? ''));
+      if (changed.length === 0) continue;
+      const attributes = Object.fromEntries(changed);
+      await runAsOperator({ ...deps, outbox: rowsOnlyOutbox }, signInChange(ctx, tenant.id), (operator) =>
+        setMemberAttributes(operator, { tenantId: tenant.id, userId, attributes }),
+      );
+    }
   }
 
   /** Null when an error page was shown. */

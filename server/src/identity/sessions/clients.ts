@@ -1,4 +1,6 @@
 import { cliClientId, localGrantType } from '@svc/contract/identity.ts';
+import { tokenExchangeGrantType } from '@svc/contract/service-accounts.ts';
+import { stagingSuffix } from '@svc/contract/static-sites.ts';
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
 import { findAppById } from '../../apps/record/find-app.ts';
 import { appUrl } from '../../apps/record/rules.ts';
@@ -23,6 +25,7 @@ export function ownClients(options: { baseUrl: string; localLogin: 'on' | 'off' 
       grant_types: [
         'urn:ietf:params:oauth:grant-type:device_code',
         'refresh_token',
+        tokenExchangeGrantType,
         ...(options.localLogin === 'on' ? [localGrantType] : []),
       ],
       response_types: [],
@@ -83,7 +86,7 @@ export function isClientOrigin(client: Client, origin: string): boolean {
 /** The provider requires at least one URI. */
 const placeholderUrl = 'http://localhost/';
 
-function clientHome(client: Client): string {
+export function clientHome(client: Client): string {
   return client.redirectUris?.[0] ?? placeholderUrl;
 }
 
@@ -100,7 +103,17 @@ export function isAppRedirect(uri: string, home: string): boolean {
 
 /** Allows CORS for the origins that may receive a redirect. */
 export function isAppOrigin(origin: string, home: string): boolean {
-  return origin === URL.parse(home)?.origin || isLoopback(origin);
+  return origin === URL.parse(home)?.origin || isUnreviewedHost(origin, home) || isLoopback(origin);
+}
+
+/** The staging host of an app. A preview of a branch is an app of its own, and so is its client. */
+export function isUnreviewedHost(address: string, home: string): boolean {
+  const [url, own] = [URL.parse(address), URL.parse(home)];
+  if (!url || !own || home === placeholderUrl) return false;
+  if (url.protocol !== own.protocol || url.port !== own.port) return false;
+  const [label = '', ...rest] = url.hostname.split('.');
+  const [name = '', ...domain] = own.hostname.split('.');
+  return rest.join('.') === domain.join('.') && label === `${name}${stagingSuffix}`;
 }
 
 /** Any local program can listen there, so a loopback address does not identify an app. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { cliClientId } from '@svc/contract/identity.ts';
+import { findAppForSignIn } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
@@ -9,9 +10,16 @@ import { insertModelRows } from './store.ts';
 
 const ttlSecondsMax = 24 * 3600;
 
+interface TokenRequest {
+  userId: string;
+  ttlSeconds: number;
+  /** Issues the token that a sign-in of the user to this app would give. */
+  throughApp?: string | undefined;
+}
+
 export async function issueAccessToken(
   ctx: MutationCtx,
-  { userId, ttlSeconds }: { userId: string; ttlSeconds: number },
+  { userId, ttlSeconds, throughApp }: TokenRequest,
 ): Promise<{ token: string; expiresAt: Date }> {
   if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > ttlSecondsMax) {
     throw validationError('ttl', 'must be 1 second to 24 hours');
@@ -19,33 +27,51 @@ export async function issueAccessToken(
   const user = await lockUser(ctx.db, userId);
   if (!user) throw fail('not_found');
   if (user.status !== 'active') throw fail('invalid_state_transition', { detail: 'The user is suspended.' });
-  const login = await openLogin(ctx, { userId: user.id, ttlSeconds });
+  const clientId = throughApp === undefined ? cliClientId : await requireSignIn(ctx, user, throughApp);
+  const login = await openLogin(ctx, { userId: user.id, ttlSeconds, clientId });
   ctx.audit({
     action: 'tokens.issue',
+    ...(throughApp !== undefined && { appId: throughApp }),
     target: { kind: 'user', id: user.id, name: user.email },
     before: null,
-    after: { client: cliClientId, expires_in_seconds: ttlSeconds },
+    after: { client: clientId, expires_in_seconds: ttlSeconds },
   });
   return login;
+}
+
+/** An app's client id is the app's id. */
+async function requireSignIn(
+  ctx: MutationCtx,
+  { id: userId, email }: { id: string; email: string },
+  appId: string,
+): Promise<string> {
+  const app = await findAppForSignIn(ctx, { appId, userId });
+  if (app?.record === 'active') return app.id;
+  throw fail('forbidden', {
+    detail: `${email} cannot sign in to this app: it must be active, and visible to them as an active member.`,
+  });
 }
 
 /**
  * Writes a grant and an access token like the OpenID provider does, so that the login is accepted, listed and
  * revoked like any other. `jti` is omitted: it is the secret itself.
  */
-async function openLogin(ctx: MutationCtx, { userId, ttlSeconds }: { userId: string; ttlSeconds: number }) {
+async function openLogin(
+  ctx: MutationCtx,
+  { userId, ttlSeconds, clientId }: { userId: string; ttlSeconds: number; clientId: string },
+) {
   const [token, grantId] = [opaqueId(), opaqueId()];
   const expiresAt = new Date(ctx.now.getTime() + ttlSeconds * 1000);
   const payload = {
     accountId: userId,
-    clientId: cliClientId,
+    clientId,
     // Whole seconds (RFC 7519), rounded up so that a one-second token is not created expired.
     iat: Math.floor(ctx.now.getTime() / 1000),
     exp: Math.ceil(expiresAt.getTime() / 1000),
   };
   const row = {
     user_id: userId,
-    client_id: cliClientId,
+    client_id: clientId,
     grant_id: null,
     uid: null,
     user_code_hash: null,

@@ -15,6 +15,7 @@ import {
 } from '../../identity/provider/testing.ts';
 import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
 import { suspendUser } from '../users/users.ts';
+import { loadMemberAttributes } from './member-attributes.ts';
 import { setMember } from './members.ts';
 import type { TenantRole } from './store.ts';
 
@@ -52,6 +53,48 @@ test('an admin adds a user, changes the role and removes the user', async () => 
   expect((await server.call(login, 'GET', `${path}?per_page=1&page=2`)).body).toMatchObject({
     total: 2,
     page: 2,
+  });
+});
+
+test('attributes are merged; an empty value removes one, names and number are limited', async () => {
+  const { tenant, member, path, login } = await world();
+  const one = `${path}/${member.email}`;
+  const patch = (attributes: Record<string, string>) => server.call(login, 'PATCH', one, { attributes });
+  expect((await patch({ region: 'eu', team: 'blue' })).body.attributes).toEqual({
+    region: 'eu',
+    team: 'blue',
+  });
+  expect((await patch({ region: 'us', team: '' })).body.attributes).toEqual({ region: 'us' });
+  const loaded = await loadMemberAttributes(database.db, tenant.id, member.userId);
+  expect(loaded).toEqual({ region: 'us' });
+  expect((await server.call(login, 'GET', one)).body).toMatchObject({
+    email: member.email,
+    attributes: loaded,
+  });
+  const { items } = (await server.call(login, 'GET', path)).body as { items: { attributes: object }[] };
+  expect(items.map(({ attributes }) => attributes)).toContainEqual(loaded);
+
+  for (const [name, value] of [
+    ['Region', 'eu'],
+    ['email', 'x'],
+    ['region', 'x'.repeat(257)],
+    ['1', 'x'],
+  ] as const)
+    expect((await patch({ [name]: value })).status).toBe(400);
+  const many = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`a${i}`, 'x']));
+  expect((await patch(many)).body.code).toBe('validation_failed');
+  expect((await patch({ ...many, region: '' })).status).toBe(200);
+
+  // With a role, a user who is not a member is added, by id only.
+  const user = await newUser(database.db, null);
+  const add = (ref: string, body: object) => server.call(login, 'PATCH', `${path}/${ref}`, body);
+  expect((await add(user.userId, { attributes: { region: 'eu' } })).status).toBe(404);
+  expect((await add(user.email, { role: 'tenant_member' })).status).toBe(404);
+  expect(
+    (await add(user.userId, { role: 'tenant_member', attributes: { region: 'eu' } })).body,
+  ).toMatchObject({
+    role: 'tenant_member',
+    attributes: { region: 'eu' },
   });
 });
 
@@ -159,13 +202,15 @@ test('a preview shows the change without making it', async () => {
   expect((await server.call(login, 'GET', path)).body.total).toBe(2);
 });
 
+const noApps = { findOwnedAppId: async () => null };
+
 async function countRights({ tenant, admin }: Awaited<ReturnType<typeof world>>, person: Caller) {
   const change = async <T>(verb: (ctx: TenantMutationCtx) => Promise<T>) =>
     (await testMutation<T, { tenant: TenantAccess }>(database.db, admin, verb, { context: { tenant } }))
       .value;
   const name = `c ${Bun.randomUUIDv7().slice(-12)}`;
   const { id: connector_id } = await change((ctx) =>
-    createConnector(ctx, { name, kind: 'http', description: '' }),
+    createConnector(ctx, { name, kind: 'http', description: '', writable: false }, noApps),
   );
   const grant = await change((ctx) =>
     createGrant(ctx, {

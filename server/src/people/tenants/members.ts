@@ -82,6 +82,7 @@ async function findNewMember(ctx: MutationCtx, userId: string): Promise<Omit<Mem
     status: user.status,
     since: ctx.now,
     deactivated_at: null,
+    attributes: {},
   };
 }
 
@@ -96,10 +97,7 @@ export async function setMemberAsAdmin(
   { userId, role }: AdminInput<TenantRole | 'none'>,
 ): Promise<MemberRecord | null> {
   const tenantId = ctx.tenant.id;
-  await lockTenantRow(ctx.db, tenantId);
-  const admins = await listActiveAdminIds(ctx.db, tenantId);
-  // The role was checked before the lock: an admin demoted while waiting is refused.
-  if (!admins.includes(ctx.caller.userId)) throw fail('forbidden');
+  const admins = await lockTenantAsAdmin(ctx);
   if (role !== 'tenant_admin' && leavesNoAdmin(admins, userId)) throw fail('last_admin');
   const before = await findMemberRow(ctx.db, tenantId, userId);
   if (role === 'none' && !before) throw fail('not_found');
@@ -110,6 +108,14 @@ export async function setMemberAsAdmin(
 }
 
 type AdminInput<R> = { userId: string; role: R };
+
+/** The role was checked before the lock: an admin demoted while waiting is refused. */
+export async function lockTenantAsAdmin(ctx: TenantMutationCtx): Promise<string[]> {
+  await lockTenantRow(ctx.db, ctx.tenant.id);
+  const admins = await listActiveAdminIds(ctx.db, ctx.tenant.id);
+  if (!admins.includes(ctx.caller.userId)) throw fail('forbidden');
+  return admins;
+}
 
 /**
  * Refuses to let an admin approve their own request, unless they are the only admin. An admin who has just
@@ -180,6 +186,7 @@ function auditActive(ctx: MutationCtx, member: MemberRow, after: { active: boole
 }
 
 export {
+  describeMembers,
   filterActiveMembers,
   findMember,
   listActiveAdminIds,

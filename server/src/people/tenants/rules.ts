@@ -36,13 +36,25 @@ export function leavesNoAdmin(activeAdminIds: readonly string[], demotedUserId: 
 }
 
 export function tenantRecord(row: TenantRow): TenantRecord {
-  const { id, slug, name, max_resource_tier, review_deployments, require_second_factor, created_at } = row;
+  const {
+    id,
+    slug,
+    name,
+    max_resource_tier,
+    review_deployments,
+    invite_only_people_max,
+    access_requests,
+    require_second_factor,
+    created_at,
+  } = row;
   return {
     id,
     slug,
     name,
     max_resource_tier,
     review_deployments,
+    invite_only_people_max,
+    access_requests,
     require_second_factor,
     created_at: created_at.toISOString(),
   };

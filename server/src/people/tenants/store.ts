@@ -14,6 +14,8 @@ export interface TenantRow {
   name: string;
   max_resource_tier: (typeof resourceTiers)[number];
   review_deployments: (typeof deploymentReviews)[number];
+  invite_only_people_max: number;
+  access_requests: boolean;
   require_second_factor: boolean;
   created_at: Date;
 }
@@ -30,6 +32,7 @@ type Tables = {
     created_at: Date;
     /** Set while the tenant's directory has ended the access of the member. */
     deactivated_at: Date | null;
+    attributes: Record<string, string>;
   };
   /** Owned by the users slice; read only. */
   users: { id: string; email: string; name: string; status: (typeof userStatuses)[number] };
@@ -124,6 +127,15 @@ export async function findMember(
   return row ? { userId: row.user_id, email: row.email, status: row.status, role: row.role } : null;
 }
 
+/** Former members are left out. */
+export async function describeMembers(db: Db, tenantId: string, userIds: readonly string[]) {
+  // The operator's id is not a UUID.
+  const ids = userIds.filter(isUuid);
+  if (ids.length === 0) return [];
+  const rows = await selectMembers(db, tenantId).where('users.id', 'in', ids).execute();
+  return rows.map(({ user_id: id, name, email }) => ({ id, name, email }));
+}
+
 /** Like `findMember`; the membership cannot be deleted or deactivated before the transaction ends. */
 export async function lockMemberForShare(
   tx: Tx,
@@ -200,6 +212,14 @@ export async function setDeactivated(
     where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
 }
 
+export async function saveAttributes(
+  tx: Tx,
+  { tenantId, userId, attributes }: { tenantId: string; userId: string; attributes: Record<string, string> },
+): Promise<void> {
+  await sql`update svc.memberships set attributes = ${JSON.stringify(attributes)}::jsonb
+    where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
+}
+
 export async function deleteMembership(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await sql`delete from svc.memberships where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
 }
@@ -218,7 +238,13 @@ function selectMemberTenants(db: Db, userId: string) {
     .selectFrom('memberships')
     .innerJoin('tenants', 'tenants.id', 'memberships.tenant_id')
     .select(['tenants.id', 'tenants.slug', 'tenants.name', 'tenants.created_at'])
-    .select(['tenants.max_resource_tier', 'tenants.review_deployments', 'tenants.require_second_factor'])
+    .select([
+      'tenants.max_resource_tier',
+      'tenants.review_deployments',
+      'tenants.invite_only_people_max',
+      'tenants.access_requests',
+      'tenants.require_second_factor',
+    ])
     .select('memberships.role')
     .where('memberships.user_id', '=', userId)
     .where('memberships.deactivated_at', 'is', null);
@@ -239,5 +265,6 @@ function selectMembers(db: Db, tenantId: string) {
     .select(['users.id as user_id', 'users.email', 'users.name'])
     .select(memberStatusSql('users', 'memberships').as('status'))
     .select(['memberships.role', 'memberships.created_at as since', 'memberships.deactivated_at'])
+    .select('memberships.attributes')
     .where('memberships.tenant_id', '=', tenantId);
 }

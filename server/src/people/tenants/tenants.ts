@@ -1,5 +1,5 @@
 import type { TaggedCache } from '../../core/cache.ts';
-import type { Caller, Ctx, MutationCtx, TenantAccess, TenantCtx } from '../../core/context.ts';
+import type { AppRef, Caller, Ctx, MutationCtx, TenantAccess, TenantCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
@@ -53,6 +53,8 @@ export async function createTenant(
     name: parseTenantName(input.name ?? slug),
     max_resource_tier: input.maxResourceTier ?? 'L',
     review_deployments: 'internet',
+    invite_only_people_max: 0,
+    access_requests: false,
     require_second_factor: false,
     created_at: ctx.now,
   };
@@ -79,6 +81,8 @@ export async function updateTenant(
     name?: string;
     maxResourceTier?: TenantRow['max_resource_tier'];
     reviewDeployments?: TenantRow['review_deployments'];
+    inviteOnlyPeopleMax?: number;
+    accessRequests?: boolean;
     requireSecondFactor?: boolean;
   },
 ): Promise<TenantRecord & { changed?: false }> {
@@ -87,10 +91,18 @@ export async function updateTenant(
     name: parseTenantName(input.name ?? row.name),
     max_resource_tier: input.maxResourceTier ?? row.max_resource_tier,
     review_deployments: input.reviewDeployments ?? row.review_deployments,
+    invite_only_people_max: input.inviteOnlyPeopleMax ?? row.invite_only_people_max,
+    access_requests: input.accessRequests ?? row.access_requests,
     require_second_factor: input.requireSecondFactor ?? row.require_second_factor,
   };
-  const { name, max_resource_tier, review_deployments, require_second_factor } = row;
-  const before = { name, max_resource_tier, review_deployments, require_second_factor };
+  const before = {
+    name: row.name,
+    max_resource_tier: row.max_resource_tier,
+    review_deployments: row.review_deployments,
+    invite_only_people_max: row.invite_only_people_max,
+    access_requests: row.access_requests,
+    require_second_factor: row.require_second_factor,
+  };
   ctx.audit({
     action: 'tenants.update',
     target: { kind: 'tenant', id: row.id, name: row.slug },
@@ -111,16 +123,23 @@ export function createTenantAccess({
 }: {
   db: Db;
   cache: TaggedCache<TenantAccess>;
-}): (ref: string, caller: Pick<Caller, 'userId'>) => Promise<TenantAccess | null> {
-  return async (ref, { userId }) => {
+}): (ref: string, caller: Pick<Caller, 'userId' | 'ownApp'>) => Promise<TenantAccess | null> {
+  return async (ref, { userId, ownApp }) => {
     if (!isTenantRef(ref)) return null;
     return cache.get(`${userId} ${ref.toLowerCase()}`, async () => {
-      const row = await findMemberTenantRow(db, userId, ref);
+      const row = ownApp
+        ? await findTenantForApp(db, ref, ownApp)
+        : await findMemberTenantRow(db, userId, ref);
       if (!row) return null;
       const { id, slug, name, role } = row;
       return { value: { id, slug, name, role }, tags: [userTag(userId)] };
     });
   };
+}
+
+async function findTenantForApp(db: Db, ref: string, { tenantId }: AppRef) {
+  const row = await findTenantRow(db, ref);
+  return row?.id === tenantId ? { ...row, role: 'tenant_member' as const } : null;
 }
 
 export { requiresSecondFactor } from './store.ts';

@@ -110,6 +110,16 @@ export function MasksField({
   );
 }
 
+const numberArgs: Partial<
+  Record<MaskKind, readonly { name: string; label: string; min: number; suffix: string }[]>
+> = {
+  partial: [
+    { name: 'first', label: 'First characters', min: 0, suffix: ' first' },
+    { name: 'last', label: 'Last characters', min: 0, suffix: ' last' },
+  ],
+  round: [{ name: 'to', label: 'Multiple', min: 1, suffix: '' }],
+};
+
 function MaskRow({
   mask,
   position,
@@ -143,15 +153,25 @@ function MaskRow({
         allowDeselect={false}
         flex="2 1 220px"
       />
-      {mask.kind === 'partial' && (
+      {numberArgs[mask.kind]?.map(({ name, label, min, suffix }) => (
         <NumberInput
-          aria-label={`Characters that ${position} keeps`}
-          value={typeof mask.args.keep === 'number' ? mask.args.keep : 0}
-          onChange={(value) => setArg('keep', typeof value === 'number' ? value : 0)}
-          min={0}
-          max={1000}
+          key={name}
+          aria-label={`${label} of ${position}`}
+          value={typeof mask.args[name] === 'number' ? mask.args[name] : min}
+          onChange={(value) => setArg(name, typeof value === 'number' ? value : min)}
+          min={min}
           allowDecimal={false}
-          suffix=" kept"
+          suffix={suffix}
+          flex="1 1 90px"
+        />
+      ))}
+      {mask.kind === 'truncate' && (
+        <Select
+          aria-label={`Unit of ${position}`}
+          data={['year', 'month', 'day']}
+          value={String(mask.args.unit ?? 'month')}
+          onChange={(unit) => unit && setArg('unit', unit)}
+          allowDeselect={false}
           flex="1 1 110px"
         />
       )}

@@ -8,7 +8,7 @@ test('changing the kind of a mask resets its arguments', () => {
 });
 
 test('unknown arguments are preserved', () => {
-  expect(otherArgs({ column: 'a', kind: 'partial', args: { keep: 2, from: 'end' } })).toEqual({
+  expect(otherArgs({ column: 'a', kind: 'partial', args: { first: 2, from: 'end' } })).toEqual({
     from: 'end',
   });
 });

@@ -16,6 +16,7 @@ export interface PolicyDraft {
   columns: PolicyColumns;
   masks: Mask[];
   enabled: boolean;
+  enforced: boolean;
 }
 
 export const emptyPolicy: PolicyDraft = {
@@ -28,6 +29,7 @@ export const emptyPolicy: PolicyDraft = {
   columns: { mode: 'all', names: [] },
   masks: [],
   enabled: true,
+  enforced: false,
 };
 
 export function policyDraft(policy: Policy): PolicyDraft {
@@ -41,6 +43,7 @@ export function policyDraft(policy: Policy): PolicyDraft {
     columns: policy.columns,
     masks: policy.masks.map((mask) => ({ ...mask, args: mask.args as MaskArgs })),
     enabled: policy.enabled,
+    enforced: policy.enforced,
   };
 }
 
@@ -68,17 +71,25 @@ export interface Mask {
 }
 
 export const maskTexts: Record<MaskKind, string> = {
-  redact: 'redact: the value is hidden',
+  redact: 'redact: letters become x, digits 0',
   hash: 'hash: equal values stay equal',
   partial: 'partial: some characters stay',
   constant: 'constant: a fixed text replaces it',
+  null: 'null: there is no value',
+  email: 'email: the first letter and the domain stay',
+  round: 'round: numbers are rounded',
+  truncate: 'truncate: times keep the year, month or day',
 };
 
 const defaultArgs: Record<MaskKind, MaskArgs> = {
   redact: {},
   hash: {},
-  partial: { keep: 4 },
+  partial: { first: 2, last: 2 },
   constant: { value: '***' },
+  null: {},
+  email: {},
+  round: { to: 100 },
+  truncate: { unit: 'month' },
 };
 
 export function withMaskKind(mask: Mask, kind: MaskKind): Mask {

@@ -25,6 +25,10 @@ export function PolicyForm({
   return (
     <FormPage tab="policies" title={title} submit="Save policy" form={form} actions={actions}>
       <Switch {...form.checkbox('enabled')} description="A disabled policy is stored and limits nothing." />
+      <Switch
+        {...form.checkbox('enforced')}
+        description="Narrows the access of everybody, not only of the grants that name it."
+      />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TextInput {...field('name')} maxLength={policyNameCharsMax} required />
         <Select

@@ -17,9 +17,12 @@ import {
   formatDuration,
   isInProgress,
   sourceText,
+  stateText,
   triggerText,
 } from './deployment.ts';
 import { GitCard } from './git-card.tsx';
+import { PreviewList } from './preview-list.tsx';
+import { ProcessList } from './process-list.tsx';
 
 const perPage = 20;
 
@@ -29,6 +32,8 @@ export function DeploymentList() {
   return (
     <Stack gap="lg">
       <GitCard />
+      <ProcessList />
+      <PreviewList />
       <Stack gap="sm">
         <Heading>Deployments</Heading>
         <PagedList
@@ -64,7 +69,7 @@ function DeploymentTable({ deployments }: { deployments: readonly Deployment[] }
           head: 'Deployment',
           cell: ({ id, seq }) => <BoldLink to={paths.deployment(id)}>#{seq}</BoldLink>,
         },
-        { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+        { head: 'State', cell: (one) => <StateBadge state={one.state} label={stateText(one)} /> },
         {
           head: 'Source',
           cell: (one) => (

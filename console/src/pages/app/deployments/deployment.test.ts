@@ -5,6 +5,7 @@ import {
   deploymentPhases,
   formatDuration,
   isInProgress,
+  stateText,
   whyNotCancel,
   whyNotDeploy,
   whyNotRedeploy,
@@ -20,6 +21,7 @@ const one = (set: Partial<Deployment>): Deployment => ({
   kind: 'deploy',
   trigger: 'person',
   state: 'queued',
+  queue_position: null,
   step: null,
   method: 'docker',
   source: 'repository',
@@ -31,6 +33,7 @@ const one = (set: Partial<Deployment>): Deployment => ({
   rollback_of: null,
   release_id: null,
   failure: null,
+  review: null,
   kept: false,
   url: null,
   created_by: null,
@@ -43,6 +46,12 @@ const one = (set: Partial<Deployment>): Deployment => ({
 });
 const way = (set: Partial<Deployment>) =>
   deploymentPhases(one(set), now).map(({ state, ms }) => (ms === null ? state : `${state} ${ms / 1000}`));
+
+test('a queued deployment shows its position', () => {
+  const queued = one({ queue_position: 3 });
+  expect(stateText(queued)).toBe('queued, position 3');
+  expect(deploymentPhases(queued, now)[0]?.detail).toBe('position 3');
+});
 
 describe('deployment phases', () => {
   const built = { started_at: at(2), built_at: at(10) };

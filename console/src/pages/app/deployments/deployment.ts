@@ -16,6 +16,7 @@ export const stepTexts: Record<NonNullable<Deployment['step']>, string> = {
   fetch: 'fetching the source',
   detect: 'detecting build settings',
   build: 'building',
+  release: 'running the release command',
   start: 'starting',
   health: 'checking health',
   switch: 'switching traffic',
@@ -58,7 +59,7 @@ const phaseTitles = ['Queue', 'Build', 'Release', 'Live'] as const;
 function currentPhase(one: Deployment): number {
   if (one.state === 'live' || one.state === 'superseded') return 3;
   const step = one.failure?.step ?? one.step;
-  if (step === 'start' || step === 'health' || step === 'switch') return 2;
+  if (step === 'release' || step === 'start' || step === 'health' || step === 'switch') return 2;
   if (one.state === 'releasing' || one.state === 'built' || one.built_at !== null) return 2;
   return one.state === 'queued' || one.started_at === null ? 0 : 1;
 }
@@ -70,11 +71,18 @@ function phaseState({ state, ended_at }: Deployment): Phase['state'] {
   return ended_at === null ? 'active' : 'stopped';
 }
 
-function phaseDetail({ state, step, failure, ended_at }: Deployment): string | null {
+export function stateText({ state, queue_position }: Pick<Deployment, 'state' | 'queue_position'>): string {
+  return queue_position === null ? state : `${state}, position ${queue_position}`;
+}
+
+function phaseDetail({ state, step, failure, ended_at, queue_position, review }: Deployment): string | null {
+  if (queue_position !== null) return `position ${queue_position}`;
+  if (review?.status === 'rejected') return ['rejected', review.reason].filter(Boolean).join(': ');
   if (state === 'superseded') return 'replaced by a newer one';
   if (state === 'canceled') return 'canceled';
   if (state === 'skipped') return 'skipped for a newer one';
-  if (state === 'built' && ended_at !== null) return 'waiting for review';
+  if (state === 'built' && ended_at !== null)
+    return review === null || review.status === 'pending' ? 'waiting for review' : `review ${review.status}`;
   if (failure) return `failed while ${stepTexts[failure.step]}`;
   return step && stepTexts[step];
 }

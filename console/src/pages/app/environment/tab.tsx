@@ -1,5 +1,5 @@
-import { Alert, Badge, Code, Group, Stack, Text } from '@mantine/core';
-import { changeEnv, listEnv } from '@svc/contract/deployments.ts';
+import { Alert, Badge, Code, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { changeEnv, envEnvironments, listEnv } from '@svc/contract/deployments.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
 import { IconInfoCircle } from '@tabler/icons-react';
@@ -13,6 +13,7 @@ import { EmptyState } from '../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../components/problem-alert.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading, Hint, SubHeading } from '../../../components/text.tsx';
+import { useUrlChoice } from '../../../components/url-state.ts';
 import { Redeploy } from '../deployments/deploy-buttons.tsx';
 import { whyNotActive } from '../rules.ts';
 import { restrictedTab, useApp, usePersonNames } from '../use-app.tsx';
@@ -21,9 +22,51 @@ import { EnvEditor } from './env-editor.tsx';
 
 export default restrictedTab(listEnv, 'the environment', EnvView);
 
+type Environment = (typeof envEnvironments)[number];
+
+const environmentTexts: Record<Environment, { label: string; hint: string; command: string }> = {
+  production: {
+    label: 'Production',
+    hint: 'Variables for building and running the app.',
+    command: '',
+  },
+  preview: {
+    label: 'Previews',
+    hint: 'Variables for building and running the previews of branches. They get none of the production variables.',
+    command: ' --environment preview',
+  },
+};
+
 function EnvView() {
+  const [environment, setEnvironment] = useUrlChoice<Environment>(
+    'environment',
+    'production',
+    envEnvironments,
+  );
+  return (
+    <Stack gap="md">
+      <Stack gap={4}>
+        <Heading>Environment</Heading>
+        <Hint>
+          {environmentTexts[environment].hint} Values are stored encrypted and never shown. Changes apply from
+          the next deployment.
+        </Hint>
+      </Stack>
+      <SegmentedControl
+        aria-label="Environment"
+        value={environment}
+        onChange={(next) => setEnvironment(next as Environment)}
+        data={envEnvironments.map((value) => ({ value, label: environmentTexts[value].label }))}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      <EnvVariables key={environment} environment={environment} />
+    </Stack>
+  );
+}
+
+function EnvVariables({ environment }: { environment: Environment }) {
   const { app, params, why } = useApp();
-  const answer = useEndpoint(listEnv, { params, query: { per_page: perPageMax } });
+  const answer = useEndpoint(listEnv, { params, query: { per_page: perPageMax, environment } });
   const [draft, setDraft] = useState(emptyDraft);
   const [isChanged, setChanged] = useState(false);
   const change = useChange(changeEnv, {
@@ -39,14 +82,7 @@ function EnvView() {
   const cannot = why(changeEnv) ?? whyNotActive(app);
   return (
     <Stack gap="md">
-      <Stack gap={4}>
-        <Heading>Environment</Heading>
-        <Hint>
-          Variables for building and running the app. Values are stored encrypted and never shown. Changes
-          apply from the next deployment.
-        </Hint>
-      </Stack>
-      {isChanged && (
+      {isChanged && environment === 'production' && (
         <Alert
           color="blue"
           icon={<IconInfoCircle aria-hidden />}
@@ -66,7 +102,7 @@ function EnvView() {
             return (
               <EmptyState
                 title="No variables"
-                command={`svc env set GREETING=hello --app ${app.slug} --execute`}
+                command={`svc env set GREETING=hello --app ${app.slug}${environmentTexts[environment].command} --execute`}
               >
                 API keys, URLs and flags: settings that differ between environments and do not belong in the
                 code.
@@ -90,7 +126,7 @@ function EnvView() {
           variant="filled"
           why={cannot ?? whyNotSave(draft)}
           change={change}
-          input={{ params, body: envChanges(draft) }}
+          input={{ params, body: { ...envChanges(draft), environment } }}
         >
           Review changes
         </ChangeButton>

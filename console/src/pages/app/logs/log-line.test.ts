@@ -20,6 +20,7 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toIS
 const line = (text: string, stream: LogLine['stream'] = 'stdout', second = 0) => ({
   time: at(second),
   stream,
+  process: 'web',
   text,
 });
 const all = { words: '', stream: 'all', since: null } as const;

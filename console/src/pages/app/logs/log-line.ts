@@ -9,6 +9,7 @@ export interface LogLine {
   number: number;
   time: string;
   stream: LogStream;
+  process: string | null;
   text: string;
 }
 

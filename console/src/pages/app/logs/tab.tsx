@@ -10,6 +10,7 @@ import { useUrlChoice, useUrlValue } from '../../../components/url-state.ts';
 import { useApp } from '../use-app.tsx';
 import { LogView } from './log-box.tsx';
 import { logLinesMax, logRanges, rangeLabels, rangeStart } from './log-line.ts';
+import { ProcessSelect } from './process-select.tsx';
 import { type Log, useLog } from './use-log.ts';
 
 export default function LogsTab() {
@@ -35,17 +36,21 @@ function AppLog() {
   const [stream, setStream] = useUrlChoice('stream', 'all', streams);
   const [range, setRange] = useUrlChoice('range', 'recent', logRanges);
   const [deployment, setDeployment] = useUrlValue('deployment');
+  const [process, setProcess] = useUrlValue('process');
   const [isPaused, setPaused] = useState(false);
   const [isSaid, setSaid] = useState(false);
   const from = range === 'recent' ? 'tail' : 'start';
   const log = useLog(
     {
-      key: `${app.id} ${deployment} ${from}`,
+      key: `${app.id} ${deployment} ${process} ${from}`,
       from,
       read: (query, signal) =>
         client.call(
           readAppLog,
-          { params, query: { ...query, deployment: deployment || undefined } },
+          {
+            params,
+            query: { ...query, deployment: deployment || undefined, process: process || undefined },
+          },
           { signal },
         ),
     },
@@ -106,6 +111,7 @@ function AppLog() {
           data={logRanges.map((value) => ({ value, label: rangeLabels[value] }))}
         />
         <DeploymentSelect value={deployment} onChange={setDeployment} />
+        <ProcessSelect value={process} onChange={setProcess} />
       </LogView>
     </Stack>
   );

@@ -17,6 +17,7 @@ const metrics: AppMetrics = {
   to: '2026-01-01T01:00:00Z',
   step_seconds: 60,
   total: figures,
+  processes: [],
   points: [
     { at: '2026-01-01T00:00:00.000Z', ...figures },
     { at: '2026-01-01T00:01:00.000Z', ...figures },

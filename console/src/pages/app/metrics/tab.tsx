@@ -6,7 +6,8 @@ import { formatBytes } from '../../../components/format.ts';
 import { EmptyState } from '../../../components/page-layout.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading, Hint, SmallButton, SubHeading } from '../../../components/text.tsx';
-import { useUrlChoice } from '../../../components/url-state.ts';
+import { useUrlChoice, useUrlValue } from '../../../components/url-state.ts';
+import { ProcessSelect } from '../logs/process-select.tsx';
 import { AppUrl, restrictedTab, useApp } from '../use-app.tsx';
 import {
   type AppMetrics,
@@ -30,21 +31,25 @@ const rangeRefetchMs: Record<MetricsRange, number> = { '1h': 10_000, '24h': 60_0
 function MetricsView() {
   const { app, params } = useApp();
   const [range, setRange] = useUrlChoice<MetricsRange>('range', '1h', metricsRanges);
+  const [process, setProcess] = useUrlValue('process');
   const answer = useEndpoint(
     getAppMetrics,
-    { params, query: { range } },
+    { params, query: { range, process: process || undefined } },
     { refetchMs: rangeRefetchMs[range] },
   );
   return (
     <Stack gap="md">
       <Group justify="space-between">
         <Heading>The last {range === '1h' ? 'hour' : rangeLabels[range]}</Heading>
-        <SegmentedControl
-          aria-label="Time"
-          value={range}
-          onChange={(value) => setRange(value as MetricsRange)}
-          data={metricsRanges.map((value) => ({ value, label: rangeLabels[value] }))}
-        />
+        <Group align="flex-end" gap="sm">
+          <ProcessSelect value={process} onChange={setProcess} />
+          <SegmentedControl
+            aria-label="Time"
+            value={range}
+            onChange={(value) => setRange(value as MetricsRange)}
+            data={metricsRanges.map((value) => ({ value, label: rangeLabels[value] }))}
+          />
+        </Group>
       </Group>
       <QueryView answer={answer} lines={10}>
         {(metrics) =>

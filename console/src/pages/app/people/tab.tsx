@@ -20,7 +20,9 @@ import { usePage } from '../../../components/url-state.ts';
 import { useForm } from '../../../components/use-form.ts';
 import { whyNotRemove } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
+import { AccessRequestsCard } from './access-requests.tsx';
 import { ConsentCard } from './consent-card.tsx';
+import { ServiceAccountsCard } from './service-accounts.tsx';
 import { TransferForm } from './transfer-form.tsx';
 
 export default function PeopleTab() {
@@ -43,7 +45,9 @@ export default function PeopleTab() {
     );
   return (
     <Stack gap="md">
+      <AccessRequestsCard />
       <PeopleCard />
+      <ServiceAccountsCard />
       <ConsentCard />
       <TransferForm />
     </Stack>

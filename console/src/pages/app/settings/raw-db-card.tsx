@@ -1,16 +1,15 @@
-import { Alert, Group, Stack, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { disableRawDb, enableRawDb, getRawDb, rotateRawDb } from '@svc/contract/raw-db.ts';
-import { IconKey } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { useChange } from '../../../change/use-change.ts';
-import { ChangeButton, CopyText } from '../../../components/buttons.tsx';
+import { ChangeButton } from '../../../components/buttons.tsx';
 import { DetailTable } from '../../../components/data-table.tsx';
 import { StateBadge } from '../../../components/display.tsx';
+import { OneTimeSecret } from '../../../components/one-time-secret.tsx';
 import { Section } from '../../../components/page-layout.tsx';
 import { ProblemAlerts } from '../../../components/problem-alert.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
-import { SmallButton } from '../../../components/text.tsx';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
 
@@ -68,7 +67,14 @@ export function RawDbCard() {
                 }}
               />
             )}
-            {secret !== null && <OneTimeSecret value={secret} dismiss={() => setSecret(null)} />}
+            {secret !== null && (
+              <OneTimeSecret
+                name="connection string"
+                value={secret}
+                advice="It contains the password and is shown only once. If you lose it, rotate the password."
+                dismiss={() => setSecret(null)}
+              />
+            )}
             <Group gap="sm">
               {enabled ? (
                 <>
@@ -103,21 +109,5 @@ export function RawDbCard() {
       </QueryView>
       <ProblemAlerts changes={[enable, rotate, disable]} />
     </Section>
-  );
-}
-
-function OneTimeSecret({ value, dismiss }: { value: string; dismiss: () => void }) {
-  return (
-    <Alert color="yellow" icon={<IconKey aria-hidden />} title="Save the connection string now" role="alert">
-      <Stack gap="sm">
-        <Text size="sm">
-          It contains the password and is shown only once. If you lose it, rotate the password.
-        </Text>
-        <CopyText value={value} label="connection string" size="xs" />
-        <Group>
-          <SmallButton onClick={dismiss}>I have saved it</SmallButton>
-        </Group>
-      </Stack>
-    </Alert>
   );
 }

@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import { adaptTo } from '../process/process-runtime.ts';
-import { BuildError, type BuildJob, type LogSink, type Runtime, type StartJob } from '../runtime.ts';
+import { BuildError, type LogSink, type Runtime, type StartJob } from '../runtime.ts';
 import { type JsonLines, openJsonLines } from './json-lines.ts';
 import { type Hello, type Message, protocolVersion, type Verb, type VerbArgs } from './protocol.ts';
 
@@ -76,12 +76,16 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
     });
   }
 
-  async function build({ log, signal, ...job }: BuildJob) {
+  async function abortable<T, V extends 'build' | 'run'>(
+    verb: V,
+    args: VerbArgs<V>,
+    { id, log, signal }: { id: string; log: LogSink; signal: AbortSignal },
+  ): Promise<T> {
     signal.throwIfAborted();
-    sinks.set(job.buildId, log);
+    sinks.set(id, log);
     let onAbort = () => {};
     try {
-      return await ask<Awaited<ReturnType<Runtime['build']>>>('build', job, (request) => {
+      return await ask<T, V>(verb, args, (request) => {
         onAbort = () => void ask('abort', { request, reason: String(signal.reason) }).catch(() => {});
         signal.addEventListener('abort', onAbort, { once: true });
         if (signal.aborted) onAbort();
@@ -91,7 +95,7 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
       throw error;
     } finally {
       signal.removeEventListener('abort', onAbort);
-      sinks.delete(job.buildId);
+      sinks.delete(id);
     }
   }
 
@@ -110,8 +114,14 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
     node,
     endsWithServer: false,
     refuses: (requirements) => ask('refuses', requirements),
-    build,
+    build: ({ log, signal, ...job }) => abortable('build', job, { id: job.buildId, log, signal }),
     start,
+    run: ({ log, signal, ...job }) =>
+      abortable(
+        'run',
+        { ...job, services: job.services ? [...job.services] : undefined },
+        { id: job.runId, log, signal },
+      ),
     async stop({ instanceId }, { graceMs }) {
       await ask('stop', { instanceId, graceMs });
       sinks.delete(instanceId);

@@ -6,7 +6,7 @@ import { z } from 'zod';
  * document per line. The list of verbs is closed, and every argument is checked, because the server may have been taken
  * over.
  */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 const id = z.uuid();
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
@@ -48,10 +48,25 @@ export const verbs = {
     plan,
     tools: z.array(z.string()).optional(),
     sourceDir: z.string(),
+    isReviewed: z.boolean().optional(),
   }),
   /** Ends the request with this number. */
   abort: z.object({ request: z.number(), reason: z.string() }),
-  start: z.object({ ...deployed, instanceId: id, artifact, services: z.array(z.string()).optional() }),
+  start: z.object({
+    ...deployed,
+    instanceId: id,
+    artifact,
+    command: z.string().optional(),
+    services: z.array(z.string()).optional(),
+  }),
+  run: z.object({
+    ...deployed,
+    runId: id,
+    artifact,
+    services: z.array(z.string()).optional(),
+    command: z.string().min(1),
+    timeoutMs: z.number().positive(),
+  }),
   stop: z.object({ instanceId: id, graceMs: z.number().nonnegative() }),
   getState: instance,
   list: z.object({}),

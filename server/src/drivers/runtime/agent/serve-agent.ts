@@ -5,7 +5,7 @@ import { sep } from 'node:path';
 import type { Logger } from 'pino';
 import { runProgram } from '../../os/processes.ts';
 import type { ProcessRuntime } from '../process/process-runtime.ts';
-import { BuildError } from '../runtime.ts';
+import { BuildError, type LogSink } from '../runtime.ts';
 import { type JsonLines, openJsonLines } from './json-lines.ts';
 import { createLogBuffer, type LogBuffer } from './log-buffer.ts';
 import { type Hello, type Message, protocolVersion, type Verb, verbs } from './protocol.ts';
@@ -16,8 +16,8 @@ export interface Agent {
 
 interface Client {
   lines: JsonLines;
-  /** Ends with the connection: a server that comes back builds again. */
-  builds: Map<number, AbortController>;
+  /** Builds and runs end with the connection: a server that comes back builds again. */
+  aborts: Map<number, AbortController>;
 }
 
 /** Instances go on while no server is connected. */
@@ -57,7 +57,7 @@ export async function serveAgent(options: {
         return build(client, request, verbs.build.parse(args));
       case 'abort': {
         const { request: ended, reason } = verbs.abort.parse(args);
-        client.builds.get(ended)?.abort(new Error(reason));
+        client.aborts.get(ended)?.abort(new Error(reason));
         return null;
       }
       case 'start': {
@@ -65,6 +65,10 @@ export async function serveAgent(options: {
         const buffer = bufferOf(job.instanceId);
         buffer.attach(client.lines);
         return runtime.start({ ...job, log: buffer.sink });
+      }
+      case 'run': {
+        const job = verbs.run.parse(args);
+        return abortable(client, request, job.runId, (log, signal) => runtime.run({ ...job, log, signal }));
       }
       case 'stop': {
         const { instanceId, graceMs } = verbs.stop.parse(args);
@@ -100,17 +104,31 @@ export async function serveAgent(options: {
   async function build(client: Client, request: number, job: ReturnType<typeof verbs.build.parse>) {
     if (!isBelow(await realpath(job.sourceDir), await realpath(workFolder)))
       throw new Error(`The source is not below ${workFolder}.`);
-    const stopping = new AbortController();
-    client.builds.set(request, stopping);
-    const buffer = createLogBuffer(job.buildId);
-    buffer.attach(client.lines);
     try {
-      return await runtime.build({ ...job, log: buffer.sink, signal: stopping.signal });
+      return await abortable(client, request, job.buildId, (log, signal) =>
+        runtime.build({ ...job, log, signal }),
+      );
     } finally {
-      buffer.flush();
-      client.builds.delete(request);
       // The server reads the files of a site, and removes the folder.
       if (serverUser) await giveTo(serverUser, job.sourceDir);
+    }
+  }
+
+  async function abortable<T>(
+    client: Client,
+    request: number,
+    id: string,
+    work: (log: LogSink, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const stopping = new AbortController();
+    client.aborts.set(request, stopping);
+    const buffer = createLogBuffer(id);
+    buffer.attach(client.lines);
+    try {
+      return await work(buffer.sink, stopping.signal);
+    } finally {
+      buffer.flush();
+      client.aborts.delete(request);
     }
   }
 
@@ -129,12 +147,12 @@ export async function serveAgent(options: {
 
   const server = createServer((socket) => {
     const client: Client = {
-      builds: new Map(),
+      aborts: new Map(),
       lines: openJsonLines(socket, {
         value: (value) => void answer(client, value),
         close() {
           clients.delete(client);
-          for (const build of client.builds.values()) build.abort(new Error('The server has ended.'));
+          for (const each of client.aborts.values()) each.abort(new Error('The server has ended.'));
           for (const buffer of buffers.values()) buffer.detach(client.lines);
         },
       }),

@@ -106,7 +106,7 @@ async function buildSite(deps: DockerDeps, job: BuildJob): Promise<Built> {
 }
 
 /** Prints a secret line before each command, which separates their output. */
-const commandsScript = `cd -- "$0" && export HOME=/tmp && mark="$1" && shift
+const commandsScript = `cd -- "$0" && export HOME=/tmp PATH="$PATH:$PWD/node_modules/.bin" && mark="$1" && shift
 for command in "$@"; do echo "$mark"; /bin/sh -c "$command" || exit; done`;
 
 /** The app's commands run in a container, not in an image build, because their variables must not become image layers. */

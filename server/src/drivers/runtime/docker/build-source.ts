@@ -96,7 +96,8 @@ const appFolder = '/app';
 const sourceName = 'source';
 
 /** The app's command is an argument, not a part of the script. */
-const runScript = 'cd -- "$0" && export HOME=/tmp && exec /bin/sh -c "$1"';
+const runScript =
+  'cd -- "$0" && export HOME=/tmp PATH="$PATH:$PWD/node_modules/.bin" && exec /bin/sh -c "$1"';
 
 function createDockerfile(
   plan: Pick<BuildPlan, 'installCommand' | 'buildCommand' | 'dir'>,

@@ -19,6 +19,7 @@ import { listContainers, listInstances, readState, readUsage } from './instances
 import { instanceName, labelNames } from './labels.ts';
 import { createLogs } from './logs.ts';
 import { removeInstance } from './remove-instance.ts';
+import { runCommand } from './run-command.ts';
 import { startContainer, startService, toContainerUrls } from './start-instance.ts';
 
 export interface DockerOptions {
@@ -76,6 +77,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     node: deps.node,
     refuses: async (requirements) => findUnsupported(deps, requirements) ?? deps.firewall.protect(),
     build: (job) => buildApp(deps, job),
+    run: (job) => runCommand(deps, job),
     start(job) {
       const { instanceId } = job;
       const under = starting.get(instanceId) ?? begin(job).finally(() => starting.delete(instanceId));

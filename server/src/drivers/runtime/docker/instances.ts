@@ -89,7 +89,7 @@ export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]
     ...containers.map(({ Labels }) => Labels),
     ...services.map(({ Spec }) => Spec.Labels),
   ]) {
-    const instanceId = labels[labelNames.instance];
+    const instanceId = labels[labelNames.run] === undefined ? labels[labelNames.instance] : undefined;
     const port = labels[labelNames.port];
     if (instanceId === undefined || (port === undefined && found.has(instanceId))) continue;
     found.set(instanceId, {

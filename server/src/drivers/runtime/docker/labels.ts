@@ -8,6 +8,8 @@ export const labelNames = {
   app: 'svc.app',
   deployment: 'svc.deployment',
   instance: 'svc.instance',
+  /** Set on a one-off command, which is not an instance. */
+  run: 'svc.run',
   service: 'svc.service',
   port: 'svc.port',
   services: 'svc.services',

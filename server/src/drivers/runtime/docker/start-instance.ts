@@ -20,7 +20,7 @@ export async function startContainer(
   const { engine } = deps;
   const name = instanceName(job.instanceId);
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort(() => false);
+    const port = await choosePort(job);
     try {
       await engine.send('POST', '/containers/create', {
         query: { name },
@@ -40,6 +40,22 @@ export async function startContainer(
   }
 }
 
+/** 0 for a process beside the app, which has none. */
+async function choosePort({ command }: StartJob): Promise<number> {
+  return command === undefined ? findFreePort(() => false) : 0;
+}
+
+/** Of a Dockerfile without a command of its own the image says what runs, and where. */
+function runSettings({ run }: ImageArtifact, { command = run?.command }: StartJob) {
+  const place = run && { dir: run.dir, user: run.user };
+  return { command: command === undefined ? null : shellWords(command), place };
+}
+
+/** Programs of installed packages are found by name, as in the build and in the process runtime. */
+export function shellWords(command: string): string[] {
+  return ['/bin/sh', '-c', 'export PATH="$PATH:$PWD/node_modules/.bin" && exec /bin/sh -c "$0"', command];
+}
+
 async function startExisting({ engine }: DockerDeps, name: string): Promise<number> {
   const { Config, State } = await engine.json<ContainerDetail>('GET', `/containers/${name}/json`);
   if (!State.Running && !State.Restarting) await engine.send('POST', `/containers/${name}/start`);
@@ -55,31 +71,38 @@ async function containerSpec(
   job: StartJob,
   { artifact, port }: { artifact: ImageArtifact; port: number },
 ) {
-  const { run, imageId } = artifact;
+  const { command, place } = runSettings(artifact, job);
   const inner = `${artifact.port}/tcp`;
-  const memory = job.limits.memoryMb * 1024 * 1024;
   return {
-    Image: imageId,
+    Image: artifact.imageId,
     Env: containerVariables(job.env, artifact.port),
     Labels: instanceLabels(deps, job, { service: 'app', port }),
-    ExposedPorts: { [inner]: {} },
-    ...(run
-      ? { Cmd: ['/bin/sh', '-c', run.command], Entrypoint: [], WorkingDir: run.dir, User: run.user }
-      : {}),
+    ...(port > 0 ? { ExposedPorts: { [inner]: {} } } : {}),
+    ...(command ? { Cmd: command, Entrypoint: [] } : {}),
+    ...(place ? { WorkingDir: place.dir, User: place.user } : {}),
     HostConfig: {
-      Init: true,
-      Memory: memory,
-      MemorySwap: memory,
-      NanoCpus: Math.round(job.limits.cpu * 1e9),
-      PidsLimit: pidsMax,
-      CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
+      ...(await hostConfig(deps, job)),
       RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
-      LogConfig: logConfig,
-      NetworkMode: await ensureNetwork(deps, 'apps'),
-      ExtraHosts: extraHosts,
-      PortBindings: { [inner]: [{ HostIp: deps.publish.ip, HostPort: String(port) }] },
+      ...(port > 0
+        ? { PortBindings: { [inner]: [{ HostIp: deps.publish.ip, HostPort: String(port) }] } }
+        : {}),
     },
+  };
+}
+
+export async function hostConfig(deps: DockerDeps, { limits }: Pick<StartJob, 'limits'>) {
+  const memory = limits.memoryMb * 1024 * 1024;
+  return {
+    Init: true,
+    Memory: memory,
+    MemorySwap: memory,
+    NanoCpus: Math.round(limits.cpu * 1e9),
+    PidsLimit: pidsMax,
+    CapDrop: ['ALL'],
+    SecurityOpt: ['no-new-privileges'],
+    LogConfig: logConfig,
+    NetworkMode: await ensureNetwork(deps, 'apps'),
+    ExtraHosts: extraHosts,
   };
 }
 
@@ -102,7 +125,7 @@ export async function startService(
   const { engine } = deps;
   // A Swarm reports a missing image only later, and keeps trying.
   await engine.json('GET', `/images/${artifact.imageId}/json`);
-  const port = await findFreePort(() => false);
+  const port = await choosePort(job);
   const network = await ensureServicesNetwork(deps);
   try {
     const body = serviceSpec(deps, job, { artifact, port, network });
@@ -121,17 +144,18 @@ function serviceSpec(
   job: StartJob,
   { artifact, port, network }: { artifact: ImageArtifact; port: number; network: string },
 ) {
-  const { run, image } = artifact;
+  const { command, place } = runSettings(artifact, job);
   const labels = instanceLabels(deps, job, { service: 'app', port });
   return {
     Name: instanceName(job.instanceId),
     Labels: labels,
     TaskTemplate: {
       ContainerSpec: {
-        Image: image,
+        Image: artifact.image,
         Env: containerVariables(job.env, artifact.port),
         Labels: labels,
-        ...(run ? { Command: ['/bin/sh', '-c', run.command], Dir: run.dir, User: run.user } : {}),
+        ...(command ? { Command: command } : {}),
+        ...(place ? { Dir: place.dir, User: place.user } : {}),
         Init: true,
         CapabilityDrop: ['ALL'],
         Privileges: { NoNewPrivileges: true },
@@ -153,14 +177,23 @@ function serviceSpec(
     UpdateConfig: { Parallelism: 1, Order: 'start-first', FailureAction: 'rollback' },
     EndpointSpec: {
       Mode: 'vip',
-      Ports: [{ Protocol: 'tcp', TargetPort: artifact.port, PublishedPort: port, PublishMode: 'host' }],
+      Ports:
+        port > 0
+          ? [{ Protocol: 'tcp', TargetPort: artifact.port, PublishedPort: port, PublishMode: 'host' }]
+          : [],
     },
   };
 }
 
 const loopback = /^([a-z]+:\/\/(?:[^@/]*@)?)(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/?]|$)(?![^/]*@)/i;
 /** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
-const urlVariables = ['DATABASE_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
+const urlVariables = [
+  'DATABASE_URL',
+  'SVC_API_URL',
+  'SVC_APP_TOKEN_URL',
+  'SVC_USER_KEYS_URL',
+  'SVC_STORAGE_URL',
+];
 
 export function toContainerUrls(variables: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(

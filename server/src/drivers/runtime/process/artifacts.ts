@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { lchown, lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../../os/durable-file.ts';
-import type { Artifact } from '../runtime.ts';
+import type { Artifact, BuildJob } from '../runtime.ts';
 import type { AppUser } from './app-users.ts';
 import { checkId, type Layout } from './layout.ts';
 import { makeOwnFolder, removeTree } from './trees.ts';
@@ -53,9 +53,13 @@ export async function removeUnfinishedBuilds(layout: Layout, nodes: readonly str
   }
 }
 
-export async function openBuildHome(layout: Layout, appId: string, user: AppUser | null): Promise<string> {
+export async function openBuildHome(
+  layout: Layout,
+  { appId, isReviewed }: Pick<BuildJob, 'appId' | 'isReviewed'>,
+  user: AppUser | null,
+): Promise<string> {
   const home = buildHome(layout, appId);
-  const found = await lstat(home).catch(() => null);
+  const found = isReviewed ? null : await lstat(home).catch(() => null);
   if (found && (user === null || found.uid === user.uid)) return home;
   await removeTree(home);
   await makeOwnFolder(home, user);

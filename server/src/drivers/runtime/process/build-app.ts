@@ -1,8 +1,9 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BuildError, type BuildJob, type Built, type Limits } from '../runtime.ts';
+import { BuildError, type BuildJob, type Built, type Limits, type LogSink } from '../runtime.ts';
 import { type AppUser, findUnsupported } from './app-users.ts';
 import { openBuildHome, type ProcessArtifact, removeArtifact, writeArtifactNote } from './artifacts.ts';
+import { openBuildCache, runCached } from './build-cache.ts';
 import type { ControlGroup } from './control-groups.ts';
 import { measureFolders } from './disk-watch.ts';
 import { buildEnvironment, type Folders } from './environment.ts';
@@ -88,20 +89,26 @@ async function runCommands(deps: ProcessDeps, job: BuildJob, tree: string): Prom
   const { dir, installCommand, buildCommand } = job.plan;
   const folder = await resolveFolder(tree, dir);
   if (folder === null) throw new BuildError('detect', `The source has no folder ${dir}.`);
-  const commands = [installCommand, buildCommand].filter((command) => command !== null);
+  const hasCommands = installCommand !== null || buildCommand !== null;
   const sandbox = await openBuildSandbox(deps, job);
   const owner = { users: deps.users, user: sandbox.user };
   try {
     // Remaining processes of an earlier build could write into this one.
     await endTree(sandbox.tree(null));
-    if (commands.length > 0 && !publishesWholeSource(job)) await addPackageBoundary(tree);
+    if (hasCommands && !publishesWholeSource(job)) await addPackageBoundary(tree);
+    const cache = openBuildCache(job, { tree, home: sandbox.folders.home });
     await giveTreeToUser(tree, owner);
     const deadline = Date.now() + deps.times.buildMsMax;
     const realTree = await realpath(tree);
-    for (const command of commands) {
-      job.log('platform', `$ ${command}`);
-      await runCommand(deps, { job, sandbox, command, tree: realTree, folder, deadline });
-    }
+    const run = (command: string, options: { folder: string; log: LogSink }) =>
+      runCommand(deps, { job, sandbox, command, tree: realTree, deadline, ...options });
+    await runCached(job, cache, {
+      run: (command) => {
+        job.log('platform', `$ ${command}`);
+        return run(command, { folder, log: job.log });
+      },
+      runScript: (script) => run(script, { folder: realTree, log: () => {} }),
+    });
     const readers = job.method === 'static' ? null : (deps.users.ofInstance(job.number)?.gid ?? null);
     await takeTreeBack(tree, owner, { readers, isCopied: deps.isolation.sandbox !== null });
   } finally {
@@ -147,7 +154,7 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
     diskMb: Math.max(buildDiskMbMin, job.limits.diskMb),
   };
   makeRunFolder(folder, { node, user });
-  const home = await openBuildHome(layout, job.appId, user);
+  const home = await openBuildHome(layout, job, user);
   const tmp = join(folder, 'tmp');
   await makeOwnFolder(tmp, user);
   const { sandbox, egress } = deps.isolation;
@@ -196,6 +203,7 @@ async function runCommand(
     tree: string;
     folder: string;
     deadline: number;
+    log: LogSink;
   },
 ): Promise<void> {
   const { job, sandbox, command } = step;
@@ -214,7 +222,7 @@ async function runCommand(
       folders: sandbox.folders,
     }),
     processesMax: processLimit(sandbox.limits),
-    log: job.log,
+    log: step.log,
     sandbox: sandbox.box(step.tree),
   });
   const { identity, ended, outputEnded } = launched;

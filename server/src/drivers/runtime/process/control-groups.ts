@@ -65,7 +65,8 @@ export function openControlGroups(options: { use: ControlGroupsUse; node: string
       for (const { own } of hierarchies) {
         const nodes = listFolders(own).filter((name) => /^svc-[0-9a-f-]{36}$/.test(name));
         for (const node of nodes.map((name) => join(own, name))) {
-          if (Date.now() - statSync(node).mtimeMs < abandonedMsMin) continue;
+          const found = statSync(node, { throwIfNoEntry: false });
+          if (!found || Date.now() - found.mtimeMs < abandonedMsMin) continue;
           for (const name of listFolders(node)) tryRemove(join(node, name));
           tryRemove(node);
         }
@@ -143,9 +144,15 @@ function createControlGroup(
   };
 }
 
+/** Empty if another server has removed it meanwhile. */
 function listFolders(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** A group with processes or subgroups cannot be removed, which means it is in use. */

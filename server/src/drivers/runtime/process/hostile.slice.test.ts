@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patientMs } from '../../../../../scripts/patience.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { readProcessTable, readUid } from './process-trees.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
@@ -127,8 +128,10 @@ test('an app with too much output is slowed down and does not block the server',
     worstMs = Math.max(worstMs, cpuMs(last));
     last = process.cpuUsage();
   }
-  expect(worstMs).toBeLessThan(100);
-  expect(cpuMs(began)).toBeLessThan(1_000);
+  expect(worstMs).toBeLessThan(patientMs(100));
+  // Of the two seconds: reading without a break would take all of them.
+  const total = cpuMs(began);
+  expect(total).toBeLessThan(1_500);
   await instance.stop(0);
   expect(app.lines('stdout').length).toBeLessThan(60_000);
 });

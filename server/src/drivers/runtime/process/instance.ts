@@ -57,6 +57,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   const user = users.ofInstance(job.number);
   const folder = join(deps.layout.run, id);
   const { sandbox, egress } = deps.isolation;
+  const hasPort = job.command === undefined;
   const services = await findServices(job.services ?? []);
   const home = join(folder, 'home');
   const tmp = join(folder, 'tmp');
@@ -121,7 +122,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       log,
       sandbox: sandbox && {
         sandbox,
-        box: { user, folders: mounted, tmp, port, egress, ...services },
+        box: { user, folders: mounted, tmp, port: hasPort ? port : null, egress, ...services },
       },
     });
     guard.lead([launched.identity.pid]);
@@ -131,9 +132,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     state = { state: 'running', restarts };
     if (restarts > 0) options.onStateChange();
     const leader = launched.identity.pid;
-    finder =
-      sandbox &&
-      findPort({
+    if (sandbox && hasPort)
+      finder = findPort({
         sandbox,
         user,
         mark: id,
@@ -186,7 +186,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   }
 
   function warnIfPublic(): void {
-    if (isWarned || sandbox || !listensPublicly(port)) return;
+    if (isWarned || sandbox || !hasPort || !listensPublicly(port)) return;
     isWarned = true;
     job.log(
       'platform',
@@ -267,6 +267,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     address: () => finder?.address() ?? `127.0.0.1:${port}`,
     state() {
       if (state.state !== 'running') return state;
+      if (!hasPort) return state;
       const found = finder && { address: finder.address(), unreachable: finder.unreachable() };
       return findPortConflict(port, user?.uid, restarts) ?? { ...state, ...found };
     },

@@ -29,6 +29,8 @@ export interface LaunchedProcess {
 
 export interface ExitResult {
   ok: boolean;
+  /** As a shell reports it: 128 and the number for a signal. */
+  code: number;
   how: string;
 }
 
@@ -42,8 +44,8 @@ if [ "$1" -gt 0 ]; then { ulimit -u "$1" || ulimit -p "$1" || exit 126; } 2>/dev
 n=$2; shift 2
 while [ "$n" -gt 0 ]; do echo $$ >"$1/cgroup.procs" || exit 126; shift; n=$((n-1)); done
 exec "$@"`;
-/** Programs of the project's virtual environment come first. */
-const activate = 'export PATH="$PWD/.venv/bin:$PATH"';
+/** Programs of the project's virtual environment come first, those of its packages last, as on Heroku. */
+const activate = 'export PATH="$PWD/.venv/bin:$PATH:$PWD/node_modules/.bin"';
 // Runs as the app's user: enters the folder and reads the variables only now, so that neither has an effect as root.
 const startScript = `cd -- "$1" || exit 126
 eval "$(cat)"; ${activate}; exec </dev/null; exec /bin/sh -c "$2"`;
@@ -64,7 +66,9 @@ export function launch(users: AppUsers, options: LaunchOptions): Promise<Launche
   const child = isWindows ? spawnOnWindows(options) : spawnInSession(users, options);
   const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', (code, signal) => resolve(describeExit(code, signal)));
-    child.once('error', (error) => resolve({ ok: false, how: `could not be started: ${error.message}` }));
+    child.once('error', (error) =>
+      resolve({ ok: false, code: 126, how: `could not be started: ${error.message}` }),
+    );
   });
   const logStream = async (name: 'stdout' | 'stderr') => {
     const stream = child[name];
@@ -127,10 +131,14 @@ function shellExports(env: Readonly<Record<string, string>>): string {
 }
 
 function describeExit(code: number | null, signal: NodeJS.Signals | null): ExitResult {
-  if (code === 0) return { ok: true, how: 'ended by itself' };
+  if (code === 0) return { ok: true, code, how: 'ended by itself' };
   // bwrap reports a signal as a shell does.
   const name = signal ?? signalName((code ?? 0) - 128);
-  return { ok: false, how: name ? `was ended by ${name}` : `ended with exit code ${code}` };
+  return {
+    ok: false,
+    code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+    how: name ? `was ended by ${name}` : `ended with exit code ${code}`,
+  };
 }
 
 const signalName = (number: number) =>

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
-import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
+import type { RunJob, RunResult, Runtime, StartedInstance, StartJob } from '../runtime.ts';
 import { chooseAppUsers, findUnsupported, readOrChooseUserBase } from './app-users.ts';
 import { discardArtifact, listArtifacts, parseArtifact, removeUnfinishedBuilds } from './artifacts.ts';
 import { buildApp } from './build-app.ts';
@@ -15,6 +15,7 @@ import { claimNode, makeLayout } from './layout.ts';
 import { findFreePort } from './ports.ts';
 
 import { createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
+import { runCommand } from './run-command.ts';
 import { endRemains } from './run-folders.ts';
 import { resolveFolder } from './trees.ts';
 
@@ -82,7 +83,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const isTaken = (port: number) => [...ports.values()].includes(port);
   const listeners = new Set<(instanceId: string) => void>();
 
-  async function begin(job: StartJob): Promise<Instance> {
+  async function findBuild(job: Pick<StartJob, 'method' | 'artifact'>) {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
     if (!artifact) throw new Error('This artifact cannot be started.');
     const reason = isolation.findProblem();
@@ -90,6 +91,12 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const tree = await resolveFolder(layout.artifacts, artifact.buildId);
     const dir = tree && (await resolveFolder(tree, artifact.dir));
     if (!tree || !dir) throw new Error(`The artifact of build ${artifact.buildId} does not exist.`);
+    const { startCommand: command, tools } = artifact;
+    return { tree, dir, command, tools };
+  }
+
+  async function begin(job: StartJob): Promise<Instance> {
+    const build = await findBuild(job);
     const newPort = async () => {
       const port = await findFreePort(isTaken);
       ports.set(job.instanceId, port);
@@ -98,8 +105,26 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const onStateChange = () => {
       for (const listener of listeners) listener(job.instanceId);
     };
-    const { startCommand: command, tools } = artifact;
-    return startInstance(deps, { job, newPort, tree, dir, command, tools, onStateChange });
+    const command = job.command ?? build.command;
+    return startInstance(deps, { job, newPort, ...build, command, onStateChange });
+  }
+
+  const runs = new Map<string, { abort: AbortController; ended: Promise<unknown> }>();
+
+  async function run(job: RunJob): Promise<RunResult> {
+    const { tree, dir, tools } = await findBuild(job);
+    const abort = new AbortController();
+    const signal = AbortSignal.any([job.signal, abort.signal]);
+    const port = await findFreePort(isTaken);
+    const running = runCommand(deps, { job: { ...job, signal }, tree, dir, tools, port });
+    runs.set(job.runId, { abort, ended: running.catch(() => {}) });
+    return running.finally(() => runs.delete(job.runId));
+  }
+
+  async function stopRun(id: string): Promise<void> {
+    const found = runs.get(id);
+    found?.abort.abort(new Error('The run was stopped.'));
+    await found?.ended;
   }
 
   function forget(id: string): void {
@@ -119,6 +144,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     endsWithServer: true,
     refuses: async (requirements) => findUnsupported(requirements) ?? isolation.findProblem(),
     build: (job) => buildApp(deps, job),
+    run,
     async start(job) {
       const starting = instances.get(job.instanceId) ?? begin(job);
       instances.set(job.instanceId, starting);
@@ -130,6 +156,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       }
     },
     async stop({ instanceId }, { graceMs }) {
+      await stopRun(instanceId);
       const instance = await found(instanceId);
       if (!instance) return;
       await instance.stop(graceMs);
@@ -158,6 +185,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     artifacts: async () => listArtifacts(layout),
     check: () => checkRuntime({ ...deps, holds: deps.groups.holds }),
     async close() {
+      await Promise.all([...runs.keys()].map(stopRun));
       const all = await Promise.all([...instances.keys()].map(found));
       await Promise.allSettled(all.map((instance) => instance?.stop(deps.times.closeGraceMs)));
       instances.clear();
@@ -170,7 +198,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 }
 
 /** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
-const gatewayVariables = ['SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
+const gatewayVariables = ['SVC_API_URL', 'SVC_APP_TOKEN_URL', 'SVC_USER_KEYS_URL', 'SVC_STORAGE_URL'];
 
 export function adaptTo(gatewayPort: number | null): NonNullable<Runtime['adaptVariables']> {
   return (variables) =>
@@ -178,7 +206,7 @@ export function adaptTo(gatewayPort: number | null): NonNullable<Runtime['adaptV
       Object.entries(variables).map(([name, value]) => {
         if (gatewayPort === null || !gatewayVariables.includes(name)) return [name, value];
         const { pathname, search } = new URL(value);
-        return [name, `http://127.0.0.1:${gatewayPort}${pathname}${search}`];
+        return [name, `http://127.0.0.1:${gatewayPort}${pathname === '/' ? '' : pathname}${search}`];
       }),
     );
 }

@@ -3,6 +3,7 @@ import { appTag, userTag } from '../../../core/tags.ts';
 import type { EdgeResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
+import { createActivity, createWaker } from './app-sleep.ts';
 import { createDeadlines } from './deadlines.ts';
 import { anyCredential, createReachable, createRecentChanges } from './instance-health.ts';
 import { passRequest, refusal } from './pass-request.ts';
@@ -27,9 +28,11 @@ export function createProxy(deps: ProxyDeps): AppProxy {
   const limits = { ...proxyLimits, ...deps.limits };
   const deadlines = createDeadlines(limits);
   const reachable = createReachable(limits);
-  const shared = { ...deps, limits, deadlines, reachable, turn: 0 };
+  const waitForStart = createWaker(deps.sleep);
+  const shared = { ...deps, limits, deadlines, reachable, waitForStart, turn: 0 };
   const changes = createRecentChanges(deps.invalidation);
   const slots = createSlots(limits);
+  const activity = createActivity(deps.sleep, { isOpen: slots.isOpen, log: deps.log });
 
   function respond(input: ProxyInput, answer: EdgeResponse): Response {
     const { request, whole, site } = input;
@@ -73,7 +76,9 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     const asOf = changes.now();
     const auth = await deps.authenticateVisitor(site, app, request);
     if ('refused' in auth) return respond(input, auth.refused);
+    deps.onVisit?.(site, app);
     const { person, userId } = auth;
+    if (app.wakeMs !== null) activity.note(site.appId);
     const headers = requestHeaders(whole.request.headers, {
       authMode: app.authMode,
       authority: request.authority,
@@ -111,6 +116,9 @@ export function createProxy(deps: ProxyDeps): AppProxy {
         slot.release();
       }
     },
-    stop: deadlines.stop,
+    stop() {
+      deadlines.stop();
+      activity.stop();
+    },
   };
 }

@@ -21,15 +21,18 @@ export async function passRequest(
   shared: ProxyShared,
   exchange: ProxyExchange,
 ): Promise<Response | RefusalCode> {
-  for (let tries = 1; ; tries++) {
-    const address = await pickAddress(shared, exchange);
+  const failed: string[] = [];
+  while (failed.length < sendsMax) {
+    const address = await pickAddress(shared, exchange, failed);
     if (address === null) return exchange.app.addresses.length === 0 ? 'app_starting' : 'app_unreachable';
     const attempt = await sendRequest(shared, exchange, address);
     if (attempt !== 'again') return attempt;
     shared.reachable.forget(address);
-    if (tries > 1) return 'app_unreachable';
+    failed.push(address);
   }
+  return 'app_unreachable';
 }
+const sendsMax = 3;
 
 /** `again`: the attempt cannot have had an effect. */
 async function sendRequest(

@@ -5,6 +5,7 @@ import type { createVisitorAuth } from '../authenticate-visitor.ts';
 import type { InFlightCounter } from '../requests-in-flight.ts';
 import type { RunningApp, SiteSnapshot } from '../site-cache.ts';
 import type { Person, UserTokens } from '../user-tokens.ts';
+import type { AppSleep, createWaker } from './app-sleep.ts';
 import type { createDeadlines } from './deadlines.ts';
 import type { createReachable } from './instance-health.ts';
 
@@ -33,12 +34,15 @@ export type ProxyLimits = typeof proxyLimits;
 
 export interface ProxyDeps {
   authenticateVisitor: ReturnType<typeof createVisitorAuth>;
+  /** Called for each request that is allowed. */
+  onVisit?: (site: SiteSnapshot, app: RunningApp) => void;
   tokens: Pick<UserTokens, 'tokenFor'>;
   inFlight: InFlightCounter;
   invalidation: Pick<Invalidation, 'onChange'>;
   count(method: string, status: number): void;
   /** `ms` is the time to the first byte. */
   countApp(appId: string, status: number, bytes: number, ms: number): void;
+  sleep: AppSleep;
   log: Logger;
   limits?: Partial<ProxyLimits>;
 }
@@ -57,34 +61,44 @@ export type ProxyShared = ProxyDeps & {
   limits: ProxyLimits;
   deadlines: ReturnType<typeof createDeadlines>;
   reachable: ReturnType<typeof createReachable>;
-  /** Round robin over the addresses of an app. */
+  waitForStart: ReturnType<typeof createWaker>;
+  /** Round robin over the least busy addresses of an app. */
   turn: number;
 };
 
-/** Round robin over accessible addresses. Without one, the site is looked up again, because the app may have moved. */
+/**
+ * The least busy accessible address. Without one, the site is looked up again, because the app may have moved, and an app that
+ * sleeps is started. `failed`: where the request could not be sent.
+ */
 export async function pickAddress(
   shared: ProxyShared,
-  { app, again, whole }: Pick<ProxyExchange, 'app' | 'again' | 'whole'>,
+  exchange: ProxyExchange,
+  failed: readonly string[] = [],
 ): Promise<string | null> {
+  const { app, again, whole } = exchange;
   // A body that was sent once cannot be sent again.
   const how = whole.request.body === null ? 'lately' : 'now';
-  const first = await firstReachable(shared, app.addresses, how);
+  const others = app.addresses.filter((address) => !failed.includes(address));
+  const first = await firstReachable(shared, others.length > 0 ? others : app.addresses, how);
   if (first !== null) return first;
   const now = (await again())?.app?.addresses ?? [];
+  if (now.length === 0 && app.wakeMs !== null)
+    return firstReachable(shared, await shared.waitForStart(exchange), how);
   const isSame = now.length > 0 && now.every((address) => app.addresses.includes(address));
   return isSame ? null : firstReachable(shared, now, how);
 }
 
-export async function firstReachable(
+/** Requests of this server process count; the others spread theirs alike. */
+async function firstReachable(
   shared: ProxyShared,
   addresses: readonly string[],
   how: 'lately' | 'now',
 ): Promise<string | null> {
   const start = shared.turn++;
-  for (let tried = 0; tried < addresses.length; tried++) {
-    const address = addresses[(start + tried) % addresses.length];
-    if (address !== undefined && (await shared.reachable.check(address, how))) return address;
-  }
+  const inTurn = addresses.map((_, at) => addresses[(start + at) % addresses.length] ?? '');
+  const busy = new Map(inTurn.map((address) => [address, shared.inFlight.count(address)]));
+  const inOrder = inTurn.sort((one, other) => (busy.get(one) ?? 0) - (busy.get(other) ?? 0));
+  for (const address of inOrder) if (await shared.reachable.check(address, how)) return address;
   return null;
 }
 
@@ -100,6 +114,7 @@ export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurr
   const byApp = new Map<string, number>();
   let all = 0;
   return {
+    isOpen: (appId: string) => byApp.has(appId),
     /** Null if the limit is reached. */
     acquire(appId: string): Slot | null {
       const ofApp = byApp.get(appId) ?? 0;

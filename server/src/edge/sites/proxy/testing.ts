@@ -8,6 +8,7 @@ import { createInFlightCounter } from '../requests-in-flight.ts';
 import type { RunningApp, SiteCache } from '../site-cache.ts';
 import { edgeDefaults, testSite } from '../testing.ts';
 import type { Person } from '../user-tokens.ts';
+import type { AppSleep } from './app-sleep.ts';
 import { createProxy } from './create-proxy.ts';
 import type { ProxyDeps, ProxyLimits } from './pick-address.ts';
 
@@ -17,6 +18,8 @@ export const appHost = 'shop.apps.test';
 export function startProxy(options: {
   addresses: readonly string[];
   firstByteMs?: number;
+  wakeMs?: number;
+  sleep?: Partial<AppSleep>;
   authMode?: RunningApp['authMode'];
   limits?: Partial<ProxyLimits>;
   authenticateVisitor?: ProxyDeps['authenticateVisitor'];
@@ -30,10 +33,10 @@ export function startProxy(options: {
   let { addresses } = options;
   let later: readonly string[] | null = null;
   const site = testSite({});
-  const { firstByteMs = null } = options;
+  const { firstByteMs = null, wakeMs = null } = options;
   const snapshot = () => ({
     ...site,
-    app: { deploymentId: 'd1', addresses, firstByteMs, authMode, tenantSlug: 'acme' },
+    app: { deploymentId: 'd1', addresses, firstByteMs, wakeMs, authMode, tenantSlug: 'acme' },
   });
   const proxy = createProxy({
     authenticateVisitor: async () => ({ person, userId: person?.userId ?? null }),
@@ -43,6 +46,7 @@ export function startProxy(options: {
     invalidation: { onChange: (listener) => void listeners.push(listener) },
     count: (_, status) => void answered.push(status),
     countApp: (appId, status, bytes, ms) => void counts.push({ appId, status, bytes, ms }),
+    sleep: { ...edgeDefaults.sleep, ...options.sleep },
     log: silentLog,
     limits: { everyMs: 20, ...limits },
   });

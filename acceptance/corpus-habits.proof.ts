@@ -1,0 +1,161 @@
+import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { run } from './support/commands.ts';
+import { corpus, greets, json, type Project, showsText } from './support/corpus.ts';
+import { type Files, writeFiles } from './support/server.ts';
+import { until } from './support/until.ts';
+
+/** Debian's packages: python3-flask, python3-django. */
+const hasPython = ['flask', 'django'].every((name) => existsSync(`/usr/lib/python3/dist-packages/${name}`));
+if (/\bpython\b/.test(process.env.SVC_TEST_REQUIRE ?? ''))
+  test('Flask and Django are on this machine', () => expect(hasPython).toBe(true));
+
+const server = (
+  handler: string,
+  listen: string,
+) => `const { appendFileSync, mkdirSync, readFileSync } = require('node:fs');
+require('node:http').createServer((request, response) => {
+  ${handler}
+}).listen(${listen});
+`;
+
+const hardCoded: Files = {
+  'package.json': json({ name: 'hard-coded', scripts: { start: 'node index.js' } }),
+  'index.js': server("response.end('At ' + request.url);", '8123'),
+};
+
+const guestbook: Files = {
+  'package.json': json({ name: 'guestbook', main: 'index.js' }),
+  'index.js': server(
+    `mkdirSync('data', { recursive: true });
+  if (request.url === '/add') appendFileSync('data/list.txt', 'one more, ');
+  else appendFileSync('data/list.txt', 'first, ');
+  response.end(readFileSync('data/list.txt', 'utf8'));`,
+    'process.env.PORT || 3000',
+  ),
+};
+
+/** As for Heroku. The programs of the packages are called by their names. */
+const procfile: Files = {
+  'package.json': json({
+    name: 'procfile',
+    dependencies: { serve: '^14.2.0' },
+    scripts: { start: 'echo this is not started; exit 1' },
+  }),
+  Procfile: `release: node release.js
+web: serve --no-clipboard -l tcp://0.0.0.0:$PORT pages
+worker: node worker.js
+`,
+  'pages/index.html': '<link rel="stylesheet" href="style.css"><h1>Started by the Procfile</h1>\n',
+  'pages/style.css': 'body { font-family: sans-serif }\n',
+  'pages/about.html': '<h1>About it</h1>\n',
+  'release.js': "console.log('The release command has run.');\n",
+  'worker.js': "setInterval(() => console.log('The worker works.'), 1000);\n",
+};
+
+/** For Netlify: nothing else says what is built and served. */
+const netlify: Files = {
+  'package.json': json({ name: 'site', dependencies: { marked: '^16.0.0' } }),
+  'netlify.toml':
+    '[build]\n  command = "marked -i index.md -o web/index.html && cp style.css web"\n  publish = "web"\n',
+  'web/about/index.html': '<h1>About it</h1>\n',
+  'style.css': 'h1 { color: seagreen }\n',
+  'index.md': '<link rel="stylesheet" href="/style.css">\n\n# Made by marked\n',
+};
+
+const flask: Files = {
+  Procfile: 'web: /usr/bin/python3 -m flask --app app run --host 0.0.0.0 --port $PORT\n',
+  'static/style.css': 'body { font-family: sans-serif }\n',
+  'app.py': `from flask import Flask, flash, redirect, render_template_string, request, session, url_for
+
+app = Flask(__name__)
+app.secret_key = 'only for this test'
+
+PAGE = '''<link rel="stylesheet" href="{{ url_for('static', filename='style.css') }}"><h1>Flask</h1>
+<form method="post"><label>Name <input name="name"></label><button>Send</button></form>
+{% for text in get_flashed_messages() %}<p>{{ text }}</p>{% endfor %}'''
+
+@app.route('/', methods=['GET', 'POST'])
+def home():
+    if request.method == 'POST':
+        flash('Hello ' + request.form['name'])
+        return redirect(url_for('home', _external=True))
+    return render_template_string(PAGE)
+
+@app.route('/items/<int:number>')
+def item(number):
+    return f'Item {number}'
+`,
+};
+
+const django = async (folder: string) => {
+  writeFiles(folder, {
+    Procfile:
+      'web: /usr/bin/python3 manage.py migrate && /usr/bin/python3 manage.py runserver 0.0.0.0:$PORT --noreload\n',
+  });
+  const ran = await run(['/usr/bin/django-admin', 'startproject', 'mysite', folder]);
+  if (ran.code !== 0) throw new Error(ran.stderr);
+};
+
+const python: Project[] = [
+  {
+    name: 'Flask',
+    source: flask,
+    home: 'Flask',
+    deep: ['/items/7', 'Item 7'],
+    check: ({ page, url }) => greets(page, url),
+  },
+  {
+    name: 'django-admin startproject, with a database file in its folder',
+    source: django,
+    home: 'The install worked successfully!',
+    deep: ['/admin/login/', 'Django administration'],
+    async check({ page, url }) {
+      await page.goto(`${url}/admin/login/`);
+      await page.getByLabel('Username').fill('ada');
+      await page.getByLabel('Password').fill('wrong');
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await showsText(page, 'Please enter the correct username and password');
+    },
+  },
+];
+
+corpus('a habit of real projects', [
+  {
+    name: 'a hard-coded port',
+    source: hardCoded,
+    home: 'At /',
+    deep: ['/items/7', 'At /items/7'],
+    hasAssets: false,
+  },
+  {
+    name: 'writes to its folder',
+    source: guestbook,
+    home: 'first, ',
+    deep: ['/add', 'one more, '],
+    hasAssets: false,
+  },
+  {
+    name: 'a Procfile with release, web and worker',
+    source: procfile,
+    home: 'Started by the Procfile',
+    deep: ['/about', 'About it'],
+    check: async ({ svc, app }) => {
+      const listed = await svc(['deployments', 'list', '--app', app, '--json']);
+      const [deployment] = listed.json<{ items: { id: string }[] }>().items;
+      const built = await svc(['deployments', 'logs', deployment?.id ?? '', '--app', app]);
+      expect(built.stdout).toContain('The release command has run.');
+      await until('the worker has logged', async () => {
+        const { stdout } = await svc(['logs', '--app', app, '--process', 'worker']);
+        return stdout.includes('The worker works.');
+      });
+    },
+  },
+  {
+    name: 'build settings in netlify.toml',
+    source: netlify,
+    home: 'Made by marked',
+    deep: ['/about', 'About it'],
+  },
+  ...(hasPython ? python : []),
+]);

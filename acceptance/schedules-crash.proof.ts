@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeApp, uploadSource } from './support/apps.ts';
+import { createDatabase, databaseUrlOf, queryUrl } from './support/database.ts';
+import { done, newApp, newTenant } from './support/people.ts';
+import { Tally } from './support/rows.ts';
+import { startEmbedded, startServer, temporaryFolder, withoutSandbox } from './support/server.ts';
+import { until } from './support/until.ts';
+
+const seconds = Number(process.env.SVC_TEST_CRASH_SECONDS ?? 60);
+
+interface Run {
+  id: string;
+  schedule: string;
+  state: string;
+  due: number;
+  failure: string | null;
+}
+
+test('kill -9 of two servers at random: each second of a schedule runs once, or is shown as missed, skipped or lost', async () => {
+  const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
+  const url = await createDatabase(databaseUrlOf(host), 'schedules');
+  const env = { ...withoutSandbox, SVC_DATABASE_URL: url, SVC_LOG_LEVEL: 'warn' };
+  const first = await startServer({ env });
+  const { dataDir } = first;
+  const servers = [first, await startServer({ dataDir, env: { ...env, SVC_SEED: 'none' } })];
+  const tenant = await newTenant(first);
+  const owner = tenant.member;
+  const app = await newApp(tenant, { owner }, { deploy_method: 'docker' });
+  const marks = join(temporaryFolder(), 'marks');
+  writeFileSync(marks, '');
+  chmodSync(marks, 0o666);
+  const files = nodeApp('one');
+  const hook = `const { appendFileSync } = require('node:fs');
+server.on('request', (request) => request.method === 'POST' &&
+  appendFileSync(${JSON.stringify(marks)}, request.headers['x-svc-run'] + '\\n'));`;
+  const upload_id = await uploadSource(app, {
+    ...files,
+    'server.js': `${files['server.js']}\n${hook}`,
+    'svc.yaml': `start: node server.js
+schedules:
+  - { name: command, cron: "0 0 1 1 *", run: "echo $SVC_RUN_ID >>${marks}" }
+  - { name: request, cron: "0 0 1 1 *", path: /hook }
+`,
+  });
+  const { id } = await done(owner.call('POST', `${app.base}/deployments`, { upload_id }));
+  await until(
+    'the app is live',
+    async () => (await done(owner.call('GET', `${app.base}/deployments/${id}`))).state === 'live',
+    120_000,
+  );
+  // svc.yaml allows nothing finer than a minute.
+  await queryUrl(
+    url,
+    "update svc.app_schedules set cron = '* * * * * *', next_at = date_trunc('second', now())",
+  );
+  const end = Date.now() + seconds * 1_000;
+  let kills = 0;
+  const killing = servers.map(async (_, at) => {
+    while (Date.now() < end) {
+      await Bun.sleep(1_000 + Math.random() * 6_000);
+      const server = servers[at]!;
+      server.signal('SIGKILL');
+      await server.exited;
+      kills++;
+      servers[at] = await startServer({ dataDir, port: server.port, env: { ...env, SVC_SEED: 'none' } });
+    }
+  });
+  await Promise.all(killing);
+  await until(
+    'the schedules have caught up',
+    async () => {
+      const [{ next } = {}] = await queryUrl(url, 'select min(next_at) as next from svc.app_schedules');
+      return new Date(next as string).getTime() >= end;
+    },
+    60_000,
+  );
+  await queryUrl(url, 'update svc.app_schedules set next_at = null');
+  const list = async () =>
+    (await queryUrl(
+      url,
+      'select id, schedule, state, failure, extract(epoch from due_at)::int as due from svc.app_runs order by due_at',
+    )) as unknown as Run[];
+  await until(
+    'all runs have ended',
+    async () => (await list()).every(({ state }) => !['queued', 'running'].includes(state)),
+    60_000,
+  );
+  const ran = Map.groupBy(readFileSync(marks, 'utf8').split('\n').filter(Boolean), (run) => run);
+  const all = await list();
+  for (const name of ['command', 'request']) {
+    const runs = all.filter(({ schedule }) => schedule === name);
+    const states = new Tally();
+    for (const { state } of runs) states.add(state);
+    console.log(`${name}: ${runs.length} seconds, ${states}, ${kills} kills`);
+    const [from = 0] = runs.map(({ due }) => due);
+    expect(runs.map(({ due }) => due)).toEqual(runs.map((_, at) => from + at));
+    expect(runs.length).toBeGreaterThanOrEqual(seconds - 2);
+    expect(states.except('succeeded', 'missed', 'skipped', 'failed')).toEqual([]);
+    expect(runs.filter(({ state }) => state === 'succeeded').length).toBeGreaterThan(5);
+    for (const { id: run, state, failure } of runs) {
+      const times = ran.get(run)?.length ?? 0;
+      if (state === 'succeeded') expect([run, times]).toEqual([run, 1]);
+      else if (state === 'failed') expect([run, failure, times <= 1]).toEqual([run, failure, true]);
+      else expect([run, state, times]).toEqual([run, state, 0]);
+    }
+  }
+  expect(kills).toBeGreaterThan(5);
+  expect([...ran.values()].every((times) => times.length === 1)).toBe(true);
+  for (const server of [...servers, host]) await server.stop();
+});

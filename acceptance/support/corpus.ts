@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { hasChromium, needsChromium, openChromium } from './chromium.ts';
+import { admin, run, type Svc, svcFor } from './commands.ts';
+import { git, mustGit, remoteOf } from './git.ts';
+import { newPasswordUser, newTenant, type PasswordUser, type Tenant, uniqueName } from './people.ts';
+import { type Files, temporaryFolder, writeFiles } from './server.ts';
+
+/** A project as other people start it: nothing in it is for this platform. */
+export interface Project {
+  name: string;
+  /** Its files, or what creates them in an empty folder. */
+  source: Files | ((folder: string) => Promise<unknown>);
+  /** A text of the first page. */
+  home: string;
+  /** Opened directly: a path and a text of its page. */
+  deep: readonly [path: string, text: string];
+  /** Whether the first page loads scripts, styles or images from the app. */
+  hasAssets?: boolean;
+  by?: 'upload' | 'push';
+  check?: (opened: Opened) => Promise<void>;
+}
+
+export interface Opened {
+  url: string;
+  page: Page;
+  svc: Svc;
+  app: string;
+}
+
+/** Deploys each project as a new user would, without any configuration, and opens it in a browser. */
+export function corpus(title: string, projects: readonly Project[]): void {
+  if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+  describe.if(hasChromium)(title, () => {
+    let tenant: Tenant;
+    let user: PasswordUser & { token: string };
+    let svc: Svc;
+    let browser: BrowserContext;
+    beforeAll(async () => {
+      tenant = await newTenant();
+      const { server } = tenant;
+      const created = await newPasswordUser(server, tenant.id);
+      const { access_token: token = '' } = await admin(server, ['tokens', 'issue', '--user', created.id]);
+      user = { ...created, token };
+      svc = svcFor(server, { token, tenant: tenant.slug }, 'process');
+      browser = await openChromium({ width: 1000, height: 800 });
+    });
+    afterAll(() => browser?.close());
+
+    test.each(projects.map((project) => [project.name, project] as const))('%s', async (name, project) => {
+      const folder = join(temporaryFolder(), 'project');
+      await createSource(project, folder);
+      const created = await svc(['apps', 'create', '--name', uniqueName('app'), '--execute', '--json']);
+      const { slug, subdomain } = created.json<{ slug: string; subdomain: string }>();
+      const started = performance.now();
+      const remote = remoteOf(tenant, user, `${tenant.slug}/${slug}`);
+      const ran = await (project.by === 'push'
+        ? pushed(folder, remote)
+        : svc(['deploy', '--app', slug, '--from-dir', folder, '--execute']));
+      if (ran.code !== 0)
+        throw new Error(`${name} is not live (exit ${ran.code}):\n${ran.stderr.slice(-6_000)}`);
+      const url = `http://${subdomain}.apps.localhost:${tenant.server.port}`;
+      const page = await browser.newPage();
+      await showsProject(page, url, { project, user });
+      console.log(`${name}: live after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      await project.check?.({ url, page, svc, app: slug });
+      await page.close();
+      rmSync(folder, { recursive: true });
+    });
+  });
+}
+
+async function createSource({ source }: Project, folder: string): Promise<void> {
+  if (typeof source === 'function') await source(folder);
+  else writeFiles(folder, source);
+}
+
+async function pushed(folder: string, remote: string) {
+  await mustGit(['init', '-q', '-b', 'main'], folder);
+  await mustGit(['add', '-A'], folder);
+  await mustGit(['commit', '-q', '-m', 'First commit'], folder);
+  return git(['push', '-o', 'wait', remote, 'HEAD'], folder);
+}
+
+async function showsProject(
+  page: Page,
+  url: string,
+  { project, user }: { project: Project; user: PasswordUser },
+): Promise<void> {
+  const faults: string[] = [];
+  const assets: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('response', (response) => {
+    const { pathname, origin } = new URL(response.url());
+    const type = response.request().resourceType();
+    if (origin !== url || pathname === '/favicon.ico') return;
+    if (response.status() >= 400) faults.push(`${response.status()} ${pathname}`);
+    if (['script', 'stylesheet', 'image', 'font'].includes(type)) assets.push(pathname);
+  });
+  await page.goto(url);
+  if (new URL(page.url()).origin !== url) {
+    await page.getByLabel(/e-mail/i).fill(user.email);
+    await page.getByLabel('Password').fill(user.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${url}/**`);
+  }
+  await showsText(page, project.home);
+  await page.waitForLoadState('load');
+  expect([assets.length > 0, faults]).toEqual([project.hasAssets ?? true, []]);
+  const [path, text] = project.deep;
+  await page.goto(url + path);
+  await showsText(page, text);
+  expect([path, faults]).toEqual([path, []]);
+}
+
+/** The text of a file such as package.json. */
+export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+export async function showsText(page: Page, text: string): Promise<void> {
+  await page.getByText(text).first().waitFor();
+}
+
+/** Sends the form of a page, which answers with the name. */
+export async function greets(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel('Name').fill('Ada');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await showsText(page, 'Hello Ada');
+}
+
+/** Runs a tool of the npm registry that creates a project in a folder with this name: `npx --yes <before> project <after>`. */
+export const scaffold =
+  (before: string, after = '') =>
+  (folder: string): Promise<void> =>
+    npx(`${before} project ${after}`, join(folder, '..'));
+
+/** These files, and the lock file that a package manager writes for them. */
+export const lockedBy =
+  (command: string, files: Files) =>
+  async (folder: string): Promise<void> => {
+    writeFiles(folder, files);
+    await npx(command, folder);
+  };
+
+async function npx(command: string, cwd: string): Promise<void> {
+  const env = { CI: '1', npm_config_yes: 'true', NO_UPDATE_NOTIFIER: '1' };
+  const ran = await run(['npx', '--yes', ...command.split(' ').filter(Boolean)], { cwd, env });
+  if (ran.code !== 0) throw new Error(`npx ${command} ended with ${ran.code}: ${ran.stdout}${ran.stderr}`);
+}

@@ -1,0 +1,88 @@
+import { deletePreview, getPreview, listPreviews, redeployPreview } from '@svc/contract/previews.ts';
+import { defineCommand, deployCredential, objectSchema } from '../command.ts';
+import { appFlag, pageFlags } from '../inputs/common.ts';
+import { previewView } from '../views/delivery.ts';
+
+const previewPositional = {
+  name: 'preview',
+  summary: 'Slug of the preview: the part of its host before --',
+} as const;
+
+export const previewsList = defineCommand({
+  words: 'previews list',
+  summary: 'List the previews of branches, the latest push first',
+  description:
+    'A push to a branch that matches previews.branches in the svc.yaml of the connected branch creates a preview: its own ' +
+    'host, rows and variables. It is removed with the branch, or when there was no push for previews.ttl.',
+  kind: 'read',
+  flags: { ...appFlag, ...pageFlags },
+  endpoint: listPreviews,
+  view: previewView,
+  examples: { '--app pet-shop': 'List them with their URLs' },
+});
+
+export const previewsShow = defineCommand({
+  words: 'previews show',
+  summary: 'Show the preview of a branch',
+  description:
+    'Its id stands for it in other commands: svc logs --app <id>, svc deployments list --app <id>.',
+  kind: 'read',
+  positionals: [previewPositional],
+  flags: appFlag,
+  endpoint: getPreview,
+  view: previewView,
+  examples: { 'feature-login --app pet-shop': 'Show its state' },
+});
+
+export const previewsOpen = defineCommand({
+  words: 'previews open',
+  summary: 'Open the preview of a branch in the browser',
+  description:
+    'The URL is printed, and opened only if standard output is a terminal and there is a browser. Owners and members of ' +
+    'the app and tenant admins can see a preview.',
+  kind: 'local',
+  positionals: [previewPositional],
+  flags: { ...appFlag, 'no-browser': { type: 'boolean', summary: 'Only print the URL' } },
+  output: objectSchema({
+    url: 'string',
+    opened: { type: 'boolean', description: 'Whether a browser was opened.' },
+  }),
+  run: async (ctx, { flags, positionals }) => {
+    const [{ requireWebUrl }, { resolveTenant }] = await Promise.all([
+      import('../open/address.ts'),
+      import('../session/tenant.ts'),
+    ]);
+    const params = { tenantID: await resolveTenant(ctx), app: flags.app, preview: positionals.preview };
+    const url = requireWebUrl((await (await ctx.client()).call(getPreview, { params })).url);
+    const isWanted = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
+    const opened = isWanted && (await ctx.io.openBrowser(url));
+    if (opened) ctx.say('The page opens in your browser.');
+    return { value: { url, opened }, text: () => `${url}\n` };
+  },
+  examples: { 'feature-login --app pet-shop': 'Open it' },
+});
+
+export const previewsRedeploy = defineCommand({
+  words: 'previews redeploy',
+  summary: 'Build and deploy the newest commit of the branch again',
+  description: `For example after svc env set --environment preview. ${deployCredential}`,
+  kind: 'mutate',
+  positionals: [previewPositional],
+  flags: appFlag,
+  endpoint: redeployPreview,
+  view: previewView,
+  examples: { 'feature-login --app pet-shop --execute': 'Deploy it again' },
+});
+
+export const previewsDelete = defineCommand({
+  words: 'previews delete',
+  summary: 'Remove the preview of a branch with its rows and files',
+  description: 'The branch stays, and the next push to it creates the preview again.',
+  kind: 'mutate',
+  confirm: true,
+  positionals: [previewPositional],
+  flags: appFlag,
+  endpoint: deletePreview,
+  deletedId: getPreview,
+  examples: { 'feature-login --app pet-shop --execute --yes': 'Remove it without confirmation' },
+});

@@ -1,0 +1,163 @@
+import { Code, Group, SimpleGrid, Stack, Textarea } from '@mantine/core';
+import { consolePaths } from '@svc/contract/console-paths.ts';
+import type { Answer } from '@svc/contract/endpoint.ts';
+import {
+  approveGrantRequest,
+  getGrantRequest,
+  grantRequestStates,
+  rejectGrantRequest,
+  withdrawGrantRequest,
+} from '@svc/contract/grant-requests.ts';
+import { reasonCharsMax } from '@svc/contract/grants.ts';
+import { useParams } from 'wouter';
+import { isMissing } from '../../api/client.ts';
+import { useMe, useTenant } from '../../api/me.ts';
+import { useEndpoint } from '../../api/use-endpoint.ts';
+import { useChange } from '../../change/use-change.ts';
+import { ChangeButton } from '../../components/buttons.tsx';
+import { DetailTable } from '../../components/data-table.tsx';
+import { StateBadge, TimeText } from '../../components/display.tsx';
+import { FormElement, SubmitButton } from '../../components/form-card.tsx';
+import { PageHead, Section, SmallLink } from '../../components/page-layout.tsx';
+import { ProblemAlerts } from '../../components/problem-alert.tsx';
+import { QueryView } from '../../components/query-view.tsx';
+import { useForm } from '../../components/use-form.ts';
+import { NotFound } from '../../layout/not-found.tsx';
+import { hoursText } from './rules.ts';
+
+export default function GrantRequestPage() {
+  const tenant = useTenant();
+  const { request = '' } = useParams<{ request: string }>();
+  const answer = useEndpoint(getGrantRequest, { params: { tenantID: tenant.id, request } });
+  if (isMissing(answer.error)) return <NotFound error={answer.error} />;
+  return <QueryView answer={answer}>{(found) => <RequestView request={found} />}</QueryView>;
+}
+
+type GrantRequest = Answer<NonNullable<typeof getGrantRequest.shape>>;
+
+function RequestView({ request }: { request: GrantRequest }) {
+  const tenant = useTenant();
+  const scope = request.scope_resource_paths;
+  const by = request.decided_by_email ? ` by ${request.decided_by_email}` : '';
+  return (
+    <>
+      <PageHead
+        title={`Access to ${request.connector_name || 'a deleted connector'}`}
+        lead={
+          <Group gap="sm">
+            <StateBadge state={request.status} />
+            <SmallLink to={consolePaths.grantRequests(tenant.slug)}>All requests</SmallLink>
+          </Group>
+        }
+      />
+      <Stack>
+        <Section title="Request">
+          <DetailTable
+            label="Request"
+            details={{
+              'Requested by': request.requested_by_email,
+              Preset: request.preset_name,
+              Scope:
+                scope.length === 0 ? (
+                  'the whole connector'
+                ) : (
+                  <Group gap={6}>
+                    {scope.map((path) => (
+                      <Code key={path}>{path}</Code>
+                    ))}
+                  </Group>
+                ),
+              For: hoursText(request.duration_seconds),
+              Reason: request.reason,
+              Requested: <TimeText value={request.requested_at} />,
+              'Waits until': request.status === 'pending' && <TimeText value={request.expires_at} />,
+              Decided: request.decided_at !== null && (
+                <>
+                  <TimeText value={request.decided_at} />
+                  {by}
+                </>
+              ),
+              Note: request.decision_reason,
+            }}
+          />
+        </Section>
+        <Decision request={request} />
+      </Stack>
+    </>
+  );
+}
+
+function Decision({ request }: { request: GrantRequest }) {
+  const tenant = useTenant();
+  const isMine = useMe().id === request.requested_by;
+  const params = { tenantID: tenant.id, request: request.id };
+  const isOpen = grantRequestStates.approve.some((status) => status === request.status);
+  const why = !isOpen
+    ? `The request is ${request.status}.`
+    : request.can_decide
+      ? null
+      : 'Another owner of the connector, or a tenant admin, decides.';
+  const approveRecord = { reason: '' };
+  const approve = useForm(approveGrantRequest, approveRecord, {
+    title: 'Approve the request',
+    done: 'Request approved. The time starts now.',
+    whyNot: () => why,
+    input: (body) => ({ params, body }),
+  });
+  const rejectRecord = { reason: '' };
+  const reject = useForm(rejectGrantRequest, rejectRecord, {
+    title: 'Reject the request',
+    done: 'Request rejected. The requester is notified of the reason.',
+    whyNot: ({ reason }) => why ?? (reason.trim() === '' ? 'Enter a reason first.' : null),
+    input: (body) => ({ params, body }),
+  });
+  const withdraw = useChange(withdrawGrantRequest, {
+    title: 'Withdraw the request',
+    done: 'Request withdrawn.',
+  });
+  if (!isOpen) return null;
+  return (
+    <Section title="Decision" lead={why}>
+      {request.can_decide && (
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+          <FormElement form={approve}>
+            <Stack gap="sm">
+              <Textarea
+                {...approve.field('reason')}
+                label="Note"
+                description="Optional; the requester reads it."
+                maxLength={reasonCharsMax}
+              />
+              <Group>
+                <SubmitButton form={approve}>Approve</SubmitButton>
+              </Group>
+            </Stack>
+          </FormElement>
+          <FormElement form={reject}>
+            <Stack gap="sm">
+              <Textarea
+                {...reject.field('reason')}
+                label="Reason for rejection"
+                description="The requester reads it."
+                maxLength={reasonCharsMax}
+              />
+              <Group>
+                <SubmitButton form={reject} color="red" variant="outline">
+                  Reject
+                </SubmitButton>
+              </Group>
+            </Stack>
+          </FormElement>
+        </SimpleGrid>
+      )}
+      {isMine && (
+        <Group>
+          <ChangeButton why={null} change={withdraw} input={{ params }}>
+            Withdraw
+          </ChangeButton>
+        </Group>
+      )}
+      <ProblemAlerts changes={[approve, reject, withdraw]} />
+    </Section>
+  );
+}

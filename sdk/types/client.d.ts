@@ -1,0 +1,43 @@
+import { Objects } from './objects.js';
+import type { SignIn } from './sign-in.js';
+import { Table } from './table.js';
+export type DatabaseTypes<DB> = {
+    [Name in keyof DB]: {
+        Row: object;
+        Insert: object;
+        Update: object;
+    };
+};
+export type Auth = {
+    apiKey: string;
+} | {
+    token: () => string | Promise<string>;
+} | Pick<SignIn, 'getToken'>;
+/** On a server of the platform all of it is optional: the client takes it from the environment, and acts as the app itself. */
+export interface ClientOptions {
+    /** Default: `SVC_API_URL`, else `SVC_BASE_URL`. */
+    baseUrl?: string;
+    /** Default: `SVC_TENANT`. */
+    tenant?: string;
+    /** Default: `SVC_APP`. */
+    app?: string;
+    /** Default: the app's own identity. */
+    auth?: Auth;
+    fetch?: (url: string, init: RequestInit) => Promise<Response>;
+    /** Applies to the whole response, but only to the start of an export. Default: 60 seconds. */
+    timeoutMs?: number;
+    /** Number of retries of a repeatable request. Default: 3. */
+    retriesMax?: number;
+}
+type Anything = Record<string, any>;
+export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof DB] extends [never] ? AnyClient : DescribedClient<DB>;
+interface DescribedClient<DB extends DatabaseTypes<DB>> {
+    storage: Objects;
+    table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+}
+interface AnyClient {
+    storage: Objects;
+    table<Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string): Table<Row, Insert, Update>;
+}
+export declare function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(options?: ClientOptions): Client<DB>;
+export {};

@@ -1,0 +1,82 @@
+import type { CountMode } from './contract/rows.js';
+import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator } from './condition.js';
+import type { Transport } from './transport.js';
+export interface CallOptions {
+    signal?: AbortSignal;
+}
+export interface CountOptions extends CallOptions {
+    /** `exact` by default; `capped` stops at 10,000; `estimated` uses the database's statistics above that. */
+    mode?: CountMode;
+}
+export interface Page<Row> {
+    data: Row[];
+    page: number;
+    perPage: number;
+    hasMore: boolean;
+    nextCursor: string | null;
+}
+export interface TableTarget {
+    transport: Transport;
+    path: string;
+}
+interface QueryParams {
+    select: readonly string[];
+    where: readonly AnyCondition[];
+    sort: readonly string[];
+    page: number | null;
+    perPage: number | null;
+    cursor: string | null;
+}
+type Column<Row> = keyof Row & string;
+type Selection<Row> = Column<Row> | Readonly<Record<string, Column<Row>>>;
+type Selected<Row, S> = S extends keyof Row ? Pick<Row, S> : S extends Readonly<Record<string, keyof Row>> ? {
+    [Alias in keyof S]: Row[S[Alias]];
+} : never;
+type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void ? {
+    [K in keyof I]: I[K];
+} : never;
+/** Immutable: each method returns a new query. Conditions are combined with AND. */
+export declare class Query<Row extends object, Out = Row> {
+    #private;
+    protected readonly place: TableTarget;
+    constructor(place: TableTarget, asked?: QueryParams);
+    select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(...columns: S): Query<Row, Merged<Selected<Row, S[number]>>>;
+    eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
+    in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]): Query<Row, Out>;
+    between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>): Query<Row, Out>;
+    is(column: Column<Row>, value: IsOperand): Query<Row, Out>;
+    /** `%` or `*` matches any text, `_` one character; `\` escapes. */
+    like(column: Column<Row>, pattern: string): Query<Row, Out>;
+    ilike(column: Column<Row>, pattern: string): Query<Row, Out>;
+    startsWith(column: Column<Row>, text: string): Query<Row, Out>;
+    endsWith(column: Column<Row>, text: string): Query<Row, Out>;
+    contains(column: Column<Row>, text: string): Query<Row, Out>;
+    istartsWith(column: Column<Row>, text: string): Query<Row, Out>;
+    iendsWith(column: Column<Row>, text: string): Query<Row, Out>;
+    icontains(column: Column<Row>, text: string): Query<Row, Out>;
+    jsonContains(column: Column<Row>, value: Json): Query<Row, Out>;
+    jsonContainedIn(column: Column<Row>, value: Json): Query<Row, Out>;
+    hasKey(column: Column<Row>, key: string): Query<Row, Out>;
+    not(condition: Condition<Row>): Query<Row, Out>;
+    or(conditions: readonly Condition<Row>[]): Query<Row, Out>;
+    and(conditions: readonly Condition<Row>[]): Query<Row, Out>;
+    where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out>;
+    /** `.sort('-created_at', 'title')`; the id is always the last key. */
+    sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out>;
+    page(page: number): Query<Row, Out>;
+    perPage(perPage: number): Query<Row, Out>;
+    /** Continues after a page, even if rows before it were added or removed. */
+    after(cursor: string): Query<Row, Out>;
+    list(options?: CallOptions): Promise<Page<Out>>;
+    first(options?: CallOptions): Promise<Out | null>;
+    all(options?: CallOptions): AsyncGenerator<Out, void, undefined>;
+    /** Streams every row from one snapshot; throws if the stream is truncated. */
+    export(options?: CallOptions): AsyncGenerator<Out, void, undefined>;
+    count({ mode, ...options }?: CountOptions): Promise<number>;
+}
+export {};

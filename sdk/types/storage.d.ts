@@ -1,0 +1,3 @@
+export type SignInStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+export declare function defaultStorage(): SignInStorage;
+export declare function tabStorage(): SignInStorage | null;

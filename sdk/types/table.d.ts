@@ -1,0 +1,58 @@
+import type { Plan } from './contract/plan.js';
+import { type BatchOptions, type BatchResult } from './batches.js';
+import { type Scalar } from './encode.js';
+import { type CallOptions, Query } from './query.js';
+export type { Plan } from './contract/plan.js';
+export type { BatchOptions } from './batches.js';
+export type Id = Scalar;
+export interface Found<Row> {
+    row: Row;
+    etag: string;
+}
+export interface InsertOptions extends CallOptions {
+    returning?: 'minimal';
+    /** Makes a repeated insert return the first result, which also allows retries after network errors. */
+    idempotencyKey?: string;
+}
+export interface UpdateOptions extends CallOptions {
+    /** Fails with `precondition_failed` if the row has changed since it was read. */
+    ifMatch?: string;
+}
+interface DryRun {
+    dryRun: true;
+}
+export declare class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
+    #private;
+    get(id: Id, options: CallOptions & {
+        ifNoneMatch: string;
+    }): Promise<Found<Row> | {
+        row: null;
+        etag: string;
+    }>;
+    get(id: Id, options?: CallOptions & {
+        ifNoneMatch?: undefined;
+    }): Promise<Found<Row>>;
+    insert(row: Insert, options: InsertOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    insert(row: Insert, options: InsertOptions & {
+        returning: 'minimal';
+    }): Promise<{
+        id: string;
+        etag: string;
+    }>;
+    insert(row: Insert, options?: InsertOptions): Promise<Found<Row>>;
+    /**
+     * Each batch is stored completely or not at all, and its idempotency key makes resending safe. A rejected batch
+     * throws `SvcBatchError`.
+     */
+    insertMany(rows: Iterable<Insert> | AsyncIterable<Insert>, options?: BatchOptions): Promise<BatchResult>;
+    update(id: Id, changes: Update, options: UpdateOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    update(id: Id, changes: Update, options?: UpdateOptions): Promise<Found<Row>>;
+    delete(id: Id, options: UpdateOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    delete(id: Id, options?: UpdateOptions): Promise<void>;
+}

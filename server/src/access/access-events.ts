@@ -1,0 +1,22 @@
+import type { NotificationKind } from '@svc/contract/notifications.ts';
+import type { MutationCtx } from '../core/context.ts';
+import { defineEvents } from '../core/events.ts';
+
+export interface AccessEvents {
+  connectorDeleted(ctx: MutationCtx, connector: { tenantId: string; connectorId: string }): Promise<void>;
+  /** People are to be notified; notifications belong to a later module. */
+  notice(ctx: MutationCtx, notice: AccessNotice): Promise<void>;
+}
+
+export interface AccessNotice {
+  tenantId: string;
+  kind: NotificationKind;
+  appId: null;
+  userIds: readonly string[];
+  title: string;
+  text: string;
+  /** A console path that starts with `/`. */
+  path: string;
+}
+
+export const { on: onAccess, publish: publishAccessEvent } = defineEvents<AccessEvents>('access');

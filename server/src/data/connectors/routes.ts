@@ -1,0 +1,26 @@
+import * as shapes from '@svc/contract/connectors.shapes.ts';
+import * as endpoints from '@svc/contract/connectors.ts';
+import type { ForeignTable } from '../../drivers/connectors/types.ts';
+import { type Route, route, routes } from '../../http/router.ts';
+import {
+  type ConnectorsDeps,
+  listConnectorTables,
+  readSchema,
+  refreshSchema,
+  testConnector,
+} from './connectors.ts';
+
+export const connectorDataRoutes = (deps: ConnectorsDeps): Route[] => [
+  ...routes(endpoints, shapes, {
+    testConnector: (ctx, { params }) => testConnector(ctx, { connector: params.connectorID }, deps),
+    listConnectorTables: (ctx, { params, query }) =>
+      listConnectorTables(ctx, { connector: params.connectorID, query }),
+  }),
+  route(
+    endpoints.refreshConnectorSchema,
+    shapes.refreshConnectorSchema,
+    (ctx, { params }, tables: readonly ForeignTable[]) =>
+      refreshSchema(ctx, { connector: params.connectorID }, tables),
+    { prepare: (ctx, { params }) => readSchema(ctx, { connector: params.connectorID }, deps) },
+  ),
+];

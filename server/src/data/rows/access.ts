@@ -1,0 +1,230 @@
+import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
+import {
+  allOf,
+  always,
+  anyOf,
+  isAlways,
+  isNever,
+  never,
+  type PlannedCondition,
+} from '../tables/conditions.ts';
+import { type HashKeys, type Mask, maskedType, stricter, strictness } from './masks.ts';
+import type { TableView, ViewColumn } from './row-table.ts';
+
+export type ReadAction = 'read' | 'export';
+export type ChangeAction = 'insert' | 'update' | 'delete';
+export type RowAction = ReadAction | ChangeAction;
+export const rowActions = ['read', 'insert', 'update', 'delete', 'export'] as const satisfies RowAction[];
+
+/** What gives or narrows access, for explanations. */
+export interface Source {
+  kind: 'owner' | 'rule' | 'table_grant' | 'grant' | 'policy';
+  id: string;
+  text: string;
+}
+
+/** One way in which a caller may use a table. The ways that apply to them are alternatives. */
+export interface Alternative {
+  because: readonly Source[];
+  reads: Partial<Record<ReadAction, ReadPart>>;
+  changes: Partial<Record<ChangeAction, ChangePart>>;
+  /** Every row that is inserted this way belongs to the caller. */
+  insertsOwn: boolean;
+}
+
+export interface ReadPart {
+  where: PlannedCondition;
+  /** Null: all columns in the clear. A column that is absent is hidden. */
+  columns: ReadonlyMap<string, ColumnPart> | null;
+}
+
+export interface ColumnPart {
+  when: PlannedCondition;
+  mask: Mask | null;
+}
+
+export interface ChangePart {
+  /** Judged on the row before and after; of an insert on the new values. */
+  where: PlannedCondition;
+  /** Null: all columns. */
+  writable: ReadonlyMap<string, PlannedCondition> | null;
+}
+
+export interface Access {
+  actions: ReadonlySet<RowAction>;
+  alternatives: readonly Alternative[];
+  insertsOwn: boolean;
+}
+
+/** Null if the table does not exist for the caller. */
+export function combine(alternatives: readonly Alternative[]): Access | null {
+  if (alternatives.length === 0) return null;
+  const insertsOwn = alternatives.every(
+    (alternative) => alternative.insertsOwn || !isPossible(alternative.changes.insert),
+  );
+  return { actions: new Set(alternatives.flatMap(actionsOf)), alternatives, insertsOwn };
+}
+
+const isPossible = (part: { where: PlannedCondition } | undefined) => !!part && !isNever(part.where);
+
+export function actionsOf({ reads, changes }: Alternative): RowAction[] {
+  return rowActions.filter((action) =>
+    isPossible(action === 'read' || action === 'export' ? reads[action] : changes[action]),
+  );
+}
+
+/** The rows on which the caller may do the change to these columns. */
+export function changeable(
+  { alternatives }: Access,
+  action: ChangeAction,
+  columns: readonly string[] = [],
+): PlannedCondition {
+  return anyOf(
+    alternatives.map(({ changes }) => {
+      const part = changes[action];
+      if (!part) return never;
+      const { writable, where } = part;
+      return writable ? allOf([where, ...columns.map((name) => writable.get(name) ?? never)]) : where;
+    }),
+  );
+}
+
+export function isWritable({ alternatives }: Access, action: 'insert' | 'update', column: string): boolean {
+  return alternatives.some(({ changes }) => {
+    const part = changes[action];
+    return (
+      !!part &&
+      !isNever(part.where) &&
+      !isNever(part.writable?.get(column) ?? (part.writable ? never : always))
+    );
+  });
+}
+
+export function viewOf(
+  { alternatives }: Access,
+  action: ReadAction,
+  catalogue: TableCatalogue,
+  keys: HashKeys,
+): TableView {
+  const parts = alternatives
+    .flatMap(({ reads }) => reads[action] ?? [])
+    .filter((part) => !isNever(part.where));
+  const rows = anyOf(parts.map(({ where }) => where));
+  if (parts.length > 0 && parts.every(({ columns }) => columns === null))
+    return { rows, columns: null, keys };
+  const columns = catalogue.columns.flatMap((source) => viewColumn(source, parts) ?? []);
+  const isWhole =
+    columns.length === catalogue.columns.length && columns.every(({ column, source }) => column === source);
+  if (isWhole) return { rows, columns: null, keys };
+  const { idColumn } = catalogue;
+  const hasKey = columns.some(({ source }) => source === idColumn);
+  if (hasKey) return { rows, columns, keys };
+  const hiddenKey = parts.length > 0 ? orderingColumn(idColumn) : unreadKey(idColumn);
+  return { rows, columns: [...columns, hiddenKey], keys };
+}
+
+function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewColumn | null {
+  const cases = parts.flatMap(({ where, columns }) => {
+    const part = columns ? columns.get(source.name) : { when: always, mask: null };
+    return part && !isNever(part.when) ? [{ where, ...part }] : [];
+  });
+  const [first] = cases;
+  if (!first) return null;
+  const isSame =
+    cases.length === parts.length &&
+    cases.every(({ when, mask }) => isAlways(when) && isSameMask(mask, first.mask));
+  if (isSame && first.mask === null) return { column: source, source, cases: [] };
+  const types = new Set(cases.map(({ mask }) => (mask ? maskedType(mask, source.type) : source.type)));
+  const [type = source.type] = types;
+  const column = { ...source, type: types.size > 1 ? 'text' : type, nullable: true } as const;
+  if (isSame) return { column, source, cases: [{ when: always, mask: first.mask }] };
+  const permissiveFirst = cases.toSorted((one, other) => strictness(one.mask) - strictness(other.mask));
+  return {
+    column,
+    source,
+    cases: permissiveFirst.map(({ where, when, mask }) => ({ when: allOf([where, when]), mask })),
+  };
+}
+
+const isSameMask = (one: Mask | null, other: Mask | null) =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
+
+/** Rows need an order where the id is hidden: one that says nothing about the id. */
+function orderingColumn(idColumn: CatalogueColumn): ViewColumn {
+  const column = { ...idColumn, name: '', type: 'text' } as const;
+  return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
+}
+
+/** Who may change but not read rows addresses them by the ids that they know. */
+function unreadKey(idColumn: CatalogueColumn): ViewColumn {
+  return { column: { ...idColumn, name: '' }, source: idColumn, cases: [] };
+}
+
+/** A policy whose names and values fit the table. */
+export interface FittingPolicy {
+  source: Source;
+  actions: readonly string[];
+  where: PlannedCondition;
+  isVisible(column: string): boolean;
+  masks: ReadonlyMap<string, Mask>;
+}
+
+/** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */
+export function narrow(
+  alternative: Alternative,
+  policies: readonly FittingPolicy[],
+  { columns }: Pick<TableCatalogue, 'columns'>,
+): Alternative {
+  const because = [...alternative.because];
+  const applied = (...actions: RowAction[]) => {
+    const those = policies.filter((policy) => actions.some((action) => policy.actions.includes(action)));
+    for (const { source } of those) if (!because.includes(source)) because.push(source);
+    return those;
+  };
+  const reads: Alternative['reads'] = {};
+  for (const action of ['read', 'export'] as const) {
+    const part = alternative.reads[action];
+    if (part) reads[action] = narrowRead(part, applied('read', action), columns);
+  }
+  const changes: Alternative['changes'] = {};
+  for (const action of ['insert', 'update', 'delete'] as const) {
+    const part = alternative.changes[action];
+    // Rows and columns that the policies hide cannot be changed either.
+    if (part) changes[action] = narrowChange(part, applied('read', action), columns);
+  }
+  return { ...alternative, because, reads, changes };
+}
+
+function narrowRead(
+  part: ReadPart,
+  policies: readonly FittingPolicy[],
+  columns: readonly CatalogueColumn[],
+): ReadPart {
+  if (policies.length === 0) return part;
+  const where = allOf([part.where, ...policies.map((policy) => policy.where)]);
+  const entries = columns.flatMap(({ name }) => {
+    const column = part.columns ? part.columns.get(name) : { when: always, mask: null };
+    if (!column || !policies.every((policy) => policy.isVisible(name))) return [];
+    const mask = policies.reduce<Mask | null>(
+      (strictest, policy) => stricter(strictest, policy.masks.get(name) ?? null),
+      column.mask,
+    );
+    return [[name, { when: column.when, mask }] as const];
+  });
+  return { where, columns: new Map(entries) };
+}
+
+function narrowChange(
+  part: ChangePart,
+  policies: readonly FittingPolicy[],
+  columns: readonly CatalogueColumn[],
+): ChangePart {
+  if (policies.length === 0) return part;
+  const where = allOf([part.where, ...policies.map((policy) => policy.where)]);
+  const entries = columns.flatMap(({ name }) => {
+    const isClear = policies.every((policy) => policy.isVisible(name) && !policy.masks.has(name));
+    const when = part.writable ? part.writable.get(name) : always;
+    return isClear && when ? [[name, when] as const] : [];
+  });
+  return { where, writable: new Map(entries) };
+}

@@ -1,0 +1,127 @@
+import { describeColumnType } from '@svc/contract/columns.ts';
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import type { PlannedCondition, PlannedTest } from '../tables/conditions.ts';
+import { type Dialect, postgresDialect } from './dialect.ts';
+import { mysqlDialect } from './dialect-mysql.ts';
+import { columnRef, type RowTable } from './row-table.ts';
+
+/** Bound values, and how the database of the table writes what is bound. */
+export interface Values extends Array<string | null> {
+  dialect?: Dialect;
+}
+
+const dialects = { postgres: postgresDialect, mysql: mysqlDialect };
+export const dialectOf = ({ dialect = postgresDialect }: Values) => dialect;
+
+export function valuesFor({ catalogue: { foreign } }: Pick<RowTable, 'catalogue'>): Values {
+  return foreign ? Object.assign([], { dialect: dialects[foreign.kind] }) : [];
+}
+
+/** How conditions refer to values of a row, and of the row before and after a change. */
+export interface RowRefs {
+  column(column: CatalogueColumn): string;
+  old?(column: CatalogueColumn): string;
+  new?(column: CatalogueColumn): string;
+}
+
+export const storedRow: RowRefs = { column: columnRef, old: columnRef };
+export const newRow = (column: RowRefs['column']): RowRefs => ({ column, new: column });
+
+export function conditionSql(condition: PlannedCondition, values: Values, refs: RowRefs = storedRow): string {
+  if (condition.kind === 'test') {
+    const text = testSql(condition, values, refs);
+    return condition.negated ? `not (${text})` : text;
+  }
+  const parts = condition.parts.map((part) => conditionSql(part, values, refs));
+  // An empty `and` is true, an empty `or` is false.
+  const text =
+    parts.length === 0 ? String(condition.kind === 'and') : `(${parts.join(` ${condition.kind} `)})`;
+  return condition.negated ? `not ${text}` : text;
+}
+
+const comparisons = { eq: '=', neq: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+function testSql(test: PlannedTest, values: Values, refs: RowRefs): string {
+  const { column } = test;
+  const name = refs.column(column);
+  const dialect = dialectOf(values);
+  switch (test.op) {
+    case 'same': {
+      // There is no earlier row of an insert, and no later one of a read: the comparison is then not true.
+      const other = refs[test.row]?.(test.other) ?? 'null';
+      return dialect.compare(name, comparisons[test.as], other, column);
+    }
+    case 'eq':
+    case 'neq':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return dialect.compare(name, comparisons[test.op], bind(values, test.value, column), column);
+    case 'cs':
+      return dialect.contains(name, bind(values, test.value, column));
+    case 'cd':
+      return dialect.isContained(name, bind(values, test.value, column));
+    case 'hk':
+      return dialect.hasKey(name, bindText(values, test.value));
+    case 'in':
+      return oneOf(name, test.values, column, values);
+    case 'between':
+      return dialect.between(name, bind(values, test.from, column), bind(values, test.to, column), column);
+    case 'is':
+      if (test.keyword === 'null') return `${name} is null`;
+      return test.keyword === 'not_null' ? `${name} is not null` : dialect.isTrue(name, test.keyword);
+    case 'like':
+      return dialect.like(name, bindText(values, test.value));
+    case 'ilike':
+      return dialect.likeAnyCase(name, bindText(values, test.value));
+    case 'sw':
+      return dialect.like(name, bindText(values, `${escapeLike(test.value)}%`));
+    case 'ew':
+      return dialect.like(name, bindText(values, `%${escapeLike(test.value)}`));
+    case 'has':
+      return dialect.like(name, bindText(values, `%${escapeLike(test.value)}%`));
+    case 'isw':
+      return dialect.likeAnyCase(name, bindText(values, `${escapeLike(test.value)}%`));
+    case 'iew':
+      return dialect.likeAnyCase(name, bindText(values, `%${escapeLike(test.value)}`));
+    case 'ihas':
+      return dialect.likeAnyCase(name, bindText(values, `%${escapeLike(test.value)}%`));
+  }
+}
+
+function oneOf(name: string, items: readonly string[], column: CatalogueColumn, values: Values): string {
+  const dialect = dialectOf(values);
+  if (dialect.listsAreArrays) return `${name} = any(${bindArray(values, items, column)})`;
+  if (items.length === 0) return 'false';
+  return `(${items.map((item) => dialect.compare(name, '=', bind(values, item, column), column)).join(' or ')})`;
+}
+
+const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+
+const sqlTypeOf = ({ type, sqlType }: Pick<CatalogueColumn, 'type' | 'sqlType'>) =>
+  sqlType ?? describeColumnType(type).sql;
+
+export function bind(values: Values, value: string | null, column: CatalogueColumn): string {
+  return bindAs(values, dialectOf(values).encode(value, column.type), sqlTypeOf(column));
+}
+
+const bindText = (values: Values, value: string) => bindAs(values, value, 'text');
+
+export function bindAs(values: Values, value: string | null, sqlType: string): string {
+  values.push(value);
+  return dialectOf(values).typed(`$${values.length}`, sqlType);
+}
+
+export function bindArray(
+  values: Values,
+  items: readonly (string | null)[],
+  column: CatalogueColumn,
+): string {
+  values.push(arrayText(items));
+  return `$${values.length}::${sqlTypeOf(column)}[]`;
+}
+
+export function arrayText(items: readonly (string | null)[]): string {
+  return `{${items.map((item) => (item === null ? 'NULL' : `"${item.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`;
+}

@@ -1,0 +1,222 @@
+import { rowSegment } from '@svc/contract/row-path.ts';
+import { rowBytesMax } from '@svc/contract/rows.ts';
+import { fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
+import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { equals, type PlannedCondition } from '../tables/conditions.ts';
+import { changeable, isWritable } from './access.ts';
+import {
+  emptyResponse,
+  jsonResponse,
+  parseIdempotencyKey,
+  parsePreferences,
+  type RowsCtx,
+} from './context.ts';
+import {
+  foreignDeleteSql,
+  foreignInsertSql,
+  foreignUpdateSql,
+  lastIdSql,
+  lockForeignSql,
+} from './foreign-sql.ts';
+import {
+  isNotModified,
+  parseReturnedRow,
+  queryRow,
+  type ReturnedRow,
+  rowEtag,
+  whereRowId,
+} from './get-row.ts';
+import { hasSeveralObjects } from './json-lines.ts';
+import { parseQuery } from './parse-query.ts';
+import { isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
+import { existsSql, type InsertedColumn, oneSql } from './sql.ts';
+import { runOnce } from './store.ts';
+import { ifPlanHeader, previewResponse } from './write-transaction.ts';
+
+/** Changes of one row behind a connector, by its primary key. */
+export async function writeForeignRow(
+  ctx: RowsCtx,
+  writeDb: AppRows,
+  id: string | null,
+): Promise<FastPathResponse> {
+  const { method } = ctx.request;
+  const { dryRun } = parseQuery(ctx.search, 'change');
+  if (ctx.table.catalogue.foreign?.keys.length === 0)
+    throw fail('method_not_allowed', {
+      detail: 'The table has no primary key, so its rows cannot be changed.',
+      headers: { allow: 'GET, HEAD' },
+    });
+  if (id === null) return insertForeignRow(ctx, writeDb, dryRun);
+  const where = whereRowId(ctx, id);
+  const changes = method === 'DELETE' ? null : parseChanges(ctx, readBody(ctx), 'update');
+  return runForeign(ctx, writeDb, dryRun, (tx) => changeForeignRow(ctx, tx, { id, where, changes }));
+}
+
+interface Changed {
+  operation: { id: string; irreversible: boolean };
+  id: string;
+  before: ReturnedRow | null;
+  after: ReturnedRow | null;
+  response: FastPathResponse;
+}
+
+function runForeign(
+  ctx: RowsCtx,
+  writeDb: AppRows,
+  dryRun: boolean,
+  work: (tx: Transaction) => Promise<Changed>,
+): Promise<FastPathResponse> {
+  return writeDb.transaction(async (tx) => {
+    const { operation, id, before, after, response } = await work(tx);
+    const plan = ifPlanHeader(ctx.request);
+    if (!dryRun && plan === null) return { end: 'commit', value: response };
+    const preview = previewResponse(ctx, operation, {
+      id,
+      before: before && parseReturnedRow(before),
+      after: after && parseReturnedRow(after),
+    });
+    if (dryRun) return { end: 'rollback', value: preview };
+    const { fingerprint } = JSON.parse(String(preview.body)).plan;
+    if (fingerprint !== plan) throw fail('plan_stale');
+    return { end: 'commit', value: response };
+  });
+}
+
+async function changeForeignRow(
+  ctx: RowsCtx,
+  tx: Transaction,
+  { id, where, changes }: { id: string; where: PlannedCondition[]; changes: InsertedColumn[] | null },
+): Promise<Changed> {
+  const { table, access } = ctx;
+  const action = changes ? 'update' : 'delete';
+  const columns = changes?.map(({ column }) => column.name) ?? [];
+  await run(tx, lockForeignSql(table, where));
+  const before = await queryRow(tx.query, oneSql(table, table.all, where), table.all, 1);
+  if (!before) throw fail('not_found');
+  const ifMatch = ctx.request.headers.get('if-match');
+  if (ifMatch !== null && ifMatch.trim() !== '*' && !isNotModified(ifMatch, rowEtag(table, before, '')))
+    throw fail('precondition_failed');
+  const allowed = changeable(access, action, columns);
+  const requireAllowed = async () => {
+    if ((await run(tx, existsSql(table, [...where, allowed]))).rows.length === 0)
+      throw fail('forbidden', { detail: 'Your grants do not allow this change.' });
+  };
+  await requireAllowed();
+  if (!changes) {
+    await run(tx, foreignDeleteSql(table, where));
+    const operation = { id: 'rows.delete', irreversible: true };
+    return { operation, id, before, after: null, response: emptyResponse(204) };
+  }
+  if (changes.length > 0) await run(tx, foreignUpdateSql(table, changes, where));
+  await requireAllowed();
+  const after = await queryRow(tx.query, oneSql(table, table.all, where), table.all, 1);
+  const isShown = after !== null && !parsePreferences(ctx.request).isMinimal;
+  const headers: Record<string, string> = after ? { etag: rowEtag(table, after, '') } : {};
+  const response = isShown ? jsonResponse(200, after.json, headers) : emptyResponse(204, headers);
+  return { operation: { id: 'rows.update', irreversible: false }, id, before, after, response };
+}
+
+async function insertForeignRow(ctx: RowsCtx, writeDb: AppRows, dryRun: boolean): Promise<FastPathResponse> {
+  const body = readBody(ctx);
+  const inserted = parseChanges(ctx, body, 'insert');
+  const execute = () => runForeign(ctx, writeDb, dryRun, (tx) => insertInto(ctx, tx, inserted));
+  const key = dryRun ? null : parseIdempotencyKey(ctx.request);
+  if (key === null) return execute();
+  // The key is in our own database: it is stored once the other one has committed.
+  const request = {
+    callerId: ctx.caller.userId,
+    key,
+    requestHash: sha256(`POST ${ctx.path}?${ctx.search}\n${sha256(body)}`),
+  };
+  return ctx.ownDb.transaction(async (tx) => {
+    const { status, headers, body } = await runOnce(tx, request, async () => {
+      const response = await execute();
+      const text = response.body === null ? '' : Buffer.from(response.body as Uint8Array).toString('utf8');
+      return { status: response.status, headers: response.headers, body: text };
+    });
+    return { end: 'commit', value: { status, headers, body: body === '' ? null : body } };
+  });
+}
+
+async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColumn[]): Promise<Changed> {
+  const { table, access } = ctx;
+  const keys = table.catalogue.foreign?.keys ?? [];
+  const { rows } = await run(tx, foreignInsertSql(table, inserted));
+  const given = (column: CatalogueColumn) => inserted.find((each) => each.column === column)?.value;
+  // PostgreSQL returns the key, MySQL only the number that it has generated.
+  const generated =
+    rows[0] ??
+    (await lastId(
+      ctx,
+      tx,
+      keys.every((column) => typeof given(column) === 'string'),
+    ));
+  const values = keys.map((column, at) => {
+    const value =
+      table.catalogue.foreign?.kind === 'postgres' ? generated[at] : (given(column) ?? generated[0]);
+    if (typeof value !== 'string') throw new Error('The insert returned no key.');
+    return equals(column, value);
+  });
+  const columns = inserted.map(({ column }) => column.name);
+  const allowed = changeable(access, 'insert', columns);
+  if ((await run(tx, existsSql(table, [...values, allowed]))).rows.length === 0)
+    throw fail('forbidden', { detail: 'Your grants do not allow this row.' });
+  const after = access.actions.has('read')
+    ? await queryRow(tx.query, oneSql(table, table.all, values), table.all, 1)
+    : null;
+  const id = values.map((test) => ('value' in test ? keyText(test.value, values.length) : '')).join(',');
+  const headers: Record<string, string> = { location: `${ctx.path}/${rowSegment(id)}` };
+  if (after) headers.etag = rowEtag(table, after, '');
+  const isShown = after !== null && !parsePreferences(ctx.request).isMinimal;
+  const response = isShown ? jsonResponse(201, after.json, headers) : emptyResponse(201, headers);
+  return { operation: { id: 'rows.insert', irreversible: false }, id: '', before: null, after, response };
+}
+
+const keyText = (value: string, parts: number) =>
+  parts === 1 ? value : value.replaceAll('%', '%25').replaceAll(',', '%2C');
+
+async function lastId({ table }: RowsCtx, tx: Transaction, isGiven: boolean): Promise<(string | null)[]> {
+  return isGiven ? [] : ((await run(tx, lastIdSql(table))).rows[0] ?? []);
+}
+
+function run(tx: Transaction, { text, values }: { text: string; values: readonly (string | null)[] }) {
+  return tx.query(text, values);
+}
+
+function readBody(ctx: RowsCtx): string {
+  const body = ctx.body.received();
+  if (body.size > rowBytesMax) throw fail('payload_too_large');
+  const text = body.text();
+  if (ctx.body.isJsonLines || hasSeveralObjects(text))
+    throw fail('unsupported_media_type', {
+      detail: 'A connector takes one row per request, as a JSON object.',
+    });
+  return text;
+}
+
+function parseChanges(
+  { table, access }: RowsCtx,
+  text: string,
+  action: 'insert' | 'update',
+): InsertedColumn[] {
+  const input = parseRowObject(table, text, 0, text.length);
+  if (isProblems(input)) throw rowProblemsError(input);
+  const { keys = [] } = table.catalogue.foreign ?? {};
+  const changes = table.catalogue.columns.flatMap((column, at) => {
+    const value = input[at];
+    return value === undefined ? [] : [{ column, value }];
+  });
+  const problems = changes.flatMap(({ column, value }) => {
+    const isFixed = action === 'update' && keys.includes(column);
+    if (isFixed || !isWritable(access, action, column.name))
+      return [{ column: column.name, code: 'read_only', detail: 'cannot be set by you' }];
+    if (value === null && !column.nullable)
+      return [{ column: column.name, code: 'not_null', detail: 'must not be null' }];
+    return [];
+  });
+  if (problems.length > 0) throw rowProblemsError(problems);
+  return changes;
+}

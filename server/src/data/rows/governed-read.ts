@@ -1,0 +1,60 @@
+import type { AccessLog } from '../../access/log/access-log.ts';
+import { readerOf } from '../../access/log/access-log.ts';
+import type { Caller } from '../../core/context.ts';
+import type { Access, Source } from './access.ts';
+import type { Output, RowTable } from './row-table.ts';
+import type { TableAccess } from './table-access.ts';
+
+/** A table that grants open: who reads it is written down. */
+export interface GovernedTable {
+  tenantId: string;
+  connectorId: string;
+  /** Of a connector of kind `tables`: the app whose table it is. */
+  appId: string | null;
+  path: string;
+}
+
+export type RecordRead = (read: {
+  action: 'read' | 'export';
+  table: RowTable;
+  output: Output;
+  rows: number;
+}) => void;
+
+export function createRecordRead(
+  accessLog: AccessLog,
+  { governed, access }: Pick<TableAccess, 'governed' | 'access'>,
+  { caller, requestId }: { caller: Caller; requestId: string },
+): RecordRead {
+  if (!governed) return () => {};
+  return ({ action, table, output, rows }) =>
+    accessLog.recordRead({
+      tenantId: governed.tenantId,
+      ...readerOf(caller),
+      connectorId: governed.connectorId,
+      appId: governed.appId,
+      resourcePath: governed.path,
+      action,
+      columns: output.columns.map(({ column }) => column.name),
+      maskedColumns: maskedColumns(table, output),
+      rows,
+      grantIds: idsOf(access, 'grant'),
+      policyIds: idsOf(access, 'policy'),
+      requestId,
+    });
+}
+
+function maskedColumns({ view }: RowTable, { columns }: Output): string[] {
+  const masked = (view.columns ?? []).filter(({ cases }) => cases.some(({ mask }) => mask !== null));
+  return columns.flatMap(({ column }) =>
+    masked.some((each) => each.column === column) ? [column.name] : [],
+  );
+}
+
+const idsOf = ({ alternatives }: Access, kind: Source['kind']) => [
+  ...new Set(
+    alternatives.flatMap(({ because }) =>
+      because.filter((source) => source.kind === kind).map(({ id }) => id),
+    ),
+  ),
+];

@@ -1,0 +1,132 @@
+import { type maskKinds, truncateUnits } from '@svc/contract/access-policies.ts';
+import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { truncateUnit } from '../../access/policies/rules.ts';
+import { parseText } from '../tables/values.ts';
+
+export interface Mask {
+  kind: (typeof maskKinds)[number];
+  args: Readonly<Record<string, unknown>>;
+}
+
+/** From the most permissive to the strictest; equally strict ones are next to each other. */
+const byStrictness: readonly Mask['kind'][][] = [
+  ['round', 'truncate'],
+  ['partial', 'email'],
+  ['hash'],
+  ['redact'],
+  ['constant'],
+  ['null'],
+];
+
+export function strictness(mask: Mask | null): number {
+  return mask === null ? -1 : byStrictness.findIndex((kinds) => kinds.includes(mask.kind));
+}
+
+export function stricter(one: Mask | null, other: Mask | null): Mask | null {
+  return strictness(other) > strictness(one) ? other : one;
+}
+
+const numbers: readonly ColumnType[] = ['int', 'bigint', 'float'];
+const times: readonly ColumnType[] = ['timestamptz', 'date'];
+
+/** Why the mask cannot be applied to a column of the type; null if it can. */
+export function maskProblem(mask: Mask, type: ColumnType): string | null {
+  switch (mask.kind) {
+    case 'null':
+      return null;
+    case 'hash':
+      return type === 'jsonb' ? 'hash does not fit a column of type jsonb' : null;
+    case 'constant': {
+      const value = parseText(type, constantText(mask));
+      return value.ok ? null : `the constant does not fit the column: it ${value.detail}`;
+    }
+    case 'redact':
+    case 'partial':
+    case 'email':
+      return type === 'text' ? null : `${mask.kind} fits columns of type text only`;
+    case 'round':
+      return numbers.includes(type) ? null : 'round fits columns of type int, bigint and float only';
+    case 'truncate':
+      return times.includes(type) ? null : 'truncate fits columns of type timestamptz and date only';
+  }
+}
+
+export const truncateUnitOf = (args: Mask['args']) =>
+  truncateUnits.find((each) => each === truncateUnit(args)) ?? 'year';
+export const constantText = ({ args }: Mask) => String(args.value ?? args.text ?? '');
+export const countArg = (value: unknown) => (typeof value === 'number' ? value : 0);
+
+/** A rounded int can exceed the range of its type. */
+export function maskedType({ kind }: Mask, type: ColumnType): ColumnType {
+  if (kind === 'hash') return 'text';
+  return kind === 'round' && type === 'int' ? 'bigint' : type;
+}
+
+export interface HashKeys {
+  inner: string;
+  outer: string;
+}
+
+/** Equal values have equal hashes within a tenant only. */
+export function tenantHashKeys(key: string, tenantId: string): HashKeys {
+  return hashKeys(new Bun.CryptoHasher('sha256', key).update(tenantId).digest());
+}
+
+/** The two padded keys of HMAC-SHA-256, as PostgreSQL reads bytes. */
+export function hashKeys(secret: Uint8Array): HashKeys {
+  const block = Buffer.alloc(64);
+  block.set(secret);
+  const padded = (byte: number) => `\\x${block.map((value) => value ^ byte).toHex()}`;
+  return { inner: padded(0x36), outer: padded(0x5c) };
+}
+
+export interface MaskContext {
+  type: ColumnType;
+  keys: HashKeys;
+  bind(value: string, sqlType: string): string;
+}
+
+const bullets = "'•••'";
+
+/** Text in which letters are x and digits 0; every character beyond ASCII counts as a letter. */
+const redacted = (value: string) =>
+  `regexp_replace(regexp_replace(${value}, '[0-9]', '0', 'g'), '[^\\u0001-@\\[-\`{-~]|[A-Za-z]', 'x', 'g')`;
+
+export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind }: MaskContext): string {
+  const sqlType = describeColumnType(type).sql;
+  switch (kind) {
+    case 'null':
+      return `null::${sqlType}`;
+    case 'constant':
+      return bind(constantText({ kind, args }), sqlType);
+    case 'redact':
+      return redacted(value);
+    case 'hash': {
+      const inner = `sha256(${bind(keys.inner, 'bytea')} || convert_to(${value}::text, 'UTF8'))`;
+      return `encode(sha256(${bind(keys.outer, 'bytea')} || ${inner}), 'hex')`;
+    }
+    case 'partial': {
+      const [first, last] = [countArg(args.first), countArg(args.last)];
+      const kept = `left(${value}, ${first}) || ${bullets} || right(${value}, ${last})`;
+      return `case when char_length(${value}) > ${first + last} then ${kept} else ${redacted(value)} end`;
+    }
+    case 'email':
+      return (
+        `case when ${value} like '_%@%' then left(${value}, 1) || ${bullets} || ` +
+        `substring(${value} from position('@' in ${value})) else ${redacted(value)} end`
+      );
+    case 'round':
+      return roundSql(value, type, bind(String(args.to), type === 'float' ? 'float8' : 'numeric'));
+    case 'truncate': {
+      const unit = truncateUnitOf(args);
+      return `date_trunc('${unit}', ${value})${type === 'date' ? '::date' : ''}`;
+    }
+  }
+}
+
+/** Values near the end of the range have no rounded value: they become null, never an error. */
+function roundSql(value: string, type: ColumnType, to: string): string {
+  if (type === 'float') return `case when abs(${value}) < 1e300 then round(${value} / ${to}) * ${to} end`;
+  const rounded = `round(${value} / ${to}) * ${to}`;
+  return `case when abs(${rounded}) < 9223372036854775807 then (${rounded})::int8 end`;
+}

@@ -1,0 +1,157 @@
+import { type Condition, printRowFilter } from '@svc/contract/filter.ts';
+import {
+  type Alternative,
+  defaultPreset,
+  isOpenToChanges,
+  parseAlternative,
+  presetOf,
+  presetRules,
+  ruleActions,
+  type TableRules,
+} from '@svc/contract/table-rules.ts';
+import type { createTable, TableAccess, tableRules } from '@svc/contract/tables.shapes.ts';
+import type { z } from 'zod';
+import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
+import { Failure, validationError } from '../../core/problem.ts';
+import { isDeepEqual } from '../../core/values.ts';
+import { planCondition } from './conditions.ts';
+import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
+import type { ColumnRow, TableRow } from './store.ts';
+
+type RulesInput = z.output<typeof tableRules>;
+
+export async function getTableAccess(ctx: AppCtx, input: { table: string }) {
+  return accessRecord(await requireTable(ctx, input.table));
+}
+
+export async function setTableAccess(ctx: AppMutationCtx, input: { table: string; set: RulesInput }) {
+  const row = await lockTable(ctx, input.table);
+  const rules = withRules(row.rules, input.set);
+  const owner = row.columns.find(({ number }) => number === row.owner_column);
+  checkRules(rules, row.columns, owner);
+  auditTable(ctx, 'tables.setAccess', row, { rules: row.rules }, { rules });
+  if (isOpenToChanges(rules)) ctx.warn('Every user of the app can change every row.');
+  if (isDeepEqual(rules, row.rules)) return accessRecord(row);
+  await saveTableChange(ctx, row, { rules });
+  return accessRecord({ ...row, rules });
+}
+
+export function newTableRules(
+  columns: readonly ColumnRow[],
+  { access, owner_column }: Pick<z.output<typeof createTable.body>, 'access' | 'owner_column'>,
+): TableRules {
+  const preset = presetRules[defaultPreset(owner_column)];
+  if (access === undefined) return preset;
+  const rules = withRules(preset, typeof access === 'string' ? { preset: access } : access);
+  const owner = columns.find(({ name }) => name === owner_column);
+  checkRules(rules, columns, owner);
+  return rules;
+}
+
+function withRules(before: TableRules, { preset, write, columns, ...lists }: RulesInput): TableRules {
+  const start = preset ? presetRules[preset] : before;
+  const changes = write && { insert: write, update: write, delete: write };
+  const set = Object.fromEntries(Object.entries(lists).filter(([, list]) => list !== undefined));
+  return { ...start, ...changes, ...set, columns: columns ?? start.columns };
+}
+
+/** Where a rule names what the table does not have, it would apply to nobody. */
+function checkRules(rules: TableRules, columns: readonly ColumnRow[], owner: ColumnRow | undefined): void {
+  for (const { field, action, alternatives } of listedRules(rules)) {
+    for (const alternative of alternatives) {
+      const { who, where } = parseAlternative(alternative);
+      if (who.kind === 'own' && !owner)
+        throw validationError(field, '`own` needs a table with an owner column');
+      checkFilter({ field, action, where }, columns);
+    }
+  }
+  for (const name of Object.keys(rules.columns)) {
+    const column = columns.find((each) => each.name === name);
+    if (!column) throw validationError('columns', `the table has no column ${name}`);
+  }
+}
+
+interface ListedRule {
+  field: string;
+  action: 'read' | 'insert' | 'update' | 'delete';
+  alternatives: readonly Alternative[];
+}
+
+function listedRules(rules: TableRules): ListedRule[] {
+  const lists = ruleActions.map((action) => ({ field: action, action, alternatives: rules[action] }));
+  const columns = Object.entries(rules.columns).flatMap(([name, { read = [], write = [] }]) => [
+    { field: `columns.${name}.read`, action: 'read' as const, alternatives: read },
+    { field: `columns.${name}.write`, action: 'update' as const, alternatives: write },
+  ]);
+  return [...lists, ...columns];
+}
+
+/** Values of the caller are not known yet, so that only their columns are checked. */
+function checkFilter(
+  { field, action, where }: Pick<ListedRule, 'field' | 'action'> & { where: Condition[] },
+  columns: readonly ColumnRow[],
+): void {
+  const find = (name: string) => {
+    const column = columns.find((each) => each.name === name);
+    if (!column)
+      throw validationError(field, `the table has no column ${name.slice(0, 63)}`, 'unknown_column');
+    return { ...column, physical: '', default: null };
+  };
+  const rowRefs = action === 'insert' || action === 'update';
+  try {
+    for (const condition of where) planCondition(find, withoutCallerValues(condition), { rowRefs });
+  } catch (error) {
+    throw error instanceof Failure ? validationError(field, error.detail ?? error.message) : error;
+  }
+}
+
+function withoutCallerValues(condition: Condition): Condition {
+  if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
+  const operands = [condition.operand].flat();
+  if (!operands.some((operand) => operand.startsWith('@me.'))) return condition;
+  return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
+}
+
+export function isNamedByRules(rules: TableRules, column: string): boolean {
+  let isNamed = Object.hasOwn(rules.columns, column);
+  renameInRules(rules, (name) => {
+    if (name === column) isNamed = true;
+    return name;
+  });
+  return isNamed;
+}
+
+export function renameInRules(rules: TableRules, rename: (name: string) => string): TableRules {
+  const list = (alternatives: readonly Alternative[]) =>
+    alternatives.map((alternative): Alternative => {
+      const { where } = parseAlternative(alternative);
+      if (where.length === 0) return alternative;
+      const text = printRowFilter(where.map((condition) => renameInCondition(condition, rename)));
+      return typeof alternative === 'string' ? text : { ...alternative, where: text };
+    });
+  const columns = Object.entries(rules.columns).map(([name, { read, write }]) => [
+    rename(name),
+    { ...(read && { read: list(read) }), ...(write && { write: list(write) }) },
+  ]);
+  return {
+    read: list(rules.read),
+    insert: list(rules.insert),
+    update: list(rules.update),
+    delete: list(rules.delete),
+    columns: Object.fromEntries(columns),
+  };
+}
+
+function renameInCondition(condition: Condition, rename: (name: string) => string): Condition {
+  if (condition.kind !== 'test')
+    return { ...condition, parts: condition.parts.map((part) => renameInCondition(part, rename)) };
+  const column = rename(condition.column);
+  const other = typeof condition.operand === 'string' ? /^@(old|new)\.(.+)$/s.exec(condition.operand) : null;
+  if (!other?.[2]) return { ...condition, column };
+  return { ...condition, column, operand: `@${other[1]}.${rename(other[2])}` } as Condition;
+}
+
+function accessRecord(row: TableRow): z.output<typeof TableAccess> {
+  const { rules } = row;
+  return { table: row.name, preset: presetOf(rules), ...rules, open_to_changes: isOpenToChanges(rules) };
+}

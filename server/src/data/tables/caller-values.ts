@@ -1,0 +1,56 @@
+import type { Condition, Test } from '@svc/contract/filter.ts';
+
+/** What `@me.…` stands for in rules and policies. */
+export interface Me {
+  id: string;
+  email: string;
+  roles: readonly string[];
+  groups: readonly string[];
+  attributes: Readonly<Record<string, string>>;
+}
+
+const prefix = '@me.';
+
+/** Null if a value is missing: the whole filter is then false, negated or not. */
+export function withCallerValues(conditions: readonly Condition[], me: Me): Condition[] | null {
+  const resolved = conditions.map((condition) => resolveCondition(condition, me));
+  return resolved.every((condition) => condition !== null) ? resolved : null;
+}
+
+function resolveCondition(condition: Condition, me: Me): Condition | null {
+  if (condition.kind === 'test') return resolveTest(condition, me);
+  const parts = withCallerValues(condition.parts, me);
+  return parts && { ...condition, parts };
+}
+
+function resolveTest(test: Test, me: Me): Test | null {
+  if (test.op === 'is') return test;
+  if (test.op === 'in') {
+    const items = test.operand.map((item) => valuesOf(item, me));
+    return items.includes(null) ? null : { ...test, operand: items.flatMap((values) => values ?? []) };
+  }
+  if (test.op === 'between') {
+    const [from, to] = test.operand.map((item) => single(valuesOf(item, me)));
+    return from === undefined || to === undefined ? null : { ...test, operand: [from, to] };
+  }
+  const values = valuesOf(test.operand, me);
+  if (values === null) return null;
+  if (!isList(test.operand)) return { ...test, operand: values[0] ?? '' };
+  const { column, negated } = test;
+  // Equal to a list means equal to one of its values.
+  if (test.op === 'eq') return { kind: 'test', column, negated, op: 'in', operand: values };
+  if (test.op === 'neq') return { kind: 'test', column, negated: !negated, op: 'in', operand: values };
+  return null;
+}
+
+const isList = (operand: string) => operand === '@me.roles' || operand === '@me.groups';
+const single = (values: string[] | null) => (values?.length === 1 ? values[0] : undefined);
+
+function valuesOf(operand: string, me: Me): string[] | null {
+  if (!operand.startsWith(prefix)) return [operand];
+  const name = operand.slice(prefix.length);
+  if (name === 'id' || name === 'email') return [me[name]];
+  if (name === 'roles' || name === 'groups') return [...me[name]];
+  const value = Object.hasOwn(me.attributes, name) ? me.attributes[name] : undefined;
+  return value === undefined ? null : [value];
+}

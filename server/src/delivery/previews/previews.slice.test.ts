@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'bun:test';
+import { previewsMax } from '@svc/contract/previews.ts';
+import { addColumn as addShape, createTable as createShape } from '@svc/contract/tables.shapes.ts';
+import { sql } from 'kysely';
+import { findAppRow } from '../../apps/record/find-app.ts';
+import { newApp } from '../../apps/record/testing.ts';
+import { updateApp } from '../../apps/record/update-app.ts';
+import type { AppMutationCtx } from '../../core/context.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { addColumn, dropColumn } from '../../data/tables/columns.ts';
+import { listAllTableRows } from '../../data/tables/store.ts';
+import { createTable } from '../../data/tables/tables.ts';
+import type { GitHost } from '../../drivers/git/git-host.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
+import { newTenant, newUser, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
+import { createPushPreviews, removeExpiredPreviews } from './previews.ts';
+import { listPreviewRows } from './store.ts';
+
+const database = useTestDatabase();
+const previews = createPushPreviews({ gitHost: {} as GitHost, raw: {} as RawDatabases });
+
+async function newWorld() {
+  const { db } = database;
+  const { tenant } = await newTenant(db);
+  const owner = await newUser(db, tenant.id);
+  const app = await newApp(db, tenant, owner);
+  const ref = { tenantId: tenant.id, appId: app.id };
+  const context = { tenant: { ...tenant, role: 'tenant_member' as const }, app };
+  const push = async (branch: string, { commit = 'a'.repeat(40) } = {}) => {
+    const row = await findAppRow(db, tenant.id, app.id);
+    if (!row) throw new Error('The app does not exist.');
+    const pushed = {
+      app: row,
+      branch,
+      commit,
+      repo: 'o/r',
+      createdBy: owner.userId,
+      settings: { ttlSeconds: 3_600 },
+    };
+    const { rows } = database;
+    return (await testMutation(db, owner, (ctx) => previews.push(ctx, pushed), { context, rows })).value;
+  };
+  const list = () => listPreviewRows(db, ref);
+  return { db, tenant, owner, app, ref, context, push, list };
+}
+
+describe('previews of an app', () => {
+  test(`are at most ${previewsMax}, and another push to one of them deploys it again`, async () => {
+    const t = await newWorld();
+    for (let at = 0; at < previewsMax; at++)
+      expect(await t.push(`feature/${at}`)).toMatchObject({ outcome: 'preview' });
+    expect(await t.push('feature/more')).toEqual({ outcome: 'preview_limit' });
+    expect(await t.push('feature/3')).toEqual({ outcome: 'repeated' });
+    expect(await t.push('feature/3', { commit: 'b'.repeat(40) })).toMatchObject({ outcome: 'preview' });
+    expect((await t.list()).length).toBe(previewsMax);
+  });
+
+  test('of branches with the same name in a host have hosts of their own', async () => {
+    const t = await newWorld();
+    await t.push('feature/x');
+    await t.push('feature-x');
+    const slugs = (await t.list()).map(({ branch, slug }) => `${branch} ${slug}`).sort();
+    expect(slugs).toEqual([
+      expect.stringMatching(/^feature-x feature-x-[0-9a-f]{6}$/),
+      'feature/x feature-x',
+    ]);
+  });
+
+  test('have no host below the name staging, and follow a new subdomain of the app', async () => {
+    const t = await newWorld();
+    await t.push('feature/x');
+    const subdomain = `moved-${Bun.randomUUIDv7().slice(-12)}`;
+    await testMutation(t.db, t.owner, (ctx) => updateApp(ctx, { subdomain }), { context: t.context });
+    expect((await t.list())[0]?.subdomain).toBe(`feature-x--${subdomain}`);
+    await sql`update svc.apps set subdomain = null where subdomain = 'staging'`.execute(t.db);
+    await sql`update svc.apps set subdomain = 'staging' where id = ${t.app.id}`.execute(t.db);
+    expect(await t.push('feature/y')).toEqual({ outcome: 'preview_no_host' });
+    await sql`update svc.apps set subdomain = null where id = ${t.app.id}`.execute(t.db);
+  });
+
+  test('get the new tables and columns of the app with their next build, and lose nothing', async () => {
+    const t = await newWorld();
+    const change = <T>(useCase: (ctx: AppMutationCtx) => Promise<T>) =>
+      testMutation<T, typeof t.context>(t.db, t.owner, useCase, { context: t.context, rows: database.rows });
+    const create = (name: string, columns: string[]) =>
+      change((ctx) => createTable(ctx, createShape.body.parse({ name, columns })));
+    await create('pets', ['name:text']);
+    await t.push('feature/x');
+    const [preview] = await t.list();
+    const ref = { tenantId: t.tenant.id, appId: preview!.app_id };
+    const columnsOf = async () =>
+      (await listAllTableRows(t.db, ref)).map(
+        ({ name, columns }) =>
+          `${name}: ${columns.flatMap((column) => (column.role === 'plain' ? `${column.name}${column.nullable ? '?' : ''}` : [])).join(' ')}`,
+      );
+    expect(await columnsOf()).toEqual(['pets: name']);
+    await create('owners', ['email:text']);
+    for (const text of ['age:int', 'tags:int:3']) {
+      const column = addShape.body.parse(text);
+      await change((ctx) => addColumn(ctx, { table: 'pets', column }));
+    }
+    await change((ctx) => dropColumn(ctx, { table: 'pets', column: 'name' }));
+    await t.push('feature/x', { commit: 'b'.repeat(40) });
+    expect((await columnsOf()).sort()).toEqual(['owners: email', 'pets: name age? tags']);
+  });
+
+  test('are removed when there was no push for their time', async () => {
+    const t = await newWorld();
+    await t.push('short');
+    await t.push('long');
+    await sql`update svc.previews set expires_at = now() - interval '1 second'
+      where parent_id = ${t.app.id} and branch = 'short'`.execute(t.db);
+    const base = { db: t.db, rows: database.rows, log: silentLog };
+    await removeExpiredPreviews({
+      ...base,
+      now: () => new Date(),
+      outbox: rowsOnlyOutbox,
+      events: testEvents,
+    });
+    expect((await t.list()).map(({ branch }) => branch)).toEqual(['long']);
+  });
+});

@@ -1,0 +1,168 @@
+import type { Logger } from 'pino';
+import { Failure, fail } from '../../core/problem.ts';
+import { createPool, PoolExhausted } from '../row-database/connection-pool.ts';
+import type { AppRows, Transaction } from '../row-database/row-pool.ts';
+import { mysqlDriver } from './mysql.ts';
+import type { ConnectorNetworks } from './networks.ts';
+import { postgresDriver } from './postgres.ts';
+import {
+  ConnectorError,
+  type ConnectorTarget,
+  type ForeignConnection,
+  type ForeignDatabase,
+  type ForeignDriver,
+} from './types.ts';
+
+const connectionsMax = 4;
+const waitersMax = 32;
+const waitMsMax = 5_000;
+const connectMsMax = 4_000;
+/** After a failure: requests in this time fail at once, instead of waiting for a server that is down. */
+const pauseMs = 1_000;
+const unusedMsMax = 5 * 60_000;
+
+const drivers: Readonly<Record<ConnectorTarget['kind'], ForeignDriver>> = {
+  postgres: postgresDriver,
+  mysql: mysqlDriver,
+};
+
+export interface ConnectorDatabases {
+  /** Connects on first use. Closes connections with other settings of the same connector. */
+  of(target: ConnectorTarget): ForeignDatabase;
+  close(): void;
+}
+
+export interface DatabasesOptions {
+  networks: ConnectorNetworks;
+  statementMsMax: number;
+  log: Logger;
+}
+
+interface Entry {
+  version: number;
+  usedAt: number;
+  database: ForeignDatabase;
+  close(): void;
+}
+
+export function createConnectorDatabases(options: DatabasesOptions): ConnectorDatabases {
+  const entries = new Map<string, Entry>();
+  const sweep = setInterval(() => {
+    for (const [id, entry] of entries) if (Date.now() - entry.usedAt > unusedMsMax) drop(id, entry);
+  }, 30_000);
+  sweep.unref();
+
+  function drop(id: string, entry: Entry): void {
+    entries.delete(id);
+    entry.close();
+  }
+
+  return {
+    of(target) {
+      const known = entries.get(target.id);
+      if (known && known.version === target.version) {
+        known.usedAt = Date.now();
+        return known.database;
+      }
+      // A request that read the settings before they changed does not close what newer ones use.
+      if (known && known.version > target.version)
+        throw fail('connector_unavailable', { detail: 'The settings have changed. Try again.' });
+      if (known) drop(target.id, known);
+      const opened = openDatabase(target, options);
+      entries.set(target.id, { ...opened, version: target.version, usedAt: Date.now() });
+      return opened.database;
+    },
+    close() {
+      clearInterval(sweep);
+      for (const [id, entry] of entries) drop(id, entry);
+    },
+  };
+}
+
+function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }: DatabasesOptions) {
+  const driver = drivers[target.kind];
+  let failed: { until: number; error: unknown } | null = null;
+  const open = async (onClose: () => void): Promise<ForeignConnection> => {
+    if (failed && Date.now() < failed.until) throw failed.error;
+    try {
+      const address = await networks.resolve(target.settings.host, target.settings.port);
+      const connection = await driver.open({ target, address, statementMsMax, connectMsMax, onClose });
+      failed = null;
+      return connection;
+    } catch (error) {
+      failed = { until: Date.now() + pauseMs, error };
+      log.warn({ connector: target.id, reason: String(error) }, 'connector cannot connect');
+      throw error;
+    }
+  };
+  const pool = createPool({ connectionsMax, perAppMax: connectionsMax, waitMsMax, waitersMax, open });
+  const use = <T>(work: (connection: ForeignConnection) => Promise<T>): Promise<T> =>
+    pool.use('', work).catch((error: unknown) => {
+      throw unavailableError(error) ?? error;
+    });
+  // Whoever reads rows does not learn where the server is.
+  const useForRows: typeof use = (work) =>
+    use(work).catch((error: unknown) => {
+      if (!(error instanceof Failure && error.cause instanceof ConnectorError)) throw error;
+      throw fail('connector_unavailable', { detail: 'The data source does not answer.' }, { cause: error });
+    });
+
+  const rows = (mode: 'read' | 'write'): AppRows => ({
+    run: (_, text, values, receive) =>
+      useForRows((connection) => connection.query(text, values, receive?.())),
+    transaction: (work) =>
+      useForRows(async (connection) => {
+        await connection.begin(mode);
+        let isFinished = false;
+        try {
+          const { end, value } = await work(transactionOn(connection));
+          await connection.query(end, []);
+          isFinished = true;
+          return value;
+        } finally {
+          if (!isFinished) await connection.query('rollback', []).catch(() => connection.close());
+        }
+      }),
+  });
+
+  const database: ForeignDatabase = {
+    reading: rows('read'),
+    writing: rows('write'),
+    probe: () =>
+      use(async (connection) => {
+        const startedAt = performance.now();
+        await connection.query('select 1', []);
+        const latency_ms = Math.round((performance.now() - startedAt) * 100) / 100;
+        return { ...(await driver.probe(connection)), latency_ms, tls: connection.tls };
+      }),
+    listTables: () => use((connection) => driver.listTables(connection)),
+  };
+  return { database, close: () => pool.close() };
+}
+
+function transactionOn({ query, cursor }: ForeignConnection): Transaction {
+  return {
+    query,
+    cursor,
+    copy: () => Promise.reject(new Error('A connector takes no COPY.')),
+  };
+}
+
+/** Problems of the connection, in contrast to those of a statement. */
+function unavailableError(cause: unknown) {
+  if (cause instanceof PoolExhausted)
+    return fail('connector_unavailable', {
+      detail: 'Too many requests wait for the data source. Try again.',
+    });
+  if (cause instanceof ConnectorError)
+    return fail('connector_unavailable', { detail: cause.message }, { cause });
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  // 08 connection, 28 login, 3D000 database, 53 resources, 57P shutdown; the others are of sockets and of mysql2.
+  if (/^(08|28|3D000|53|57P)|^E[A-Z]{4,}|^PROTOCOL_/.test(code))
+    return fail(
+      'connector_unavailable',
+      { detail: 'The connection to the data source was lost.' },
+      { cause },
+    );
+  return null;
+}

@@ -1,0 +1,109 @@
+/** The first element of a quoted part is never a placeholder. */
+const placeholderPattern = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
+
+const converted = new Map<string, { sql: string; order: number[] }>();
+const convertedMax = 1_000;
+
+/** Statements have `$1`, `$2` …, each of them possibly several times; MySQL has `?` in the order of the text. */
+export function numberedToPositional(text: string): { sql: string; order: number[] } {
+  const known = converted.get(text);
+  if (known) return known;
+  const order: number[] = [];
+  const sql = text.replace(placeholderPattern, (found, digits: string | undefined) => {
+    if (digits === undefined) return found;
+    order.push(Number(digits) - 1);
+    return '?';
+  });
+  if (converted.size >= convertedMax) converted.clear();
+  const result = { sql, order };
+  converted.set(text, result);
+  return result;
+}
+
+/** `timestamp` and `datetime`; columns of the latter are selected as text, so that only expressions over the former have it. */
+const timestampTypes = [7, 12];
+
+/** A row in the form of PostgreSQL: values as text, in the bytes of its `DataRow` message. */
+export function encodeRow(row: readonly unknown[], types: readonly number[]) {
+  const texts = row.map((value, at) => valueText(value, types[at] ?? 0));
+  return { texts, bytes: () => dataRow(texts) };
+}
+
+function valueText(value: unknown, type: number): string | null {
+  if (value === null || value === undefined) return null;
+  if (Buffer.isBuffer(value)) return value.toString('utf8');
+  // A session in UTC. PostgreSQL writes no zeros at the end of a fraction.
+  if (timestampTypes.includes(type))
+    return `${String(value)
+      .replace(/(\.\d*?)0+$/, '$1')
+      .replace(/\.$/, '')}+00`;
+  return String(value);
+}
+
+function dataRow(texts: readonly (string | null)[]): Buffer {
+  let size = 2;
+  for (const text of texts) size += 4 + (text === null ? 0 : Buffer.byteLength(text));
+  const bytes = Buffer.allocUnsafe(size);
+  let at = bytes.writeInt16BE(texts.length & 0x7fff, 0);
+  for (const text of texts) {
+    if (text === null) {
+      at = bytes.writeInt32BE(-1, at);
+      continue;
+    }
+    const length = bytes.write(text, at + 4);
+    at = bytes.writeInt32BE(length, at) + length;
+  }
+  return bytes;
+}
+
+/** SQL states of PostgreSQL for the errors that have a meaning here. */
+const states: Readonly<Record<number, string>> = {
+  1022: '23505',
+  1062: '23505',
+  1048: '23502',
+  1364: '23502',
+  1216: '23503',
+  1217: '23503',
+  1451: '23503',
+  1452: '23503',
+  3819: '23514',
+  4025: '23514',
+  1054: '42703',
+  1146: '42P01',
+  1049: '3F000',
+  1142: '42501',
+  1143: '42501',
+  1370: '42501',
+  1792: '25006',
+  1264: '22003',
+  1265: '22000',
+  1292: '22007',
+  1366: '22000',
+  1406: '22001',
+  1690: '22003',
+  1205: '55P03',
+  1213: '40P01',
+  1317: '57014',
+  1969: '57014',
+  3024: '57014',
+};
+
+/** Without the message of the server, which repeats values. */
+class MysqlError extends Error {
+  readonly severity = 'ERROR';
+  readonly code: string;
+
+  constructor(code: string, name: string) {
+    super(`The statement failed: ${name}.`);
+    this.name = 'MysqlError';
+    this.code = code;
+  }
+}
+
+export function mysqlError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('errno' in error) || !('sqlState' in error)) return error;
+  const code = states[Number(error.errno)];
+  return code === undefined
+    ? new MysqlError(`MY${String(error.sqlState)}`.slice(0, 5), 'code' in error ? String(error.code) : '')
+    : new MysqlError(code, 'code' in error ? String(error.code) : '');
+}

@@ -1,0 +1,189 @@
+import { isIP } from 'node:net';
+import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
+import type { ClientConfig } from 'pg';
+import { connect } from '../row-database/connection.ts';
+import { withCursor } from '../row-database/row-pool.ts';
+import { openError } from './open-errors.ts';
+import type { ConnectorTarget, ForeignDriver, ForeignTable, OpenOptions } from './types.ts';
+
+export const postgresDriver: ForeignDriver = {
+  async open(options) {
+    const { statementMsMax, onClose } = options;
+    const connection = await connect({
+      client: clientConfig(options),
+      settings: {
+        timezone: 'UTC',
+        datestyle: 'ISO',
+        intervalstyle: 'iso_8601',
+        bytea_output: 'hex',
+        extra_float_digits: '1',
+        client_encoding: 'UTF8',
+        standard_conforming_strings: 'on',
+        default_transaction_read_only: 'on',
+        statement_timeout: String(statementMsMax),
+        idle_in_transaction_session_timeout: '60000',
+      },
+      answerMsMax: statementMsMax + 2_000,
+      onClose,
+    }).catch((error: unknown) => {
+      throw openError(error, options.target);
+    });
+    const { cursor } = withCursor(connection);
+    return {
+      query: connection.query,
+      cursor,
+      begin: async (mode) => void (await connection.query(`begin ${modes[mode]}`, [])),
+      tls: connection.tls,
+      get isOpen() {
+        return connection.isOpen;
+      },
+      close: () => connection.close(),
+    };
+  },
+
+  async probe({ query }) {
+    const { rows } = await query(probeSql, []);
+    const [version = '', username = '', isSuperuser, canWrite, tables] = rows[0] ?? [];
+    return {
+      server: 'PostgreSQL',
+      version: version ?? '',
+      login: {
+        username: username ?? '',
+        is_superuser: isSuperuser === 'true',
+        can_write: canWrite === 'true',
+        tables: Number(tables ?? 0),
+      },
+    };
+  },
+
+  async listTables({ query }) {
+    const tables = new Map<string, ForeignTable>();
+    const { rows } = await query(columnsSql, []);
+    for (const row of rows) addColumn(tables, row as string[]);
+    return [...tables.values()];
+  },
+};
+
+/** Exports read for longer than one statement may take, always with the same snapshot. */
+const modes = { read: 'isolation level repeatable read read only', write: 'read write' };
+
+function clientConfig({ target, address, connectMsMax }: OpenOptions): ClientConfig {
+  const { port, database, username } = target.settings;
+  return {
+    host: address,
+    port,
+    database,
+    user: username,
+    password: target.password,
+    ssl: tlsOptions(target),
+    application_name: 'svc connector',
+    connectionTimeoutMillis: connectMsMax,
+  };
+}
+
+function tlsOptions({ settings: { tls, host, ca_certificate } }: ConnectorTarget): ClientConfig['ssl'] {
+  if (tls === 'disable') return false;
+  const ca = ca_certificate === '' ? {} : { ca: ca_certificate };
+  // The certificate of a server without a name is for its address, which `pg` passes on.
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const options = { ...ca, ...name, rejectUnauthorized: tls !== 'require' };
+  return tls === 'verify-full' ? options : { ...options, checkServerIdentity: () => undefined };
+}
+
+/** Tables, partitioned tables without their parts, views, materialized views and foreign tables. */
+const relations = `
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'
+    and has_schema_privilege(n.oid, 'usage')`;
+
+const probeSql = `
+  select current_setting('server_version'), current_user::text,
+    coalesce((select rolsuper from pg_catalog.pg_roles where rolname = current_user), false)::text,
+    exists (select ${relations} and c.relkind in ('r', 'p')
+      and has_any_column_privilege(c.oid, 'insert, update') or has_table_privilege(c.oid, 'delete'))::text,
+    (select count(*) ${relations} and has_any_column_privilege(c.oid, 'select'))::text`;
+
+/** Of a domain, the type below it. */
+const columnsSql = `
+  with recursive r as (select c.oid, n.nspname, c.relname, c.relkind ${relations}),
+  domains (oid, base) as (
+    select oid, typbasetype from pg_catalog.pg_type where typtype = 'd'
+    union all
+    select d.oid, t.typbasetype from domains d join pg_catalog.pg_type t on t.oid = d.base where t.typtype = 'd'
+  )
+  select r.nspname, r.relname, case when r.relkind in ('v', 'm') then 'view' else 'table' end,
+    a.attname, format_type(a.atttypid, a.atttypmod), base.typname,
+    (not a.attnotnull)::text,
+    coalesce((select co.collname in ('C', 'POSIX', 'ucs_basic', 'C.UTF-8')
+      or (co.oid = 100 and (select datcollate in ('C', 'POSIX') from pg_catalog.pg_database
+        where datname = current_database()))
+      from pg_catalog.pg_collation co where co.oid = a.attcollation), false)::text,
+    (a.atthasdef or a.attidentity <> '')::text,
+    (a.attgenerated <> '' or a.attidentity = 'a')::text,
+    coalesce((select array_position(i.indkey::int2[], a.attnum) from pg_catalog.pg_index i
+      where i.indrelid = r.oid and i.indisprimary), -1)::text
+  from r join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+    join pg_catalog.pg_type base on base.oid = coalesce((select d.base from domains d
+      join pg_catalog.pg_type t on t.oid = d.base where d.oid = a.atttypid and t.typtype <> 'd'), a.atttypid)
+  where has_column_privilege(r.oid, a.attnum, 'select')
+  order by r.nspname, r.relname, a.attnum`;
+
+function addColumn(tables: Map<string, ForeignTable>, row: string[]): void {
+  const [schema = '', table = '', kind, name = '', native_type = '', base = ''] = row;
+  const [nullable, hasByteOrder, hasDefault, isGenerated, keyAt] = row.slice(6);
+  const key = JSON.stringify([schema, table]);
+  const found = tables.get(key) ?? {
+    schema,
+    name: table,
+    kind: kind === 'view' ? ('view' as const) : ('table' as const),
+    columns: [],
+    primary_key: [],
+  };
+  tables.set(key, found);
+  const { type, expression, json } = mapType(base);
+  found.columns.push({
+    name,
+    type,
+    native_type,
+    nullable: nullable === 'true',
+    expression,
+    ...(json ? { json } : {}),
+    has_byte_order: hasByteOrder === 'true',
+    has_default: hasDefault === 'true',
+    is_generated: isGenerated === 'true',
+  });
+  const at = Number(keyAt);
+  if (at >= 0) found.primary_key[at] = name;
+}
+
+interface MappedType {
+  type: ColumnType;
+  /** `$` is the column. */
+  expression: string | null;
+  json?: JsonKind;
+}
+
+const plain = (type: ColumnType): MappedType => ({ type, expression: null });
+
+const mapped: Readonly<Record<string, MappedType>> = {
+  int2: plain('int'),
+  int4: plain('int'),
+  int8: plain('bigint'),
+  float4: plain('float'),
+  float8: plain('float'),
+  // Compared as a double; digits that a double loses are kept in answers, as a string.
+  numeric: { type: 'float', expression: null, json: 'integer' },
+  bool: plain('bool'),
+  text: plain('text'),
+  varchar: plain('text'),
+  uuid: plain('uuid'),
+  date: plain('date'),
+  timestamptz: plain('timestamptz'),
+  jsonb: plain('jsonb'),
+  json: { type: 'jsonb', expression: '$::jsonb' },
+};
+
+function mapType(base: string): MappedType {
+  return (Object.hasOwn(mapped, base) ? mapped[base] : undefined) ?? { type: 'text', expression: '$::text' };
+}

@@ -1,0 +1,96 @@
+import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
+import type { DatabaseKind, TlsMode } from '@svc/contract/connectors.ts';
+import type { OnRow, QueryResult, Values } from '../row-database/connection.ts';
+import type { AppRows, Cursor } from '../row-database/row-pool.ts';
+
+export interface ConnectorTarget {
+  id: string;
+  /** Another version has other settings: connections are not shared between versions. */
+  version: number;
+  kind: DatabaseKind;
+  settings: ConnectorSettings;
+  password: string;
+}
+
+export interface ConnectorSettings {
+  host: string;
+  port: number;
+  database: string;
+  username: string;
+  tls: TlsMode;
+  ca_certificate: string;
+}
+
+/** One session of the foreign server, in UTC, read-only unless a transaction for writing is open. */
+export interface ForeignConnection {
+  query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
+  cursor(text: string, values: Values): Promise<Cursor>;
+  begin(mode: 'read' | 'write'): Promise<void>;
+  /** Such as `TLSv1.3`; empty if the connection is not encrypted. */
+  readonly tls: string;
+  readonly isOpen: boolean;
+  close(): void;
+}
+
+export interface OpenOptions {
+  target: ConnectorTarget;
+  /** The checked address of the host. */
+  address: string;
+  statementMsMax: number;
+  connectMsMax: number;
+  onClose: () => void;
+}
+
+export interface ForeignDriver {
+  open(options: OpenOptions): Promise<ForeignConnection>;
+  probe(connection: ForeignConnection): Promise<Omit<ForeignServer, 'tls' | 'latency_ms'>>;
+  listTables(connection: ForeignConnection): Promise<ForeignTable[]>;
+}
+
+export interface ForeignServer {
+  server: string;
+  version: string;
+  latency_ms: number;
+  tls: string;
+  login: { username: string; is_superuser: boolean; can_write: boolean; tables: number };
+}
+
+export interface ForeignTable {
+  schema: string;
+  name: string;
+  kind: 'table' | 'view';
+  columns: ForeignColumn[];
+  primary_key: string[];
+}
+
+export interface ForeignColumn {
+  name: string;
+  type: ColumnType;
+  native_type: string;
+  nullable: boolean;
+  /** SQL over the column that gives a value of the type; null if the column itself does. */
+  expression: string | null;
+  json?: JsonKind;
+  /** Whether texts are ordered and compared by their bytes. */
+  has_byte_order: boolean;
+  /** The server sets the value if a row has none. */
+  has_default: boolean;
+  is_generated: boolean;
+}
+
+export interface ForeignDatabase {
+  /** Every statement and transaction is read-only. */
+  reading: AppRows;
+  /** Transactions may write. */
+  writing: AppRows;
+  probe(): Promise<ForeignServer>;
+  listTables(): Promise<ForeignTable[]>;
+}
+
+/** Why a connection cannot be opened, for admins: without values of settings that are secret. */
+export class ConnectorError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ConnectorError';
+  }
+}

@@ -1,0 +1,86 @@
+import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { splitLines } from '../process/output.ts';
+import { timeLimitText } from '../process/run-command.ts';
+import { composeRunsNoCommands, type RunJob, type RunResult } from '../runtime.ts';
+import { type ImageArtifact, parseArtifact } from './artifacts.ts';
+import type { DockerDeps } from './docker-deps.ts';
+import { readFrames } from './engine.ts';
+import { describeEnd, inspectContainer } from './instances.ts';
+import { instanceLabels, instanceName, labelNames } from './labels.ts';
+import { removeInstance } from './remove-instance.ts';
+import { containerVariables, hostConfig, shellWords } from './start-instance.ts';
+
+const stopGraceSeconds = 10;
+
+/** A container of the app's image, on the engine of this server also in a Swarm; removed when it ends. */
+export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResult> {
+  const { engine } = deps;
+  const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
+  if (artifact?.kind !== 'image') throw new Error(composeRunsNoCommands);
+  job.signal.throwIfAborted();
+  const { runId } = job;
+  const name = instanceName(runId);
+  const late = AbortSignal.timeout(job.timeoutMs);
+  const stopping = AbortSignal.any([job.signal, late]);
+  const onStop = () =>
+    void engine
+      .send('POST', `/containers/${name}/stop`, {
+        query: { t: stopGraceSeconds },
+        timeoutMs: (stopGraceSeconds + 30) * 1_000,
+      })
+      .catch((error: unknown) => deps.log.warn({ err: error, run: runId }, 'stop of a run failed'));
+  try {
+    await deps.firewall.open(runId, job.services ?? []);
+    await engine.send('POST', '/containers/create', {
+      query: { name },
+      body: await commandSpec(deps, job, artifact),
+    });
+    deps.diskLimits.add({ instanceId: runId, diskMb: job.limits.diskMb, log: job.log });
+    await engine.send('POST', `/containers/${name}/start`);
+    stopping.addEventListener('abort', onStop, { once: true });
+    if (stopping.aborted) onStop();
+    await followOutput(deps, job, name);
+    await engine.send('POST', `/containers/${name}/wait`, { timeoutMs: job.timeoutMs + 60_000 });
+    job.signal.throwIfAborted();
+    if (late.aborted) return { exitCode: null, how: timeLimitText(job) };
+    const reason = deps.diskLimits.reason(runId);
+    if (reason !== null) return { exitCode: null, how: reason };
+    const detail = await inspectContainer(engine, name);
+    if (!detail) return { exitCode: null, how: 'was removed' };
+    const { ExitCode: code, OOMKilled: isOutOfMemory } = detail.State;
+    if (isOutOfMemory) return { exitCode: null, how: `ran out of memory (${job.limits.memoryMb} MiB)` };
+    return { exitCode: code, how: code === 0 ? 'ended by itself' : describeEnd(detail) };
+  } finally {
+    stopping.removeEventListener('abort', onStop);
+    await removeInstance(deps, runId, { graceMs: 0, afterEnd: async () => {} });
+    deps.diskLimits.remove(runId);
+    deps.firewall.forget(runId);
+  }
+}
+
+async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifact) {
+  const { run, imageId, port } = artifact;
+  const labels = instanceLabels(deps, { ...job, instanceId: job.runId }, { service: 'app', port: null });
+  return {
+    Image: imageId,
+    Env: containerVariables(job.env, port),
+    Labels: { ...labels, [labelNames.run]: job.runId },
+    Cmd: shellWords(job.command),
+    Entrypoint: [],
+    ...(run && { WorkingDir: run.dir, User: run.user }),
+    HostConfig: await hostConfig(deps, job),
+  };
+}
+
+/** Ends with the container. */
+async function followOutput({ engine }: DockerDeps, { log }: RunJob, name: string): Promise<void> {
+  const linesOf = (stream: 'stdout' | 'stderr') =>
+    splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });
+  const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
+  const query = { stdout: 1, stderr: 1, follow: 1 };
+  const answer = await engine.stream('GET', `/containers/${name}/logs`, { query });
+  for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>))
+    lines[stream].take(bytes);
+  lines.stdout.end();
+  lines.stderr.end();
+}
