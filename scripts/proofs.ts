@@ -16,29 +16,52 @@ import { runWithin } from './run-within.ts';
 // `npm run proofs [-- word] [-- --minutes=30]`: every `*.proof.ts` whose path contains the word. With a time limit,
 // proofs that would not end in time are left out, and listed.
 const { values, positionals: words } = parseArgs({
-  options: { minutes: { type: 'string' } },
+  options: { minutes: { type: 'string', default: 'Infinity' } },
   allowPositionals: true,
 });
+/** How long a proof may exceed the limit, which is about when proofs start. */
+const overtimeMs = 5 * 60_000;
+/** Time for failed proofs to run once more, alone. */
+const repeatMs = 15 * 60_000;
+
 const files = testFiles('proof').filter(
   (path) => words.length === 0 || words.some((word) => path.includes(word)),
 );
 const timings = JSON.parse(readFileSync(join(root, 'scripts', 'test-timings.json'), 'utf8')).files;
+const expectedMs = (file: string): number => timings[file.slice(2)] ?? 60_000;
 const folder = testFolder();
 const options = { processes: 1, testMsMax: 30 * 60_000, folder };
 const started = performance.now();
+const limitMs = Number(values.minutes) * 60_000;
+const endMs = started + limitMs + overtimeMs;
 const { results, leftOut } = await runWithin(
-  inChangingOrder(files),
-  (file) => runTests(file, [file], options),
-  {
-    lanes: 3,
-    ms: values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes) * 60_000,
-    expectedMs: (file) => timings[file.slice(2)] ?? 60_000,
-  },
+  groups(inChangingOrder(files)),
+  async (group) => ({ group, outcome: await runTests(group.join(', '), group, { ...options, endMs }) }),
+  { lanes: 3, ms: limitMs, expectedMs: totalMs },
 );
-const outcome = await repeatFailures(summary(results), files, options);
+const stopped = results.filter(({ outcome }) => outcome.isStopped && outcome.failures.length === 0);
+const ended = results.filter((result) => !stopped.includes(result)).map(({ outcome }) => outcome);
+const outcome = await repeatFailures(summary(ended), files, { ...options, endMs: endMs + repeatMs });
 await removeFolder(folder);
-for (const file of leftOut) console.log(`left out, because there was no time: ${file}`);
+for (const file of [...leftOut, ...stopped.map(({ group }) => group)].flat())
+  console.log(`left out, because there was no time: ${file}`);
 finish([outcome]);
+
+function totalMs(group: readonly string[]): number {
+  return group.reduce((sum, file) => sum + expectedMs(file), 0);
+}
+
+/** Short proofs share a process, because its servers take seconds to start. */
+function groups(files: readonly string[]): string[][] {
+  const groupMsMax = 100_000;
+  const found: string[][] = [];
+  for (const file of files) {
+    const last = found.at(-1);
+    if (last && totalMs([...last, file]) <= groupMsMax) last.push(file);
+    else found.push([file]);
+  }
+  return found;
+}
 
 /** A different order for each commit: where time is short, each proof has its turn. */
 function inChangingOrder(files: readonly string[]): string[] {
@@ -62,11 +85,12 @@ function summary(runs: readonly Outcome[]): Outcome {
   };
 }
 
+/** Each file of the process is run once more. */
 function crashed(run: Outcome): Outcome {
-  const failure = {
-    file: run.name,
-    name: `${run.name} > (the process)`,
+  const failures = run.name.split(', ').map((file) => ({
+    file,
+    name: `${file} > (the process)`,
     text: `It ended with ${run.exitCode}.`,
-  };
-  return { ...run, failed: 1, failures: [failure] };
+  }));
+  return { ...run, failed: failures.length, failures };
 }

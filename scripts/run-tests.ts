@@ -16,6 +16,8 @@ export interface Outcome {
   failures: readonly FailedTest[];
   /** Failed while other files shared the machine, passed alone. */
   onlyAlone?: readonly FailedTest[];
+  /** The time limit was over before the tests were. */
+  isStopped?: boolean;
 }
 
 export function testFiles(
@@ -32,9 +34,10 @@ export function testFiles(
 interface RunOptions {
   processes: number;
   testMsMax: number;
-  args?: readonly string[];
   /** Shared by several runs. */
   folder?: string;
+  /** When the run is stopped, in the time of `performance.now()`. */
+  endMs?: number;
 }
 
 /** More failures than this are not the fault of a busy machine. */
@@ -60,9 +63,10 @@ export async function repeatFailures(
 ): Promise<Outcome> {
   const again = [...new Set(first.failures.map((failure) => failure.file))];
   const areKnown = first.failures.length >= first.failed && again.every((file) => files.includes(file));
-  if (again.length === 0 || again.length > repeatedFilesMax || !areKnown) return first;
+  if (again.length === 0 || again.length > repeatedFilesMax || !areKnown || first.isStopped) return first;
   console.log(`\nOnce more, alone: ${again.join(', ')}`);
   const second = await runTests(first.name, again, { ...options, processes: 1 });
+  if (second.isStopped) return first;
   const seconds = Math.round((first.seconds + second.seconds) * 10) / 10;
   if (second.exitCode !== 0 && second.failures.length === 0) return { ...first, seconds };
   const stillFail = new Set(second.failures.map((failure) => failure.name));
@@ -96,7 +100,6 @@ export async function runTests(
       '--no-isolate',
       '--timings=scripts/test-timings.json',
       `--timeout=${options.testMsMax}`,
-      ...(options.args ?? []),
       ...files,
     ],
     {
@@ -113,6 +116,7 @@ export async function runTests(
       stdin: 'ignore',
     },
   );
+  const timer = stopAt(child, options.endMs);
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of child.stderr) {
@@ -120,6 +124,7 @@ export async function runTests(
     text += decoder.decode(chunk, { stream: true });
   }
   const exitCode = await child.exited;
+  clearTimeout(timer);
   if (!options.folder) await removeFolder(folder);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
   const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
@@ -132,7 +137,14 @@ export async function runTests(
     exitCode,
     seconds: secondsSince(started),
     failures: failedTests(plain),
+    isStopped: child.signalCode !== null,
   };
+}
+
+/** Bun then names the files that were running. */
+function stopAt(child: Bun.Subprocess, endMs: number | undefined): Timer | undefined {
+  if (endMs === undefined || !Number.isFinite(endMs)) return undefined;
+  return setTimeout(() => child.kill(), Math.max(0, endMs - performance.now()));
 }
 
 export function testFolder(): string {
@@ -197,8 +209,9 @@ export function finish(outcomes: readonly Outcome[]): never {
   console.log(failures.length > 1 ? `\n${failures.map(({ name }) => `failed: ${name}`).join('\n')}\n` : '');
   for (const { name, text } of outcomes.flatMap(({ onlyAlone }) => onlyAlone ?? []))
     console.log(`passed only when run alone: ${name}\n${text}\n`);
-  for (const { name, passed, failed, skipped, seconds, exitCode } of outcomes) {
+  for (const { name, passed, failed, skipped, seconds, exitCode, isStopped } of outcomes) {
     const crashed = exitCode !== 0 && failed === 0 ? `, ended with ${exitCode}` : '';
+    if (isStopped) console.log(`${name}: stopped, because the time was over`);
     console.log(`${name}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s${crashed}`);
   }
   const crashes = outcomes.filter((outcome) => outcome.exitCode !== 0 && outcome.failed === 0).length;

@@ -1,3 +1,0 @@
-import { appsLifeCrash } from './suites/apps-life-crash.ts';
-
-appsLifeCrash({ killsCount: 1 });

@@ -1,3 +1,0 @@
-import { consolePagesSuite } from './suites/console-pages.ts';
-
-consolePagesSuite({ oneOf: 24 });

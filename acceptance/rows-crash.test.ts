@@ -1,3 +1,0 @@
-import { rowsCrash } from './suites/rows-crash.ts';
-
-rowsCrash({ killsCount: 1, rounds: 6, readsPerRound: 1 });

@@ -1,3 +1,0 @@
-import { rowsDdl } from './suites/rows-ddl.ts';
-
-rowsDdl({ roundsCount: 2 });

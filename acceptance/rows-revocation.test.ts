@@ -1,3 +1,0 @@
-import { rowsRevocation } from './suites/rows-revocation.ts';
-
-rowsRevocation({ clientsCount: 10 });

@@ -1,3 +1,0 @@
-import { sitePathsFuzz } from './suites/site-paths-fuzz.ts';
-
-sitePathsFuzz({ pathsCount: 2_000 });

@@ -1,3 +1,0 @@
-import { siteSwitch } from './suites/site-switch.ts';
-
-siteSwitch({ roundsCount: 1 });

@@ -1,3 +1,0 @@
-import { sitesCrash } from './suites/sites-crash.ts';
-
-sitesCrash({ killsPerPhase: 1 });

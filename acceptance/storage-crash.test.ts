@@ -1,3 +1,0 @@
-import { storageCrash } from './suites/storage-crash.ts';
-
-storageCrash({ killsCount: 1 });
