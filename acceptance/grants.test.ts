@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { patientMs } from '../scripts/patience.ts';
 import { svcFor } from './support/commands.ts';
+import { queryDatabase } from './support/database.ts';
 import { newTenant, type Tenant } from './support/people.ts';
 
 async function connector(t: Tenant): Promise<string> {
@@ -15,6 +15,18 @@ async function connector(t: Tenant): Promise<string> {
 async function grant(t: Tenant, fields: Record<string, unknown> = {}) {
   const body = { subject_id: t.member.id, connector_id: await connector(t), preset_id: 'reader', ...fields };
   return t.admin.call('POST', `${t.base}/grants`, body);
+}
+
+async function expiredGrant(t: Tenant) {
+  const made = await grant(t, { expires_at: new Date(Date.now() + 3_600_000).toISOString() });
+  await queryDatabase(
+    t.server,
+    `update svc.grants set expires_at = now() - interval '1 minute' where id = $1`,
+    [made.body.id],
+  );
+  const found = await t.admin.call('GET', `${t.base}/grants/${made.body.id}`);
+  expect(found.body.status).toBe('expired');
+  return made;
 }
 
 const fieldOrder =
@@ -43,12 +55,7 @@ describe('GET me/grants', () => {
     const { body } = await grant(t);
     await t.admin.call('POST', `${t.base}/grants/${body.id}/revoke`, {});
     await grant(t, { subject_id: t.admin.id });
-    const soon = new Date(Date.now() + 400).toISOString();
-    const brief = await grant(t, { expires_at: soon });
-    expect(brief.status).toBe(201);
-    await untilTrue(
-      async () => (await t.admin.call('GET', `${t.base}/grants/${brief.body.id}`)).body.status === 'expired',
-    );
+    await expiredGrant(t);
     expect((await t.member.call('GET', `${t.base}/me/grants`)).body).toEqual([]);
   });
 
@@ -98,10 +105,7 @@ describe('PUT grant scope', () => {
     const t = await newTenant();
     const revoked = await grant(t);
     await t.admin.call('POST', `${t.base}/grants/${revoked.body.id}/revoke`);
-    const brief = await grant(t, { expires_at: new Date(Date.now() + 400).toISOString() });
-    await untilTrue(
-      async () => (await t.admin.call('GET', `${t.base}/grants/${brief.body.id}`)).body.status === 'expired',
-    );
+    const brief = await expiredGrant(t);
     for (const { body } of [revoked, brief]) {
       const answer = await t.admin.call('PUT', `${t.base}/grants/${body.id}/scope`, ['x']);
       expect([answer.status, answer.body.code]).toEqual([409, 'grant_not_active']);
@@ -260,9 +264,3 @@ describe('access check', () => {
     expect([answer.status, answer.body.reason]).toEqual([200, 'no_active_grant']);
   });
 });
-
-async function untilTrue(condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + patientMs(10_000); !(await condition()); ) {
-    if (Date.now() > deadline) throw new Error('It did not become true in time.');
-  }
-}
