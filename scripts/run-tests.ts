@@ -116,7 +116,7 @@ export async function runTests(
       stdin: 'ignore',
     },
   );
-  const timer = stopAt(child, options.endMs);
+  const isStopped = stopAt(child, options.endMs);
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of child.stderr) {
@@ -124,7 +124,6 @@ export async function runTests(
     text += decoder.decode(chunk, { stream: true });
   }
   const exitCode = await child.exited;
-  clearTimeout(timer);
   if (!options.folder) await removeFolder(folder);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of the report are removed.
   const plain = text.replace(/\x1b\[[0-9;]*m/g, '');
@@ -137,14 +136,22 @@ export async function runTests(
     exitCode,
     seconds: secondsSince(started),
     failures: failedTests(plain),
-    isStopped: child.signalCode !== null,
+    isStopped: isStopped(),
   };
 }
 
-/** Bun then names the files that were running. */
-function stopAt(child: Bun.Subprocess, endMs: number | undefined): Timer | undefined {
-  if (endMs === undefined || !Number.isFinite(endMs)) return undefined;
-  return setTimeout(() => child.kill(), Math.max(0, endMs - performance.now()));
+/** Answers whether the time was over. At the first signal Bun names the files that are running. */
+function stopAt(child: Bun.Subprocess, endMs = Number.POSITIVE_INFINITY): () => boolean {
+  if (!Number.isFinite(endMs)) return () => false;
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
+  };
+  const timer = setTimeout(stop, Math.max(0, endMs - performance.now()));
+  void child.exited.then(() => clearTimeout(timer));
+  return () => isOver;
 }
 
 export function testFolder(): string {
