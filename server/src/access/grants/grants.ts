@@ -242,6 +242,8 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
     scope: row.scope_resource_paths,
     policyIds: row.policy_ids,
     expiresAt: row.expires_at,
+    presetId: row.preset_id,
+    groupId: row.subject_kind === 'group' ? row.subject_id : null,
   }));
 }
 
