@@ -215,4 +215,21 @@ describe.skipIf(!hasPostgres15 && !needsPostgres15)("the organisation's data in 
       { actions: [], columns: [], problem: expect.stringContaining('does not fit') },
     ]);
   });
+
+  test('is also what the app itself and its service accounts have grants for', async () => {
+    const { t, site, app, path, grant } = await publishedApp([]);
+    const { id } = await done(
+      site.owner.call('POST', `${app}/service-accounts`, { name: 'nightly', actions: ['rows'] }),
+    );
+    const issued = await done(
+      site.owner.call('POST', `${app}/service-accounts/${id}/tokens`, { name: 'test' }),
+    );
+    const program = caller(t.server, bearer({ token: issued.secret }));
+    expect((await program('GET', path)).status).toBe(404);
+    await grant(t.member);
+    expect((await program('GET', path)).status).toBe(404);
+    await grant(t.member, { subject_kind: 'service_account', subject_id: id });
+    expect((await program('GET', `${path}/_count`)).body).toEqual({ count: 3 });
+    expect((await program('GET', path.replace('orders', 'others'))).status).toBe(404);
+  });
 });

@@ -1,20 +1,21 @@
 import { done, newTenant, type Person, type Tenant } from './people.ts';
-import type { RunningServer } from './server.ts';
 import { readerPassword, type Warehouse } from './warehouses.ts';
 
-export interface WarehouseTenant {
-  t: Tenant;
+export interface WarehouseTenant<T extends Tenant = Tenant> {
+  t: T;
   connectorId: string;
   grant(person: Person, fields?: Record<string, unknown>): Promise<string>;
   policy(fields: Record<string, unknown>): Promise<string>;
 }
 
 /** A tenant with the connector `warehouse`, whose schema is known. */
-export async function newWarehouseTenant(
-  { kind, port, database }: Warehouse,
-  on?: RunningServer,
-): Promise<WarehouseTenant> {
-  const t = await newTenant(on);
+export async function newWarehouseTenant<T extends Tenant>(
+  warehouse: Warehouse,
+  within: T,
+): Promise<WarehouseTenant<T>>;
+export async function newWarehouseTenant(warehouse: Warehouse): Promise<WarehouseTenant>;
+export async function newWarehouseTenant({ kind, port, database }: Warehouse, within?: Tenant) {
+  const t = within ?? (await newTenant());
   const connection = {
     host: 'localhost',
     port,
@@ -29,7 +30,7 @@ export async function newWarehouseTenant(
   return {
     t,
     connectorId,
-    grant: async (person, fields = {}) => {
+    grant: async (person: Person, fields: Record<string, unknown> = {}) => {
       const granted = {
         subject_id: person.id,
         connector_id: connectorId,
@@ -39,7 +40,7 @@ export async function newWarehouseTenant(
       };
       return (await done(t.admin.call('POST', `${t.base}/grants`, granted))).id;
     },
-    policy: async (fields) => {
+    policy: async (fields: Record<string, unknown>) => {
       const named = { name: 'Policy', connector_id: connectorId, resource_path: 'sales/orders', ...fields };
       return (await done(t.admin.call('POST', `${t.base}/access-policies`, named))).id;
     },

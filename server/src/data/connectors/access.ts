@@ -1,5 +1,5 @@
 import { connectorTarget, findConnectorRow } from '../../access/connectors/connectors.ts';
-import { loadActiveGrants } from '../../access/grants/grants.ts';
+import { loadActiveGrants, loadActiveGrantsOf } from '../../access/grants/grants.ts';
 import { isInScope } from '../../access/grants/rules.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { TaggedCache } from '../../core/cache.ts';
@@ -55,15 +55,16 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   const { db } = deps;
   const { userId, scope, throughApp } = caller;
   const tenant = await deps.tenantAccess(ref.tenant, caller);
-  // Grants are of people: neither an app itself nor a token for certain apps uses them.
-  if (!tenant || (scope && (scope.tenantId !== tenant.id || scope.apps.length > 0))) return null;
+  // The grants of people are for all of what they do: a token for certain apps does not use them.
+  const isForApps = scope !== undefined && scope.apps.length > 0 && !caller.ownApp;
+  if (!tenant || isForApps || (scope && scope.tenantId !== tenant.id)) return null;
   const row = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
   const path = `${ref.schema}/${ref.table}`;
   const table = { connector: row?.slug ?? ref.app, path };
   const through = throughApp === undefined ? null : await loadThroughApp(db, tenant, caller, table);
   if (!row || (throughApp !== undefined && !through)) return null;
   const refusal = through ? await refuseThrough(deps, through, { tenant, table }) : undefined;
-  const grants = (await loadActiveGrants(db, tenant.id, userId)).filter(
+  const grants = (await loadCallerGrants(db, tenant, caller)).filter(
     (grant) => grant.connectorId === row.id && isInScope(grant.scope, path),
   );
   if (grants.length === 0) {
@@ -100,6 +101,12 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   };
   const tags = [credentialTag(caller.credentialId), userTag(userId)];
   return { value, tags: throughApp === undefined ? tags : [...tags, appTag(throughApp)] };
+}
+
+function loadCallerGrants(db: Db, { id }: TenantAccess, { kind, userId }: Caller) {
+  return kind === 'app' || kind === 'service_account'
+    ? loadActiveGrantsOf(db, id, { kind, id: userId })
+    : loadActiveGrants(db, id, userId);
 }
 
 /** A token does what it was issued for, an app what it has scopes for; rows of a read-only connector do not change. */
