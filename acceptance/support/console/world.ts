@@ -14,6 +14,7 @@ import { insertLines } from '../rows.ts';
 import type { Files, RunningServer } from '../server.ts';
 import { newRelease } from '../sites.ts';
 import { until } from '../until.ts';
+import { fillData } from './fill-data.ts';
 
 /** Somebody who can sign in with a browser. */
 export interface Visitor extends Person, PasswordUser {}
@@ -183,29 +184,6 @@ async function newHandbook(tenant: Tenant): Promise<ConsoleWorld['handbook']> {
   const staged = await newRelease({ owner, base }, second, { version: '1.1.0' });
   await post(owner, `${base}/releases/${staged.id}/stage`);
   return { id, slug, base, activeRelease: active.id, stagedRelease: staged.id };
-}
-
-/** A connector whose rows a member can open, some of them masked: the tables of an app of the admin. */
-async function fillData({ base, slug, admin, member }: Tenant): Promise<void> {
-  const app = await post(admin, `${base}/apps`, { name: 'Stock', slug: 'stock' });
-  const columns = ['name:text', 'pieces:int', 'note:text:nullable'];
-  await post(admin, `${base}/apps/${app.id}/tables`, { name: 'items', columns });
-  const items = ['Chair', 'Desk', 'Lamp'].map((name, at) => ({ name, pieces: at * 7, note: 'from Ada' }));
-  await insertLines(admin, `/data/${slug}/stock/items`, items);
-  const source = { name: 'Stock', slug: 'stock', kind: 'tables', app: 'stock' };
-  const connector = await post(admin, `${base}/connectors`, source);
-  const policy = await post(admin, `${base}/access-policies`, {
-    name: 'No notes',
-    connector_id: connector.id,
-    masks: [{ column: 'note', kind: 'redact' }],
-  });
-  await post(admin, `${base}/grants`, {
-    subject_id: member.id,
-    connector_id: connector.id,
-    preset_id: 'reader',
-    policy_ids: [policy.id],
-    expires_at: '2099-01-01T00:00:00Z',
-  });
 }
 
 /** The ids of what tenant admins manage, one of each. */

@@ -106,7 +106,11 @@ function Rows({ table }: { table: MyTable }) {
         <ActionButton icon={IconFilter} onClick={() => setFiltering(true)}>
           {query.filters.length === 0 ? 'Filter' : `Filter (${query.filters.length})`}
         </ActionButton>
-        {masked_columns.length > 0 && <Badge variant="light">Masked: {masked_columns.join(', ')}</Badge>}
+        {masked_columns.length > 0 && (
+          <Badge variant="light" tt="none">
+            Masked: {masked_columns.join(', ')}
+          </Badge>
+        )}
         {expires_at !== null && (
           <span>
             Your access ends <TimeText value={expires_at} />
